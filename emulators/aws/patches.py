@@ -7,12 +7,13 @@ no longer shows a fault, that test fails and the patch can go.
 from __future__ import annotations
 
 import base64
+import re
 import threading
 import zlib
 from typing import Any
 
 from ministack.core import lambda_runtime
-from ministack.services import eventbridge, lambda_svc, s3, stepfunctions
+from ministack.services import eventbridge, lambda_svc, s3, scheduler, stepfunctions
 
 # The two places where MiniStack's Node worker reports a failed invocation.
 _SETTLED = 'status: "error", error: String(err.message || err), trace: err.stack || ""'
@@ -205,6 +206,58 @@ def give_functions_the_key(access_key_id: str, secret_access_key: str) -> None:
         if not hasattr(module, "execution_credentials"):
             raise PatchError(f"{module.__name__} has no execution_credentials any more")
         setattr(module, "execution_credentials", credentials)  # noqa: B010
+
+
+# EventBridge Scheduler agrees the number of the unit with its value:
+# https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
+_RATE = re.compile(r"rate\((1 (minute|hour|day)|(?!1 )[1-9]\d* (minutes|hours|days))\)")
+
+
+def refuse_impossible_schedules() -> None:
+    """Refuses a schedule at its creation, as EventBridge Scheduler does. MiniStack takes every
+    text, and its ticker then fails for all schedules at the first that it cannot read."""
+    next_fire = eventbridge._cron_next_fire
+
+    def checked(write: Any) -> Any:
+        def write_checked(name: str, body: dict[str, Any]) -> Any:
+            expression = str(body.get("ScheduleExpression", ""))
+            if expression and not _is_schedule(expression):
+                return scheduler._error(
+                    400, "ValidationException", f"Invalid Schedule Expression {expression}."
+                )
+            return write(name, body)
+
+        return write_checked
+
+    def next_fire_or_none(fields: Any, after: Any) -> Any:
+        """For a schedule that was stored without this patch."""
+        try:
+            return next_fire(fields, after)
+        except ValueError:
+            return None
+
+    scheduler._create_schedule = checked(scheduler._create_schedule)
+    scheduler._update_schedule = checked(scheduler._update_schedule)
+    eventbridge._cron_next_fire = next_fire_or_none
+
+
+def _is_schedule(expression: str) -> bool:
+    if expression.startswith("at("):
+        return scheduler._at_time_epoch(expression) is not None
+    if expression.startswith("rate("):
+        return _RATE.fullmatch(expression) is not None
+    fields = eventbridge._parse_cron_fields(expression)
+    if fields is None:
+        return False
+    minutes, hours, days, months, weekdays, years, *_ = fields
+    return (
+        minutes <= frozenset(range(60))
+        and hours <= frozenset(range(24))
+        and days["days"] <= frozenset(range(1, 32))
+        and months <= frozenset(range(1, 13))
+        and weekdays["days"] <= frozenset(range(1, 8))
+        and (years is None or years <= frozenset(range(1970, 2200)))
+    )
 
 
 def stop_workers() -> None:

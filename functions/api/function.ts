@@ -15,7 +15,7 @@ export const api: FunctionDescription = {
   environment: { ...stateMachine, ...schedules, ...notifiedMarker },
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
-    allow.onObjects(['GetObject', 'PutObject'], 'pipelines/*'),
+    allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),
     allow.readObjects('*/runs/*/report.json', '*/runs/*/checkpoints/*'),
     allow.listBucket,
     ...allow.startRuns,

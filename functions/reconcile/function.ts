@@ -2,6 +2,8 @@ import {
   eventBus,
   every,
   type FunctionDescription,
+  notifiedMarker,
+  schedules,
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
@@ -11,7 +13,7 @@ export const reconcile: FunctionDescription = {
   // The sweep lists all arrivals of all pipelines, as settle does.
   timeoutSeconds: 900,
   memoryMegabytes: 1769,
-  environment: { ...stateMachine, ...eventBus },
+  environment: { ...stateMachine, ...eventBus, ...schedules, ...notifiedMarker },
   permissions: [
     // Scores say whether a job on demand should move to Spot; the hourly sweep removes what fleets left.
     ...allow.observeAttempts('DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'),
@@ -20,7 +22,9 @@ export const reconcile: FunctionDescription = {
     // Whether the checkpoints of a running attempt keep coming.
     allow.readObjects('*/runs/*/checkpoints/*'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/report.json'),
+    // A declaration whose event was lost, and its schedule.
     allow.readObjects('pipelines/*'),
+    ...allow.setSchedules,
   ],
   events: [every('5 minutes', { sweep: false }), every('1 hour', { sweep: true })],
 };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { attemptServices } from '../aws/lambda/attempt-services.ts';
 import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
+import { schedules } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
 import { config } from '../aws/shared/config.ts';
@@ -10,7 +11,13 @@ const input = z.object({ sweep: z.boolean().optional() });
 
 export const handler = lambdaHandler('reconcile', input, async ({ sweep }) => {
   const services = attemptServices();
-  const deps = { ...services, store: inParallel(services.store), market: marketOf(config.region()) };
+  const deps = {
+    ...services,
+    store: inParallel(services.store),
+    schedules: schedules(),
+    notifiedMarker: config.notifiedMarker(),
+    market: marketOf(config.region()),
+  };
   const done = await reconcile(deps, { sweep: sweep ?? false });
   if (done.failures.length > 0) logger.error('could not reconcile everything', { failures: done.failures });
   return done;

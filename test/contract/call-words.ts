@@ -95,3 +95,16 @@ export const log = (name: string): Call => ({
   resource: regional('logs', `log-group:/aws/lambda/tidewheel-dev-${name}:log-stream:2026/11/21/x`),
 });
 export const ec2 = (action: string): Call => ({ action: `ec2:${action}`, resource: '*' });
+
+export const askMarket: Call[] = [
+  'GetSpotPlacementScores',
+  'DescribeSpotPriceHistory',
+  'DescribeAvailabilityZones',
+].map(ec2);
+export const schedules: Call[] = [
+  ...['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'].map((name) => ({
+    action: `scheduler:${name}`,
+    resource: regional('scheduler', 'schedule/tidewheel-dev/digits'),
+  })),
+  passRole('tw-schedulerole', 'scheduler.amazonaws.com'),
+];

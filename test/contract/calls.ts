@@ -6,6 +6,7 @@ import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
 import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import {
   answer,
+  askMarket,
   away,
   consume,
   createRole,
@@ -30,24 +31,12 @@ import {
   role,
   roleOfKind,
   savedAway,
+  schedules,
   start,
   write,
 } from './call-words.ts';
 import { REGION } from './intrinsics.ts';
 import type { Call } from './roles.ts';
-
-const askMarket: Call[] = [
-  'GetSpotPlacementScores',
-  'DescribeSpotPriceHistory',
-  'DescribeAvailabilityZones',
-].map(ec2);
-const schedules: Call[] = [
-  ...['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'].map((name) => ({
-    action: `scheduler:${name}`,
-    resource: regional('scheduler', 'schedule/tidewheel-dev/digits'),
-  })),
-  passRole('tw-schedulerole', 'scheduler.amazonaws.com'),
-];
 
 /** Progress is a note and the marker of the checkpoint that it names; either may be missing. */
 const progress: Call[] = [
@@ -335,6 +324,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...observe,
     ...refill,
     ...wake,
+    ...schedules,
     index('open'),
     index('list'),
     write(bucketKeys.report('digits', RUN)),
@@ -342,7 +332,15 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(`${bucketKeys.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
     ...['DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'].map(ec2),
   ],
-  api: [log('api'), ...wake, ...schedules, query, index('list'), write(bucketKeys.pipeline('digits'))],
+  api: [
+    log('api'),
+    ...wake,
+    ...schedules,
+    query,
+    index('list'),
+    write(bucketKeys.pipeline('digits')),
+    object('s3:DeleteObject', bucketKeys.pipeline('digits')),
+  ],
 };
 
 /** What the containers do: SageMaker reads and writes with this role, and so does the user's script. */

@@ -28,15 +28,27 @@ export function pipelineStore(table: StoredTable): PipelineStore {
       return items.map((item) => recordOf<PipelineRecord>(item));
     },
     ensure: async (name, { firstBatch, at }) => {
-      const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: true, updatedAt: at };
+      const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: false, updatedAt: at };
       const created = await table.create({ ...pipelineKey(name), listKey: ALL_PIPELINES, ...fresh });
       return created === 'created' ? fresh : ((await get(name)) ?? fresh);
     },
-    setValidity: async (name, { valid, problems, updatedAt }) => {
+    setValidity: async (name, { valid, declarationEtag, problems, updatedAt }) => {
       await table.update(pipelineKey(name), {
+        listKey: ALL_PIPELINES,
+        removedAt: undefined,
         valid,
+        declarationEtag,
         problems: problems?.length ? problems : undefined,
         updatedAt,
+      });
+    },
+    remove: async (name, at) => {
+      const removed = { valid: false, declarationEtag: undefined, problems: undefined };
+      await table.update(pipelineKey(name), {
+        ...removed,
+        listKey: undefined,
+        removedAt: at,
+        updatedAt: at,
       });
     },
     setSwept: async (name, { sweptAt, sweptObjects }) => {

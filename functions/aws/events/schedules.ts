@@ -6,6 +6,7 @@ import {
   ResourceNotFoundException,
   type SchedulerClient,
   UpdateScheduleCommand,
+  ValidationException,
 } from '@aws-sdk/client-scheduler';
 import type { Schedules } from '../../core/shared/ports.ts';
 
@@ -27,13 +28,23 @@ export function eventBridgeSchedules(scheduler: SchedulerClient, target: Schedul
       Input: JSON.stringify({ schedule: { pipeline } }),
     },
   });
+  const createOrUpdate = async (pipeline: string, expression: string) => {
+    try {
+      await scheduler.send(new CreateScheduleCommand(requestFor(pipeline, expression)));
+    } catch (error: unknown) {
+      if (!(error instanceof ConflictException)) throw error;
+      await scheduler.send(new UpdateScheduleCommand(requestFor(pipeline, expression)));
+    }
+  };
   return {
     put: async (pipeline, expression) => {
       try {
-        await scheduler.send(new CreateScheduleCommand(requestFor(pipeline, expression)));
+        await createOrUpdate(pipeline, expression);
+        return { kind: 'set' };
       } catch (error: unknown) {
-        if (!(error instanceof ConflictException)) throw error;
-        await scheduler.send(new UpdateScheduleCommand(requestFor(pipeline, expression)));
+        // The expression alone comes from a user: every other field is the service's own.
+        if (!(error instanceof ValidationException)) throw error;
+        return { kind: 'refused', reason: error.message };
       }
     },
     remove: async (pipeline) => {

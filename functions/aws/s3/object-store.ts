@@ -1,5 +1,6 @@
 /** ObjectStore on S3, for the control plane's small objects. */
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
   NoSuchKey,
@@ -33,6 +34,9 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
     },
     writeText: async (key, text) => {
       await put(key, text, {});
+    },
+    delete: async (key) => {
+      await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
     },
     createText: create,
     readBytes: (key) => readBytes(s3, bucket, key),

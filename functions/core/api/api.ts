@@ -1,6 +1,7 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
 import { REPORT_VERSION } from '../attempts/report.ts';
-import { registerPipeline, type WakeDeps, wakeRun } from '../ingest/wake.ts';
+import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
+import { wakeRun } from '../ingest/wake.ts';
 import { readDeclaration } from '../pipeline/declaration.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
@@ -8,14 +9,10 @@ import type { Stores } from '../runs/stores.ts';
 import { awsErrorClass } from '../shared/aws-error-class.ts';
 import { type Problem, StoredVersionError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
-import type { Schedules } from '../shared/ports.ts';
 import { pageOf, requestedPage } from './paging.ts';
 import { type Route, routeOf } from './routes.ts';
 
-export interface ApiDeps extends WakeDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {
-  readonly schedules: Schedules;
-  readonly notifiedMarker?: string | undefined;
-}
+export interface ApiDeps extends RegisterDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {}
 
 export interface ApiRequest {
   /** Method and path template, such as `PUT /pipelines/{name}`. */
@@ -44,6 +41,7 @@ const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Pr
   'GET /pipelines': listPipelines,
   'GET /pipelines/{name}': getPipeline,
   'PUT /pipelines/{name}': putPipeline,
+  'DELETE /pipelines/{name}': deletePipeline,
   'GET /pipelines/{name}/runs': listRuns,
   'POST /pipelines/{name}/runs': startRun,
   'GET /runs/{runId}': getRun,
@@ -96,7 +94,21 @@ async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Pro
     return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
   await deps.store.writeText(bucketKeys.pipeline(name), body);
   const registered = await registerPipeline(deps, name);
-  return { status: 200, body: { name, ...registered } };
+  if (registered.kind === 'invalid')
+    return problem(400, `the declaration of "${name}" is stored, but not valid`, registered.problems);
+  return ok({ name, ...registered });
+}
+
+/** Runs that train finish, and all data stays. */
+async function deletePipeline(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
+  const name = parameters['name'] ?? '';
+  const key = bucketKeys.pipeline(name);
+  const isDeclared = (await deps.store.readText(key)) !== undefined;
+  if (isDeclared) await deps.store.delete(key);
+  const record = await deps.pipelines.get(name);
+  // A second call also ends what the first one, which may have died, did not reach.
+  if (!isDeclared && (record === undefined || record.removedAt !== undefined)) return noPipeline(name);
+  return ok({ name, ...(await registerPipeline(deps, name)) });
 }
 
 async function listPipelines({ pipelines }: ApiDeps, { query }: ApiRequest): Promise<ApiResponse> {

@@ -6,6 +6,7 @@ export const ROUTES = [
   'GET /pipelines',
   'GET /pipelines/{name}',
   'PUT /pipelines/{name}',
+  'DELETE /pipelines/{name}',
   'GET /pipelines/{name}/runs',
   'POST /pipelines/{name}/runs',
   'GET /runs/{runId}',

@@ -1,6 +1,7 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
-import { pipelinesToSweep, sweepPipeline } from '../ingest/sweep.ts';
+import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
+import { sweepPipeline } from '../ingest/sweep.ts';
 import { startExecution } from '../ingest/wake.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
 import { executionName } from '../runs/batches.ts';
@@ -13,7 +14,9 @@ import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { watchCheckpoints } from './watch-checkpoints.ts';
 
-export type ReconcileDeps = ReviseDeps & Pick<Stores, 'pipelines'>;
+export type ReconcileDeps = ReviseDeps &
+  Pick<Stores, 'pipelines'> &
+  Pick<RegisterDeps, 'schedules' | 'notifiedMarker'>;
 
 export interface ReconcileResult {
   readonly attempts: number;
@@ -34,7 +37,7 @@ export async function reconcile(
   options: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
   const failures: string[] = [];
-  const each = async <T>(items: readonly T[], name: (item: T) => string, act: (item: T) => Promise<void>) => {
+  const each: Each = async (items, name, act) => {
     for (const item of items) {
       // A failure of one item must not stop the others.
       await act(item).catch((error: unknown) => {
@@ -67,18 +70,37 @@ export async function reconcile(
       if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
     },
   );
-  const woken: string[] = [];
-  if (options.sweep) {
-    await each(
-      await pipelinesToSweep(deps),
-      ({ name }) => name,
-      async (pipeline) => {
-        const run = await sweepPipeline(deps, pipeline);
-        if (run?.kind === 'started') woken.push(run.runId);
-      },
-    );
-  }
+  const woken = options.sweep ? await sweepPipelines(deps, each) : [];
   return { attempts: attempts.length, resumed, woken, failures };
+}
+
+type Each = <T>(
+  items: readonly T[],
+  name: (item: T) => string,
+  act: (item: T) => Promise<void>,
+) => Promise<void>;
+
+/** @returns the runs that it started */
+async function sweepPipelines(deps: ReconcileDeps, each: Each): Promise<readonly string[]> {
+  const woken: string[] = [];
+  await each(
+    await outdatedPipelines(deps),
+    (name) => name,
+    async (name) => {
+      const registered = await registerPipeline(deps, name);
+      if (registered.kind === 'valid' && registered.woken?.kind === 'started')
+        woken.push(registered.woken.runId);
+    },
+  );
+  await each(
+    await deps.pipelines.list(),
+    ({ name }) => name,
+    async (pipeline) => {
+      const run = await sweepPipeline(deps, pipeline);
+      if (run?.kind === 'started') woken.push(run.runId);
+    },
+  );
+  return woken;
 }
 
 /** Releases the leftovers of ended attempts. Jobs of other installations have no record here. */

@@ -44,8 +44,6 @@ export function readArrivals(body: string): readonly Arrival[] {
 }
 
 function readRecord({ eventName, eventTime, s3 }: NotificationRecord): Arrival {
-  if (!eventName.startsWith('ObjectCreated:'))
-    return { kind: 'ignored', reason: `${eventName} is no arrival` };
   const key = decodeKey(s3.object.key);
   if (key === undefined) return { kind: 'ignored', reason: `${s3.object.key} is not URL-encoded` };
   const testObject = testObjectId(key);
@@ -57,7 +55,10 @@ function readRecord({ eventName, eventTime, s3 }: NotificationRecord): Arrival {
   const named = pipelineName.safeParse(name);
   if (!named.success) return { kind: 'ignored', reason: `${key}: "${name}" cannot name a pipeline` };
   const pipeline = named.data;
+  // Its deletion too: the bucket says whether it is there.
   if (isDeclaration) return { kind: 'declaration', pipeline };
+  if (!eventName.startsWith('ObjectCreated:'))
+    return { kind: 'ignored', reason: `${eventName} is no arrival` };
   return { kind: 'wake', wake: { pipeline, trigger: 'arrival', eventTime } };
 }
 

@@ -1,26 +1,11 @@
 /** Finds arrivals whose event was lost, by a listing. An idle pipeline is listed ever more rarely, so keeping data is free. */
-import { pipelineName } from '../pipeline/pipeline.ts';
 import { type PipelineRecord, wakes } from '../runs/batches.ts';
-import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import { lookAtIncoming } from './settle.ts';
 import { type WakeDeps, type Woken, wakeRun } from './wake.ts';
 
-type PipelineToSweep = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
-
-/** Pipelines on record, and those whose declaration is in the bucket but whose event or table was lost. */
-export async function pipelinesToSweep({ pipelines, store }: WakeDeps): Promise<PipelineToSweep[]> {
-  const known: PipelineToSweep[] = await pipelines.list();
-  const names = new Set(known.map(({ name }) => name));
-  for await (const { key } of store.list(PIPELINES_PREFIX)) {
-    const name = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
-    if (name.success && key === bucketKeys.pipeline(name.data) && !names.has(name.data))
-      known.push({ name: name.data });
-  }
-  return known;
-}
-
 /** @returns undefined if it is not yet time for a look, or if the look found nothing new */
-export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineToSweep): Promise<Woken | undefined> {
+export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineRecord): Promise<Woken | undefined> {
   const now = deps.clock.now();
   if (!isDue(pipeline, now)) return undefined;
   const { name } = pipeline;
@@ -55,7 +40,7 @@ export function isDue(pipeline: Partial<PipelineRecord>, now: Date): boolean {
  */
 async function lookForUnseen(
   { store, clock }: WakeDeps,
-  pipeline: PipelineToSweep,
+  pipeline: PipelineRecord,
 ): Promise<{ readonly isUnseen: boolean; readonly objects: number }> {
   const prefix = bucketKeys.incoming(pipeline.name);
   const { closedAt, seen } = pipeline;

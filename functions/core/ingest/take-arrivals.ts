@@ -2,7 +2,8 @@
 
 import type { Stores } from '../runs/stores.ts';
 import { type Arrival, newestWakes, readArrivals } from './arrivals.ts';
-import { type RegisterDeps, registerPipeline, wakeRun } from './wake.ts';
+import { type RegisterDeps, registerPipeline } from './register-pipeline.ts';
+import { wakeRun } from './wake.ts';
 
 type ArrivalDeps = RegisterDeps & Pick<Stores, 'testObjects'>;
 

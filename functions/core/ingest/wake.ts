@@ -1,23 +1,15 @@
-/** From "something arrived" (or a schedule, or a person) to one running execution; from a declaration to a pipeline on record. */
+/** From "something arrived" (or a schedule, or a person) to one running execution. */
 
-import { readDeclaration } from '../pipeline/declaration.ts';
 import { executionName, openRun, type PipelineRecord, wakes } from '../runs/batches.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
-import type { Clock, Executions, ObjectStore, Schedules } from '../shared/ports.ts';
+import type { Clock, Executions, ObjectStore } from '../shared/ports.ts';
 
 export interface WakeDeps extends Pick<Stores, 'pipelines' | 'runs'> {
   readonly store: ObjectStore;
   readonly executions: Executions;
   readonly clock: Clock;
-}
-
-export interface RegisterDeps extends WakeDeps {
-  readonly schedules: Schedules;
-  /** The only arrival that S3 notifies of; absent where it notifies of all. */
-  readonly notifiedMarker?: string | undefined;
 }
 
 export interface Wake {
@@ -73,7 +65,7 @@ export const startExecution = (executions: Executions, { runId, pipeline, execut
 
 async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineRecord | undefined> {
   const known = await deps.pipelines.get(name);
-  if (known !== undefined) return known;
+  if (known !== undefined && known.removedAt === undefined) return known;
   if ((await deps.store.readText(bucketKeys.pipeline(name))) === undefined) return undefined;
   return ensurePipeline(deps, name);
 }
@@ -82,7 +74,7 @@ async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineR
  * A table that was lost is rebuilt from the bucket: the newest run folder is taken up again if it has no report, so
  * its plan, shards and checkpoints count; otherwise numbering goes on behind it.
  */
-async function ensurePipeline(
+export async function ensurePipeline(
   deps: Pick<WakeDeps, 'pipelines' | 'store' | 'clock'>,
   name: string,
 ): Promise<PipelineRecord> {
@@ -95,36 +87,4 @@ async function ensurePipeline(
     newest > 0 && (await deps.store.readText(bucketKeys.report(name, runIdOf(name, newest)))) !== undefined;
   const firstBatch = isReported ? newest + 1 : Math.max(1, newest);
   return deps.pipelines.ensure(name, { firstBatch, at: deps.clock.now().toISOString() });
-}
-
-export type Registered =
-  | { readonly kind: 'valid'; readonly woken?: Woken }
-  | { readonly kind: 'invalid'; readonly problems: readonly Problem[] }
-  | { readonly kind: 'gone' };
-
-/** Reads the declaration from the bucket and puts what it says on record: validity, schedule, and data that came before it. */
-export async function registerPipeline(deps: RegisterDeps, name: string): Promise<Registered> {
-  const stored = await deps.store.readText(bucketKeys.pipeline(name));
-  if (stored === undefined) return { kind: 'gone' };
-  const declaration = readDeclaration(name, stored.text, deps.notifiedMarker);
-  const record = await ensurePipeline(deps, name);
-  const updatedAt = deps.clock.now().toISOString();
-  if (!declaration.valid) {
-    await deps.pipelines.setValidity(name, { valid: false, problems: declaration.problems, updatedAt });
-    return { kind: 'invalid', problems: declaration.problems };
-  }
-  await deps.pipelines.setValidity(name, { valid: true, updatedAt });
-  const { schedule } = declaration.pipeline;
-  if (schedule === undefined) await deps.schedules.remove(name);
-  else await deps.schedules.put(name, schedule);
-  // Data that came before the declaration, or that a run with a bad one could not settle.
-  if (record.seen === undefined && (await holdsAnything(deps.store, bucketKeys.incoming(name)))) {
-    return { kind: 'valid', woken: await wakeRun(deps, { pipeline: name, trigger: 'arrival' }) };
-  }
-  return { kind: 'valid' };
-}
-
-async function holdsAnything(store: ObjectStore, prefix: string): Promise<boolean> {
-  for await (const _ of store.list(prefix)) return true;
-  return false;
 }

@@ -13,7 +13,12 @@ export interface PipelineRecord {
   /** When a sweep last listed incoming/ and found nothing new, ISO 8601, and how much lay there. */
   readonly sweptAt?: string | undefined;
   readonly sweptObjects?: number | undefined;
+  /** Whether a run can use the declaration: it was checked, and its schedule is set. */
   readonly valid: boolean;
+  /** Of the declaration that was checked last. */
+  readonly declarationEtag?: string | undefined;
+  /** The declaration was deleted, ISO 8601. The record stays, since its batches keep their numbers. */
+  readonly removedAt?: string | undefined;
   readonly problems?: readonly { readonly path: string; readonly message: string }[] | undefined;
   readonly updatedAt: string;
 }

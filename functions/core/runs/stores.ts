@@ -15,15 +15,17 @@ import type { AttemptRecord, Expiring, RunRecord, StoredDecision } from './run-r
 
 export interface PipelineStore {
   get(name: string): Promise<PipelineRecord | undefined>;
-  /** By name; of a page, the first `limit` behind the name `after`. */
+  /** By name, without those that were removed; of a page, the first `limit` behind the name `after`. */
   list(page?: { readonly limit?: number; readonly after?: string | undefined }): Promise<PipelineRecord[]>;
   /** Creates the record with `firstBatch` as open batch if there is none, and returns the stored one. */
   ensure(name: string, first: { readonly firstBatch: number; readonly at: string }): Promise<PipelineRecord>;
-  /** Changes nothing without a record. */
+  /** A pipeline that was removed is listed again. Changes nothing without a record. */
   setValidity(
     name: string,
-    validity: Pick<PipelineRecord, 'valid' | 'problems' | 'updatedAt'>,
+    validity: Pick<PipelineRecord, 'valid' | 'declarationEtag' | 'problems' | 'updatedAt'>,
   ): Promise<void>;
+  /** Takes the pipeline from the list and keeps its record. Changes nothing without a record. */
+  remove(name: string, at: string): Promise<void>;
   /** Changes nothing without a record. */
   setSwept(name: string, swept: Required<Pick<PipelineRecord, 'sweptAt' | 'sweptObjects'>>): Promise<void>;
 }

@@ -24,6 +24,8 @@ export interface ObjectStore {
   /** undefined when there is no such object */
   readText(key: string): Promise<StoredText | undefined>;
   writeText(key: string, text: string): Promise<void>;
+  /** Also when there is no such object. */
+  delete(key: string): Promise<void>;
   /** Writes only if nothing is there yet; of several racers exactly one gets 'written'. */
   createText(key: string, text: string): Promise<'written' | 'exists'>;
   /** undefined when there is no such object */
@@ -99,9 +101,12 @@ export interface Notifier {
   notify(run: { readonly runId: string; readonly pipeline: string }, notice: Notice): Promise<void>;
 }
 
+/** 'refused': the service does not take the expression, and nothing changed. */
+type ScheduleOutcome = { readonly kind: 'set' } | { readonly kind: 'refused'; readonly reason: string };
+
 /** The pipelines' own schedules. */
 export interface Schedules {
   /** Creates or replaces; at each time a run of the pipeline is started. */
-  put(pipeline: string, expression: string): Promise<void>;
+  put(pipeline: string, expression: string): Promise<ScheduleOutcome>;
   remove(pipeline: string): Promise<void>;
 }

@@ -40,6 +40,14 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect(listed).toMatchObject({ key: 'etag/a', size: 7, etag: read?.etag });
     });
 
+    it('deletes an object, also when there is none', async () => {
+      const store = await open();
+      await store.writeText('delete/a', 'x');
+      await store.delete('delete/a');
+      await store.delete('delete/a');
+      expect(await store.readText('delete/a')).toBeUndefined();
+    });
+
     it('dates an object by its writing', async () => {
       const store = await open();
       await store.writeText('date/a', 'x');

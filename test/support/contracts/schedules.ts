@@ -12,7 +12,7 @@ export function schedulesContract(name: string, open: () => Promise<SchedulesGro
   describe(`${name} as Schedules`, () => {
     it('creates a schedule', async () => {
       const { schedules, read } = await open();
-      await schedules.put('created', 'rate(1 day)');
+      expect(await schedules.put('created', 'rate(1 day)')).toEqual({ kind: 'set' });
       expect(await read('created')).toBe('rate(1 day)');
     });
 
@@ -21,6 +21,18 @@ export function schedulesContract(name: string, open: () => Promise<SchedulesGro
       await schedules.put('replaced', 'rate(1 day)');
       await schedules.put('replaced', 'cron(0 3 * * ? *)');
       expect(await read('replaced')).toBe('cron(0 3 * * ? *)');
+    });
+
+    it('refuses an impossible expression and changes nothing', async () => {
+      const { schedules, read } = await open();
+      await schedules.put('refused', 'rate(1 day)');
+      for (const name of ['refused', 'refused-new'])
+        expect(await schedules.put(name, 'cron(every day)')).toMatchObject({
+          kind: 'refused',
+          reason: expect.stringContaining('cron(every day)') as string,
+        });
+      expect(await read('refused')).toBe('rate(1 day)');
+      expect(await read('refused-new')).toBeUndefined();
     });
 
     it('removes a schedule, also when there is none', async () => {

@@ -52,6 +52,10 @@ export function memoryObjectStore(clock: Clock, bucket = 'memory-bucket'): Memor
       put(key, text);
       return Promise.resolve();
     },
+    delete: (key) => {
+      objects.delete(key);
+      return Promise.resolve();
+    },
     createText: create,
     createBytes: create,
     list: (prefix) => listing(keys(prefix), objects),

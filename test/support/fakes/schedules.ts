@@ -5,13 +5,19 @@ export interface MemorySchedules extends Schedules {
   readonly expressions: Map<string, string>;
 }
 
+/** What EventBridge Scheduler takes, by the outer form alone. */
+const TAKEN = /^(rate\(\d+ (minute|hour|day)s?\)|cron\(\S+( \S+){5}\))$/;
+
 export function memorySchedules(): MemorySchedules {
   const expressions = new Map<string, string>();
   return {
     expressions,
-    put: async (pipeline, expression) => {
-      expressions.set(pipeline, expression);
-      await Promise.resolve();
+    put: (pipeline, expression) => {
+      const isTaken = TAKEN.test(expression);
+      if (isTaken) expressions.set(pipeline, expression);
+      return Promise.resolve(
+        isTaken ? { kind: 'set' } : { kind: 'refused', reason: `Invalid Schedule Expression ${expression}.` },
+      );
     },
     remove: async (pipeline) => {
       expressions.delete(pipeline);

@@ -86,7 +86,7 @@ function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
     list: ({ limit, after } = {}) =>
       answer(() =>
         [...pipelines.values()]
-          .filter(({ name }) => after === undefined || name > after)
+          .filter(({ removedAt, name }) => removedAt === undefined && (after === undefined || name > after))
           .sort((a, b) => (a.name < b.name ? -1 : 1))
           .slice(0, limit),
       ),
@@ -94,13 +94,25 @@ function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
       answer(() => {
         const known = pipelines.get(name);
         if (known !== undefined) return known;
-        const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: true, updatedAt: at };
+        const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: false, updatedAt: at };
         pipelines.set(name, fresh);
         return fresh;
       }),
-    setValidity: async (name, { valid, problems, updatedAt }) => {
+    setValidity: async (name, { problems, ...validity }) => {
       const known = pipelines.get(name);
-      const change = { valid, problems: problems?.length ? problems : undefined, updatedAt };
+      const change = {
+        removedAt: undefined,
+        declarationEtag: undefined,
+        ...validity,
+        problems: problems?.length ? problems : undefined,
+      };
+      if (known !== undefined) pipelines.set(name, changed(known, change));
+      await Promise.resolve();
+    },
+    remove: async (name, at) => {
+      const known = pipelines.get(name);
+      const removed = { valid: false, declarationEtag: undefined, problems: undefined };
+      const change = { ...removed, removedAt: at, updatedAt: at };
       if (known !== undefined) pipelines.set(name, changed(known, change));
       await Promise.resolve();
     },

@@ -28,6 +28,17 @@ describe('PUT /pipelines/{name}', () => {
     expect((await at.store.readText(bucketKeys.pipeline('digits')))?.text).toBe(DECLARATION);
   });
 
+  it('refuses a schedule that Scheduler refuses', async () => {
+    const put = () => Promise.resolve({ kind: 'refused' as const, reason: 'Invalid Schedule Expression.' });
+    const body = `${DECLARATION}schedule: rate(1 day)`;
+    const request = { route: 'PUT /pipelines/{name}', parameters: { name: 'digits' }, query: {}, body };
+    expect(await answer({ ...at, schedules: { ...at.schedules, put } }, request)).toMatchObject({
+      status: 400,
+      body: { problems: [{ path: 'schedule' }] },
+    });
+    expect(await at.pipelines.get('digits')).toMatchObject({ valid: false });
+  });
+
   it('refuses an invalid declaration with all of its problems', async () => {
     const body = 'name: letters\ntraining: { strategy: none }';
     const response = await named('PUT /pipelines/{name}', 'digits', { body });
@@ -36,6 +47,44 @@ describe('PUT /pipelines/{name}', () => {
     expect(problems.map(({ path }) => path).sort()).toEqual(['compute', 'name', 'training.strategy']);
     expect(at.store.keys()).toEqual(THERE);
     expect(await at.pipelines.list()).toEqual([]);
+  });
+});
+
+describe('DELETE /pipelines/{name}', () => {
+  it('ends schedule and listing and keeps the data', async () => {
+    at.drop('a.png');
+    await named('PUT /pipelines/{name}', 'digits', { body: `${DECLARATION}schedule: rate(1 day)` });
+    expect(await named('DELETE /pipelines/{name}')).toEqual({
+      status: 200,
+      body: { name: 'digits', kind: 'gone' },
+    });
+    expect(at.schedules.expressions.size).toBe(0);
+    expect(await ask('GET /pipelines')).toEqual({ status: 200, body: { pipelines: [] } });
+    expect(await named('GET /pipelines/{name}')).toMatchObject({ status: 404 });
+    expect(at.store.keys()).toContain('digits/incoming/a.png');
+    expect(await named('GET /pipelines/{name}/runs')).toMatchObject({ status: 200 });
+  });
+
+  it('ends what an earlier call left', async () => {
+    await named('PUT /pipelines/{name}', 'digits', { body: `${DECLARATION}schedule: rate(1 day)` });
+    const remove = () => Promise.reject(new Error('throttled'));
+    const failing = { ...at, schedules: { ...at.schedules, remove } };
+    const request = {
+      route: 'DELETE /pipelines/{name}',
+      parameters: { name: 'digits' },
+      query: {},
+      body: '',
+    };
+    await expect(answer(failing, request)).rejects.toThrow('throttled');
+    expect(await answer(at, request)).toMatchObject({ status: 200 });
+    expect(at.schedules.expressions.size).toBe(0);
+  });
+
+  it('answers 404 for one that is not declared', async () => {
+    expect(await named('DELETE /pipelines/{name}', 'unknown')).toMatchObject({ status: 404 });
+    await named('PUT /pipelines/{name}', 'digits', { body: DECLARATION });
+    await named('DELETE /pipelines/{name}');
+    expect(await named('DELETE /pipelines/{name}')).toMatchObject({ status: 404 });
   });
 });
 

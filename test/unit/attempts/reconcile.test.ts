@@ -1,12 +1,13 @@
 /** What events and executions let fall is taken up again. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MAXIMUM_EXECUTIONS, reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { registerPipeline } from '../../../functions/core/ingest/register-pipeline.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { isDue } from '../../../functions/core/ingest/sweep.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
-import { type Ground, ground } from '../../support/world/ground.ts';
+import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
 const RUN = 'digits-000001';
@@ -233,10 +234,22 @@ describe('a sweep', () => {
   it('does not repeat a run that failed unsettled', async () => {
     at.drop('a.png');
     await started();
+    await registerPipeline(at, 'digits');
     const run = await at.runs.get(RUN);
     at.clock.advance(60);
     if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
     at.clock.advance(3_600);
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
+  });
+
+  it('registers what the bucket says', async () => {
+    at.declare(`${DECLARATION}schedule: rate(1 day)`);
+    await reconcile(at, { sweep: true });
+    expect(await at.pipelines.list()).toMatchObject([{ name: 'digits', valid: true }]);
+    expect(at.schedules.expressions.get('digits')).toBe('rate(1 day)');
+    at.store.remove(bucketKeys.pipeline('digits'));
+    await reconcile(at, { sweep: true });
+    expect(await at.pipelines.list()).toEqual([]);
+    expect(at.schedules.expressions.size).toBe(0);
   });
 });

@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
-import { registerPipeline, wakeRun } from '../../../functions/core/ingest/wake.ts';
+import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { bucketKeys, testObjectKey } from '../../../functions/core/shared/keys.ts';
-import { created, DECLARATION, type Ground, ground, message } from '../../support/world/ground.ts';
+import { created, type Ground, ground, message } from '../../support/world/ground.ts';
 
 let at: Ground;
 beforeEach(() => {
@@ -122,66 +122,6 @@ describe('a person who asks for a run', () => {
     };
     const woken = await wakeRun({ ...at, pipelines }, { pipeline: 'digits', trigger: 'api' });
     expect(woken).toEqual({ kind: 'started', runId: 'digits-000002' });
-  });
-});
-
-describe('a declaration that arrives', () => {
-  it('is recorded with its schedule; wakes for earlier data', async () => {
-    at.drop('early.png');
-    at.declare(`${DECLARATION}schedule: rate(1 day)`);
-    expect(await registerPipeline(at, 'digits')).toMatchObject({
-      kind: 'valid',
-      woken: { kind: 'started', runId: 'digits-000001' },
-    });
-    expect(at.schedules.expressions.get('digits')).toBe('rate(1 day)');
-  });
-
-  it('wakes nothing when nothing lies there', async () => {
-    expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
-  });
-
-  it('needs the notified marker, or a schedule', async () => {
-    const notified = (notifiedMarker: string) => registerPipeline({ ...at, notifiedMarker }, 'digits');
-    expect(await notified('_SUCCESS')).toEqual({ kind: 'valid' });
-    expect(await notified('DONE')).toMatchObject({ kind: 'invalid', problems: [{ path: 'settle.marker' }] });
-    at.declare(`${DECLARATION}schedule: rate(1 day)`);
-    expect(await notified('DONE')).toEqual({ kind: 'valid' });
-  });
-
-  it('is kept with its problems and schedule when invalid', async () => {
-    at.declare(`${DECLARATION}schedule: rate(1 day)`);
-    await registerPipeline(at, 'digits');
-    at.declare('name: letters');
-    expect(await registerPipeline(at, 'digits')).toMatchObject({ kind: 'invalid' });
-    const record = await at.pipelines.get('digits');
-    expect(record?.valid).toBe(false);
-    expect(record?.problems?.map(({ path }) => path)).toEqual(
-      expect.arrayContaining(['name', 'training', 'compute']),
-    );
-    expect(at.schedules.expressions.has('digits')).toBe(true);
-  });
-
-  it('removes a schedule that it no longer has', async () => {
-    at.declare(`${DECLARATION}schedule: rate(1 day)`);
-    await registerPipeline(at, 'digits');
-    at.declare();
-    await registerPipeline(at, 'digits');
-    expect(at.schedules.expressions.has('digits')).toBe(false);
-  });
-
-  it('says that it is gone', async () => {
-    expect(await registerPipeline(at, 'unknown')).toEqual({ kind: 'gone' });
-  });
-
-  it('wakes again for data left by a bad declaration', async () => {
-    at.drop('a.png');
-    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
-    const run = await at.runs.get('digits-000001');
-    if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
-    expect(await registerPipeline(at, 'digits')).toMatchObject({
-      kind: 'valid',
-      woken: { runId: 'digits-000002' },
-    });
   });
 });
 

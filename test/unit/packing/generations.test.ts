@@ -63,6 +63,7 @@ function controlView(
       await pause();
       store.seed(key, text);
     },
+    delete: () => Promise.reject(new Error('a launch deletes nothing')),
     createText: (key, text) => view.create(key, text),
     readBytes: () => Promise.reject(new Error('a launch reads no bytes here')),
     createBytes: () => Promise.reject(new Error('a launch writes no bytes here')),

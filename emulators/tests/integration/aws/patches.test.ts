@@ -1,10 +1,7 @@
 /** Every patch, and beside it the fault of the unpatched MiniStack: when that is gone, so can the patch be. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import net from 'node:net';
-import os from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CreateBucketCommand,
@@ -13,6 +10,7 @@ import {
   S3Client,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
+import { CreateScheduleCommand, SchedulerClient, UpdateScheduleCommand } from '@aws-sdk/client-scheduler';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -25,22 +23,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import {
   clientConfiguration,
-  projectPython,
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
 import { createFunction, invoke } from './lambda.ts';
+import { startUnpatched, type Unpatched } from './unpatched.ts';
 
 const FAILS_BY_CLASS = `
 class PoolGoneBad extends Error { name = 'PoolGoneBad'; }
 export const handler = async () => { throw new PoolGoneBad('no capacity'); };`;
 
 let patched: TestEmulator;
-let plain: { url: string; child: ChildProcess; folder: string };
+let plain: Unpatched;
 
 beforeAll(async () => {
   patched = await startTestEmulator({ environment: { AWS_ENDPOINT_URL_SAGEMAKER: 'http://127.0.0.1:9' } });
-  plain = await startPlain();
+  plain = await startUnpatched();
 });
 
 afterAll(async () => {
@@ -174,6 +172,62 @@ describe('a part that is copied', () => {
   });
 });
 
+describe('a schedule that can never come', () => {
+  const IMPOSSIBLE = [
+    'cron(99 3 * * ? *)',
+    'cron(0 24 * * ? *)',
+    'cron(0 3 32 * ? *)',
+    'cron(0 3 * 13 ? *)',
+    'cron(0 3 * * * *)',
+    'rate(1 days)',
+    'rate(2 day)',
+    'rate(0 days)',
+    'every day',
+  ];
+
+  it('is refused at its creation and its change', async () => {
+    const { create, update } = schedules(patched.url);
+    await create('kept', 'rate(1 day)');
+    for (const expression of IMPOSSIBLE) {
+      const refused = { name: 'ValidationException', message: `Invalid Schedule Expression ${expression}.` };
+      await expect(create('refused', expression)).rejects.toMatchObject(refused);
+      await expect(update('kept', expression)).rejects.toMatchObject(refused);
+    }
+  });
+
+  it('leaves possible ones alone', async () => {
+    const { create } = schedules(patched.url);
+    const possible = ['rate(2 hours)', 'cron(0/15 9-17 ? * MON-FRI 2026)', 'cron(0 0 LW JAN,JUN ? *)'];
+    for (const [index, expression] of [...possible, 'cron(0 10 ? * TUE#2 *)'].entries())
+      expect(await create(`possible-${index}`, expression)).toHaveProperty('ScheduleArn');
+  });
+
+  it('is taken by the unpatched MiniStack', async () => {
+    const { create } = schedules(plain.url);
+    for (const [index, expression] of IMPOSSIBLE.entries())
+      expect(await create(`taken-${index}`, expression)).toHaveProperty('ScheduleArn');
+  });
+});
+
+function schedules(url: string) {
+  const scheduler = new SchedulerClient(clientConfiguration(url));
+  const of = (Name: string, ScheduleExpression: string) => ({
+    Name,
+    ScheduleExpression,
+    FlexibleTimeWindow: { Mode: 'OFF' as const },
+    Target: {
+      Arn: 'arn:aws:sqs:us-east-1:000000000000:none',
+      RoleArn: 'arn:aws:iam::000000000000:role/none',
+    },
+  });
+  return {
+    create: (name: string, expression: string) =>
+      scheduler.send(new CreateScheduleCommand(of(name, expression))),
+    update: (name: string, expression: string) =>
+      scheduler.send(new UpdateScheduleCommand(of(name, expression))),
+  };
+}
+
 async function concurrencyOfMap(url: string): Promise<number | undefined> {
   const sfn = new SFNClient(clientConfiguration(url));
   const { stateMachineArn } = await sfn.send(
@@ -270,45 +324,6 @@ async function runCatching(
     if (status !== 'RUNNING') return JSON.parse(output ?? 'null');
     await sleep(50);
   }
-}
-
-/** MiniStack as it comes, on a free port. */
-async function startPlain(): Promise<{ url: string; child: ChildProcess; folder: string }> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-plain-'));
-  const port = await freePort();
-  const child = spawn(projectPython(), ['-m', 'ministack'], {
-    env: {
-      PATH: process.env['PATH'],
-      TMPDIR: folder,
-      BIND_HOST: '127.0.0.1',
-      GATEWAY_PORT: String(port),
-      IOT_MTLS_ENABLED: '0',
-      SFTP_ENABLED: '0',
-    },
-    stdio: 'ignore',
-  });
-  const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 200 && child.exitCode === null; tries += 1) {
-    if (
-      await fetch(`${url}/_ministack/ready`).then(
-        (response) => response.ok,
-        () => false,
-      )
-    )
-      break;
-    await sleep(50);
-  }
-  return { url, child, folder };
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function connects(host: string, url: string): Promise<boolean> {

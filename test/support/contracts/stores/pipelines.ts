@@ -10,7 +10,7 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     const { pipelines } = await open();
     const first = await pipelines.ensure('pipe-once', { firstBatch: 3, at: AT });
     const second = await pipelines.ensure('pipe-once', { firstBatch: 9, at: LATER });
-    expect(first).toMatchObject({ name: 'pipe-once', openBatch: 3, valid: true });
+    expect(first).toMatchObject({ name: 'pipe-once', openBatch: 3, valid: false });
     expect(second).toEqual(first);
     expect(await pipelines.get('pipe-once')).toEqual(first);
   });
@@ -25,9 +25,9 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     const problems = [{ path: 'training', message: 'is missing' }];
     await pipelines.setValidity('pipe-bad', { valid: false, problems, updatedAt: AT });
     expect(await pipelines.get('pipe-bad')).toMatchObject({ valid: false, problems });
-    await pipelines.setValidity('pipe-bad', { valid: true, updatedAt: LATER });
+    await pipelines.setValidity('pipe-bad', { valid: true, declarationEtag: 'e2', updatedAt: LATER });
     const corrected = await pipelines.get('pipe-bad');
-    expect(corrected).toMatchObject({ valid: true, updatedAt: LATER, openBatch: 1 });
+    expect(corrected).toMatchObject({ valid: true, declarationEtag: 'e2', updatedAt: LATER, openBatch: 1 });
     expect(corrected?.problems).toBeUndefined();
   });
 
@@ -47,6 +47,27 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     const { pipelines } = await open();
     await pipelines.setValidity('pipe-unknown', { valid: true, updatedAt: AT });
     await pipelines.setSwept('pipe-unknown', { sweptAt: AT, sweptObjects: 0 });
+    expect(await pipelines.get('pipe-unknown')).toBeUndefined();
+  });
+
+  it('keeps the record of a removed pipeline unlisted', async () => {
+    const { pipelines } = await open();
+    const listed = async () => (await pipelines.list()).some(({ name }) => name === 'pipe-removed');
+    await pipelines.ensure('pipe-removed', { firstBatch: 7, at: AT });
+    await pipelines.setValidity('pipe-removed', { valid: true, declarationEtag: 'e1', updatedAt: AT });
+    await pipelines.remove('pipe-removed', LATER);
+    expect(await listed()).toBe(false);
+    const removed = await pipelines.ensure('pipe-removed', { firstBatch: 1, at: LATER });
+    expect(removed).toMatchObject({ openBatch: 7, valid: false, removedAt: LATER });
+    expect(removed.declarationEtag).toBeUndefined();
+    await pipelines.setValidity('pipe-removed', { valid: true, updatedAt: LATER });
+    expect(await listed()).toBe(true);
+    expect((await pipelines.get('pipe-removed'))?.removedAt).toBeUndefined();
+  });
+
+  it('removes no record that is not there', async () => {
+    const { pipelines } = await open();
+    await pipelines.remove('pipe-unknown', AT);
     expect(await pipelines.get('pipe-unknown')).toBeUndefined();
   });
 

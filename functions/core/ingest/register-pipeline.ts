@@ -1,0 +1,86 @@
+/** From a declaration in the bucket to a pipeline on record: its validity, its schedule, and data that came before it. */
+import { readDeclaration } from '../pipeline/declaration.ts';
+import { type Pipeline, pipelineName } from '../pipeline/pipeline.ts';
+import type { Problem } from '../shared/errors.ts';
+import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
+import type { ObjectStore, Schedules } from '../shared/ports.ts';
+import { ensurePipeline, type WakeDeps, type Woken, wakeRun } from './wake.ts';
+
+export interface RegisterDeps extends WakeDeps {
+  readonly schedules: Schedules;
+  /** The only arrival that S3 notifies of; absent where it notifies of all. */
+  readonly notifiedMarker?: string | undefined;
+}
+
+export type Registered =
+  | { readonly kind: 'valid'; readonly woken?: Woken }
+  | { readonly kind: 'invalid'; readonly problems: readonly Problem[] }
+  | { readonly kind: 'gone' };
+
+/**
+ * Reads the bucket, so a repeated or late event does no harm. The record says "valid" only after the schedule was set:
+ * a process that dies in between is made up for by the event, which comes again, and by the sweep.
+ */
+export async function registerPipeline(deps: RegisterDeps, name: string): Promise<Registered> {
+  const stored = await deps.store.readText(bucketKeys.pipeline(name));
+  if (stored === undefined) return removePipeline(deps, name);
+  const declaration = readDeclaration(name, stored.text, deps.notifiedMarker);
+  const record = await ensurePipeline(deps, name);
+  const problems = declaration.valid
+    ? await setSchedule(deps.schedules, declaration.pipeline)
+    : declaration.problems;
+  const valid = problems.length === 0;
+  await deps.pipelines.setValidity(name, {
+    valid,
+    problems,
+    declarationEtag: stored.etag,
+    updatedAt: deps.clock.now().toISOString(),
+  });
+  if (!valid) return { kind: 'invalid', problems };
+  // Data that came before the declaration, or that a run with a bad one could not settle.
+  if (record.seen === undefined && (await holdsAnything(deps.store, bucketKeys.incoming(name)))) {
+    return { kind: 'valid', woken: await wakeRun(deps, { pipeline: name, trigger: 'arrival' }) };
+  }
+  return { kind: 'valid' };
+}
+
+/** Pipelines whose record does not say what the bucket says: events of these were lost, or the table was. */
+export async function outdatedPipelines({
+  pipelines,
+  store,
+}: Pick<RegisterDeps, 'pipelines' | 'store'>): Promise<readonly string[]> {
+  const recorded = new Map((await pipelines.list()).map((each) => [each.name, each.declarationEtag]));
+  const outdated: string[] = [];
+  for await (const { key, etag } of store.list(PIPELINES_PREFIX)) {
+    const named = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
+    if (!named.success || key !== bucketKeys.pipeline(named.data)) continue;
+    if (recorded.get(named.data) !== etag) outdated.push(named.data);
+    recorded.delete(named.data);
+  }
+  // The remaining records have no declaration.
+  return [...outdated, ...recorded.keys()];
+}
+
+/** Its runs continue with the declaration that each of them has pinned, and its data stays. */
+async function removePipeline(deps: RegisterDeps, name: string): Promise<Registered> {
+  await deps.schedules.remove(name);
+  await deps.pipelines.remove(name, deps.clock.now().toISOString());
+  return { kind: 'gone' };
+}
+
+async function setSchedule(schedules: Schedules, { name, schedule }: Pipeline): Promise<readonly Problem[]> {
+  if (schedule === undefined) {
+    await schedules.remove(name);
+    return [];
+  }
+  const outcome = await schedules.put(name, schedule);
+  if (outcome.kind === 'set') return [];
+  return [
+    { path: 'schedule', message: `is "${schedule}", which EventBridge Scheduler refuses: ${outcome.reason}` },
+  ];
+}
+
+async function holdsAnything(store: ObjectStore, prefix: string): Promise<boolean> {
+  for await (const _ of store.list(prefix)) return true;
+  return false;
+}
