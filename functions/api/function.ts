@@ -16,7 +16,7 @@ export const api: FunctionDescription = {
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),
-    allow.readObjects('*/runs/*/report.json', '*/runs/*/checkpoints/*'),
+    allow.readObjects('*/runs/*/report.json', '*/runs/*/records/*', '*/runs/*/checkpoints/*'),
     allow.listBucket,
     ...allow.startRuns,
     ...allow.setSchedules,

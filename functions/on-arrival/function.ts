@@ -13,9 +13,9 @@ export const onArrival: FunctionDescription = {
   environment: { ...stateMachine, ...schedules, ...notifiedMarker },
   permissions: [
     allow.consume('ArrivalsQueue'),
-    allow.readObjects('pipelines/*', '*/runs/*/report.json'),
+    allow.readObjects('pipelines/*', '*/runs/*/report.json', '*/runs/*/records/*'),
     allow.listBucket,
-    allow.useTable('GetItem', 'PutItem', 'UpdateItem'),
+    allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     ...allow.startRuns,
     ...allow.setSchedules,
   ],

@@ -23,7 +23,7 @@ export const reconcile: FunctionDescription = {
     allow.readObjects('*/runs/*/checkpoints/*'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/report.json'),
     // A declaration whose event was lost, and its schedule.
-    allow.readObjects('pipelines/*'),
+    allow.readObjects('pipelines/*', '*/runs/*/records/*'),
     ...allow.setSchedules,
   ],
   events: [every('5 minutes', { sweep: false }), every('1 hour', { sweep: true })],

@@ -8,6 +8,7 @@ export const settle: FunctionDescription = {
   memoryMegabytes: 1769,
   permissions: [
     allow.readObjects('pipelines/*'),
+    allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/records/close.json'),
     allow.listBucket,
     allow.useTable('GetItem', 'PutItem', 'UpdateItem'),
   ],

@@ -49,6 +49,13 @@ export const index = (name: string): Call => ({
   resource: `${TABLE}/index/${name}`,
 });
 
+/** A table that was lost is completed from these. */
+export const keptRecords: Call[] = [
+  list(bucketKeys.attemptRecords('digits', RUN)),
+  read(bucketKeys.attemptRecord('digits', RUN, 1)),
+  read(bucketKeys.closeRecord('digits', RUN)),
+];
+
 export const job = (action: string): Call => ({
   action: `sagemaker:${action}`,
   resource: regional('sagemaker', `training-job/${RUN}-a1-abcdef`),

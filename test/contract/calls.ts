@@ -16,6 +16,7 @@ import {
   items,
   job,
   jobAway,
+  keptRecords,
   learnsOfAbsence,
   list,
   listsAway,
@@ -107,6 +108,8 @@ const observe: Call[] = [
 /** A declaration is looked up, the pipeline's record made if it is new, its schedule set, a run opened. */
 const wake: Call[] = [
   ...items('Get', 'Put', 'Update'),
+  query,
+  ...keptRecords,
   read(bucketKeys.pipeline('digits')),
   read(bucketKeys.report('digits', RUN)),
   list('digits/runs/'),
@@ -134,6 +137,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...items('Get', 'Put', 'Update'),
     list(bucketKeys.incoming('digits')),
     read(bucketKeys.pipeline('digits')),
+    read(bucketKeys.closeRecord('digits', RUN)),
+    write(bucketKeys.closeRecord('digits', RUN)),
     learnsOfAbsence,
   ],
   'plan-shards': [
@@ -297,11 +302,14 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     })),
     ...makeFleet,
     write(`${attempt}job.json`),
+    ...keptRecords,
+    write(bucketKeys.attemptRecord('digits', RUN, 1)),
   ],
   judge: [
     log('judge'),
     ...observe,
     ...progress,
+    ...keptRecords,
     jobAway('DescribeTrainingJob'),
     listsAway,
     ...savedAway('s3:GetObject'),
@@ -342,57 +350,3 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     object('s3:DeleteObject', bucketKeys.pipeline('digits')),
   ],
 };
-
-/** What the containers do: SageMaker reads and writes with this role, and so does the user's script. */
-export const TRAINING_CALLS: readonly Call[] = [
-  listsAway,
-  away('s3:GetObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  ...savedAway('s3:PutObject'),
-  list(bucketKeys.shards('digits', RUN)),
-  list(bucketKeys.packedSource('digits', '0a1b')),
-  list(bucketKeys.agent('0123456789abcdef')),
-  list(bucketKeys.checkpoints('digits', RUN)),
-  read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
-  read(bucketKeys.trainManifest('digits', RUN)),
-  ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
-    object(`s3:${name}`, `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
-  ),
-  write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
-  {
-    action: 'logs:PutLogEvents',
-    resource: regional('logs', 'log-group:/aws/sagemaker/TrainingJobs:log-stream:x/algo-1'),
-  },
-  {
-    action: 'cloudwatch:PutMetricData',
-    resource: '*',
-    context: { 'cloudwatch:namespace': '/aws/sagemaker/TrainingJobs' },
-  },
-  { action: 'ecr:GetAuthorizationToken', resource: '*' },
-  { action: 'ecr:BatchGetImage', resource: `arn:aws:ecr:${REGION}:763104351884:repository/pytorch` },
-];
-
-/** The same on a host of ours on EC2: the AWS CLI calls with this role, and so can the user's script. */
-export const HOST_CALLS: readonly Call[] = [
-  ...['', 'source/', 'dataset/'].map((folder) => list(`digits/${folder}`)),
-  list(bucketKeys.agent('0123456789abcdef')),
-  read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
-  read(bucketKeys.trainManifest('digits', RUN)),
-  read(`${attempt}job.json`),
-  read(`${attempt}requests/members-2.json`),
-  list(`${attempt}requests/`),
-  {
-    action: 'logs:PutLogEvents',
-    resource: regional('logs', 'log-group:/tidewheel/dev/hosts:log-stream:digits-000001-a1-abcdef/i-1'),
-  },
-  ...['hosts/i-1.json', 'rendezvous/2/i-1.json'].flatMap((name) => [
-    read(attempt + name),
-    write(attempt + name),
-  ]),
-  read(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
-  write(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
-  write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
-];

@@ -107,6 +107,8 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   [LAUNCHERS, passRole(roleOfKind('hosts'), 'ec2.amazonaws.com')],
   ['launch', onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made)],
   ['launch', write(`${attempt}job.json`)],
+  ['launch', write(bucketKeys.attemptRecord('digits', RUN, 1))],
+  [['settle', 'launch'], write(bucketKeys.closeRecord('digits', RUN))],
   [
     ['pack-shards', 'compact-shards', ...SEALERS],
     write(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),

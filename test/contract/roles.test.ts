@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CALLS, HOST_CALLS, TRAINING_CALLS } from './calls.ts';
+import { CALLS } from './calls.ts';
 import { FORBIDDEN, FORBIDDEN_TO_SCRIPTS, RESERVED } from './forbidden-calls.ts';
+import { HOST_CALLS, TRAINING_CALLS } from './host-calls.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged } from './packaged.ts';
 import { type Call, isAllowed, type Role, roleOfPipeline, rolesOf } from './roles.ts';

@@ -27,8 +27,8 @@ export function pipelineStore(table: StoredTable): PipelineStore {
       );
       return items.map((item) => recordOf<PipelineRecord>(item));
     },
-    ensure: async (name, { firstBatch, at }) => {
-      const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: false, updatedAt: at };
+    ensure: async (name, { firstBatch, at, ...close }) => {
+      const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: false, updatedAt: at, ...close };
       const created = await table.create({ ...pipelineKey(name), listKey: ALL_PIPELINES, ...fresh });
       return created === 'created' ? fresh : ((await get(name)) ?? fresh);
     },

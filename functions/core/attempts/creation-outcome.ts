@@ -5,8 +5,8 @@
 
 import { launcherFacts } from '../catalog/launchers/registry.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
-import type { PreparedJob } from '../launch/launcher.ts';
-import type { AttemptRecord } from '../runs/run-records.ts';
+import { jobOf, type PreparedJob, portOf } from '../launch/launcher.ts';
+import type { AttemptOutcome, AttemptRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
@@ -23,13 +23,14 @@ export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation)
     case 'created':
       return announce(deps, creation);
     case 'alreadyExists':
-      // A crash followed the creation: the job may not be announced, and it may have ended.
-      await announce(deps, creation);
-      await observeAttempt(deps, attempt);
-      return;
+      return adoptOrLeave(deps, creation);
     case 'quota':
     case 'capacity':
-      return recordCapacityError(deps, attempt, created);
+      return endWithoutJob(deps, attempt, {
+        kind: 'capacity',
+        message: created.message,
+        ...(created.kind === 'quota' && { quota: true }),
+      });
     case 'invalid':
     case 'denied':
       throw new LaunchRefusedError(`${serviceOf(attempt)} rejects ${attempt.jobName}: ${created.message}`);
@@ -42,13 +43,36 @@ export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation)
 
 const serviceOf = ({ launcher }: AttemptRecord): string => launcherFacts[launcher].serviceName;
 
-async function announce(deps: ObserveDeps, { attempt, prepared }: Creation): Promise<void> {
+/** The record of an attempt precedes its job, so an older job is not its own. */
+const CLOCK_SKEW_MILLISECONDS = 60_000;
+
+/**
+ * Usually a crash followed the creation: the job may not be announced, and it may have ended. SageMaker also keeps the
+ * names of jobs whose run was removed from bucket and table: the next attempt has the next number.
+ */
+async function adoptOrLeave(deps: ObserveDeps, creation: Creation): Promise<void> {
+  const { attempt } = creation;
+  const job = await portOf(deps.launchers, attempt).describe(jobOf(attempt));
+  const recordedAt = new Date(attempt.createdAt);
+  if (job !== undefined && recordedAt.getTime() - job.CreationTime.getTime() > CLOCK_SKEW_MILLISECONDS) {
+    const message = `${serviceOf(attempt)} has another ${attempt.jobName} already, of ${job.CreationTime.toISOString()}`;
+    return endWithoutJob(deps, attempt, { kind: 'serviceError', message });
+  }
+  await announce(deps, creation, recordedAt);
+  await observeAttempt(deps, attempt);
+}
+
+async function announce(
+  deps: ObserveDeps,
+  { attempt, prepared }: Creation,
+  at = deps.clock.now(),
+): Promise<void> {
   const { inputReason, log } = prepared;
   const { runId, pipeline, jobName, placement } = attempt;
   const { pool, topology } = placement;
   await deps.timeline.add(runId, {
     id: `started-${attempt.attempt}`,
-    at: deps.clock.now().toISOString(),
+    at: at.toISOString(),
     kind: 'AttemptStarted',
     text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${log === undefined ? '' : `; log: ${log}`}`,
   });
@@ -58,19 +82,17 @@ async function announce(deps: ObserveDeps, { attempt, prepared }: Creation): Pro
   );
 }
 
-/** Ends the attempt at no cost, so that placement sees the error and chooses another pool. */
-async function recordCapacityError(
+/** Ends the attempt at no cost, so that placement sees the error. */
+async function endWithoutJob(
   deps: ObserveDeps,
   attempt: AttemptRecord,
-  { kind, message }: Extract<CreateOutcome, { readonly kind: 'quota' | 'capacity' }>,
+  error: Pick<AttemptOutcome, 'kind' | 'message' | 'quota'>,
 ): Promise<void> {
   const now = deps.clock.now().toISOString();
   const ended = await deps.attempts.update(attempt.runId, attempt.attempt, {
-    status: 'interrupted',
+    status: error.kind === 'capacity' ? 'interrupted' : 'failed',
     outcome: {
-      kind: 'capacity',
-      message,
-      ...(kind === 'quota' && { quota: true }),
+      ...error,
       // Other runs keep the error by its time, which later changes of the attempt must not move.
       endedAt: now,
       trainingSeconds: 0,

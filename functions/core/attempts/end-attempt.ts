@@ -6,17 +6,19 @@ import { endEntryOf, type ObserveDeps, observeAttempt } from './observe-attempt.
 
 /**
  * Usually the last attempt has its outcome and every end is announced, so there is nothing to do.
- * @throws TransientError while the job is being stopped, because a report needs the costs of all attempts
+ * @throws TransientError while a job is being stopped, because a report needs the costs of all attempts
  */
-export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<void> {
+export async function endOpenAttempts(deps: ObserveDeps, runId: string): Promise<void> {
   const attempts = await deps.attempts.list(runId);
   await announceEnds(deps, runId, attempts);
-  const last = attempts.at(-1);
-  if (last === undefined || last.outcome !== undefined) return;
-  const seen = await observeAttempt(deps, last);
+  for (const attempt of attempts) if (attempt.outcome === undefined) await endAttempt(deps, attempt);
+}
+
+async function endAttempt(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
+  const seen = await observeAttempt(deps, attempt);
   if (seen.kind === 'ended') return;
   if (seen.kind === 'absent') {
-    await deps.attempts.update(runId, last.attempt, {
+    await deps.attempts.update(attempt.runId, attempt.attempt, {
       status: 'failed',
       outcome: {
         kind: 'stopped',
@@ -29,9 +31,9 @@ export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<
     });
     return;
   }
-  await portOf(deps.launchers, last).stop(jobOf(last));
+  await portOf(deps.launchers, attempt).stop(jobOf(attempt));
   throw new TransientError(
-    `${last.jobName} is being stopped because its run has ended: the next try reports the run`,
+    `${attempt.jobName} is being stopped because its run has ended: the next try reports the run`,
   );
 }
 

@@ -5,6 +5,7 @@ import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
 import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
 import { readProgress } from '../runs/progress.ts';
+import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
 import { RunNotFoundError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -37,9 +38,10 @@ const STOP_PAUSE_SECONDS = 15;
 export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {
   const run = await deps.runs.get(input.runId);
   if (run === undefined) throw new RunNotFoundError(input.runId);
-  const attempts = await deps.attempts.list(run.runId);
+  const attempts = await restoreAttempts(deps, run);
   const last = attempts.at(-1);
   if (last === undefined) return firstPlacement(deps, run);
+  await observeEarlier(deps, attempts);
   if (last.outcome === undefined) {
     const seen = await observeAttempt(deps, last);
     if (seen.kind !== 'ended') return openAttempt(deps, last, input.timedOut ?? false);
@@ -53,6 +55,15 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   }
   await setStatus(deps, run, 'placing');
   return { kind: 'place', reason: judged.reason };
+}
+
+/** Only restored attempts before the last one are open: their jobs have ended, and their costs count. */
+async function observeEarlier(deps: JudgeDeps, attempts: AttemptRecord[]): Promise<void> {
+  for (const [index, attempt] of attempts.slice(0, -1).entries()) {
+    if (attempt.outcome !== undefined) continue;
+    const seen = await observeAttempt(deps, attempt);
+    if (seen.kind === 'ended') attempts[index] = seen.attempt;
+  }
 }
 
 async function firstPlacement(deps: JudgeDeps, run: RunRecord): Promise<NextStep> {

@@ -8,10 +8,12 @@ import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyInputsToRegion } from '../launch/regions/region-copy.ts';
 import { pinnedSourceOf } from '../launch/source/pin-source.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { keepAttempt } from '../runs/kept-records.ts';
 import { readProgress } from '../runs/progress.ts';
+import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, Placement, RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { LaunchRefusedError, RunNotFoundError } from '../shared/errors.ts';
+import { LaunchRefusedError, RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
@@ -53,6 +55,8 @@ export async function launchAttempt(
   const run = await deps.runs.get(input.runId);
   if (run?.declaration === undefined) throw new RunNotFoundError(input.runId);
   const attempt = await recordAttempt(deps, run, input);
+  // No job without a copy of its attempt: a table that is lost is completed from it.
+  if (attempt.outcome === undefined) await keepAttempt(deps.store, attempt);
   if (attempt.outcome === undefined) await startJob(deps, run, attempt);
   else await observeAttempt(deps, attempt);
   return { jobName: attempt.jobName };
@@ -61,7 +65,7 @@ export async function launchAttempt(
 async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInput): Promise<AttemptRecord> {
   const { runId, attempt: number, taskToken } = input;
   const updatedAt = deps.clock.now().toISOString();
-  const known = await deps.attempts.get(runId, number);
+  const known = (await restoreAttempts(deps, run)).find(({ attempt }) => attempt === number);
   if (known !== undefined) return deps.attempts.update(runId, number, { taskToken, updatedAt });
   const placement = await placementOf(deps, runId, number);
   const fresh: AttemptRecord = {
@@ -84,6 +88,9 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {
   const stored = (await deps.placements.list(runId)).find((placement) => placement.attempt === attempt);
   if (stored?.decision.kind === 'launch') return stored.decision.placement;
+  // The table lost it after Place: the next execution places again.
+  if (stored === undefined)
+    throw new TransientError(`the placement of attempt ${attempt} of ${runId} is lost`);
   throw new LaunchRefusedError(
     `attempt ${attempt} of ${runId} has no placement to launch: start a new run (POST /pipelines/{name}/runs)`,
   );

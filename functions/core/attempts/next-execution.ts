@@ -1,5 +1,5 @@
 /** A run outlives its executions: the next execution continues it from the records. */
-import { startExecution } from '../ingest/wake.ts';
+import { startExecution } from '../ingest/start-execution.ts';
 import { executionName } from '../runs/batches.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';

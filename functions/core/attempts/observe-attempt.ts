@@ -88,7 +88,7 @@ export async function recallAttempt(
  * reason lost nothing, and its outcome gives the reason.
  */
 function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
-  const { recall } = attempt;
+  const recall = attempt.recall ?? lostRecall(attempt, outcome);
   if (recall === undefined || outcome.kind !== 'stopped') return outcome;
   const trained = outcome.trainingSeconds > 0;
   if (trained && recall.cause !== 'capacity')
@@ -99,6 +99,13 @@ function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome
     kind: trained ? 'interrupted' : 'capacity',
     message: `${loss}; the job was recalled, to resume in another pool`,
   };
+}
+
+/** A run whose job was stopped by a person has a report, so it is never restored: Tidewheel stopped the job. */
+function lostRecall({ restoredAt }: AttemptRecord, { endedAt, interruptions }: AttemptOutcome): StopReason {
+  if (restoredAt === undefined || endedAt === undefined || endedAt > restoredAt) return undefined;
+  const why = 'was stopped for a reason that the table has lost';
+  return { cause: interruptions > 0 ? 'capacity' : 'time', why };
 }
 
 async function end(

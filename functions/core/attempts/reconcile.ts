@@ -1,12 +1,15 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
 import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
+import { startExecution } from '../ingest/start-execution.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
-import { startExecution } from '../ingest/wake.ts';
+import { jobSaltOf, parseJobName } from '../launch/job/job-name.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
 import { executionName } from '../runs/batches.ts';
-import { FINISHED, type RunRecord } from '../runs/run-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
+import { bucketKeys, parseRunId } from '../shared/keys.ts';
+import { endOpenAttempts } from './end-attempt.ts';
 import { continueRun } from './next-execution.ts';
 import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
@@ -51,6 +54,8 @@ export async function reconcile(
     ({ jobName }) => jobName,
     async (attempt) => {
       const observed = await refillAttempt(deps, attempt);
+      if (observed.kind !== 'ended' && (await isRunOver(deps, attempt)))
+        return endOpenAttempts(deps, attempt.runId);
       if (observed.kind !== 'running') return;
       await watchCheckpoints(deps, attempt, observed.job);
       await reviseAttempt(deps, attempt, observed.job);
@@ -103,12 +108,28 @@ async function sweepPipelines(deps: ReconcileDeps, each: Each): Promise<readonly
   return woken;
 }
 
+/** A process that was slow may record an attempt after its run has ended. A lost run that has a report has ended. */
+async function isRunOver(
+  { runs, store }: ReconcileDeps,
+  { runId, pipeline }: Pick<AttemptRecord, 'runId' | 'pipeline'>,
+): Promise<boolean> {
+  const run = await runs.get(runId);
+  if (run !== undefined) return FINISHED.includes(run.status);
+  return (await store.readText(bucketKeys.report(pipeline, runId))) !== undefined;
+}
+
 /** Releases the leftovers of ended attempts. Jobs of other installations have no record here. */
-async function release({ attempts }: ReconcileDeps, leftovers: LeftoverPort): Promise<void> {
-  for (const jobName of await leftovers.list()) {
-    const attempt = await attempts.findByJob(jobName);
-    if (attempt?.outcome !== undefined) await leftovers.release(jobName);
-  }
+async function release(deps: ReconcileDeps, leftovers: LeftoverPort): Promise<void> {
+  for (const jobName of await leftovers.list())
+    if (await hasEnded(deps, jobName)) await leftovers.release(jobName);
+}
+
+async function hasEnded(deps: ReconcileDeps, jobName: string): Promise<boolean> {
+  const attempt = await deps.attempts.findByJob(jobName);
+  if (attempt !== undefined) return attempt.outcome !== undefined;
+  const { runId } = parseJobName(jobName, jobSaltOf(deps.store.bucket)) ?? {};
+  const run = runId === undefined ? undefined : parseRunId(runId);
+  return runId !== undefined && run !== undefined && isRunOver(deps, { runId, pipeline: run.pipeline });
 }
 
 async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { TimelineEntry } from '../runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { endOpenAttempt } from './end-attempt.ts';
+import { endOpenAttempts } from './end-attempt.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
 import { makeReport, type RunReport } from './report.ts';
 
@@ -33,7 +33,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
     kind: TITLES[verdict.kind],
     text: verdict.reason,
   });
-  await endOpenAttempt(deps, runId);
+  await endOpenAttempts(deps, runId);
   const timeline = await deps.timeline.list(runId);
   const { kind, reason, decidedAt: finishedAt } = decidedVerdict(timeline) ?? undecided(runId);
   const status = kind === 'done' ? 'succeeded' : kind;

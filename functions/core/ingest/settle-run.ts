@@ -1,6 +1,7 @@
 /** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
 import { readDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore, Stores } from '../runs/stores.ts';
 import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
@@ -36,11 +37,13 @@ export async function settleRun(
   if (run === undefined) throw new RunNotFoundError(input.runId);
   if (run.closedAt !== undefined && run.declaration) return settled(run, run.declaration);
 
-  const declaration = await declarationOf(deps.store, run.pipeline);
   if (await isPacking(deps.runs, run)) {
     // What this run may pack is what its predecessor did not seal: it has to know.
     return { kind: 'wait', seconds: PREDECESSOR_PAUSE_SECONDS, observation: input.observation ?? null };
   }
+  const kept = await keptClose(deps.store, run);
+  if (kept !== undefined) return closeAgain(deps, run, kept);
+  const declaration = await declarationOf(deps.store, run.pipeline);
   const { settle } = declaration;
   const prefix = bucketKeys.incoming(run.pipeline);
   const now = deps.clock.now();
@@ -55,11 +58,11 @@ export async function settleRun(
   const decision = decideSettled(observation, settle, { now, openedAt: new Date(run.createdAt) });
   if (decision.kind === 'wait') return { ...decision, observation };
 
-  const closed = await deps.runs.closeBatch(run, {
-    at: deps.clock.now().toISOString(),
-    declaration,
-    seen: observation.fingerprint,
-  });
+  const at = deps.clock.now().toISOString();
+  const seen = observation.fingerprint;
+  // The copy comes first: the plan of a closed batch must never outlive what the close decided.
+  await keepClose(deps.store, run, { closedAt: at, declaration, seen });
+  const closed = await deps.runs.closeBatch(run, { at, declaration, seen });
   await deps.timeline.add(run.runId, {
     id: 'settled',
     at: closed.closedAt ?? now.toISOString(),
@@ -68,6 +71,15 @@ export async function settleRun(
   });
   // The record as it was at the close: a user may have requested a model meanwhile.
   return settled(closed, declaration);
+}
+
+/**
+ * The batch was closed before, and the table no longer knows. The plan may hold already what was there at that close, so
+ * that close stands: later arrivals belong to the next batch.
+ */
+async function closeAgain(deps: SettleDeps, run: RunRecord, kept: KeptClose): Promise<Settled> {
+  const { closedAt, declaration, seen } = kept;
+  return settled(await deps.runs.closeBatch(run, { at: closedAt, declaration, seen }), declaration);
 }
 
 function settled(run: RunRecord, declaration: Pipeline): Settled {

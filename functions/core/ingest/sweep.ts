@@ -1,6 +1,7 @@
 /** Finds arrivals whose event was lost, by a listing. An idle pipeline is listed ever more rarely, so keeping data is free. */
 import { type PipelineRecord, wakes } from '../runs/batches.ts';
 import { bucketKeys } from '../shared/keys.ts';
+import { restoreRuns } from './restore-runs.ts';
 import { lookAtIncoming } from './settle.ts';
 import { type WakeDeps, type Woken, wakeRun } from './wake.ts';
 
@@ -9,7 +10,7 @@ export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineRecord): P
   const now = deps.clock.now();
   if (!isDue(pipeline, now)) return undefined;
   const { name } = pipeline;
-  const found = await lookForUnseen(deps, pipeline);
+  const found = await lookForUnseen(deps, await restoreRuns(deps, name));
   if (found.isUnseen) return wakeRun(deps, { pipeline: name, trigger: 'arrival' });
   await deps.pipelines.setSwept(name, { sweptAt: now.toISOString(), sweptObjects: found.objects });
   return undefined;

@@ -1,16 +1,12 @@
 /** From "something arrived" (or a schedule, or a person) to one running execution. */
 
-import { executionName, openRun, type PipelineRecord, wakes } from '../runs/batches.ts';
+import { openRun, type PipelineRecord, wakes } from '../runs/batches.ts';
 import type { RunRecord } from '../runs/run-records.ts';
-import type { Stores } from '../runs/stores.ts';
-import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
-import type { Clock, Executions, ObjectStore } from '../shared/ports.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import { type RestoreRunsDeps, restoreRuns } from './restore-runs.ts';
+import { startExecution } from './start-execution.ts';
 
-export interface WakeDeps extends Pick<Stores, 'pipelines' | 'runs'> {
-  readonly store: ObjectStore;
-  readonly executions: Executions;
-  readonly clock: Clock;
-}
+export type WakeDeps = RestoreRunsDeps;
 
 export interface Wake {
   readonly pipeline: string;
@@ -59,10 +55,6 @@ export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
   return { kind: started === 'started' ? 'started' : 'running', runId };
 }
 
-/** The same input for every trigger, so that Step Functions knows a repeated start for what it is. */
-export const startExecution = (executions: Executions, { runId, pipeline, execution }: RunRecord) =>
-  executions.start(executionName(runId, execution), { runId, pipeline });
-
 async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineRecord | undefined> {
   const known = await deps.pipelines.get(name);
   if (known !== undefined && known.removedAt === undefined) return known;
@@ -70,21 +62,6 @@ async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineR
   return ensurePipeline(deps, name);
 }
 
-/**
- * A table that was lost is rebuilt from the bucket: the newest run folder is taken up again if it has no report, so
- * its plan, shards and checkpoints count; otherwise numbering goes on behind it.
- */
-export async function ensurePipeline(
-  deps: Pick<WakeDeps, 'pipelines' | 'store' | 'clock'>,
-  name: string,
-): Promise<PipelineRecord> {
-  const known = await deps.pipelines.get(name);
-  if (known !== undefined) return known;
-  const folders = await deps.store.listFolders(`${name}/runs/`);
-  const batches = folders.map(parseRunId).filter((run) => run?.pipeline === name);
-  const newest = Math.max(0, ...batches.map((run) => run?.batch ?? 0));
-  const isReported =
-    newest > 0 && (await deps.store.readText(bucketKeys.report(name, runIdOf(name, newest)))) !== undefined;
-  const firstBatch = isReported ? newest + 1 : Math.max(1, newest);
-  return deps.pipelines.ensure(name, { firstBatch, at: deps.clock.now().toISOString() });
+export async function ensurePipeline(deps: WakeDeps, name: string): Promise<PipelineRecord> {
+  return (await deps.pipelines.get(name)) ?? restoreRuns(deps, name);
 }

@@ -6,7 +6,7 @@ import type { AttemptRecord, Progress } from './run-records.ts';
 
 const percent = z.number().min(0).max(100);
 
-const progressSchema = z.object({
+export const progressSchema = z.object({
   step: z.number().int().min(0),
   totalSteps: z.number().int().min(0),
   trainingSeconds: z.number().min(0).optional(),

@@ -200,6 +200,8 @@ export interface AttemptRecord {
   /** Set before Tidewheel stops the job. */
   readonly recall?: Recall | undefined;
   readonly outcome?: AttemptOutcome | undefined;
+  /** When the record was lost and written again from its copy. The copy knows no recall. */
+  readonly restoredAt?: string | undefined;
 }
 
 /**

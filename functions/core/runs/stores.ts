@@ -13,12 +13,18 @@ import type {
 } from './market-history.ts';
 import type { AttemptRecord, Expiring, RunRecord, StoredDecision } from './run-records.ts';
 
+/** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */
+export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen'> & {
+  readonly firstBatch: number;
+  readonly at: string;
+};
+
 export interface PipelineStore {
   get(name: string): Promise<PipelineRecord | undefined>;
   /** By name, without those that were removed; of a page, the first `limit` behind the name `after`. */
   list(page?: { readonly limit?: number; readonly after?: string | undefined }): Promise<PipelineRecord[]>;
   /** Creates the record with `firstBatch` as open batch if there is none, and returns the stored one. */
-  ensure(name: string, first: { readonly firstBatch: number; readonly at: string }): Promise<PipelineRecord>;
+  ensure(name: string, first: FirstBatch): Promise<PipelineRecord>;
   /** A pipeline that was removed is listed again. Changes nothing without a record. */
   setValidity(
     name: string,

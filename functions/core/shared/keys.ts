@@ -46,6 +46,12 @@ export const bucketKeys = {
   /** What one attempt on EC2 knows and says: job.json, and a file per host under hosts/. */
   attempt: (pipeline: string, runId: string, attempt: number) =>
     `${pipeline}/runs/${runId}/attempts/${attempt}/`,
+  /** What the close of the run's batch decided. No job writes here. */
+  closeRecord: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/records/close.json`,
+  /** One object an attempt. No job writes here. */
+  attemptRecords: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/records/attempts/`,
+  attemptRecord: (pipeline: string, runId: string, attempt: number) =>
+    `${pipeline}/runs/${runId}/records/attempts/${attempt}.json`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
   /** One source, packed: nothing but `SOURCE_FILE` lies here, so that it can be a training channel. */
   packedSource: (pipeline: string, digest: string) => `${pipeline}/sources/${digest}/`,

@@ -90,11 +90,17 @@ function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
           .sort((a, b) => (a.name < b.name ? -1 : 1))
           .slice(0, limit),
       ),
-    ensure: (name, { firstBatch, at }) =>
+    ensure: (name, { firstBatch, at, ...close }) =>
       answer(() => {
         const known = pipelines.get(name);
         if (known !== undefined) return known;
-        const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: false, updatedAt: at };
+        const fresh: PipelineRecord = {
+          name,
+          openBatch: firstBatch,
+          valid: false,
+          updatedAt: at,
+          ...close,
+        };
         pipelines.set(name, fresh);
         return fresh;
       }),

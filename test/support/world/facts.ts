@@ -37,9 +37,9 @@ async function describeOpen(world: World, runs: readonly RunRecord[]): Promise<s
 /** Every arrival that is there now is in one generation, unless a run that failed before its seal holds it. */
 async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promise<string[]> {
   const seen = new Map<string, string[]>();
-  for (const { runId } of runs) {
-    for (const arrival of await sealedArrivals(world.store, PIPELINE, runId)) {
-      seen.set(arrival, [...(seen.get(arrival) ?? []), runId]);
+  for (const generation of await world.store.listFolders(bucketKeys.dataset(PIPELINE))) {
+    for (const arrival of await sealedArrivals(world.store, PIPELINE, generation)) {
+      seen.set(arrival, [...(seen.get(arrival) ?? []), generation]);
     }
   }
   const problems = [...seen]
@@ -63,7 +63,10 @@ async function allAttempts(world: World, runs: readonly RunRecord[]): Promise<At
 }
 
 function jobProblems(world: World, attempts: readonly AttemptRecord[]): string[] {
-  const known = new Set(attempts.map(({ jobName }) => jobName));
+  const kept = world.store
+    .keys(bucketKeys.runs(PIPELINE))
+    .flatMap((key) => (key.includes('/records/attempts/') ? [world.store.json(key) as AttemptRecord] : []));
+  const known = new Set([...attempts, ...kept].map(({ jobName }) => jobName));
   return [
     ...[...world.training.jobs.keys(), ...world.fleets.jobs.keys()]
       .filter((name) => !known.has(name))

@@ -36,7 +36,11 @@ export interface History {
   readonly promised: readonly string[];
 }
 
-export async function live(seed: number, launcher: Launcher = 'sagemaker'): Promise<History> {
+export async function live(
+  seed: number,
+  launcher: Launcher = 'sagemaker',
+  { losesTable = false }: { readonly losesTable?: boolean } = {},
+): Promise<History> {
   const declaration = declarationFor(launcher);
   // Where either may be chosen, SageMaker is the cheaper one in every other history.
   const ec2Usd = launcher === 'cheapest' && seed % 2 === 1 ? 1.75 : undefined;
@@ -52,6 +56,7 @@ export async function live(seed: number, launcher: Launcher = 'sagemaker'): Prom
   for (let abort = random.whole(0, 3); abort > 0; abort -= 1) {
     loop.after(random.whole(0, CHAOS_SECONDS), () => abortOne(world));
   }
+  if (losesTable) loseTable(world, promised);
   let calm = false;
   loop.after(CHAOS_SECONDS + 1, () => {
     chaos.rate = 0;
@@ -118,6 +123,15 @@ async function ask(world: World, promised: string[]): Promise<void> {
   const response =
     answer.kind === 'ok' ? (answer.value as { status: number; body: { runId?: string } }) : undefined;
   if (response?.status === 202 && response.body.runId !== undefined) promised.push(response.body.runId);
+}
+
+/** An answer to a person is in the table alone. */
+function loseTable({ loop, random, loseTable: lose }: World, promised: string[]): void {
+  for (let losses = random.whole(1, 3); losses > 0; losses -= 1)
+    loop.after(random.whole(0, CHAOS_SECONDS), () => {
+      lose();
+      promised.length = 0;
+    });
 }
 
 /** By a person, a redeployment, or an emulator that was restarted; its function may go on for a while. */

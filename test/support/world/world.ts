@@ -84,11 +84,12 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     string,
     { readonly execution: Execution; readonly answer: (value: unknown) => void }
   >();
+  const table = memoryStores();
   const ports: Ports = {
     clock,
     store,
     notifier,
-    ...watched(memoryStores(), { broken, random, chaos }),
+    ...watched(table, { broken, random, chaos }),
     schedules: memorySchedules(),
     market: marketSource(() => {
       const score = spell()?.startsIn === 0 ? HIGH : LOW;
@@ -174,6 +175,7 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     runs: ports.runs,
     attempts: ports.attempts,
     timeline: ports.timeline,
+    loseTable: () => table.lose(),
     invoke,
     ...queues({ loop, random, chaos, invoke }),
   };

@@ -55,4 +55,14 @@ describe('a run in any weather', () => {
     );
     expect(used).toEqual(new Set(['sagemaker', 'ec2']));
   }, 300_000);
+
+  it('does so when the table is lost', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (history) => {
+        const lived = await live(history, 'cheapest', { losesTable: true });
+        expect(await violations(lived)).toEqual([]);
+      }),
+      { numRuns: Math.ceil(numRuns / 3), seed, endOnFailure: true },
+    );
+  }, 300_000);
 });
