@@ -14,6 +14,7 @@ import { openStores } from './serve/open-stores.ts';
 import { serveDrops, watchService } from './serve/serve.ts';
 import type { Session } from './serve/session.ts';
 import { showPipelines, takeUpRuns } from './serve/take-up.ts';
+import { watchDisk } from './show/disk-space.ts';
 import { terminalScreen } from './show/screen.ts';
 import { whereToLook } from './show/where-to-look.ts';
 
@@ -81,6 +82,7 @@ async function main(args: readonly string[]): Promise<number> {
     log: (line) => chosen.verbose && screen.line(`  ${line}`),
     onStep: (text) => screen.line(`  starting ${text}`),
   });
+  void watchDisk(screen, chosen.state, stopping.signal);
   void region.emulatorExited.then(() => stopping.abort());
   try {
     const session: Session = {

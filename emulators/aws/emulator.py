@@ -161,6 +161,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     if options.clock is not None:
         virtual_time.install(options.clock)
     # Only now: what MiniStack reads from the environment at import must be set.
+    import full_disk
     import http_api
     import hypercorn.asyncio
     import hypercorn.config
@@ -176,6 +177,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     invocations.install()
     http_api.install()
     queue_batches.gather_batches(has_windows=options.clock is None)
+    full_disk.install(options.state)
     patches.fail_callbacks_with_their_function()
     patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()

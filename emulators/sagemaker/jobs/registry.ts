@@ -14,6 +14,7 @@ import {
   hasEnded,
   type JobRecord,
   purchaseOptionOf,
+  withPhaseEnded,
   withStatus,
 } from '../model/job-record.ts';
 import { type JobServices, TrainingJob } from './training-job.ts';
@@ -33,10 +34,16 @@ const SERVER_DIED = new JobFailure(
   `${TRY_AGAIN} (The local SageMaker ended while the job was running.)`,
 ).message;
 
+/** How exact the end of a killed job is. */
+const ALIVE_EVERY_MS = 1_000;
+
 /** Takes up the jobs on disk: what was running when the last server ended has failed. */
 export async function openRegistry(services: JobServices): Promise<JobRegistry> {
   const registry = new DiskRegistry(services);
-  for (const record of await services.store.load(services.settings.log)) await registry.takeUp(record);
+  const lastAlive = await services.store.lastAlive();
+  for (const record of await services.store.load(services.settings.log))
+    await registry.takeUp(record, lastAlive);
+  registry.noteAlive();
   return registry;
 }
 
@@ -45,22 +52,34 @@ class DiskRegistry implements JobRegistry {
   readonly #jobs = new Map<string, TrainingJob>();
   /** Names of jobs that are being created: the checks take a while. */
   readonly #coming = new Set<string>();
+  #noting: NodeJS.Timeout | undefined;
 
   constructor(services: JobServices) {
     this.#services = services;
   }
 
-  async takeUp(record: JobRecord): Promise<void> {
+  /** Repeats until the server closes. A kill is told from the last note; a full disk leaves an older one. */
+  noteAlive(): void {
+    const { store, settings } = this.#services;
+    const note = (): void => {
+      if (!this.records().some((record) => !hasEnded(record))) return;
+      void store.noteAlive(settings.clock.now()).catch(() => {});
+    };
+    this.#noting = setInterval(note, ALIVE_EVERY_MS).unref();
+  }
+
+  /** @param lastAlive the hosts ended with the server, which was last alive then */
+  async takeUp(record: JobRecord, lastAlive: number | undefined): Promise<void> {
     const { events, store } = this.#services;
+    const { clock, timeScale } = this.#services.settings;
     let current = record;
     if (!hasEnded(record)) {
-      const now = this.#services.settings.clock.now();
+      const now = Math.min(clock.now(), Math.max(record.modifiedAt, lastAlive ?? 0));
       const hasTrained = record.trainingStartedAt !== undefined;
       const change = { status: 'Failed', secondaryStatus: 'Failed', message: 'Training job failed' } as const;
       current = {
-        ...withStatus(record, change, now),
+        ...withStatus(withPhaseEnded(record, timeScale, now), change, now),
         failureReason: SERVER_DIED,
-        phase: undefined,
         ...(hasTrained ? { trainingEndedAt: now } : {}),
       };
       await store.save(current);
@@ -154,6 +173,7 @@ class DiskRegistry implements JobRegistry {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#noting);
     await Promise.all([...this.#jobs.values()].map((job) => job.close()));
   }
 }

@@ -45,7 +45,12 @@ export class JobFailure extends Error {
 /** How SageMaker words an InternalServerError. */
 export const TRY_AGAIN = 'We encountered an internal error. Please try again.';
 
+/** The machine's own troubles: no answer from S3, a full disk. */
 const OUTAGES: readonly unknown[] = [
+  'ENOSPC',
+  'EDQUOT',
+  'EIO',
+  'EROFS',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -54,7 +59,7 @@ const OUTAGES: readonly unknown[] = [
   'EAI_AGAIN',
 ];
 
-/** Whether a call failed for want of an answer: nothing that the caller could correct. */
+/** Nothing that the caller could correct. */
 function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   return (
@@ -64,7 +69,7 @@ function isOutage(thrown: unknown): boolean {
   );
 }
 
-/** What the transfer of data makes of a job: the caller's fault, unless S3 could not be reached. */
+/** What the transfer of data makes of a job: the caller's fault, unless the machine or S3 is to blame. */
 export function transferFailure(what: string, thrown: unknown): JobFailure {
   if (thrown instanceof JobFailure) return thrown;
   return isOutage(thrown)

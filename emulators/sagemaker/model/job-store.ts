@@ -1,5 +1,5 @@
 /** The jobs on disk: one JSON file each, replaced as a whole, so that Describe and List survive a restart. */
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from './errors.ts';
 import type { JobRecord } from './job-record.ts';
@@ -9,12 +9,17 @@ export interface JobStore {
   /** Reports an unreadable record and leaves its file. */
   load(log: (line: string) => void): Promise<readonly JobRecord[]>;
   save(record: JobRecord): Promise<void>;
+  /** Notes that the server, and with it the hosts of all jobs, were alive at this time. */
+  noteAlive(now: number): Promise<void>;
+  /** The last such time; undefined if none was noted. */
+  lastAlive(): Promise<number | undefined>;
   /** What the hosts had on disk. */
   removeHosts(name: string): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
 const RECORD_FILE = 'job.json';
+const ALIVE_FILE = 'alive';
 
 export async function openJobStore(stateDirectory: string): Promise<JobStore> {
   const jobs = join(stateDirectory, 'jobs');
@@ -33,6 +38,11 @@ export async function openJobStore(stateDirectory: string): Promise<JobStore> {
       );
       tails.set(record.name, next);
       return next;
+    },
+    noteAlive: (now) => writeFile(join(stateDirectory, ALIVE_FILE), String(now)),
+    lastAlive: async () => {
+      const noted = await readFile(join(stateDirectory, ALIVE_FILE), 'utf8').catch(() => '');
+      return noted === '' || Number.isNaN(Number(noted)) ? undefined : Number(noted);
     },
     removeHosts: async (name) => {
       for (const folder of ['hosts', 'scratch']) {

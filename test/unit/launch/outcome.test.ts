@@ -193,6 +193,20 @@ describe('a platform failure that the agent wrote', () => {
     expect(outcomeOf(failed)).toMatchObject({ kind: 'serviceError', fault });
   });
 
+  it.each([
+    'InternalServerError: We encountered an internal error. (Artifact upload failed: ENOSPC: no space left)',
+    'ClientError: Artifact upload failed: [Errno 28] No space left on device',
+  ])('is a full disk that the service met: %s', (FailureReason) => {
+    const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
+    expect(outcomeOf(failed)).toMatchObject({ kind: 'serviceError', fault: 'disk' });
+  });
+
+  it('is not a full disk that a script met', () => {
+    const FailureReason = 'AlgorithmError: OSError: [Errno 28] No space left on device, exit code: 1';
+    const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
+    expect(outcomeOf(failed)).toMatchObject({ kind: 'userError' });
+  });
+
   it('is not found inside the words of a script', () => {
     const FailureReason = 'AlgorithmError: ValueError: Platform failure (disk): why, exit code: 1';
     const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });

@@ -345,6 +345,7 @@ def test_an_installation_error_hides_credentials(host_of: HostOf, tmp_path: Path
     assert code == 1
     # The index does not answer: no fault of the script.
     assert failure_of(base).startswith("Platform failure (packages): requirements.txt cannot")
+    assert "pip's last lines:" in failure_of(base)
     for text in (log, failure_of(base)):
         assert "secret" not in text and "someone" not in text
         assert "never" not in text
@@ -356,6 +357,7 @@ def test_an_unknown_package_is_the_sources_error(host_of: HostOf, tmp_path: Path
     code, _ = run(base, PIP_NO_INDEX="1", TIDEWHEEL_INSTALL_SECONDS="60")
     assert code == 1
     assert failure_of(base).startswith("Cannot start: requirements.txt cannot be installed")
+    assert "No matching distribution found for tidetest-that-does-not-exist" in failure_of(base)
 
 
 def test_a_full_disk_is_the_platforms_failure(host_of: HostOf, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -93,6 +93,10 @@ test('kill -9 leaves no process, and failed jobs', async () => {
   const first = await startAlone();
   const pids = await startLingering(first.url, 'killed-job');
   expect(pids.filter(isRunning)).toEqual(pids);
+  await untilTrue('the note that the server is alive', async () => {
+    const noted = await readFile(path.join(stateDirectory, 'alive'), 'utf8').catch(() => '');
+    return noted !== '' && pids.every(isRunning);
+  });
   first.server.kill('SIGKILL');
   await untilTrue('the end of all processes', () => !pids.some(isRunning));
   const second = await startAlone();
@@ -102,7 +106,10 @@ test('kill -9 leaves no process, and failed jobs', async () => {
   expect(job.FailureReason).toMatch(
     /^InternalServerError: We encountered an internal error\. Please try again\./,
   );
-  expect(job.TrainingEndTime).toBeInstanceOf(Date);
+  const [started = 0, ended = 0] = [job.TrainingStartTime?.getTime(), job.TrainingEndTime?.getTime()];
+  expect(ended).toBeGreaterThan(started);
+  expect(job.TrainingTimeInSeconds).toBe(Math.max(1, Math.ceil((ended - started) / 1_000)));
+  expect(job.BillableTimeInSeconds).toBe(job.TrainingTimeInSeconds);
   second.server.kill('SIGTERM');
   await once(second.server, 'exit');
 });

@@ -10,8 +10,12 @@ export const NO_REPORT = 'InternalServerError: no report from';
 const WRITTEN =
   /^\s*(?:AlgorithmError|InternalServerError):?\s*Platform failure \((storage|disk|packages)\): /i;
 
+/** A disk that is full while the service moves data. A script's own words stand behind AlgorithmError. */
+const DISK_FULL = /^\s*(?:InternalServerError|ClientError)\b.*(?:ENOSPC|EDQUOT|no space left on device)/is;
+
 export function platformFaultOf(reason = ''): PlatformFault | undefined {
   if (reason.startsWith(NO_REPORT)) return 'silent';
+  if (DISK_FULL.test(reason)) return 'disk';
   const word = WRITTEN.exec(reason)?.[1]?.toLowerCase();
   return word === 'storage' || word === 'disk' || word === 'packages' ? word : undefined;
 }

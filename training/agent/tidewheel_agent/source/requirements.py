@@ -29,6 +29,8 @@ _NO_INDEX = re.compile(
 )
 """pip and uv write these when the index does not answer."""
 _DISK_FULL = "No space left on device"
+_SHOWN_LINES = 4
+_SHOWN_CHARACTERS = 120
 
 
 def install_requirements(
@@ -80,7 +82,8 @@ def install_requirements(
             raise ConfigurationError(
                 [
                     f"requirements.txt was not installed within {limit_seconds:g} s: "
-                    "list fewer packages, use a nearer index, or bring an image of your own"
+                    "list fewer packages, use a nearer index, or bring an image of your own. "
+                    f"{_last_of(lines)}"
                 ]
             )
         code, next_attempt = None, time.monotonic() + min(5.0 * attempt, 15.0)
@@ -89,8 +92,8 @@ def install_requirements(
     _raise_if_platform(lines)
     raise ConfigurationError(
         [
-            f"requirements.txt cannot be installed ({_ATTEMPTS} attempts): see pip's lines "
-            "above; pip takes a private index from the variable PIP_INDEX_URL"
+            f"requirements.txt cannot be installed ({_ATTEMPTS} attempts; pip takes a private "
+            f"index from the variable PIP_INDEX_URL). {_last_of(lines)}"
         ]
     )
 
@@ -98,11 +101,23 @@ def install_requirements(
 def _raise_if_platform(lines: Sequence[str]) -> None:
     full = next((line for line in lines if _DISK_FULL in line), None)
     if full is not None:
-        raise PlatformFailureError("disk", f"requirements.txt cannot be installed: {full[:300]}")
+        text = f"requirements.txt cannot be installed: {full[:300]}. {_last_of(lines)}"
+        raise PlatformFailureError("disk", text)
     unreachable = next((line for line in lines if _NO_INDEX.search(line)), None)
     if unreachable is not None:
-        text = f"requirements.txt cannot be installed: {unreachable[:300]}"
+        text = f"requirements.txt cannot be installed: {unreachable[:300]}. {_last_of(lines)}"
         raise PlatformFailureError("packages", text)
+
+
+def _last_of(lines: Sequence[str]) -> str:
+    """The end of pip's output, for the failure: it must fit into 1,024 characters."""
+    said = [line.strip()[:_SHOWN_CHARACTERS] for line in lines if _may_be_shown(line)]
+    return "pip's last lines:\n" + "\n".join(said[-_SHOWN_LINES:]) if said else "pip said nothing."
+
+
+def _may_be_shown(line: str) -> bool:
+    """The line about pip's indexes holds user names."""
+    return bool(line.strip()) and not line.startswith("Looking in indexes")
 
 
 def _installer(environment: Mapping[str, str]) -> list[str]:
