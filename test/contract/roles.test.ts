@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CALLS } from './calls.ts';
-import { FORBIDDEN, FORBIDDEN_TO_SCRIPTS, RESERVED } from './forbidden-calls.ts';
-import { HOST_CALLS, TRAINING_CALLS } from './host-calls.ts';
+import { FORBIDDEN, FORBIDDEN_TO_SCRIPTS, HOST_CALLS, RESERVED, TRAINING_CALLS } from './forbidden-calls.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged } from './packaged.ts';
 import { type Call, isAllowed, type Role, roleOfPipeline, rolesOf } from './roles.ts';

@@ -24,7 +24,7 @@ async function start(): Promise<S3Client> {
   return new S3Client({ ...clientConfiguration(running.url), forcePathStyle: true, maxAttempts: 1 });
 }
 
-it('a write that fails on disk is answered with InternalError', async () => {
+it('a write that fails on disk answers InternalError', async () => {
   const s3 = await start();
   await s3.send(new CreateBucketCommand({ Bucket: 'kept' }));
   const put = new PutObjectCommand({ Bucket: 'kept', Key: 'a.txt', Body: 'a' });
