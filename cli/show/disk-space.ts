@@ -1,4 +1,4 @@
-/** A full disk is told once, and once more when there is room again. */
+/** Reports a full disk once, and once more when there is room again. */
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Screen } from './screen.ts';

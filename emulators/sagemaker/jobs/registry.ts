@@ -58,7 +58,7 @@ class DiskRegistry implements JobRegistry {
     this.#services = services;
   }
 
-  /** Repeats until the server closes. A kill is told from the last note; a full disk leaves an older one. */
+  /** Repeats until the server closes. The last note dates a kill; a full disk leaves an older one. */
   noteAlive(): void {
     const { store, settings } = this.#services;
     const note = (): void => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { tellSpace } from '../../../cli/show/disk-space.ts';
 
-it('a disk that fills and empties is told twice', () => {
+it('a disk that fills and empties is reported twice', () => {
   const lines: string[] = [];
   const screen = { problem: (text: string) => lines.push(text), done: (text: string) => lines.push(text) };
   let wasFull = false;
