@@ -9,6 +9,7 @@ const observation = z.object({
   bytes: z.number(),
   fingerprint: z.string(),
   marker: z.boolean(),
+  undated: z.string(),
   unchangedSince: z.string(),
 });
 

@@ -2,7 +2,7 @@
  * When a batch of arrivals is complete: decided from what is in the bucket, never from events. The waiting times and
  * their defaults are declared in `../pipeline/settle.ts`.
  */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { ListedObject } from '../shared/ports.ts';
 
@@ -13,6 +13,8 @@ export interface IncomingLook {
   /** Changes whenever an object appears, changes or goes. */
   readonly fingerprint: string;
   readonly marker: boolean;
+  /** The fingerprint of those objects whose arrival S3 does not date. */
+  readonly undated: string;
   /** Since when the fingerprint has been this one, ISO 8601. */
   readonly unchangedSince: string;
 }
@@ -35,25 +37,52 @@ export async function lookAtIncoming(
   listing: AsyncIterable<ListedObject>,
   options: LookOptions,
 ): Promise<IncomingLook> {
-  const hash = createHash('sha256');
-  let objects = 0;
-  let bytes = 0;
+  const [all, undated] = [createHash('sha256'), createHash('sha256')];
+  let [objects, bytes, newestMilliseconds] = [0, 0, Number.NEGATIVE_INFINITY];
   let marker = false;
-  for await (const { key, size, etag, lastModified } of listing) {
+  for await (const object of listing) {
+    const { key, size, etag, lastModified } = object;
     if (options.marker !== undefined && key === options.prefix + options.marker) {
       marker = options.markerSince === undefined || lastModified >= options.markerSince;
     } else {
       objects += 1;
       bytes += size;
     }
-    hash.update(`${key}\n${etag}\n`);
+    all.update(`${key}\n${etag}\n`);
+    if (isDated(object)) newestMilliseconds = Math.max(newestMilliseconds, lastModified.getTime());
+    else undated.update(`${key}\n${etag}\n`);
   }
-  const fingerprint = hash.digest('hex').slice(0, 32);
-  const unchangedSince =
-    options.previous?.fingerprint === fingerprint
-      ? options.previous.unchangedSince
-      : options.now.toISOString();
-  return { objects, bytes, fingerprint, marker, unchangedSince };
+  const now = { fingerprint: digestOf(all), undated: digestOf(undated) };
+  const unchangedSince = sinceWhen(now, newestMilliseconds, options);
+  return { objects, bytes, ...now, marker, unchangedSince: unchangedSince.toISOString() };
+}
+
+const digestOf = (hash: Hash): string => hash.digest('hex').slice(0, 32);
+const NONE = digestOf(createHash('sha256'));
+
+/** SDKs and the AWS CLI send larger objects in parts by default. */
+const ONE_PART_BYTES = 8 * 2 ** 20;
+/** S3 cuts LastModified down to whole seconds. */
+const LAST_MODIFIED_STEP_MILLISECONDS = 1_000;
+
+/**
+ * S3 dates a multipart upload from its start, so a large object can appear with a time far in the past. The ETag of an
+ * upload in parts ends in their number. https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html
+ */
+const isDated = ({ size, etag }: ListedObject): boolean => size <= ONE_PART_BYTES && !etag.includes('-');
+
+/** Where S3 dates every change since the look before, quiet begins with the newest; otherwise with this look. */
+function sinceWhen(
+  { fingerprint, undated }: Pick<IncomingLook, 'fingerprint' | 'undated'>,
+  newestMilliseconds: number,
+  { previous, now }: LookOptions,
+): Date {
+  if (previous?.fingerprint === fingerprint) return new Date(previous.unchangedSince);
+  const newest = newestMilliseconds + LAST_MODIFIED_STEP_MILLISECONDS;
+  const isDatedChange =
+    undated === (previous?.undated ?? NONE) &&
+    newest > (previous === undefined ? Number.NEGATIVE_INFINITY : Date.parse(previous.unchangedSince));
+  return isDatedChange ? new Date(Math.min(now.getTime(), newest)) : now;
 }
 
 /** A marker should not go unnoticed for long … */
@@ -61,11 +90,6 @@ const USUAL_PAUSE_SECONDS = 60;
 /** … but a look writes ten events, and an execution ends at 25,000. */
 const MOST_LOOKS = 500;
 
-/**
- * Quiet is measured from our own first look at the present state, not from LastModified: S3 dates a multipart
- * upload from its start, so a large object can appear with a time far in the past.
- * https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html
- */
 export function decideSettled(
   observation: IncomingLook,
   settle: Pipeline['settle'],

@@ -14,6 +14,7 @@ const seen = (over: Partial<IncomingLook> = {}): IncomingLook => ({
   bytes: 10,
   fingerprint: 'abc',
   marker: false,
+  undated: '',
   unchangedSince: AT,
   ...over,
 });
@@ -100,6 +101,32 @@ describe('a look at the incoming prefix', () => {
     const first = await look((put) => put('a'));
     const second = await look(fill, { previous: first, at: 45 });
     expect(second.unchangedSince).toBe(secondsAfter(45));
+  });
+
+  it('counts small objects from the second of their date', async () => {
+    const first = await look((put) => put('a', 'x', new Date(secondsAfter(-90))));
+    expect(first.unchangedSince).toBe(secondsAfter(-89));
+    const fill = (put: (name: string, text?: string, lastModified?: Date) => void) => {
+      put('a', 'x', new Date(secondsAfter(-90)));
+      put('b', 'x', new Date(secondsAfter(20)));
+    };
+    const second = await look(fill, { previous: first, at: 45 });
+    expect(second.unchangedSince).toBe(secondsAfter(21));
+    expect(await look(fill, { previous: second, at: 60 })).toEqual(second);
+  });
+
+  it('counts objects of many megabytes from its own time', async () => {
+    const large = 'z'.repeat(8 * 2 ** 20 + 1);
+    const first = await look((put) => put('a', large, new Date(secondsAfter(-90))));
+    expect(first.unchangedSince).toBe(AT);
+    const second = await look(
+      (put) => {
+        put('a', large, new Date(secondsAfter(-90)));
+        put('b', 'x', new Date(secondsAfter(20)));
+      },
+      { previous: first, at: 45 },
+    );
+    expect(second.unchangedSince).toBe(secondsAfter(21));
   });
 
   it('counts a large upload with an old date', async () => {
