@@ -56,7 +56,7 @@ export interface Stack {
   readonly stateMachineArn: string;
 }
 
-const STACK_NAME = 'tidewheel-dev';
+export const STACK_NAME = 'tidewheel-dev';
 
 /** The outputs of the deployed stack, or undefined when it is not (wholly) there. */
 export async function findStack(cloudFormation: CloudFormationClient): Promise<Stack | undefined> {

@@ -1,25 +1,18 @@
 /** `osls deploy`, exactly as to AWS, into the local region; skipped when nothing that goes into it has changed. */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { AccessKey } from '../access/access-key.ts';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { filesBelow } from '../shared/files.ts';
-import { type Endpoints, environmentFor, findStack, type LocalClients, type Stack } from './clients.ts';
+import { type Endpoints, findStack, type LocalClients, STACK_NAME, type Stack } from './clients.ts';
+import { DeployError, type OslsOptions, runOsls } from './osls.ts';
+import { cachedPackage, keepPackage } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
 
-class DeployError extends Error {
-  override readonly name = 'DeployError';
-}
-
-export interface DeployOptions {
-  readonly projectFolder: string;
-  readonly stateDirectory: string;
-  readonly endpoints: Endpoints;
-  readonly credentials: AccessKey;
+export interface DeployOptions extends OslsOptions {
   readonly clients: LocalClients;
-  /** Ends the deployment where it is. */
-  readonly signal?: AbortSignal | undefined;
+  /** Called before each part of the deployment, and every few seconds while it runs. */
+  readonly onStep?: ((text: string) => void) | undefined;
 }
 
 /** What the template and the bundles are made of. */
@@ -42,7 +35,7 @@ export async function deploy(
   const present = await findStack(options.clients.cloudFormation);
   if (present !== undefined) ensureSamePort(present, options.endpoints);
   if (present !== undefined && last === wanted) return { stack: present, deployed: false };
-  await runOsls(options);
+  await packageAndDeploy(options, wanted);
   const stack = await findStack(options.clients.cloudFormation);
   if (stack === undefined) throw new DeployError('osls deploy ended well but the stack has not its outputs');
   await writeFile(stamp, wanted);
@@ -54,50 +47,68 @@ function ensureSamePort(stack: Stack, endpoints: Endpoints): void {
   if (deployed !== chosen) throw movedPorts(deployed, Number(chosen));
 }
 
-/** Longest that packaging and deploying may take; they hang if a file vanishes under the bundler. */
-const LIMIT_MILLISECONDS = 300_000;
-
-/** Packaged into a folder of this process, then deployed from it: two starts in one clone do not meet. */
-async function runOsls(options: DeployOptions): Promise<void> {
+/** In a folder of this process: two starts in one clone do not meet. */
+async function packageAndDeploy(options: DeployOptions, wanted: string): Promise<void> {
   const build = join('.esbuild', String(process.pid));
-  const artifacts = join(options.projectFolder, build, 'package');
+  const folder = join(options.projectFolder, build);
+  const copy = join(folder, 'deployed');
   try {
-    await osls(options, ['package', '--package', artifacts], build);
-    await osls(options, ['deploy', '--package', artifacts], build);
+    // osls may write into the folder that it deploys from.
+    await cp(await packageOf(options, wanted, build), copy, { recursive: true });
+    await withProgress(
+      runOsls(options, ['deploy', '--package', copy], build),
+      async () => `stack: ${await resourcesDone(options.clients)} resources deployed`,
+      options.onStep,
+    );
   } finally {
-    await rm(join(options.projectFolder, build), { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function osls(options: DeployOptions, args: readonly string[], build: string): Promise<void> {
-  const { projectFolder, stateDirectory, endpoints, credentials, signal } = options;
-  const log = join(stateDirectory, 'logs', 'deploy.log');
-  await mkdir(dirname(log), { recursive: true });
-  const environment = { ...environmentFor(endpoints, credentials), CI: '1', TIDEWHEEL_BUILD_FOLDER: build };
-  const child = spawn(
-    process.execPath,
-    [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args],
-    {
-      cwd: projectFolder,
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LIMIT_MILLISECONDS,
-      signal,
-    },
+async function packageOf(options: DeployOptions, digest: string, build: string): Promise<string> {
+  const { projectFolder, onStep } = options;
+  const cached = await cachedPackage(projectFolder, digest);
+  if (cached !== undefined) return cached;
+  onStep?.('stack: packaging the functions, once until their code changes');
+  const made = join(projectFolder, build, 'package');
+  await withProgress(
+    runOsls(options, ['package', '--package', made], build),
+    async () => `stack: ${await bundlesIn(join(projectFolder, build))} functions bundled`,
+    onStep,
   );
-  const output: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    // One that was ended has an error before it is gone, and would write into a folder that is being removed.
-    child.once('error', (error) => signal?.aborted || reject(error));
-    child.once('close', resolve);
-  });
-  const text = Buffer.concat(output).toString();
-  await appendFile(log, text);
-  signal?.throwIfAborted();
-  if (code === 0) return;
-  const how = code === null ? `did not end within ${LIMIT_MILLISECONDS / 1_000} s` : 'failed';
-  throw new DeployError(`osls ${args[0]} ${how} (its whole output: ${log}):\n${text.slice(-2_000)}`);
+  return keepPackage(projectFolder, digest, made);
+}
+
+const PROGRESS_MILLISECONDS = 5_000;
+
+async function withProgress(
+  work: Promise<void>,
+  progress: () => Promise<string>,
+  onStep: ((text: string) => void) | undefined,
+): Promise<void> {
+  const began = performance.now();
+  const tell = async () => {
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    onStep?.(`${await progress()} after ${seconds} s`);
+  };
+  // A progress that cannot be read has no line.
+  const timer = setInterval(() => void tell().catch(() => undefined), PROGRESS_MILLISECONDS);
+  await work.finally(() => clearInterval(timer));
+}
+
+const bundlesIn = async (build: string): Promise<number> =>
+  (await readdir(join(build, '.build', 'functions'))).length;
+
+async function resourcesDone({ cloudFormation: client }: LocalClients): Promise<number> {
+  let count = 0;
+  for await (const { StackResourceSummaries } of paginateListStackResources(
+    { client },
+    { StackName: STACK_NAME },
+  ))
+    count += (StackResourceSummaries ?? []).filter(({ ResourceStatus = '' }) =>
+      ResourceStatus.endsWith('_COMPLETE'),
+    ).length;
+  return count;
 }
 
 /** Content of every file that a deployment depends on. */

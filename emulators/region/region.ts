@@ -129,7 +129,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     // Campaigns on a virtual clock train on SageMaker: no host of EC2 would know that clock.
     if (time.virtual === undefined) closers.push(await startEc2(options, beside));
     closers.push(() => time.stop());
-    options.onStep?.('stack (osls deploy)');
+    options.onStep?.('stack (osls deploy, if the service has changed)');
     const { stack } = await deploy({ ...options, endpoints, credentials, clients });
     signal?.throwIfAborted();
     return {

@@ -1,0 +1,61 @@
+/** One command of osls, pointed at the local region as it would be at AWS. */
+import { spawn } from 'node:child_process';
+import { appendFile, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { AccessKey } from '../access/access-key.ts';
+import { type Endpoints, environmentFor } from './clients.ts';
+
+export class DeployError extends Error {
+  override readonly name = 'DeployError';
+}
+
+export interface OslsOptions {
+  readonly projectFolder: string;
+  readonly stateDirectory: string;
+  readonly endpoints: Endpoints;
+  readonly credentials: AccessKey;
+  /** Ends the command where it is. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Longest that packaging and deploying may take; they hang if a file vanishes under the bundler. */
+const LIMIT_MILLISECONDS = 300_000;
+/** osls waits so long before each look at the stack. Its default of 5 s is for CloudFormation's quota of requests. */
+const STACK_LOOK_MILLISECONDS = 250;
+
+/** @param build folder of the bundles, relative to the project */
+export async function runOsls(options: OslsOptions, args: readonly string[], build: string): Promise<void> {
+  const { projectFolder, stateDirectory, endpoints, credentials, signal } = options;
+  const log = join(stateDirectory, 'logs', 'deploy.log');
+  await mkdir(dirname(log), { recursive: true });
+  const environment = {
+    ...environmentFor(endpoints, credentials),
+    CI: '1',
+    TIDEWHEEL_BUILD_FOLDER: build,
+    SLS_AWS_MONITORING_FREQUENCY: String(STACK_LOOK_MILLISECONDS),
+  };
+  const child = spawn(
+    process.execPath,
+    [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args],
+    {
+      cwd: projectFolder,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: LIMIT_MILLISECONDS,
+      signal,
+    },
+  );
+  const output: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    // One that was ended has an error before it is gone, and would write into a folder that is being removed.
+    child.once('error', (error) => signal?.aborted || reject(error));
+    child.once('close', resolve);
+  });
+  const text = Buffer.concat(output).toString();
+  await appendFile(log, text);
+  signal?.throwIfAborted();
+  if (code === 0) return;
+  const how = code === null ? `did not end within ${LIMIT_MILLISECONDS / 1_000} s` : 'failed';
+  throw new DeployError(`osls ${args[0]} ${how} (its whole output: ${log}):\n${text.slice(-2_000)}`);
+}
