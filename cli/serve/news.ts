@@ -49,6 +49,8 @@ export function newsWriter(): News {
 function declarationNews(pipelines: readonly PipelineRecord[], known: Map<string, string>): NewsLine[] {
   const lines: NewsLine[] = [];
   for (const { name, valid, problems = [], updatedAt } of pipelines) {
+    // The record is there before its declaration is read.
+    if (!valid && problems.length === 0) continue;
     const state = valid ? 'valid' : `invalid ${updatedAt}`;
     if (known.get(name) === state) continue;
     known.set(name, state);

@@ -5,8 +5,9 @@ import { bucketKeys, PIPELINES_PREFIX, pipelineOfDeclaration } from '../../funct
 import type { ObjectStore } from '../../functions/core/shared/ports.ts';
 import type { Session } from './session.ts';
 
-/** A listing of the emulator sorts all keys of the bucket. */
 const LOOK_MILLISECONDS = 5_000;
+/** A listing of the emulator sorts all keys of the bucket: a large bucket is looked at less often. */
+const PAUSES_PER_LOOK = 30;
 const INCOMING = 'incoming';
 
 interface BucketLook {
@@ -24,12 +25,14 @@ export async function watchStrays({
 }: Pick<Session, 'store' | 'screen' | 'signal'>): Promise<void> {
   const shown = new Set<string>();
   while (!signal.aborted) {
+    const began = performance.now();
     const look = await lookAt(store).catch(() => undefined);
+    const pause = Math.max(LOOK_MILLISECONDS, PAUSES_PER_LOOK * (performance.now() - began));
     for (const text of look === undefined ? [] : strayTexts(look)) {
       if (!shown.has(text)) screen.problem(text);
       shown.add(text);
     }
-    await sleep(LOOK_MILLISECONDS, undefined, { signal }).catch(() => undefined);
+    await sleep(pause, undefined, { signal }).catch(() => undefined);
   }
 }
 

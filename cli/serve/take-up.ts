@@ -1,6 +1,7 @@
 /** The first steps of every start: it takes up the unfinished runs of the last start and shows the existing pipelines. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvokeCommand } from '@aws-sdk/client-lambda';
+import type { Region } from '@tidewheel/emulators/region/region.ts';
 import * as z from 'zod';
 import { invalidText } from './news.ts';
 import type { Session } from './session.ts';
@@ -9,8 +10,12 @@ const RECONCILE = 'tidewheel-dev-reconcile';
 /** A run on record without an execution is left alone for 30 s: its start may still be under way. */
 const AGAIN_MILLISECONDS = 35_000;
 
+type TakeUp = Pick<Session, 'stores' | 'screen' | 'signal'> & {
+  readonly region: { readonly clients: Pick<Region['clients'], 'lambda'> };
+};
+
 /** The schedule would come to it after five minutes. */
-export async function takeUpRuns(session: Session): Promise<void> {
+export async function takeUpRuns(session: TakeUp): Promise<void> {
   const { stores, screen, signal } = session;
   const unfinished = await stores.runs.listOpen();
   for (const { runId, status } of unfinished)
@@ -25,7 +30,7 @@ export async function takeUpRuns(session: Session): Promise<void> {
 
 const reconciled = z.object({ failures: z.array(z.string()) });
 
-async function reconcile({ region, screen, signal }: Session): Promise<void> {
+async function reconcile({ region, screen, signal }: TakeUp): Promise<void> {
   const invoke = new InvokeCommand({
     FunctionName: RECONCILE,
     Payload: Buffer.from(JSON.stringify({ sweep: true })),
@@ -48,7 +53,7 @@ export async function showPipelines({ stores, screen }: Pick<Session, 'stores' |
   for (const { name, valid, problems = [] } of pipelines) {
     const [newest] = await stores.runs.list(name, 1);
     const last = newest === undefined ? 'no run yet' : `last run ${newest.runId} ${newest.status}`;
-    if (valid) screen.line(`  pipeline ${name}: ${last}`);
+    if (valid || problems.length === 0) screen.line(`  pipeline ${name}: ${last}`);
     else screen.problem(`pipeline ${name}: ${last}; ${invalidText(name, problems)}`);
   }
   return pipelines.length;

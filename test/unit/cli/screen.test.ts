@@ -69,13 +69,14 @@ describe('declarations', () => {
   it('have a line with every problem, and when corrected', async () => {
     await look();
     await at.pipelines.ensure('wine', { firstBatch: 1, at: AT });
+    expect(await look()).toEqual([]);
     const problems = [{ path: 'training.strategy', message: 'write ddp' }];
     await at.pipelines.setValidity('wine', { valid: false, problems, updatedAt: AT });
     expect(await look()).toEqual(['pipelines/wine.yaml is not valid: training.strategy: write ddp']);
     expect(await look()).toEqual([]);
     await at.pipelines.setValidity('wine', { valid: true, updatedAt: AT });
     expect(await look()).toEqual(['pipeline wine is declared']);
-    at.lose();
+    await at.pipelines.remove('wine', AT);
     expect(await look()).toEqual(['pipeline wine was removed']);
   });
 });

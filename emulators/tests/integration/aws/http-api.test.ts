@@ -9,9 +9,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   clientConfiguration,
   startTestEmulator,
+  TEST_KEY,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
 import { signedFetch } from '../../../../test/support/signed-fetch.ts';
+import { apiClient } from '../../../region/api-client.ts';
 import { createFunction } from './lambda.ts';
 
 const HOLD_MILLISECONDS = 1_500;
@@ -83,6 +85,16 @@ it('has an address of numbers, which every client resolves', async () => {
 
 it('is closed to calls without a signature', async () => {
   expect((await fetch(`${address}/hello`)).status).toBe(403);
+});
+
+it('answers the project’s own client, query and all', async () => {
+  const stack = { apiUrl: address, bucket: '', table: '', stateMachineArn: '' };
+  const api = apiClient({ credentials: TEST_KEY, stack });
+  expect(await api.call('GET', '/hello?limit=2&nextToken=a%2Fb%3D')).toEqual({
+    status: 200,
+    body: '/hello',
+  });
+  expect((await api.callUnsigned('GET', '/hello')).status).toBe(403);
 });
 
 it('answers an overload as API Gateway, with Retry-After', async () => {
