@@ -48,7 +48,12 @@ export interface PoolAssessment {
   readonly hourlyUsd: number;
   readonly expectedCostUsd: number;
   readonly expectedSeconds: number;
-  /** Mean time until capacity comes, and from then until an interruption; undefined if not expected. */
+  /** Chance that the pool has capacity at this moment. */
+  readonly chanceNow?: number | undefined;
+  /**
+   * Mean time until capacity comes where there is none now, and from then until an interruption; undefined if not
+   * expected.
+   */
   readonly expectedWaitSeconds?: number | undefined;
   readonly expectedUpSeconds?: number | undefined;
   /** Of the gang. */

@@ -8,6 +8,7 @@ import type { Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
 import { hours, usd } from '../model/amounts.ts';
 import type { Assessed } from './assessment.ts';
+import { ASSUMED_TIME_NOTE } from './assumed-value-of-time.ts';
 import { cooldownSeconds } from './capacity-errors.ts';
 import { isOpen, whyNot } from './feasibility.ts';
 import { isInLossCooldown } from './loss-cooldown.ts';
@@ -68,12 +69,17 @@ function rowOf(each: Assessed, table: Table): PoolAssessment {
             Math.round(rest + workSeconds * reach),
           ] as const,
         }),
-    expectedWaitSeconds: Math.round(outlook.waitSeconds),
+    chanceNow: outlook.chanceUp,
+    expectedWaitSeconds: Math.round(waitIfDown(outlook)),
     ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
     ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
     verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each)].join('; ')})`,
   };
 }
+
+/** The outlook's wait is an expectation over both cases, and is 0 where capacity is there. */
+const waitIfDown = ({ chanceUp, waitSeconds }: Assessed['outlook']): number =>
+  chanceUp < 1 ? waitSeconds / (1 - chanceUp) : waitSeconds;
 
 /** How the speed is known, where it was not measured. */
 function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] {
@@ -135,10 +141,12 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
     );
   const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
-  if (valueOfTimeUsdPerHour !== undefined)
-    parts.push(
-      `an hour sooner is worth $${valueOfTimeUsdPerHour.toFixed(2)}, which every expected cost holds`,
-    );
+  const worth = `worth $${situation.timeUsd.toFixed(2)}, which every expected cost holds`;
+  parts.push(
+    valueOfTimeUsdPerHour === undefined
+      ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; limits.valueOfTimeUsdPerHour changes it)`
+      : `an hour sooner is ${worth}`,
+  );
   if (deadlineHoursOf(input.limits) === undefined)
     parts.push(
       patienceHours === undefined ? 'there is no deadline' : `no deadline, ${patienceHours} h of patience`,

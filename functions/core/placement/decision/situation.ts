@@ -19,6 +19,7 @@ import {
 } from '../candidates/throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import type { MarketView } from '../model/market-source.ts';
+import { assumedTimeUsd } from './assumed-value-of-time.ts';
 import { fallbacksOf } from './fallbacks.ts';
 import { estimateWork, spentUsd, type WorkEstimate } from './work.ts';
 
@@ -109,7 +110,7 @@ export interface Situation {
   /** Time reserved for noticing a loss, and for On-Demand without capacity at first. */
   readonly marginSeconds: number;
   readonly spentUsd: number;
-  /** The value of an hour until the end. */
+  /** The value of an hour until the end, declared or assumed. */
   readonly timeUsd: number;
 }
 
@@ -151,7 +152,7 @@ export function situationOf(input: PlacementInput): Situation {
     ...base,
     input,
     nowMilliseconds,
-    timeUsd: input.limits.valueOfTimeUsdPerHour ?? 0,
+    timeUsd: input.limits.valueOfTimeUsdPerHour ?? assumedTimeUsd(candidates),
     reference,
     workload: model.workload,
     candidates,

@@ -23,7 +23,18 @@ function headline(decision: PlacementDecision): string {
   }
 }
 
-const HEADS = ['pool', 'score', '$/h', 'wait', 'lasts', 'cost', 'time', 'done by', 'verdict'] as const;
+const HEADS = [
+  'pool',
+  'score',
+  '$/h',
+  'there now',
+  'else in',
+  'lasts',
+  'cost',
+  'time',
+  'done by',
+  'verdict',
+] as const;
 
 function tableOf(rows: readonly PoolAssessment[], at: string): readonly string[] {
   const cells = [HEADS, ...rows.map((row) => cellsOf(row, at))];
@@ -42,12 +53,13 @@ function cellsOf(row: PoolAssessment, at: string): readonly string[] {
     .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
     .join('');
   const name = `${topology.nodes} x ${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
-  if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
+  if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', '-', row.verdict];
   return [
     name,
     row.score === undefined ? '-' : String(row.score),
     row.hourlyUsd.toFixed(3),
-    hoursOrNone(row.expectedWaitSeconds),
+    row.chanceNow === undefined ? '-' : `${Math.round(row.chanceNow * 100)} %`,
+    row.chanceNow === 1 ? '-' : hoursOrNone(row.expectedWaitSeconds),
     hoursOrNone(row.expectedUpSeconds),
     usd(row.expectedCostUsd),
     between
