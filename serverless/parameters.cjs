@@ -1,21 +1,39 @@
 /** The parameters of a deployment (`--param="name=value"`): their defaults, and what each takes. */
 
 const YES_OR_NO = { pattern: /^(yes|no)$/, remedy: 'write yes or no' };
+const REFUSED = { remedy: 'see docs/deploy.md' };
 
-/** A value that equals the default is as good as none. */
-const PARAMETERS = {
+/** A stack remembers these. */
+const REMEMBERED = {
   alarmEmail: { default: '', pattern: /^[^@\s]+@[^@\s]+$/, remedy: 'write an address of e-mail' },
   alarmTopic: { default: '', pattern: /^arn:[^:]+:sns:/, remedy: 'write the ARN of an SNS topic' },
+  bucket: { default: '', pattern: /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, remedy: 'write the name of a bucket' },
   dashboard: { default: 'yes', ...YES_OR_NO },
   images: { default: 'no', ...YES_OR_NO },
+  kmsKey: {
+    default: '',
+    pattern: /^arn:[^:]+:kms:[^:]+:\d{12}:key\/[\w-]+$/,
+    remedy: 'write the ARN of a key; an alias would do for the bucket but not in a policy',
+  },
   packageIndexSecret: {
     default: '',
     pattern: /^arn:[^:]+:secretsmanager:/,
     remedy: 'write the ARN of a secret in Secrets Manager',
   },
   packers: { default: '100', pattern: /^[1-9]\d{0,4}$/, remedy: 'write a number from 1 to 10000' },
+  table: { default: '', pattern: /^[\w.-]{3,255}$/, remedy: 'write the name of a table' },
   tracing: { default: 'no', ...YES_OR_NO },
+  versioning: { default: 'no', ...YES_OR_NO },
 };
+
+/** For one command. */
+const ONCE = {
+  forget: { pattern: /^\w+(,\w+)*$/, remedy: 'write names of parameters, with commas between them' },
+  unfinishedRuns: { pattern: /^leave$/, ...REFUSED },
+};
+
+/** What may not change while the stack lives: its functions would look for their records elsewhere. */
+const FIXED = ['bucket', 'table'];
 
 /** @returns {Record<string, string>} each given parameter by its name */
 function parse(given) {
@@ -27,18 +45,62 @@ function parse(given) {
 }
 
 /** @returns {string[]} what is wrong, with the remedy */
-function problemsOf(parameters) {
-  return Object.entries(parameters).flatMap(([name, value]) => {
-    const known = PARAMETERS[name];
-    if (known === undefined) return [`--param="${name}=${value}": known are ${Object.keys(PARAMETERS).join(', ')}`];
+function problemsOf(given) {
+  const all = { ...REMEMBERED, ...ONCE };
+  const problems = Object.entries(given).flatMap(([name, value]) => {
+    const known = all[name];
+    if (known === undefined) return [`--param="${name}=${value}": known are ${Object.keys(all).join(', ')}`];
     return known.pattern.test(value) ? [] : [`--param="${name}=${value}": ${known.remedy}`];
   });
+  if (given.bucket !== undefined && (given.versioning ?? given.kmsKey) !== undefined)
+    problems.push('--param="bucket=…" is the bucket as it is: set its versioning and its key yourself');
+  return problems;
+}
+
+/** Other partitions differ in service principals, in the accounts of training images and in where prices are read. */
+const regionProblems = (region) =>
+  /^(cn|us-gov|us-iso|us-isob|eusc|eu-isoe)-/.test(region)
+    ? [`${region} lies in another partition of AWS, where Tidewheel has no images and prices: deploy elsewhere, such as us-east-1`]
+    : [];
+
+const forgotten = (given) => (given.forget ?? '').split(',').filter((name) => name !== '');
+
+/**
+ * What a deployment is made with: the given parameters, and those that the stack remembers from earlier ones.
+ * @param stack the remembered parameters, or undefined where there is no stack
+ */
+function effective(given, stack) {
+  const remembered = without(stack ?? {}, forgotten(given));
+  return { ...remembered, ...without(given, Object.keys(ONCE)) };
+}
+
+const without = (record, names) =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
+
+/**
+ * @param chosen the parameters of the template that is about to be deployed
+ * @param stack as for `effective`
+ * @returns {string[]} why it must not be deployed, with the remedy
+ */
+function conflicts(chosen, stack, given) {
+  if (stack === undefined) return [];
+  const lost = Object.keys(stack).filter(
+    (name) => chosen[name] === undefined && !forgotten(given).includes(name),
+  );
+  const moved = FIXED.filter((name) => chosen[name] !== stack[name]);
+  return [
+    ...lost.map((name) => `the package was made without --param="${name}=${stack[name]}", which the stack has`),
+    ...moved.map(
+      (name) =>
+        `the ${name} of a stack cannot change (${stack[name] ?? 'its own'} to ${chosen[name] ?? 'its own'}): deploy another stage`,
+    ),
+  ];
 }
 
 /** @returns {Record<string, string>} a value for every parameter */
 const withDefaults = (parameters) => ({
-  ...Object.fromEntries(Object.entries(PARAMETERS).map(([name, known]) => [name, known.default])),
+  ...Object.fromEntries(Object.entries(REMEMBERED).map(([name, known]) => [name, known.default])),
   ...parameters,
 });
 
-module.exports = { parse, problemsOf, withDefaults };
+module.exports = { conflicts, effective, parse, problemsOf, regionProblems, withDefaults };

@@ -1,27 +1,85 @@
-/** What a deployment does beyond osls: it checks the parameters and shapes the template by them. */
-const { parse, problemsOf, withDefaults } = require('./parameters.cjs');
+/**
+ * What a deployment does beyond osls: it remembers and checks the parameters, shapes the template by them, and refuses to
+ * remove a stack with unfinished runs.
+ */
+const fs = require('node:fs');
+const path = require('node:path');
+const { CloudFormationClient, DescribeStacksCommand } = require('@aws-sdk/client-cloudformation');
+const { adoptionProblems } = require('./adoption.cjs');
+const { conflicts, effective, parse, problemsOf, regionProblems, withDefaults } = require('./parameters.cjs');
+const { removalProblem } = require('./removal.cjs');
 const { shapeTemplate } = require('./shape-template.cjs');
+
+/** Of the stack, so that the next deployment finds the parameters on any machine. */
+const OUTPUT = 'Parameters';
+const TEMPLATE = 'cloudformation-template-update-stack.json';
 
 class TidewheelPlugin {
   constructor(serverless) {
     this.serverless = serverless;
-    this.hooks = { 'after:aws:package:finalize:mergeCustomProviderResources': () => this.shape() };
+    this.provider = serverless.getProvider('aws');
+    this.hooks = {
+      'after:aws:package:finalize:mergeCustomProviderResources': () => this.shape(),
+      'before:deploy:deploy': () => this.checkDeployment(),
+      'before:remove:remove': () => this.checkRemoval(),
+    };
   }
 
-  /** osls reads parameters after this. */
-  asyncInit() {
-    const problems = problemsOf(this.parameters());
-    if (problems.length > 0) throw new this.serverless.classes.Error(problems.join('\n'), 'TIDEWHEEL_PARAMETERS');
-  }
-
-  parameters() {
-    return parse(this.serverless.processedInput.options.param ?? []);
+  /** Before osls reads the parameters: it finds those of earlier deployments beside those of the command line. */
+  async asyncInit() {
+    const { commands, options } = this.serverless.processedInput;
+    this.given = parse(options.param ?? []);
+    this.refuse([...problemsOf(this.given), ...regionProblems(this.provider.getRegion())]);
+    const isDeployed = commands[0] === 'deploy' && options.package === undefined;
+    const stack = isDeployed ? await this.stack() : undefined;
+    this.parameters = effective(this.given, stack?.parameters);
+    this.serverless.configurationInput.params = { default: this.parameters };
   }
 
   shape() {
     const { provider } = this.serverless.service;
-    const shaped = shapeTemplate(provider.compiledCloudFormationTemplate, withDefaults(this.parameters()));
+    const shaped = shapeTemplate(provider.compiledCloudFormationTemplate, withDefaults(this.parameters));
+    shaped.Outputs = { ...shaped.Outputs, [OUTPUT]: { Value: JSON.stringify(this.parameters) } };
     provider.compiledCloudFormationTemplate = shaped;
+  }
+
+  /** What is deployed may come from an earlier `osls package`. */
+  async checkDeployment() {
+    const { serviceDir, service, processedInput } = this.serverless;
+    const folder = processedInput.options.package ?? service.package.path ?? path.join(serviceDir, '.serverless');
+    const { Outputs } = JSON.parse(fs.readFileSync(path.join(folder, TEMPLATE), 'utf8'));
+    const chosen = JSON.parse(Outputs[OUTPUT].Value);
+    const stack = await this.stack();
+    this.refuse(conflicts(chosen, stack?.parameters, this.given));
+    this.refuse(await adoptionProblems(await this.provider.getAwsSdkV3Config(), chosen));
+  }
+
+  async checkRemoval() {
+    if (this.given.unfinishedRuns === 'leave') return;
+    const stack = await this.stack();
+    if (stack?.outputs.TableName === undefined) return;
+    const where = { stage: this.provider.getStage(), region: this.provider.getRegion() };
+    const problem = await removalProblem(await this.provider.getAwsSdkV3Config(), { ...stack.outputs, ...where });
+    if (problem !== undefined) this.refuse([problem]);
+  }
+
+  /** @returns outputs and remembered parameters; undefined where there is no stack */
+  async stack() {
+    const client = new CloudFormationClient(await this.provider.getAwsSdkV3Config());
+    const StackName = this.provider.naming.getStackName();
+    const answer = await client.send(new DescribeStacksCommand({ StackName })).catch((error) => {
+      if (/does not exist/.test(error.message)) return undefined;
+      throw error;
+    });
+    const found = answer?.Stacks?.[0];
+    // osls creates a stack with the bucket of its deployments first; if it fails then, nothing of ours is there.
+    if (found?.Outputs?.some(({ OutputKey }) => OutputKey === 'TableName') !== true) return undefined;
+    const outputs = Object.fromEntries(found.Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
+    return { outputs, parameters: JSON.parse(outputs[OUTPUT] ?? '{}') };
+  }
+
+  refuse(problems) {
+    if (problems.length > 0) throw new this.serverless.classes.Error(problems.join('\n'), 'TIDEWHEEL_REFUSED');
   }
 }
 

@@ -66,14 +66,99 @@ const grant = (name, actions, resource) => ({
   },
 });
 
+const changeBucket = (template, edit) => change(template, 'DataBucket', edit);
+
+/** Versions that were replaced or deleted stay for 30 days. */
+const keepVersions = (template) =>
+  changeBucket(template, ({ LifecycleConfiguration }) => ({
+    VersioningConfiguration: { Status: 'Enabled' },
+    LifecycleConfiguration: {
+      Rules: [
+        ...LifecycleConfiguration.Rules,
+        {
+          Id: 'replaced-versions',
+          Status: 'Enabled',
+          ExpiredObjectDeleteMarker: true,
+          NoncurrentVersionExpiration: { NoncurrentDays: 30 },
+        },
+      ],
+    },
+  }));
+
+const asList = (value) => (Array.isArray(value) ? value : [value]);
+const LAUNCH = 'LaunchLambdaFunction';
+const POLICIES = ['AWS::IAM::Role', 'AWS::IAM::ManagedPolicy'];
+
+/** S3 uses the key in the name of the reader or writer, so each of their roles needs it, through S3 alone. */
+function encrypt(template, key) {
+  const statement = {
+    Effect: 'Allow',
+    Action: ['kms:Decrypt', 'kms:GenerateDataKey'],
+    Resource: key,
+    Condition: { StringEquals: { 'kms:ViaService': { 'Fn::Sub': 's3.${AWS::Region}.${AWS::URLSuffix}' } } },
+  };
+  const isOnObjects = ({ Effect, Action }) =>
+    Effect === 'Allow' && asList(Action).some((action) => /^s3:(Get|Put)Object$/.test(action));
+  const extended = (document) =>
+    document.Statement.some(isOnObjects) ? { ...document, Statement: [...document.Statement, statement] } : document;
+  const bucket = changeBucket(template, () => ({
+    BucketEncryption: {
+      ServerSideEncryptionConfiguration: [
+        // A key for the bucket, not for each object, spares almost all requests to KMS.
+        { BucketKeyEnabled: true, ServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: key } },
+      ],
+    },
+  }));
+  // Models are written by SageMaker, under AWS's key unless the job names another.
+  const launch = change(bucket, LAUNCH, ({ Environment }) => ({
+    Environment: { Variables: { ...Environment.Variables, TIDEWHEEL_KMS_KEY: key } },
+  }));
+  return POLICIES.reduce(
+    (made, type) =>
+      changeAll(made, type, ({ Policies, PolicyDocument }) => ({
+        ...(Policies && { Policies: Policies.map((each) => ({ ...each, PolicyDocument: extended(each.PolicyDocument) })) }),
+        ...(PolicyDocument && { PolicyDocument: extended(PolicyDocument) }),
+      })),
+    launch,
+  );
+}
+
+const bucketArn = (name) => `arn:\${AWS::Partition}:s3:::${name}`;
+const tableArn = (name) => `arn:\${AWS::Partition}:dynamodb:\${AWS::Region}:\${AWS::AccountId}:table/${name}`;
+
+/** A bucket or table that exists takes the place of the stack's own in every reference. */
+function adopt(template, id, { name, arn, dependants }) {
+  const Resources = without(template.Resources, id, ...dependants);
+  const replaced = (value) => {
+    if (Array.isArray(value)) return value.map(replaced);
+    if (typeof value !== 'object' || value === null) return value;
+    if (value.Ref === id) return name;
+    const got = value['Fn::GetAtt'];
+    if (got !== undefined && got[0] === id) return { 'Fn::Sub': arn };
+    const text = value['Fn::Sub'];
+    if (typeof text === 'string')
+      return { 'Fn::Sub': text.replaceAll(`\${${id}.Arn}`, arn).replaceAll(`\${${id}}`, name) };
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner)]));
+  };
+  return replaced({ ...template, Resources });
+}
+
+const adoptBucket = (template, name) =>
+  adopt(template, 'DataBucket', { name, arn: bucketArn(name), dependants: ['DataBucketPolicy'] });
+const adoptTable = (template, name) => adopt(template, 'Table', { name, arn: tableArn(name), dependants: [] });
+
 /** @param parameters a value for each: `withDefaults` of parameters.cjs */
 function shapeTemplate(template, parameters) {
-  const { alarmEmail, alarmTopic, dashboard, tracing } = parameters;
+  const { alarmEmail, alarmTopic, bucket, dashboard, kmsKey, table, tracing, versioning } = parameters;
   const steps = [
     [dashboard === 'no', (made) => ({ ...made, Resources: without(made.Resources, 'Dashboard') })],
     [alarmTopic !== '', (made) => useTopic(made, alarmTopic)],
     [alarmEmail !== '' && alarmTopic === '', (made) => subscribe(made, alarmEmail)],
     [tracing === 'yes', trace],
+    [versioning === 'yes', keepVersions],
+    [kmsKey !== '', (made) => encrypt(made, kmsKey)],
+    [bucket !== '', (made) => adoptBucket(made, bucket)],
+    [table !== '', (made) => adoptTable(made, table)],
   ];
   return steps.reduce((made, [applies, step]) => (applies ? step(made) : made), template);
 }

@@ -29,6 +29,7 @@ export const starters = (): Starters => ({
   sagemaker: makeSageMakerStarter(
     sageMaker(),
     trainingRoles({ iam: compute.iam(), clock, kind: config.trainingRoles() }),
+    config.kmsKey(),
   ),
   ec2: makeEc2Starter(fleets(), {
     role: hostProfiles({ iam: compute.iam(), clock, kind: config.hostRoles() }),

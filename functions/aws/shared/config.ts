@@ -17,6 +17,7 @@ const schemas = {
   }),
   hostRoles: z.object({ TIDEWHEEL_HOST_POLICY_ARN: policyArn, TIDEWHEEL_HOST_ROLE_PATH: rolePath }),
   hostLogGroup: z.object({ TIDEWHEEL_HOST_LOG_GROUP: z.string().min(1).max(512) }),
+  kmsKey: z.object({ TIDEWHEEL_KMS_KEY: z.string().startsWith('arn:').optional() }),
   eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
   codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
   // A distributed Map runs at most 10,000 concurrent child executions.
@@ -54,6 +55,8 @@ export const config = {
     return { policyArn: values.TIDEWHEEL_HOST_POLICY_ARN, path: values.TIDEWHEEL_HOST_ROLE_PATH };
   },
   hostLogGroup: () => read(schemas.hostLogGroup).TIDEWHEEL_HOST_LOG_GROUP,
+  /** The customer key of the data bucket; undefined where it has none. */
+  kmsKey: () => read(schemas.kmsKey).TIDEWHEEL_KMS_KEY,
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
   packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,

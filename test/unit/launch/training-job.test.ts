@@ -42,6 +42,13 @@ describe('buildTrainingJob', () => {
     expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '0' });
   });
 
+  it('writes models under the customer key', () => {
+    const kmsKey = 'arn:aws:kms:us-east-1:123456789012:key/abc';
+    const made = request({ ...launch(), kmsKey });
+    expect(made.OutputDataConfig).toEqual({ ...request(launch()).OutputDataConfig, KmsKeyId: kmsKey });
+    expect(request(launch()).OutputDataConfig).not.toHaveProperty('KmsKeyId');
+  });
+
   it('gives all attempts one checkpoint folder and different names', () => {
     const [first, second] = [request(launch()), request(launch({ attempt: 2 }))];
     expect(second.CheckpointConfig).toEqual(first.CheckpointConfig);

@@ -1,9 +1,13 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 
+type Parameters = Readonly<Record<string, string>>;
 const parameters: {
-  parse(given: readonly string[]): Record<string, string>;
-  problemsOf(given: Record<string, string>): string[];
+  parse(given: readonly string[]): Parameters;
+  problemsOf(given: Parameters): string[];
+  regionProblems(region: string): string[];
+  effective(given: Parameters, stack: Parameters | undefined): Parameters;
+  conflicts(chosen: Parameters, stack: Parameters | undefined, given: Parameters): string[];
 } = createRequire(import.meta.url)('../../../serverless/parameters.cjs');
 
 const problemsOf = (...given: string[]) => parameters.problemsOf(parameters.parse(given));
@@ -23,7 +27,49 @@ describe('parameters of a deployment', () => {
     ['images=maybe', 'yes or no'],
     ['alarmEmail=ops', 'e-mail'],
     ['alarmTopic=ops', 'ARN of an SNS topic'],
+    ['kmsKey=alias/mine', 'ARN of a key'],
+    ['unfinishedRuns=stop', 'docs/deploy.md'],
   ])('are refused with the remedy: %s', (given, remedy) => {
     expect(problemsOf(given)).toEqual([expect.stringContaining(remedy)]);
+  });
+});
+
+describe('a region', () => {
+  it('is refused in another partition', () => {
+    for (const region of ['us-east-1', 'eu-central-1', 'ap-south-2'])
+      expect(parameters.regionProblems(region)).toEqual([]);
+    for (const region of ['cn-north-1', 'us-gov-west-1', 'us-isob-east-1'])
+      expect(parameters.regionProblems(region)).toHaveLength(1);
+  });
+});
+
+describe('parameters that the stack remembers', () => {
+  const stack = { packers: '6', packageIndexSecret: 'arn:aws:secretsmanager:us-east-1:1:secret:pip' };
+
+  it('hold until others are given', () => {
+    expect(parameters.effective({ packers: '9' }, stack)).toEqual({ ...stack, packers: '9' });
+    expect(parameters.effective({ images: 'yes' }, undefined)).toEqual({ images: 'yes' });
+  });
+
+  it('are forgotten by name', () => {
+    expect(parameters.effective({ forget: 'packers' }, stack)).toEqual({
+      packageIndexSecret: stack.packageIndexSecret,
+    });
+  });
+
+  it('are demanded of a package made elsewhere', () => {
+    expect(parameters.conflicts({ packers: '6' }, stack, {})).toEqual([
+      expect.stringContaining('without --param="packageIndexSecret=arn:'),
+    ]);
+    expect(parameters.conflicts({ packers: '6' }, stack, { forget: 'packageIndexSecret' })).toEqual([]);
+    expect(parameters.conflicts(stack, stack, {})).toEqual([]);
+    expect(parameters.conflicts({}, undefined, {})).toEqual([]);
+  });
+
+  it("keep a stack's bucket and table", () => {
+    expect(parameters.conflicts({ bucket: 'other' }, {}, {})).toEqual([
+      expect.stringContaining('the bucket of a stack cannot change (its own to other)'),
+    ]);
+    expect(parameters.conflicts({}, { table: 'old' }, { forget: 'table' })).toHaveLength(1);
   });
 });

@@ -27,8 +27,12 @@ const read = (file: string): Template =>
   parse(readFileSync(`serverless/${file}.yml`, 'utf8'), { customTags: intrinsics }) as Template;
 const files = ['alarms', 'events', 'storage', 'roles', 'state-machine'].map(read);
 const functionResource = { Type: 'AWS::Lambda::Function', Properties: { Timeout: 60 } };
+const launch = { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables: { A: 'b' } } } };
 const template: Template = {
-  Resources: Object.assign({ Settle: functionResource }, ...files.map((file) => file.Resources)),
+  Resources: Object.assign(
+    { Settle: functionResource, LaunchLambdaFunction: launch },
+    ...files.map((file) => file.Resources),
+  ),
   Outputs: Object.assign({}, ...files.map((file) => file.Outputs)),
 };
 const shaped = (given: Readonly<Record<string, string>>): Template =>
@@ -81,5 +85,69 @@ describe('tracing', () => {
     const mayTrace = (id: string) => JSON.stringify(propertiesOf(made, id)).includes('xray:PutTraceSegments');
     expect(['SettleRole', 'StateMachineRole'].map(mayTrace)).toEqual([true, true]);
     expect(mayTrace('ScheduleRole')).toBe(false);
+  });
+});
+
+describe('versioning', () => {
+  it('keeps replaced versions for thirty days', () => {
+    const bucket = propertiesOf(shaped({ versioning: 'yes' }), 'DataBucket');
+    expect(bucket).toMatchObject({ VersioningConfiguration: { Status: 'Enabled' } });
+    expect(JSON.stringify(bucket?.['LifecycleConfiguration'])).toContain('"NoncurrentDays":30');
+    expect(JSON.stringify(bucket?.['LifecycleConfiguration'])).toContain('abandoned-uploads');
+  });
+});
+
+describe('kmsKey', () => {
+  const key = 'arn:aws:kms:us-east-1:123456789012:key/abc';
+  const made = shaped({ kmsKey: key });
+
+  it('becomes the default key of the bucket', () => {
+    expect(propertiesOf(made, 'DataBucket')).toMatchObject({
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [
+          {
+            BucketKeyEnabled: true,
+            ServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: key },
+          },
+        ],
+      },
+    });
+  });
+
+  it('reaches launch, for the models', () => {
+    expect(propertiesOf(made, 'LaunchLambdaFunction')).toEqual({
+      Environment: { Variables: { A: 'b', TIDEWHEEL_KMS_KEY: key } },
+    });
+  });
+
+  it('may be used by every role that touches objects', () => {
+    const policies = Object.entries(made.Resources).filter(([, { Type }]) => /Role$|Policy$/.test(Type));
+    const text = (resource: Resource) => JSON.stringify(resource.Properties);
+    const lacking = policies.filter(
+      ([id, each]) =>
+        id !== 'DataBucketPolicy' && /s3:(Get|Put)Object"/.test(text(each)) !== text(each).includes(key),
+    );
+    expect(lacking.map(([id]) => id)).toEqual([]);
+    expect(policies.filter(([, each]) => text(each).includes(key)).length).toBeGreaterThan(10);
+  });
+});
+
+describe('a bucket and a table that exist', () => {
+  const made = shaped({ bucket: 'lake', table: 'records' });
+  const text = JSON.stringify(made);
+
+  it('take the place of those of the stack', () => {
+    for (const id of ['DataBucket', 'DataBucketPolicy', 'Table']) expect(made.Resources[id]).toBeUndefined();
+    expect(text).not.toMatch(/DataBucket["}.]|"Table"|\$\{Table/);
+    expect(made.Outputs).toMatchObject({
+      DataBucketName: { Value: 'lake' },
+      TableName: { Value: 'records' },
+    });
+  });
+
+  it('are named in rules and rights', () => {
+    expect(JSON.stringify(propertiesOf(made, 'ArrivalRule'))).toContain('"bucket":{"name":["lake"]}');
+    expect(text).toContain('arn:${AWS::Partition}:s3:::lake/*/incoming/*');
+    expect(text).toContain('table/records/index/*');
   });
 });

@@ -57,7 +57,7 @@ export interface CreateTrainingJobRequest {
     readonly EnableSageMakerMetricsTimeSeries: boolean;
   };
   readonly InputDataConfig: ChannelRequest[];
-  readonly OutputDataConfig: { readonly S3OutputPath: string };
+  readonly OutputDataConfig: { readonly S3OutputPath: string; readonly KmsKeyId?: string };
   readonly ResourceConfig: ResourceConfigRequest;
   readonly VpcConfig?: { readonly SecurityGroupIds: string[]; readonly Subnets: string[] };
   readonly StoppingCondition: {

@@ -19,13 +19,21 @@ export const makeSageMakerLauncher = (services: SageMaker): Launcher => ({
   stop: async ({ jobName, region }) => (await serviceIn(services, region)?.stop(jobName)) ?? 'notFound',
 });
 
-/** @param role the execution roles of training jobs */
-export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole): Starter => ({
+/**
+ * @param role the execution roles of training jobs
+ * @param kmsKey the customer key of the data bucket, if it has one
+ */
+export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, kmsKey?: string): Starter => ({
   prepare: (input) => {
     const { name } = input.declaration;
-    const job = buildTrainingJob({ ...input, roleArn: role.arnOf(name) });
-    if (job.kind === 'problems') return job;
     const { region } = input.placement.pool;
+    const job = buildTrainingJob({
+      ...input,
+      roleArn: role.arnOf(name),
+      // A key serves its own region alone.
+      kmsKey: region === undefined ? kmsKey : undefined,
+    });
+    if (job.kind === 'problems') return job;
     const service = serviceIn(services, region);
     return {
       kind: 'prepared',

@@ -19,6 +19,8 @@ import { vpcOf } from './vpc.ts';
 export interface TrainingJobInput extends JobInput {
   /** The job's execution role. */
   readonly roleArn: string;
+  /** The customer key of the data bucket, in its own region. Without it SageMaker writes models under AWS's key. */
+  readonly kmsKey?: string | undefined;
 }
 
 export type TrainingJob =
@@ -55,6 +57,10 @@ export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
   });
   const request: CreateTrainingJobRequest = {
     ...parts,
+    OutputDataConfig: {
+      ...parts.OutputDataConfig,
+      ...(input.kmsKey !== undefined && { KmsKeyId: input.kmsKey }),
+    },
     RoleArn: input.roleArn,
     AlgorithmSpecification: algorithm(image),
     ResourceConfig: resources.config,
