@@ -41,3 +41,26 @@ export function bucketAddress(options: AddressOptions): BucketAddress {
   const host = `${options.bucket}.${regional}`;
   return { origin: `https://${host}`, host, basePath: '' };
 }
+
+/**
+ * Why the bucket cannot be reached, or undefined. Sockets go straight to S3: a proxy that the environment names would be
+ * passed by, and a network that needs one would let every request wait until its time limit.
+ * @param environment as a shell has it: HTTPS_PROXY and NO_PROXY, in capitals or not
+ */
+export function proxyProblem(
+  host: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const named = (name: string): string => environment[name] ?? environment[name.toLowerCase()] ?? '';
+  const proxy = named('HTTPS_PROXY') || named('ALL_PROXY');
+  const direct = named('NO_PROXY')
+    .split(',')
+    .map((entry) => entry.trim().replace(/^\*?\./, ''))
+    .filter((entry) => entry !== '');
+  const isDirect = direct.some((entry) => entry === '*' || host === entry || host.endsWith(`.${entry}`));
+  if (proxy === '' || isDirect) return undefined;
+  return (
+    `HTTPS_PROXY is set, and Tidewheel reaches S3 without a proxy: add "${host.split('.').slice(-2).join('.')}" to NO_PROXY if ` +
+    'this machine may reach S3 directly, or run the command where it may, such as AWS CloudShell'
+  );
+}

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { loadConfig, NODE_REGION_CONFIG_FILE_OPTIONS, NODE_REGION_CONFIG_OPTIONS } from '@smithy/core/config';
+import { ConfigurationError } from '../../core/shared/errors.ts';
 import { S3BlobStore } from './blob-store.ts';
-import { bucketAddress } from './endpoint.ts';
+import { bucketAddress, proxyProblem } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
 import { NodeTransport } from './node-transport.ts';
 import { Pacer } from './pacer.ts';
@@ -68,6 +69,8 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
   const endpoint = options.endpoint ?? environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'];
   const dualStack = environment['AWS_USE_DUALSTACK_ENDPOINT'] === 'true';
   const address = bucketAddress({ bucket: options.bucket, region, endpoint, dualStack });
+  const problem = endpoint === undefined ? proxyProblem(address.host, environment) : undefined;
+  if (problem !== undefined) throw new ConfigurationError(problem);
   const world = options.world ?? realWorld;
   const limits = {
     origin: address.origin,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bucketAddress } from '../../../../functions/aws/s3/endpoint.ts';
+import { bucketAddress, proxyProblem } from '../../../../functions/aws/s3/endpoint.ts';
 
 describe('where a bucket is reached', () => {
   it.each([
@@ -11,5 +11,23 @@ describe('where a bucket is reached', () => {
     [{ bucket: 'b', region: 'x', endpoint: 'https://gateway.example/s3/' }, 'gateway.example', '/s3/b'],
   ])('%o', (options, host, basePath) => {
     expect(bucketAddress(options)).toMatchObject({ host, basePath });
+  });
+});
+
+describe('proxyProblem', () => {
+  const host = 'data.s3.us-east-1.amazonaws.com';
+  const problemOf = (environment: Readonly<Record<string, string>>) => proxyProblem(host, environment);
+
+  it('names a proxy that requests would pass by', () => {
+    expect(problemOf({ HTTPS_PROXY: 'http://proxy:3128' })).toContain('add "amazonaws.com" to NO_PROXY');
+    expect(problemOf({ https_proxy: 'http://proxy:3128', no_proxy: 'example.org' })).toContain('CloudShell');
+  });
+
+  it('is silent where S3 is reached directly', () => {
+    const HTTPS_PROXY = 'http://proxy:3128';
+    for (const NO_PROXY of ['*', host, '.amazonaws.com', 'example.org, *.amazonaws.com'])
+      expect(problemOf({ HTTPS_PROXY, NO_PROXY })).toBeUndefined();
+    expect(problemOf({})).toBeUndefined();
+    expect(problemOf({ HTTP_PROXY: 'http://proxy:3128' })).toBeUndefined();
   });
 });
