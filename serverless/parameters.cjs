@@ -15,6 +15,8 @@ const REMEMBERED = {
     pattern: /^arn:[^:]+:kms:[^:]+:\d{12}:key\/[\w-]+$/,
     remedy: 'write the ARN of a key; an alias would do for the bucket but not in a policy',
   },
+  marker: { default: '_SUCCESS', pattern: /^[^/\s]{1,100}$/, remedy: 'write the name of an object' },
+  notify: { default: 'objects', pattern: /^(objects|markers)$/, remedy: 'write objects or markers' },
   packageIndexSecret: {
     default: '',
     pattern: /^arn:[^:]+:secretsmanager:/,

@@ -143,8 +143,61 @@ function adopt(template, id, { name, arn, dependants }) {
   return replaced({ ...template, Resources });
 }
 
-const adoptBucket = (template, name) =>
-  adopt(template, 'DataBucket', { name, arn: bucketArn(name), dependants: ['DataBucketPolicy'] });
+/** What S3 would send to the queue itself; https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html */
+const AS_NOTIFICATION =
+  '{"Records":[{"eventName":"ObjectCreated:Put","eventTime":<time>,"s3":{"object":{"key":<key>}}}]}';
+
+/** The notifications of a foreign bucket are its owner's, so its arrivals come through EventBridge. */
+const arrivalRule = {
+  Type: 'AWS::Events::Rule',
+  Properties: {
+    Description: 'Data under an incoming prefix, and declarations of pipelines',
+    EventPattern: {
+      source: ['aws.s3'],
+      'detail-type': ['Object Created'],
+      detail: {
+        bucket: { name: [{ Ref: 'DataBucket' }] },
+        object: { key: [{ wildcard: '*/incoming/*' }, { wildcard: 'pipelines/*.yaml' }] },
+      },
+    },
+    Targets: [
+      {
+        Id: 'arrivals',
+        Arn: { 'Fn::GetAtt': ['ArrivalsQueue', 'Arn'] },
+        DeadLetterConfig: { Arn: { 'Fn::GetAtt': ['ArrivalsDeadLetters', 'Arn'] } },
+        InputTransformer: {
+          InputPathsMap: { time: '$.time', key: '$.detail.object.key' },
+          InputTemplate: AS_NOTIFICATION,
+        },
+      },
+    ],
+  },
+};
+const ARRIVALS = ['ArrivalsQueue', 'ArrivalsDeadLetters'];
+const arrivalQueuePolicy = {
+  Queues: ARRIVALS.map((id) => ({ Ref: id })),
+  PolicyDocument: {
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Effect: 'Allow',
+        Principal: { Service: 'events.amazonaws.com' },
+        Action: 'sqs:SendMessage',
+        Resource: ARRIVALS.map((id) => ({ 'Fn::GetAtt': [id, 'Arn'] })),
+        Condition: { ArnEquals: { 'aws:SourceArn': { 'Fn::GetAtt': ['ArrivalRule', 'Arn'] } } },
+      },
+    ],
+  },
+};
+
+function adoptBucket(template, name) {
+  const events = change(template, 'ArrivalsQueuePolicy', () => arrivalQueuePolicy);
+  return adopt(
+    { ...events, Resources: { ...events.Resources, ArrivalRule: arrivalRule } },
+    'DataBucket',
+    { name, arn: bucketArn(name), dependants: ['DataBucketPolicy'] },
+  );
+}
 const adoptTable = (template, name) => adopt(template, 'Table', { name, arn: tableArn(name), dependants: [] });
 
 /** @param parameters a value for each: `withDefaults` of parameters.cjs */

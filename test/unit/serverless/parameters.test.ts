@@ -1,10 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 type Parameters = Readonly<Record<string, string>>;
 const parameters: {
   parse(given: readonly string[]): Parameters;
   problemsOf(given: Parameters): string[];
+  withDefaults(given: Parameters): Parameters;
   regionProblems(region: string): string[];
   effective(given: Parameters, stack: Parameters | undefined): Parameters;
   conflicts(chosen: Parameters, stack: Parameters | undefined, given: Parameters): string[];
@@ -16,6 +19,17 @@ describe('parameters of a deployment', () => {
   it('are taken with their values', () => {
     expect(problemsOf('packers=6', 'images=yes', 'alarmEmail=a@b.org')).toEqual([]);
     expect(parameters.parse(['a=b=c'])).toEqual({ a: 'b=c' });
+  });
+
+  it('are known wherever the template names one', () => {
+    const folder = 'serverless';
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const sources = files.filter((name) => /\.(ts|yml|cjs)$/.test(name)).map((name) => join(folder, name));
+    const texts = [...sources, 'serverless.yml'].map((path) => readFileSync(path, 'utf8')).join('\n');
+    const named = new Set([...texts.matchAll(/param:(\w+)/g)].map(([, name]) => String(name)));
+    expect(named.size).toBeGreaterThan(2);
+    const known = Object.keys(parameters.withDefaults({}));
+    expect([...named].filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it('are refused when misspelt', () => {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import * as z from 'zod';
+import { readArrivals } from '../../../functions/core/ingest/arrivals.ts';
 
 interface Resource {
   readonly Type: string;
@@ -132,6 +134,10 @@ describe('kmsKey', () => {
   });
 });
 
+const ruleSchema = z.object({
+  Targets: z.array(z.object({ InputTransformer: z.object({ InputTemplate: z.string() }) })),
+});
+
 describe('a bucket and a table that exist', () => {
   const made = shaped({ bucket: 'lake', table: 'records' });
   const text = JSON.stringify(made);
@@ -143,6 +149,14 @@ describe('a bucket and a table that exist', () => {
       DataBucketName: { Value: 'lake' },
       TableName: { Value: 'records' },
     });
+  });
+
+  it('report arrivals as S3 would', () => {
+    const { Targets } = ruleSchema.parse(propertiesOf(made, 'ArrivalRule'));
+    const message = String(Targets[0]?.InputTransformer.InputTemplate)
+      .replace('<time>', '"2026-11-22T00:00:00Z"')
+      .replace('<key>', '"digits/incoming/7/1.png"');
+    expect(readArrivals(message)).toMatchObject([{ kind: 'wake', wake: { pipeline: 'digits' } }]);
   });
 
   it('are named in rules and rights', () => {
