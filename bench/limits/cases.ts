@@ -2,6 +2,7 @@
 import type { LimitCase } from './case.ts';
 import { type DropCase, runDrops } from './drops.ts';
 import { runLongListing } from './long-listing.ts';
+import { runMillionFiles } from './million-files.ts';
 
 const drops = (name: string, title: string, given: DropCase): LimitCase => ({
   name,
@@ -30,5 +31,15 @@ export const CASES: readonly LimitCase[] = [
     name: 'million-keys',
     title: 'a million keys under incoming/: settle, sweep and plan, each in the memory of its function',
     run: (options) => runLongListing(1_000_000, options),
+  },
+  {
+    name: 'million-files',
+    title: 'a million files of 10 KB from PUT to seal, S3 notifies of each',
+    run: (options) => runMillionFiles('objects', options),
+  },
+  {
+    name: 'million-files-markers',
+    title: 'the same, S3 notifies of the marker alone',
+    run: (options) => runMillionFiles('markers', options),
   },
 ];

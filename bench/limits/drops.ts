@@ -4,11 +4,15 @@ import { type FunctionName, functions } from '../../functions/functions.ts';
 import { type Drop, trainDrops } from '../../test/support/world/drops.ts';
 import type { CaseOptions, CaseResult } from './case.ts';
 import { describedAs } from './described.ts';
-import { requestsOfOneItem } from './one-item.ts';
-import { addRequests, priced, type RequestKind } from './prices.ts';
+import { type ItemFiles, requestsOfOneItem } from './one-item.ts';
+import { addRequests, priced, type RequestKind, type Requests } from './prices.ts';
 
 export interface DropCase {
   readonly drops: readonly Drop[];
+  /** Of one item. */
+  readonly files?: ItemFiles;
+  /** What the drops cost beside: the simulation sends few events for each item. */
+  readonly beside?: Requests;
   /** In place of the profile's, where the profile has a limit. */
   readonly concurrentExecutions?: number;
 }
@@ -36,10 +40,11 @@ export async function runDrops(given: DropCase, { profile, small }: CaseOptions)
     drops,
   );
   const sealed = runs.flatMap(({ sealedSeconds }) => sealedSeconds ?? []);
-  const requests = await requestsOfOneItem();
+  const requests = await requestsOfOneItem(given.files);
   const items = drops.reduce((sum, drop) => sum + drop.items, 0);
   const counted = new Map<RequestKind, number>();
   for (const [kind, count] of requests) addRequests(counted, kind, count * items);
+  for (const [kind, count] of given.beside ?? []) addRequests(counted, kind, count);
   for (const [name, { count, seconds }] of usage.functions) {
     addRequests(counted, 'lambda invocation', count);
     addRequests(counted, 'lambda GB-second (arm)', (seconds * megabytesOf(name)) / 1_024);

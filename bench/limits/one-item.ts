@@ -11,14 +11,18 @@ import { regularCorpus } from '../packing/listing.ts';
 import { startMemoryS3 } from '../packing/memory-s3.ts';
 import { addRequests, type RequestKind, type Requests } from './prices.ts';
 
-/** 50 files of 5 MB: 250 MB, one item of the drops in these cases. */
-const FILES = 50;
-const FILE_BYTES = 5_000_000;
+export interface ItemFiles {
+  readonly files: number;
+  readonly fileBytes: number;
+}
+
+/** 250 MB, one item of the drops in these cases. */
+const LARGE_FILES: ItemFiles = { files: 50, fileBytes: 5_000_000 };
 const RUN = { pipeline: 'bench', runId: 'bench-000001' };
 
-export async function requestsOfOneItem(): Promise<Requests> {
+export async function requestsOfOneItem({ files, fileBytes } = LARGE_FILES): Promise<Requests> {
   const prefix = bucketKeys.incoming(RUN.pipeline);
-  const corpus = regularCorpus({ prefix, count: FILES, size: () => FILE_BYTES, suffix: 'jpg' });
+  const corpus = regularCorpus({ prefix, count: files, size: () => fileBytes, suffix: 'jpg' });
   const server = await startMemoryS3({ corpus, keepsShards: { now: false } });
   try {
     await using opened = await openBlobStore({

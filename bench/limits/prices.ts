@@ -19,6 +19,8 @@ const PRICES = {
   'dynamodb write': { usd: 0.625, per: 1_000_000 },
   /** An item of 4 KB, strongly consistent. */
   'dynamodb read': { usd: 0.125, per: 1_000_000 },
+  /** Standard queues. Notifications of S3 cost nothing else. https://aws.amazon.com/sqs/pricing/ */
+  'sqs request': { usd: 0.4, per: 1_000_000 },
   /** Custom events. https://aws.amazon.com/eventbridge/pricing/ */
   'event on the bus': { usd: 1, per: 1_000_000 },
 } as const satisfies Readonly<Record<string, Price>>;
