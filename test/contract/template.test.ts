@@ -126,6 +126,7 @@ describe('the stores', () => {
       {
         QueueConfigurations: [
           { Event: 's3:ObjectCreated:*', Queue: { 'Fn::GetAtt': ['ArrivalsQueue', 'Arn'] } },
+          expect.objectContaining({ Event: 's3:ObjectRemoved:*' }),
         ],
       },
     ]);

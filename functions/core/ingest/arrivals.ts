@@ -16,6 +16,16 @@ const notification = z.object({
 });
 type NotificationRecord = z.infer<typeof notification>['Records'][number];
 
+/**
+ * From a bucket whose notifications are not the stack's own: EventBridge encodes no key.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html
+ */
+const objectCreated = z.object({
+  'detail-type': z.literal('Object Created'),
+  time: z.coerce.date(),
+  detail: z.object({ object: z.object({ key: z.string() }) }),
+});
+
 /** S3 sends it once when notifications are configured. */
 const testEvent = z.object({ Event: z.literal('s3:TestEvent') });
 
@@ -37,6 +47,8 @@ export function readArrivals(body: string): readonly Arrival[] {
   if (schedule.success) {
     return [{ kind: 'wake', wake: { pipeline: schedule.data.schedule.pipeline, trigger: 'schedule' } }];
   }
+  const event = objectCreated.safeParse(message);
+  if (event.success) return [readKey(event.data.detail.object.key, event.data.time, 'ObjectCreated:*')];
   const reason = testEvent.safeParse(message).success
     ? "S3's test of the queue"
     : 'neither a notification of S3 nor a schedule';
@@ -46,6 +58,10 @@ export function readArrivals(body: string): readonly Arrival[] {
 function readRecord({ eventName, eventTime, s3 }: NotificationRecord): Arrival {
   const key = decodeKey(s3.object.key);
   if (key === undefined) return { kind: 'ignored', reason: `${s3.object.key} is not URL-encoded` };
+  return readKey(key, eventTime, eventName);
+}
+
+function readKey(key: string, eventTime: Date, eventName: string): Arrival {
   const testObject = testObjectId(key);
   if (testObject !== undefined) return { kind: 'testObject', id: testObject };
   const declared = key.startsWith(PIPELINES_PREFIX) ? key.slice(PIPELINES_PREFIX.length) : undefined;

@@ -80,6 +80,17 @@ describe('a message of the arrivals queue', () => {
     expect(readArrivals('{"Records":[]}')).toEqual([]);
   });
 
+  it('may come from EventBridge, which encodes no key', () => {
+    const event = (key: string) =>
+      JSON.stringify({ 'detail-type': 'Object Created', time: AT, detail: { object: { key } } });
+    expect(readArrivals(event('digits/incoming/a%+b'))).toEqual([
+      { kind: 'wake', wake: { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(AT) } },
+    ]);
+    expect(readArrivals(event('x+y/incoming/1'))).toMatchObject([
+      { reason: 'x+y/incoming/1 lies under no incoming prefix' },
+    ]);
+  });
+
   it('carries a key as a form encodes it', () => {
     expect(readArrivals(record({ key: 'pipelines/a%2Bb.yaml' }))).toMatchObject([
       { kind: 'ignored', reason: expect.stringContaining('"a+b"') as string },
