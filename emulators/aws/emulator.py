@@ -182,6 +182,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()
     patches.tell_what_was_copied()
+    patches.notify_of_named_events()
     patches.refuse_impossible_schedules()
     patches.give_functions_the_key(
         os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]

@@ -191,6 +191,23 @@ def tell_what_was_copied() -> None:
     s3._upload_part_copy = copy_and_tell
 
 
+def notify_of_named_events() -> None:
+    """Matches `s3:ObjectRemoved:*` with removals alone; MiniStack takes every `:*` for all events.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html
+    """
+    if not hasattr(s3, "_event_matches"):
+        raise PatchError("MiniStack's S3 has no _event_matches any more")
+
+    def matches(event_name: str, patterns: list[str]) -> bool:
+        return any(
+            event_name.startswith(pattern[:-1]) if pattern.endswith(":*") else event_name == pattern
+            for pattern in patterns
+        )
+
+    s3._event_matches = matches
+
+
 def give_functions_the_key(access_key_id: str, secret_access_key: str) -> None:
     """Lets functions sign with the region's access key; MiniStack names the account's number as
     their key, with any secret."""
