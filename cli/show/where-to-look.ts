@@ -7,8 +7,15 @@ import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
 
 export const dropFolderOf = (stateDirectory: string): string => join(stateDirectory, 'drop');
 
-export function whereToLook({ endpoints, credentials, stack }: Region, stateDirectory: string): string[] {
-  const settings = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
+export function whereToLook(
+  { endpoints, credentials, stack }: Pick<Region, 'endpoints' | 'credentials' | 'stack'>,
+  stateDirectory: string,
+): string[] {
+  const settings = {
+    ...environmentFor(endpoints, credentials),
+    TIDEWHEEL_TABLE: stack.table,
+    API_URL: stack.apiUrl,
+  };
   const exports = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   return [
     `    S3 and all else  ${endpoints.aws}   bucket ${stack.bucket}`,
