@@ -15,7 +15,12 @@ const REMEMBERED = {
     pattern: /^arn:[^:]+:kms:[^:]+:\d{12}:key\/[\w-]+$/,
     remedy: 'write the ARN of a key; an alias would do for the bucket but not in a policy',
   },
-  marker: { default: '_SUCCESS', pattern: /^[^/\s]{1,100}$/, remedy: 'write the name of an object' },
+  // S3 wants other characters of a filter encoded, and refuses filters that overlap (notifications.yml).
+  marker: {
+    default: '_SUCCESS',
+    pattern: /^(?!.*\.(yaml|check)$)[\w.-]{1,100}$/,
+    remedy: 'write a name of letters, digits, dots, hyphens and underscores that ends neither in .yaml nor in .check',
+  },
   notify: { default: 'objects', pattern: /^(objects|markers)$/, remedy: 'write objects or markers' },
   packageIndexSecret: {
     default: '',

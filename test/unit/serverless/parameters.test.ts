@@ -42,6 +42,9 @@ describe('parameters of a deployment', () => {
     ['alarmEmail=ops', 'e-mail'],
     ['alarmTopic=ops', 'ARN of an SNS topic'],
     ['kmsKey=alias/mine', 'ARN of a key'],
+    ['marker=done.yaml', 'neither in .yaml'],
+    ['marker=all done', 'letters, digits'],
+    ['notify=all', 'objects or markers'],
     ['unfinishedRuns=stop', 'docs/deploy.md'],
   ])('are refused with the remedy: %s', (given, remedy) => {
     expect(problemsOf(given)).toEqual([expect.stringContaining(remedy)]);
