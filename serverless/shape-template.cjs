@@ -143,35 +143,32 @@ function adopt(template, id, { name, arn, dependants }) {
   return replaced({ ...template, Resources });
 }
 
-/** What S3 would send to the queue itself; https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html */
-const AS_NOTIFICATION =
-  '{"Records":[{"eventName":"ObjectCreated:Put","eventTime":<time>,"s3":{"object":{"key":<key>}}}]}';
-
 /** The notifications of a foreign bucket are its owner's, so its arrivals come through EventBridge. */
-const arrivalRule = {
+const arrivalRule = (Description, detailType, key) => ({
   Type: 'AWS::Events::Rule',
   Properties: {
-    Description: 'Data under an incoming prefix, and declarations of pipelines',
+    Description,
     EventPattern: {
       source: ['aws.s3'],
-      'detail-type': ['Object Created'],
-      detail: {
-        bucket: { name: [{ Ref: 'DataBucket' }] },
-        object: { key: [{ wildcard: '*/incoming/*' }, { wildcard: 'pipelines/*.yaml' }] },
-      },
+      'detail-type': [detailType],
+      detail: { bucket: { name: [{ Ref: 'DataBucket' }] }, object: { key } },
     },
     Targets: [
       {
         Id: 'arrivals',
         Arn: { 'Fn::GetAtt': ['ArrivalsQueue', 'Arn'] },
         DeadLetterConfig: { Arn: { 'Fn::GetAtt': ['ArrivalsDeadLetters', 'Arn'] } },
-        InputTransformer: {
-          InputPathsMap: { time: '$.time', key: '$.detail.object.key' },
-          InputTemplate: AS_NOTIFICATION,
-        },
       },
     ],
   },
+});
+const DECLARATIONS = { wildcard: 'pipelines/*.yaml' };
+const arrivalRules = {
+  ArrivalRule: arrivalRule('Data under an incoming prefix, and declarations of pipelines', 'Object Created', [
+    { wildcard: '*/incoming/*' },
+    DECLARATIONS,
+  ]),
+  DeclarationRule: arrivalRule('Declarations that are deleted', 'Object Deleted', [DECLARATIONS]),
 };
 const ARRIVALS = ['ArrivalsQueue', 'ArrivalsDeadLetters'];
 const arrivalQueuePolicy = {
@@ -184,7 +181,9 @@ const arrivalQueuePolicy = {
         Principal: { Service: 'events.amazonaws.com' },
         Action: 'sqs:SendMessage',
         Resource: ARRIVALS.map((id) => ({ 'Fn::GetAtt': [id, 'Arn'] })),
-        Condition: { ArnEquals: { 'aws:SourceArn': { 'Fn::GetAtt': ['ArrivalRule', 'Arn'] } } },
+        Condition: {
+          ArnEquals: { 'aws:SourceArn': Object.keys(arrivalRules).map((id) => ({ 'Fn::GetAtt': [id, 'Arn'] })) },
+        },
       },
     ],
   },
@@ -193,7 +192,7 @@ const arrivalQueuePolicy = {
 function adoptBucket(template, name) {
   const events = change(template, 'ArrivalsQueuePolicy', () => arrivalQueuePolicy);
   return adopt(
-    { ...events, Resources: { ...events.Resources, ArrivalRule: arrivalRule } },
+    { ...events, Resources: { ...events.Resources, ...arrivalRules } },
     'DataBucket',
     { name, arn: bucketArn(name), dependants: ['DataBucketPolicy'] },
   );

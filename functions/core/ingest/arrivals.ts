@@ -20,8 +20,8 @@ type NotificationRecord = z.infer<typeof notification>['Records'][number];
  * From a bucket whose notifications are not the stack's own: EventBridge encodes no key.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html
  */
-const objectCreated = z.object({
-  'detail-type': z.literal('Object Created'),
+const objectEvent = z.object({
+  'detail-type': z.enum(['Object Created', 'Object Deleted']),
   time: z.coerce.date(),
   detail: z.object({ object: z.object({ key: z.string() }) }),
 });
@@ -47,8 +47,13 @@ export function readArrivals(body: string): readonly Arrival[] {
   if (schedule.success) {
     return [{ kind: 'wake', wake: { pipeline: schedule.data.schedule.pipeline, trigger: 'schedule' } }];
   }
-  const event = objectCreated.safeParse(message);
-  if (event.success) return [readKey(event.data.detail.object.key, event.data.time, 'ObjectCreated:*')];
+  const event = objectEvent.safeParse(message);
+  if (event.success) {
+    const { detail, time, 'detail-type': type } = event.data;
+    return [
+      readKey(detail.object.key, time, type === 'Object Created' ? 'ObjectCreated:*' : 'ObjectRemoved:*'),
+    ];
+  }
   const reason = testEvent.safeParse(message).success
     ? "S3's test of the queue"
     : 'neither a notification of S3 nor a schedule';

@@ -81,8 +81,14 @@ describe('a message of the arrivals queue', () => {
   });
 
   it('may come from EventBridge, which encodes no key', () => {
-    const event = (key: string) =>
-      JSON.stringify({ 'detail-type': 'Object Created', time: AT, detail: { object: { key } } });
+    const event = (key: string, type = 'Object Created') =>
+      JSON.stringify({ 'detail-type': type, time: AT, detail: { object: { key } } });
+    expect(readArrivals(event('pipelines/digits.yaml', 'Object Deleted'))).toEqual([
+      { kind: 'declaration', pipeline: 'digits' },
+    ]);
+    expect(readArrivals(event('digits/incoming/1', 'Object Deleted'))).toMatchObject([
+      { reason: 'ObjectRemoved:* is no arrival' },
+    ]);
     expect(readArrivals(event('digits/incoming/a%+b'))).toEqual([
       { kind: 'wake', wake: { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(AT) } },
     ]);

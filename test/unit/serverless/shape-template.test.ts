@@ -2,8 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import * as z from 'zod';
-import { readArrivals } from '../../../functions/core/ingest/arrivals.ts';
 
 interface Resource {
   readonly Type: string;
@@ -134,10 +132,6 @@ describe('kmsKey', () => {
   });
 });
 
-const ruleSchema = z.object({
-  Targets: z.array(z.object({ InputTransformer: z.object({ InputTemplate: z.string() }) })),
-});
-
 describe('a bucket and a table that exist', () => {
   const made = shaped({ bucket: 'lake', table: 'records' });
   const text = JSON.stringify(made);
@@ -151,12 +145,18 @@ describe('a bucket and a table that exist', () => {
     });
   });
 
-  it('report arrivals as S3 would', () => {
-    const { Targets } = ruleSchema.parse(propertiesOf(made, 'ArrivalRule'));
-    const message = String(Targets[0]?.InputTransformer.InputTemplate)
-      .replace('<time>', '"2026-11-22T00:00:00Z"')
-      .replace('<key>', '"digits/incoming/7/1.png"');
-    expect(readArrivals(message)).toMatchObject([{ kind: 'wake', wake: { pipeline: 'digits' } }]);
+  it('report arrivals and deleted declarations through EventBridge', () => {
+    const queue = { 'Fn::GetAtt': ['ArrivalsQueue', 'Arn'] };
+    for (const [id, type] of [
+      ['ArrivalRule', 'Object Created'],
+      ['DeclarationRule', 'Object Deleted'],
+    ] as const)
+      expect(propertiesOf(made, id)).toMatchObject({
+        EventPattern: { 'detail-type': [type], detail: { bucket: { name: ['lake'] } } },
+        Targets: [{ Arn: queue }],
+      });
+    const policy = JSON.stringify(propertiesOf(made, 'ArrivalsQueuePolicy'));
+    expect(policy).toContain('["ArrivalRule","Arn"]},{"Fn::GetAtt":["DeclarationRule","Arn"]');
   });
 
   it('are named in rules and rights', () => {
