@@ -1,0 +1,199 @@
+/** The steps stay below $5, their pipelines are valid, and a second start continues. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { declarationOf, type Ground, playRun, removePipeline } from '../../../../cli/first-day/play-run.ts';
+import { obstacleTo } from '../../../../cli/first-day/play-step.ts';
+import { keepResults, markdownOf, readResults, withoutNames } from '../../../../cli/first-day/results.ts';
+import { type Hosts, type RunPlan, STEPS } from '../../../../cli/first-day/steps.ts';
+import { trainingPrice } from '../../../../functions/core/catalog/catalog.ts';
+import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const HOSTS: Hosts = {
+  subnetId: 'subnet-0a1b2c3d',
+  zoneId: 'use1-az1',
+  securityGroupId: 'sg-0a1b2c3d',
+  image: 'ami-0123456789abcdef0',
+};
+const runs = STEPS.flatMap((step) => (step.kind === 'run' ? [step] : []));
+const planOf = (number: number): RunPlan => {
+  const step = runs.find((each) => each.number === number);
+  if (step === undefined) throw new Error(`step ${number} is no run`);
+  return step.plan;
+};
+
+const REPORT = {
+  status: 'succeeded',
+  modelUri: 's3://b/m',
+  attempts: [],
+  interruptions: 0,
+  lostSeconds: 0,
+  costUsd: 0.01,
+  generations: ['first-day-2-000001'],
+  startedAt: '2026-11-22T22:00:00Z',
+  finishedAt: '2026-11-22T22:05:00Z',
+};
+const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+describe('the plan', () => {
+  it('costs less than five dollars', () => {
+    expect(STEPS.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(STEPS.reduce((sum, { mostUsd }) => sum + mostUsd, 0)).toBeLessThan(5);
+  });
+
+  it.each(runs)('declares a valid pipeline for step $number', ({ number, plan, mostUsd }) => {
+    const pipeline = `first-day-${number}`;
+    const declared = readDeclaration(pipeline, declarationOf({ pipeline, plan, hosts: HOSTS }));
+    expect(declared).toMatchObject({ valid: true, pipeline: { limits: { budgetUsd: plan.budgetUsd } } });
+    expect(plan.budgetUsd).toBeLessThan(mostUsd);
+    // Placement weighs no type without a price, and starts no attempt that may pass the budget.
+    for (const type of declared.valid ? (declared.pipeline.compute.instanceTypes ?? []) : []) {
+      const hourlyUsd = trainingPrice(type, 'us-east-1')?.hourlyUsd ?? Number.NaN;
+      expect((hourlyUsd * plan.maximumRunSeconds) / 3_600).toBeLessThan(plan.budgetUsd);
+    }
+  });
+
+  it('says which steps the local region cannot play', () => {
+    const obstacles = STEPS.filter((step) => obstacleTo(step, { isLocal: true, hosts: HOSTS }) !== undefined);
+    expect(obstacles.map(({ number }) => number)).toEqual([3, 5, 6]);
+    const without = STEPS.filter(
+      (step) => obstacleTo(step, { isLocal: false, hosts: undefined }) !== undefined,
+    );
+    expect(without.map(({ number }) => number)).toEqual([6]);
+  });
+});
+
+describe('a step with a run', () => {
+  const PIPELINE = 'first-day-2';
+  const ground = (onSleep: (store: MemoryBlobStore, sleeps: number) => Promise<void>) => {
+    const store = new MemoryBlobStore();
+    let milliseconds = 0;
+    let sleeps = 0;
+    const it: Ground = {
+      store,
+      script: new Uint8Array(1),
+      now: () => new Date(milliseconds),
+      sleep: async (length) => {
+        milliseconds += length;
+        sleeps += 1;
+        await onSleep(store, sleeps);
+      },
+      say: () => undefined,
+    };
+    return { store, ground: it, seconds: () => milliseconds / 1_000 };
+  };
+  const plan: RunPlan = { ...planOf(2), files: 30 };
+  const report = bucketKeys.report(PIPELINE, `${PIPELINE}-000001`);
+  const keysOf = async (store: MemoryBlobStore) => (await store.listPage('')).objects.map(({ key }) => key);
+
+  it('drops its data and waits for the report', async () => {
+    const { ground: at, store } = ground(async (bucket, sleeps) => {
+      if (sleeps === 3) await bucket.put(report, bytes(REPORT));
+    });
+    const facts = await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at);
+    expect(facts).toMatchObject({ status: 'succeeded', hasModel: true, samples: 0 });
+    const keys = await keysOf(store);
+    expect(keys.filter((key) => key.startsWith(bucketKeys.incoming(PIPELINE)))).toHaveLength(30);
+    expect(keys).toContain(bucketKeys.pipeline(PIPELINE));
+    await removePipeline(store, PIPELINE);
+    expect(await keysOf(store)).toEqual([]);
+  });
+
+  it('waits for the run of an earlier start', async () => {
+    const { ground: at, store } = ground(async () => undefined);
+    await store.put(report, bytes(REPORT));
+    expect(await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at)).toBeDefined();
+    expect(await keysOf(store)).toEqual([report]);
+  });
+
+  it('gives up after its patience', async () => {
+    const { ground: at, seconds } = ground(async () => undefined);
+    expect(await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at)).toBeUndefined();
+    expect(seconds()).toBe(plan.patienceMinutes * 60);
+  });
+
+  it('copies large files inside the bucket', async () => {
+    const { ground: at, store } = ground(async (bucket) => {
+      await bucket.put(report, bytes(REPORT));
+    });
+    const large = { ...plan, files: 3, bytesEach: 2_000_000 };
+    await playRun({ pipeline: PIPELINE, plan: large, hosts: undefined }, at);
+    const { objects } = await store.listPage(bucketKeys.incoming(PIPELINE));
+    expect(objects.map(({ size }) => size)).toEqual([2_000_000, 2_000_000, 2_000_000]);
+  });
+});
+
+describe('the differences', () => {
+  const facts = { ...REPORT, failure: undefined, hasModel: true, samples: 2_000 };
+  const attempt = (fromStep: number, costUsd = 0.01) => ({
+    attempt: 1,
+    outcome: 'completed',
+    message: '',
+    fromStep,
+    toStep: 30,
+    trainingSeconds: 30,
+    costUsd,
+  });
+
+  it('are none where all went as expected', () => {
+    expect(planOf(2).differences({ ...facts, attempts: [attempt(0)] })).toEqual([]);
+    expect(planOf(4).differences({ ...facts, attempts: [attempt(0), attempt(100)] })).toEqual([]);
+    const silent = { ...facts, status: 'failed', failure: 'the subnet has no route to S3' };
+    expect(planOf(6).differences({ ...silent, attempts: [attempt(0), attempt(0)] })).toEqual([]);
+  });
+
+  it('name what was otherwise', () => {
+    expect(planOf(2).differences({ ...facts, samples: 1_999, attempts: [attempt(0)] })).toEqual([
+      '1999 samples are sealed, not 2,000',
+    ]);
+    expect(planOf(4).differences({ ...facts, attempts: [attempt(0), attempt(0)] })).toEqual([
+      'an attempt began at step 0',
+    ]);
+    const free = {
+      ...facts,
+      status: 'failed',
+      failure: 'capacity',
+      attempts: [attempt(0, 0), attempt(0, 0)],
+    };
+    expect(planOf(6).differences(free)).toEqual([
+      'the failure names no remedy',
+      'an attempt of a silent host was reported as free',
+    ]);
+  });
+});
+
+describe('the results', () => {
+  it('are kept from one start to the next', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'first-day-'));
+    try {
+      const file = path.join(folder, 'results.json');
+      expect(await readResults(file)).toEqual([]);
+      const result = { number: 2, outcome: 'differs' as const, at: 'then', seconds: 1, lines: ['x'] };
+      await keepResults(file, [result]);
+      expect(await readResults(file)).toEqual([result]);
+      await writeFile(file, 'rubbish');
+      await expect(readResults(file)).rejects.toThrow('remove it to begin again');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('hide the names of the account', () => {
+    const text =
+      'arn:aws:iam::123456789012:role/x subnet-0a1b2c3d4e5f60718 tidewheel-dev-databucket-x1y2 AKIAIOSFODNN7EXAMPLE';
+    expect(withoutNames(text)).toBe('arn:aws:iam::<account>:role/x <subnet> <bucket> <key>');
+  });
+
+  it('become a table with every step', () => {
+    const text = markdownOf(
+      [{ number: 2, outcome: 'differs', at: 'then', seconds: 12, costUsd: 0.02, lines: ['no model'] }],
+      'AWS',
+    );
+    expect(text.match(/^\| \d\. /gm)).toHaveLength(STEPS.length);
+    expect(text).toContain('| DIFFERS | 12 | $0.020 |');
+    expect(text).toContain('## Step 2\n\n- no model');
+  });
+});
