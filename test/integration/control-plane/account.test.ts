@@ -1,0 +1,138 @@
+/** What a check reads of an account, against an emulator with the limits of a new account. */
+import { CreateRouteCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { ECRClient } from '@aws-sdk/client-ecr';
+import { CreateRoleCommand, IAMClient, PutRolePolicyCommand } from '@aws-sdk/client-iam';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { CreateBucketCommand, PutBucketNotificationConfigurationCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { SSMClient } from '@aws-sdk/client-ssm';
+import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { accountView } from '../../../functions/aws/account/account-view.ts';
+import type { AccountView } from '../../../functions/core/deployment/account-view.ts';
+import { concurrencyFindings } from '../../../functions/core/deployment/concurrency.ts';
+import { networkFindings } from '../../../functions/core/deployment/network.ts';
+import { declaration } from '../../support/builders/launch.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+
+let emulator: TestEmulator;
+let view: AccountView;
+let clients: ReturnType<typeof clientsAt>;
+
+function clientsAt(url: string) {
+  const at = clientConfiguration(url);
+  return {
+    ec2: new EC2Client(at),
+    ecr: new ECRClient(at),
+    iam: new IAMClient(at),
+    lambda: new LambdaClient(at),
+    s3: new S3Client({ ...at, forcePathStyle: true }),
+    secrets: new SecretsManagerClient(at),
+    // The emulator has no such service.
+    quotas: new ServiceQuotasClient(at),
+    sqs: new SQSClient({ ...at, useQueueUrlAsEndpoint: false }),
+    ssm: new SSMClient(at),
+  };
+}
+
+beforeAll(async () => {
+  const { concurrentExecutions } = limitsOf('new-account').lambda;
+  emulator = await startTestEmulator({ concurrentExecutions });
+  clients = clientsAt(emulator.url);
+  view = accountView({ region: 'us-east-1', ...clients });
+});
+
+afterAll(() => emulator.stop());
+
+it('reads the concurrency of a new account', async () => {
+  expect(concurrencyFindings(await view.concurrency())).toMatchObject([
+    { kind: 'limited', value: '10, 10 unreserved' },
+  ]);
+});
+
+it('finds a missing route, and the route once added', async () => {
+  const vpc = { securityGroupIds: ['sg-00000001'], subnets: [{ id: 'subnet-00000001', zoneId: 'use1-az1' }] };
+  const pipeline = declaration({
+    compute: { launcher: 'ec2', nodes: 1, vpc, ec2: { image: 'ami-0123456789abcdef0' } },
+  });
+  const look = () => view.network({ subnetIds: ['subnet-00000001'], securityGroupIds: ['sg-00000001'] });
+  const zoneId = await look().then((found) =>
+    found.kind === 'seen' ? found.value.subnets[0]?.zoneId : undefined,
+  );
+  const declared = { ...vpc, subnets: [{ id: 'subnet-00000001', zoneId: zoneId ?? '' }] };
+  // The emulator's default VPC has an internet gateway and no route to it.
+  expect(networkFindings(pipeline, declared, await look())[0]).toMatchObject({
+    kind: 'fails',
+    value: 'no route to S3',
+  });
+  await clients.ec2.send(
+    new CreateRouteCommand({
+      RouteTableId: 'rtb-00000001',
+      DestinationCidrBlock: '0.0.0.0/0',
+      GatewayId: 'igw-00000001',
+    }),
+  );
+  expect(networkFindings(pipeline, declared, await look()).map(({ kind }) => kind)).toEqual([
+    'passed',
+    'passed',
+  ]);
+  expect(await view.network({ subnetIds: ['subnet-0000dead'], securityGroupIds: [] })).toMatchObject({
+    kind: 'seen',
+    value: { subnets: [] },
+  });
+});
+
+it('sees the Spot role once it is created', async () => {
+  expect(await view.hasSpotRole()).toEqual({ kind: 'seen', value: false });
+  // AWS has this name for it; the emulator's CreateServiceLinkedRole has another.
+  await clients.iam.send(
+    new CreateRoleCommand({ RoleName: 'AWSServiceRoleForEC2Spot', AssumeRolePolicyDocument: '{}' }),
+  );
+  expect(await view.hasSpotRole()).toEqual({ kind: 'seen', value: true });
+});
+
+it('sees secrets, buckets and notifications', async () => {
+  const arn = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:none';
+  expect(await view.hasSecret(arn)).toEqual({ kind: 'seen', value: false });
+  await clients.secrets.send(new CreateSecretCommand({ Name: 'index', SecretString: 'x' }));
+  expect(await view.hasSecret('index')).toEqual({ kind: 'seen', value: true });
+  expect(await view.hasBucket('data')).toEqual({ kind: 'seen', value: false });
+  await clients.s3.send(new CreateBucketCommand({ Bucket: 'data' }));
+  expect(await view.hasBucket('data')).toEqual({ kind: 'seen', value: true });
+  expect(await view.sendsEvents('data')).toEqual({ kind: 'seen', value: false });
+  await clients.s3.send(
+    new PutBucketNotificationConfigurationCommand({
+      Bucket: 'data',
+      NotificationConfiguration: { EventBridgeConfiguration: {} },
+    }),
+  );
+  expect(await view.sendsEvents('data')).toEqual({ kind: 'seen', value: true });
+});
+
+it('asks the policy simulator about a role', async () => {
+  const trust = { Version: '2012-10-17', Statement: [] };
+  const policy = {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::data/*' }],
+  };
+  const { Role } = await clients.iam.send(
+    new CreateRoleCommand({ RoleName: 'reader', AssumeRolePolicyDocument: JSON.stringify(trust) }),
+  );
+  await clients.iam.send(
+    new PutRolePolicyCommand({ RoleName: 'reader', PolicyName: 'p', PolicyDocument: JSON.stringify(policy) }),
+  );
+  const look = await view.decisions({
+    roleArn: Role?.Arn ?? '',
+    actions: ['s3:GetObject', 's3:PutObject'],
+    resource: 'arn:aws:s3:::data/x',
+  });
+  expect(look).toEqual({
+    kind: 'seen',
+    value: [
+      { action: 's3:GetObject', isAllowed: true },
+      { action: 's3:PutObject', isAllowed: false, deniedBy: 'policy' },
+    ],
+  });
+});
