@@ -51,16 +51,26 @@ function parse(given) {
   return Object.fromEntries(pairs);
 }
 
-/** @returns {string[]} what is wrong, with the remedy */
+/** @returns {string[]} what is wrong with each value, with the remedy */
 function problemsOf(given) {
   const all = { ...REMEMBERED, ...ONCE };
-  const problems = Object.entries(given).flatMap(([name, value]) => {
+  return Object.entries(given).flatMap(([name, value]) => {
     const known = all[name];
     if (known === undefined) return [`--param="${name}=${value}": known are ${Object.keys(all).join(', ')}`];
     return known.pattern.test(value) ? [] : [`--param="${name}=${value}": ${known.remedy}`];
   });
-  if (given.bucket !== undefined && (given.versioning ?? given.kmsKey) !== undefined)
-    problems.push('--param="bucket=…" is the bucket as it is: set its versioning and its key yourself');
+}
+
+/**
+ * @param parameters `effective` ones
+ * @returns {string[]} what does not go together
+ */
+function combinationProblems({ alarmEmail, alarmTopic, bucket, versioning }) {
+  const problems = [];
+  if (alarmEmail !== undefined && alarmTopic !== undefined)
+    problems.push('alarmEmail and alarmTopic exclude each other: subscribe the address to your topic');
+  if (bucket !== undefined && versioning !== undefined)
+    problems.push('bucket and versioning exclude each other: set versioning on the bucket');
   return problems;
 }
 
@@ -110,4 +120,4 @@ const withDefaults = (parameters) => ({
   ...parameters,
 });
 
-module.exports = { conflicts, effective, parse, problemsOf, regionProblems, withDefaults };
+module.exports = { combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults };

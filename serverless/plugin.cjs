@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CloudFormationClient, DescribeStacksCommand } = require('@aws-sdk/client-cloudformation');
 const { adoptionProblems } = require('./adoption.cjs');
-const { conflicts, effective, parse, problemsOf, regionProblems, withDefaults } = require('./parameters.cjs');
+const { combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults } = require('./parameters.cjs');
 const { removalProblem } = require('./removal.cjs');
 const { shapeTemplate } = require('./shape-template.cjs');
 
@@ -33,6 +33,7 @@ class TidewheelPlugin {
     const isDeployed = commands[0] === 'deploy' && options.package === undefined;
     const stack = isDeployed ? await this.stack() : undefined;
     this.parameters = effective(this.given, stack?.parameters);
+    this.refuse(combinationProblems(this.parameters));
     this.serverless.configurationInput.params = { default: this.parameters };
   }
 

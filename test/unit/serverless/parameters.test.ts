@@ -8,6 +8,7 @@ const parameters: {
   parse(given: readonly string[]): Parameters;
   problemsOf(given: Parameters): string[];
   withDefaults(given: Parameters): Parameters;
+  combinationProblems(chosen: Parameters): string[];
   regionProblems(region: string): string[];
   effective(given: Parameters, stack: Parameters | undefined): Parameters;
   conflicts(chosen: Parameters, stack: Parameters | undefined, given: Parameters): string[];
@@ -48,6 +49,22 @@ describe('parameters of a deployment', () => {
     ['unfinishedRuns=stop', 'docs/deploy.md'],
   ])('are refused with the remedy: %s', (given, remedy) => {
     expect(problemsOf(given)).toEqual([expect.stringContaining(remedy)]);
+  });
+});
+
+describe('parameters together', () => {
+  it.each([
+    { alarmEmail: 'a@b.org', alarmTopic: 'arn:aws:sns:us-east-1:1:ops' },
+    { bucket: 'lake', versioning: 'yes' },
+  ])('are refused when they exclude each other: %o', (chosen) => {
+    expect(parameters.combinationProblems(chosen)).toEqual([
+      expect.stringContaining(Object.keys(chosen).join(' and ')),
+    ]);
+  });
+
+  it('are taken when they fit', () => {
+    const chosen = { bucket: 'lake', kmsKey: 'arn:aws:kms:us-east-1:1:key/a' };
+    expect(parameters.combinationProblems(chosen)).toEqual([]);
   });
 });
 

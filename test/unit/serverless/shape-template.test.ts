@@ -159,6 +159,13 @@ describe('a bucket and a table that exist', () => {
     expect(policy).toContain('["ArrivalRule","Arn"]},{"Fn::GetAtt":["DeclarationRule","Arn"]');
   });
 
+  it('may have a customer key', () => {
+    const key = 'arn:aws:kms:us-east-1:123456789012:key/abc';
+    const encrypted = shaped({ bucket: 'lake', kmsKey: key });
+    expect(encrypted.Resources['DataBucket']).toBeUndefined();
+    expect(JSON.stringify(propertiesOf(encrypted, 'SettleRole'))).toContain(key);
+  });
+
   it('are named in rules and rights', () => {
     expect(JSON.stringify(propertiesOf(made, 'ArrivalRule'))).toContain('"bucket":{"name":["lake"]}');
     expect(text).toContain('arn:${AWS::Partition}:s3:::lake/*/incoming/*');
