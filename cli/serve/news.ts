@@ -136,7 +136,10 @@ function eventsOfAttempt(attempt: AttemptRecord): Event[] {
     createdAt,
     `requested: ${topology.nodes} x ${nameOfPool(pool)}, ${pool.purchaseOption} (${attempt.jobName})`,
   );
-  if (outcome === undefined) return [started];
+  if (outcome === undefined)
+    return attempt.status === 'waitingForCapacity'
+      ? [started, event('waiting', updatedAt, 'waits for capacity')]
+      : [started];
   const why = outcome.message === '' ? '' : `: ${outcome.message}`;
   return [started, event('ended', updatedAt, `${ENDS[outcome.kind].text}${why}`, ENDS[outcome.kind].kind)];
 }

@@ -68,17 +68,19 @@ async function announce(
   at = deps.clock.now(),
 ): Promise<void> {
   const { inputReason, log } = prepared;
+  const updatedAt = deps.clock.now().toISOString();
+  if (log !== undefined) await deps.attempts.update(attempt.runId, attempt.attempt, { log, updatedAt });
   const { runId, pipeline, jobName, placement } = attempt;
   const { pool, topology } = placement;
   await deps.timeline.add(runId, {
     id: `started-${attempt.attempt}`,
     at: at.toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${log === undefined ? '' : `; log: ${log}`}`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${log === undefined ? '' : `; log: ${log.group}, streams ${log.streamPrefix}…`}`,
   });
   await deps.notifier.notify(
     { runId, pipeline },
-    { type: 'AttemptStarted', attempt: attempt.attempt, jobName, ...pool },
+    { type: 'AttemptStarted', attempt: attempt.attempt, jobName, ...pool, log },
   );
 }
 

@@ -1,6 +1,7 @@
 /** Records the state of an attempt's job, and reports its end to the waiting execution. Safe to repeat at any time. */
 
 import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
+import { waitsForCapacity } from '../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
 import { jobOf, type Launchers, portOf } from '../launch/launcher.ts';
 import type { AttemptOutcome, AttemptRecord, StopReason } from '../runs/run-records.ts';
@@ -34,21 +35,38 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
     return { kind: 'ended', attempt };
   }
   if (job === undefined) return { kind: 'absent' };
-  const now = deps.clock.now();
   if (isTerminal(job))
     return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
 
-  const updatedAt = now.toISOString();
   const why = attempt.recall === undefined ? await stopReason(deps, attempt, job) : undefined;
   if (why !== undefined) return recallAttempt(deps, attempt, why);
   if (attempt.recall !== undefined && job.TrainingJobStatus === 'InProgress') {
     await launcher.stop(jobOf(attempt));
     return { kind: 'recalled' };
   }
-  if (attempt.status === 'starting') {
-    await deps.attempts.update(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
-  }
+  await recordWait(deps, attempt, job);
   return { kind: 'running', job };
+}
+
+/** An attempt that waits for capacity is called that, and its first wait is on the timeline. */
+async function recordWait(
+  deps: ObserveDeps,
+  { runId, attempt, status }: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<void> {
+  const now = deps.clock.now();
+  const current = waitsForCapacity(job, now) ? 'waitingForCapacity' : 'running';
+  if (status === current) return;
+  const at = now.toISOString();
+  await deps.attempts.update(runId, attempt, { status: current, updatedAt: at });
+  if (current === 'running') return;
+  const message = job.SecondaryStatusTransitions.at(-1)?.StatusMessage;
+  await deps.timeline.add(runId, {
+    id: `waiting-${attempt}`,
+    at,
+    kind: 'WaitingForCapacity',
+    text: `attempt ${attempt} waits for capacity (${job.SecondaryStatus}${message ? `: ${message}` : ''})`,
+  });
 }
 
 /** Checks budget and wait of a running job at every look. */

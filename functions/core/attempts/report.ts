@@ -5,6 +5,7 @@ import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
 import type {
   AttemptOutcome,
   AttemptRecord,
+  JobLog,
   Pool,
   Progress,
   RejectedArrivals,
@@ -26,6 +27,8 @@ export interface AttemptReport {
   /** Training time that no checkpoint covers. */
   readonly lostSeconds: number;
   readonly costUsd: number;
+  /** Where the job's output is. */
+  readonly log?: JobLog | undefined;
 }
 
 /** Format of the report. */
@@ -115,6 +118,7 @@ function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome): Attempt
     billableSeconds: outcome.billableSeconds,
     lostSeconds: round(lostSecondsOf(attempt, outcome), 1),
     costUsd: attemptCost(attempt),
+    log: attempt.log,
   };
 }
 

@@ -22,18 +22,11 @@ export async function takeTrainingEvents(
 }
 
 async function take(deps: ObserveDeps, body: string): Promise<string> {
-  const event = stateChange.safeParse(parse(body));
+  // A message that is no JSON goes to the dead letters, where an alarm finds it.
+  const event = stateChange.safeParse(JSON.parse(body));
   if (!event.success) return 'ignored: not a state change of a training job';
   const { TrainingJobName: jobName } = event.data.detail;
   const attempt = await deps.attempts.findByJob(jobName);
   if (attempt === undefined) return `ignored: ${jobName} is not a job of this installation`;
   return `${jobName}: ${(await observeAttempt(deps, attempt)).kind}`;
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }

@@ -36,11 +36,14 @@ export type Arrival =
   | { readonly kind: 'declaration'; readonly pipeline: string }
   /** Of a check of the deployment (cli/check.ts). */
   | { readonly kind: 'testObject'; readonly id: string }
-  | { readonly kind: 'ignored'; readonly reason: string };
+  | { readonly kind: 'ignored'; readonly reason: string }
+  /** Goes to the dead letters, where an alarm finds it. */
+  | { readonly kind: 'malformed' };
 
 /** @param body of one SQS message. It may hold several records, although S3 sends one. */
 export function readArrivals(body: string): readonly Arrival[] {
   const message = parse(body);
+  if (message === undefined) return [{ kind: 'malformed' }];
   const notified = notification.safeParse(message);
   if (notified.success) return notified.data.Records.map(readRecord);
   const schedule = scheduled.safeParse(message);

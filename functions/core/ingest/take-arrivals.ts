@@ -50,6 +50,8 @@ async function take(deps: ArrivalDeps, arrival: Arrival): Promise<string> {
   switch (arrival.kind) {
     case 'ignored':
       return `ignored: ${arrival.reason}`;
+    case 'malformed':
+      throw new Error('the message is no JSON');
     case 'declaration': {
       const registered = await registerPipeline(deps, arrival.pipeline);
       const problems = registered.kind === 'invalid' ? registered.problems : [];

@@ -3,7 +3,7 @@
  * what their jobs leave behind. The attempt's record names the launcher, and the service calls no other.
  */
 import type { LauncherName } from '../pipeline/launchers.ts';
-import type { AttemptRecord } from '../runs/run-records.ts';
+import type { AttemptRecord, JobLog } from '../runs/run-records.ts';
 import { ConfigurationError, type Problem } from '../shared/errors.ts';
 import type { PreparedObject } from './job/channels.ts';
 import type { JobInput } from './job/job-parts.ts';
@@ -21,8 +21,8 @@ export interface PreparedJob {
   readonly objects: readonly PreparedObject[];
   /** The input mode of the shards, with its reason. */
   readonly inputReason: string;
-  /** Location of the job's log for the timeline; absent if it is the service's usual one. */
-  readonly log?: string | undefined;
+  /** Absent if nothing keeps the job's output. */
+  readonly log?: JobLog | undefined;
   /** Safe to repeat: an existing job of the name gives `alreadyExists`. */
   start(): Promise<CreateOutcome>;
 }

@@ -171,8 +171,17 @@ export interface RejectedArrivals {
   readonly examples: readonly { readonly key: string; readonly reason: string }[];
 }
 
-/** recalled: stopped by Tidewheel after a save, although the attempt had capacity. */
-type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'recalled' | 'failed';
+/**
+ * waitingForCapacity: the job exists and holds no instance; recalled: stopped by Tidewheel after a save, although the attempt had capacity.
+ */
+type AttemptStatus =
+  | 'starting'
+  | 'waitingForCapacity'
+  | 'running'
+  | 'done'
+  | 'interrupted'
+  | 'recalled'
+  | 'failed';
 
 /**
  * capacity: its pool has none; budget: it would exceed the budget; deadline: it is too slow to stay on Spot; spot: Spot is
@@ -187,6 +196,13 @@ interface Recall extends NonNullable<StopReason> {
 
 /** Why to recall an attempt, or undefined to leave it alone. `why` completes the sentence "attempt 2 ...". */
 export type StopReason = { readonly cause: RecallCause; readonly why: string } | undefined;
+
+/** In CloudWatch Logs, of the job's region. */
+export interface JobLog {
+  readonly group: string;
+  /** One stream a host begins so. */
+  readonly streamPrefix: string;
+}
 
 export interface AttemptRecord {
   readonly runId: string;
@@ -205,6 +221,8 @@ export interface AttemptRecord {
   /** Set before Tidewheel stops the job. */
   readonly recall?: Recall | undefined;
   readonly outcome?: AttemptOutcome | undefined;
+  /** Where the job's output is. */
+  readonly log?: JobLog | undefined;
   /** When the record was lost and written again from its copy. The copy knows no recall. */
   readonly restoredAt?: string | undefined;
 }

@@ -67,7 +67,10 @@ export interface RunStore {
 }
 
 type AttemptChange = Partial<
-  Pick<AttemptRecord, 'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'recall' | 'outcome'>
+  Pick<
+    AttemptRecord,
+    'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'recall' | 'outcome' | 'log'
+  >
 > & { readonly updatedAt: string };
 
 export interface AttemptStore {

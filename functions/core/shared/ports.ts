@@ -71,6 +71,8 @@ export type Notice =
       readonly instanceType: string;
       readonly zoneId?: string | undefined;
       readonly purchaseOption: string;
+      /** In CloudWatch Logs. */
+      readonly log?: { readonly group: string; readonly streamPrefix: string } | undefined;
     }
   | {
       readonly type: 'AttemptInterrupted';

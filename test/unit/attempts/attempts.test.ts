@@ -226,13 +226,22 @@ describe('a look at a job', () => {
   it('ignores events of foreign jobs', async () => {
     await launch();
     const body = (TrainingJobName: unknown) => JSON.stringify({ detail: { TrainingJobName } });
-    const bodies = [body('other'), body(''), body(7), 'rubbish', '{}', body('x'.repeat(64))];
+    const bodies = [body('other'), body(''), body(7), 'null', '{}', body('x'.repeat(64))];
     const { failed, notes } = await takeTrainingEvents(
       deps,
       bodies.map((each) => message(each)),
     );
     expect(failed).toEqual([]);
     expect(notes.every((note) => note.startsWith('ignored'))).toBe(true);
+  });
+
+  it('leaves a message without JSON to the dead letters', async () => {
+    await launch();
+    const { jobName } = await attempt();
+    const good = JSON.stringify({ detail: { TrainingJobName: jobName } });
+    const { failed, notes } = await takeTrainingEvents(deps, [message('rubbish', 'm1'), message(good, 'm2')]);
+    expect(failed.map(({ messageId }) => messageId)).toEqual(['m1']);
+    expect(notes).toEqual([`${jobName}: running`]);
   });
 });
 

@@ -175,7 +175,7 @@ describe('on-arrival', () => {
       created('digits/incoming/x', '2026-11-20T00:00:00Z'),
     );
     expect(await handler(event, contextOf('on-arrival'))).toEqual({
-      batchItemFailures: [{ itemIdentifier: 'm0' }],
+      batchItemFailures: [{ itemIdentifier: 'm0' }, { itemIdentifier: 'm1' }],
     });
     expect(sfn.commandCalls(StartExecutionCommand)[0]?.args[0].input).toMatchObject({
       name: 'digits-000001-x1',

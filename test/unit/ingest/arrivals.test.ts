@@ -54,9 +54,11 @@ describe('a message of the arrivals queue', () => {
     expect(readArrival('{"schedule":{"pipeline":"../x"}}')?.kind).toBe('ignored');
   });
 
+  it.each(['not json', ''])('is malformed when it is %j', (body) => {
+    expect(readArrival(body)).toEqual({ kind: 'malformed' });
+  });
+
   it.each([
-    'not json',
-    '',
     'null',
     '[]',
     '{}',
@@ -109,7 +111,9 @@ describe('a message of the arrivals queue', () => {
   it('throws for no body at all', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (body) => {
-        expect(['wake', 'declaration', 'testObject', 'ignored']).toContain(readArrival(body)?.kind);
+        expect(['wake', 'declaration', 'testObject', 'ignored', 'malformed']).toContain(
+          readArrival(body)?.kind,
+        );
       }),
     );
   });

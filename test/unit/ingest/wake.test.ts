@@ -95,7 +95,10 @@ describe('events of arrivals', () => {
       message('rubbish', 'm2'),
       message(arrive('a.png'), 'm3'),
     ]);
-    expect(taken.failed).toEqual([{ messageId: 'm1', reason: 'throttled' }]);
+    expect(taken.failed).toEqual([
+      { messageId: 'm1', reason: 'throttled' },
+      { messageId: 'm2', reason: 'the message is no JSON' },
+    ]);
     expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
   });
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isTerminal, outcomeOf, recallReason } from '../../../functions/core/launch/job/outcome.ts';
+import { waitsForCapacity } from '../../../functions/core/launch/job/recall.ts';
 import type {
   StatusTransition,
   TrainingJobDescription,
@@ -212,6 +213,30 @@ describe('a platform failure that the agent wrote', () => {
     const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
     const { kind, fault } = outcomeOf(failed);
     expect({ kind, fault }).toEqual({ kind: 'userError', fault: undefined });
+  });
+});
+
+describe('a wait for capacity', () => {
+  const began = Date.parse('2026-11-20T00:00:00Z');
+  const after = (seconds: number, SecondaryStatus: string, StatusMessage: string) =>
+    waitsForCapacity(
+      job({
+        SecondaryStatus,
+        SecondaryStatusTransitions: [{ Status: SecondaryStatus, StartTime: new Date(began), StatusMessage }],
+      }),
+      new Date(began + seconds * 1_000),
+    );
+
+  it.each([
+    [1, 'Starting', 'Starting the training job', false],
+    [1, 'Starting', 'Insufficient capacity error from EC2 while launching instances, retrying!', true],
+    [1, 'Pending', 'Preparing the instances for training', false],
+    [1, 'Pending', 'Waiting for capacity', true],
+    [600, 'Starting', 'Launching requested ML instances', true],
+    [600, 'Starting', 'Preparing the instances for training', false],
+    [600, 'Training', 'Training in progress', false],
+  ] as const)('after %i s in %s with "%s": %s', (seconds, status, message, expected) => {
+    expect(after(seconds, status, message)).toBe(expected);
   });
 });
 

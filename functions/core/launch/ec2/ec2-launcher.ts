@@ -37,7 +37,7 @@ export const makeEc2Starter = (fleets: Pick<FleetService, 'launch'>, settings: H
       objects: plan.objects,
       inputReason: 'File: hosts on EC2 download their shards',
       ...(hostLogGroup !== undefined && {
-        log: `${hostLogGroup} in CloudWatch Logs, streams ${plan.name}/…`,
+        log: { group: hostLogGroup, streamPrefix: `${plan.name}/` },
       }),
       start: () => startUnder(role, name, () => fleets.launch(plan)),
     };

@@ -23,6 +23,22 @@ const MILLISECONDS = 1_000;
  */
 const PREPARING = /^(Preparing the instances for training|Launched instance was unhealthy, replacing it)/;
 
+/** A launch takes this long without a lack of capacity. */
+const LAUNCH_SECONDS = 120;
+/** SageMaker's message while EC2 has no capacity, as SDK and console show it. */
+const NO_CAPACITY = /insufficient.{0,20}capacity/i;
+
+/** Whether the job holds no instance and looks for some. */
+export function waitsForCapacity(job: TrainingJobDescription, now: Date): boolean {
+  if (job.TrainingJobStatus !== 'InProgress' || !WAITING.has(job.SecondaryStatus)) return false;
+  const waits = currentWait(job);
+  const message = waits.at(-1)?.StatusMessage ?? '';
+  if (PREPARING.test(message)) return false;
+  if (job.SecondaryStatus === 'Pending' || NO_CAPACITY.test(message)) return true;
+  const since = waits[0]?.StartTime ?? job.CreationTime;
+  return (now.getTime() - since.getTime()) / MILLISECONDS >= LAUNCH_SECONDS;
+}
+
 /** Why to recall the job, or undefined to leave it alone. */
 export function recallReason(job: TrainingJobDescription, now: Date, patience: Patience): string | undefined {
   if (isTerminal(job) || job.TrainingJobStatus === 'Stopping' || !WAITING.has(job.SecondaryStatus))

@@ -19,6 +19,9 @@ export const makeSageMakerLauncher = (services: SageMaker): Launcher => ({
   stop: async ({ jobName, region }) => (await serviceIn(services, region)?.stop(jobName)) ?? 'notFound',
 });
 
+/** https://docs.aws.amazon.com/sagemaker/latest/dg/logging-cloudwatch.html */
+const LOG_GROUP = '/aws/sagemaker/TrainingJobs';
+
 /**
  * @param role the execution roles of training jobs
  * @param kmsKey the customer key of the data bucket, if it has one
@@ -39,6 +42,7 @@ export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, km
       kind: 'prepared',
       objects: job.objects,
       inputReason: `${job.input.mode}: ${job.input.reason}`,
+      log: { group: LOG_GROUP, streamPrefix: `${job.request.TrainingJobName}/` },
       start: async () => {
         if (service !== undefined) return startUnder(role, name, () => service.create(job.request));
         const message = `region ${region} is not set up for SageMaker: remove it from compute.regions`;
