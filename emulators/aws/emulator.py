@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -58,6 +59,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         type=int,
         default=0,
         help="Lambda functions that the account may run at once; 0 sets no limit",
+    )
+    parser.add_argument(
+        "--limits", type=json.loads, help="further limits of the account, as JSON (limits.py)"
     )
     parser.add_argument(
         "--clock",
@@ -166,6 +170,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     import hypercorn.asyncio
     import hypercorn.config
     import invocations
+    import limits
     import patches
     import queue_batches
     from door import Door
@@ -178,6 +183,8 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     http_api.install()
     queue_batches.gather_batches(has_windows=options.clock is None)
     full_disk.install(options.state)
+    if options.limits is not None:
+        limits.install(options.limits)
     patches.fail_callbacks_with_their_function()
     patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()
@@ -205,6 +212,8 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     config.graceful_timeout = GRACE_SECONDS
     config.loglevel = "WARNING"
     served: Any = CountRequests(app, snapshots)
+    if options.limits is not None:
+        served = limits.Pace(served, options.limits)
     if options.clock is not None:
         patches.set_worker_clock(virtual_time.worker_prelude(options.clock))
         follower = virtual_time.Follower()

@@ -6,6 +6,18 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
 
+/** What limits.py reads. */
+export interface EmulatorLimits {
+  readonly s3: {
+    readonly latencySeconds: number;
+    readonly readsPerSecond: number;
+    readonly writesPerSecond: number;
+  };
+  readonly dynamodbLatencySeconds: number;
+  readonly payloadBytes: number;
+  readonly historyEvents: number;
+}
+
 export interface EmulatorOptions {
   /** The python of an environment that holds emulators/aws/requirements.lock. */
   readonly pythonPath: string;
@@ -25,6 +37,8 @@ export interface EmulatorOptions {
   readonly saveSeconds?: number;
   /** Lambda functions that the account may run at once. Default: any number, of which the machine runs eight. */
   readonly concurrentExecutions?: number | undefined;
+  /** Further limits of the account (emulators/limits/profiles.ts). Default: none. */
+  readonly limits?: EmulatorLimits | undefined;
   /** File of a virtual clock (emulators/clock) that MiniStack and its functions go by. Default: the clock on the wall. */
   readonly clockFile?: string;
   /** Default 30. */
@@ -82,6 +96,7 @@ function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
   const argument = ['--state', options.stateDirectory, '--port', String(options.port ?? 0)];
   const save = ['--save-seconds', String(options.saveSeconds ?? 3)];
   const clock = options.clockFile === undefined ? [] : ['--clock', options.clockFile];
+  const limits = options.limits === undefined ? [] : ['--limits', JSON.stringify(options.limits)];
   const executions = ['--concurrent-executions', String(options.concurrentExecutions ?? 0)];
   return spawn(
     options.pythonPath,
@@ -91,6 +106,7 @@ function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
       ...save,
       ...clock,
       ...executions,
+      ...limits,
       '--port-fd',
       '3',
       '--with-parent',

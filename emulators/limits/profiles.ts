@@ -1,9 +1,10 @@
 /**
- * The limits that AWS sets an account, for the emulators to play. A region without limits hides how a first day on AWS
- * goes. Each figure names its source.
+ * The limits that AWS sets an account, for the emulators and the simulated region to play. A region without limits hides
+ * how a first day on AWS goes. Each figure names its source.
  */
+import type { Rate } from './token-bucket.ts';
 
-interface AccountLimits {
+export interface AccountLimits {
   readonly lambda: {
     /** Functions that may run at once; undefined: any number. */
     readonly concurrentExecutions: number | undefined;
@@ -11,31 +12,85 @@ interface AccountLimits {
   readonly s3: {
     /** Until the first byte. */
     readonly latencySeconds: number;
+    /** Of one prefix; above it S3 answers 503 SlowDown. */
+    readonly readsPerSecond: number;
+    readonly writesPerSecond: number;
   };
   readonly dynamodb: { readonly latencySeconds: number };
+  readonly stepFunctions: {
+    /** Of a state's output. */
+    readonly payloadBytes: number;
+    readonly historyEvents: number;
+  };
+  readonly ec2: {
+    /** Of each action; above it EC2 answers RequestLimitExceeded. */
+    readonly actions: Rate;
+  };
+  readonly sageMaker: {
+    /** Of each operation; above it SageMaker answers ThrottlingException. */
+    readonly operations: Rate;
+    /** Instances of a type with accelerators, and of one without, in each purchase option; undefined: the emulator's. */
+    readonly instances: { readonly accelerated: number; readonly other: number } | undefined;
+  };
 }
 
 /**
- * "Applications can achieve consistent small object latencies (and first-byte-out latencies for larger objects) of
- * roughly 100-200 milliseconds". https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html
+ * "Roughly 100-200 milliseconds" until the first byte; 5,500 GET or HEAD and 3,500 PUT, COPY, POST or DELETE a second in
+ * a prefix. https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html
  */
-const s3 = { latencySeconds: 0.1 };
+const s3 = { latencySeconds: 0.1, readsPerSecond: 5_500, writesPerSecond: 3_500 };
 
-/** "single-digit millisecond". https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Introduction.html */
+/** "Single-digit millisecond". https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Introduction.html */
 const dynamodb = { latencySeconds: 0.009 };
 
+/** https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html */
+const stepFunctions = { payloadBytes: 262_144, historyEvents: 25_000 };
+
+/**
+ * Of actions that change nothing; those that do have smaller ones.
+ * https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+ */
+const ec2 = { actions: { burst: 100, perSecond: 20 } };
+
+/** AWS publishes no rate for SageMaker's control plane: stated. */
+const operations = { burst: 20, perSecond: 10 };
+
+const ANY = Number.MAX_SAFE_INTEGER;
+const anyRate = { burst: ANY, perSecond: ANY };
+
 const PROFILES = {
-  /**
-   * "New AWS accounts have reduced concurrency and memory quotas." AWS names no figure; accounts report 10.
-   * https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
-   */
-  'new-account': { lambda: { concurrentExecutions: 10 }, s3, dynamodb },
-  /** https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html */
-  default: { lambda: { concurrentExecutions: 1_000 }, s3, dynamodb },
+  'new-account': {
+    /**
+     * "New AWS accounts have reduced concurrency and memory quotas." AWS names no figure; accounts report 10.
+     * https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+     */
+    lambda: { concurrentExecutions: 10 },
+    s3,
+    dynamodb,
+    stepFunctions,
+    ec2,
+    /**
+     * Accounts report 0 for types with GPUs, and 0 to 30 for others. They differ by type and region: Service Quotas
+     * has an account's own. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html
+     */
+    sageMaker: { operations, instances: { accelerated: 0, other: 4 } },
+  },
+  default: {
+    /** https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html */
+    lambda: { concurrentExecutions: 1_000 },
+    s3,
+    dynamodb,
+    stepFunctions,
+    ec2,
+    sageMaker: { operations, instances: undefined },
+  },
   none: {
     lambda: { concurrentExecutions: undefined },
-    s3: { latencySeconds: 0 },
+    s3: { latencySeconds: 0, readsPerSecond: ANY, writesPerSecond: ANY },
     dynamodb: { latencySeconds: 0 },
+    stepFunctions: { payloadBytes: ANY, historyEvents: ANY },
+    ec2: { actions: anyRate },
+    sageMaker: { operations: anyRate, instances: undefined },
   },
 } as const satisfies Readonly<Record<string, AccountLimits>>;
 

@@ -5,6 +5,7 @@ import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-k
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { startLocalEc2 } from '../ec2/local-ec2.ts';
+import { emulatorLimits, sageMakerLimits } from '../limits/played.ts';
 import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
@@ -120,6 +121,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
       script: options.market,
       graceSeconds: options.graceSeconds ?? 120,
       steadyPrices: options.steadyPrices ?? false,
+      actionRate: limitsOf(options.limits ?? 'none').ec2.actions,
       clock: time.clock,
       log: options.log,
     });
@@ -172,7 +174,7 @@ async function startAws(
       NODE_PATH: join(options.projectFolder, 'node_modules'),
     },
     log: join(options.stateDirectory, 'logs', 'emulator.log'),
-    concurrentExecutions: limitsOf(options.limits ?? 'none').lambda.concurrentExecutions,
+    ...emulatorLimits(options.limits),
     ...at.time.emulator,
   });
 }
@@ -201,6 +203,7 @@ async function startSageMaker(
     subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
     spotDiscount: at.market.spotDiscount,
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
+    ...sageMakerLimits(options.limits),
     ...at.time.sageMaker,
     log: options.log,
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { tokenBuckets } from '../limits/token-bucket.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { makeHttpServer } from './api/http.ts';
 import { runOperation } from './api/operations.ts';
@@ -11,6 +12,7 @@ import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
 import { openRegistry } from './jobs/registry.ts';
 import { destroyClients, makeClients } from './model/clients.ts';
+import { throttled } from './model/errors.ts';
 import { openJobStore } from './model/job-store.ts';
 import { type LocalSageMakerOptions, settingsOf } from './model/options.ts';
 
@@ -46,8 +48,13 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     timeScale: settings.timeScale,
     clock: settings.clock,
   };
+  const { operationRate } = options;
+  const mayPass = operationRate && tokenBuckets(operationRate, () => settings.clock.now());
   const server = makeHttpServer({
-    dispatch: (operation, body) => runOperation(operation, body, context),
+    dispatch: async (operation, body) => {
+      if (mayPass?.(operation) === false) throw throttled();
+      return runOperation(operation, body, context);
+    },
     credentials: settings.credentials,
     log: settings.log,
   });

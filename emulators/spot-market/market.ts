@@ -1,6 +1,7 @@
 /** The local Spot market: capacity that comes and goes by a script, and the EC2 API that describes it. */
 import type { AccessKey } from '../access/access-key.ts';
 import { type Clock, wallClock } from '../clock/clock.ts';
+import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { configurationLimit } from './ec2/configuration-limit.ts';
 import { startEc2Server } from './ec2/server.ts';
 import type { CapacityPlan } from './model/capacity-plan.ts';
@@ -30,6 +31,8 @@ export interface LocalMarketOptions {
   readonly graceSeconds?: number;
   /** Distinct GetSpotPlacementScores configurations in 24 hours. AWS does not publish its own. Default 50. */
   readonly configurationLimit?: number;
+  /** Requests of each action. Default: any number. */
+  readonly actionRate?: Rate;
   /** Of the prices' wandering. Default 1. */
   readonly priceSeed?: number;
   /** Spot always costs what the catalog says, as a simulation assumes that pays one price. Default: it wanders. */
@@ -76,6 +79,7 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     credentials: options.credentials,
     market: { time, prices, leases, configurations },
     clock,
+    mayPass: options.actionRate && tokenBuckets(options.actionRate, () => clock.now()),
     log,
   });
   return {

@@ -30,6 +30,8 @@ export const resourceInUse = (arn: string): RequestRefused =>
 export const resourceLimitExceeded = (message: string): RequestRefused =>
   new RequestRefused('ResourceLimitExceeded', message);
 
+export const throttled = (): RequestRefused => new RequestRefused('ThrottlingException', 'Rate exceeded');
+
 /** A job that ends as Failed; the message becomes its FailureReason. */
 export class JobFailure extends Error {
   constructor(

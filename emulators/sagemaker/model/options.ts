@@ -1,6 +1,7 @@
 import type { AccessKey } from '../../access/access-key.ts';
 import { type Clock, wallClock } from '../../clock/clock.ts';
 import type { Sleepers } from '../../clock/sleepers.ts';
+import type { Rate } from '../../limits/token-bucket.ts';
 import type { CapacityMarket } from '../../spot-market/model/capacity-source.ts';
 
 export interface LocalSageMakerOptions {
@@ -39,6 +40,8 @@ export interface LocalSageMakerOptions {
   readonly fileSystemsDirectory?: string;
   /** Instances that may be in use at once by jobs not yet ended, for each instance type and market; default 1000. */
   readonly instanceQuota?: (instanceType: string, purchaseOption: 'spot' | 'on-demand') => number;
+  /** Requests of each operation. Default: any number. */
+  readonly operationRate?: Rate;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
   readonly keepHostFolders?: boolean;
   /**
@@ -51,7 +54,9 @@ export interface LocalSageMakerOptions {
 }
 
 /** The options with every default filled in. */
-export type Settings = Required<Omit<LocalSageMakerOptions, 'fileSystemsDirectory' | 'sleepers'>> & {
+export type Settings = Required<
+  Omit<LocalSageMakerOptions, 'fileSystemsDirectory' | 'sleepers' | 'operationRate'>
+> & {
   readonly fileSystemsDirectory: string | undefined;
   readonly sleepers: Sleepers | undefined;
 };

@@ -24,6 +24,8 @@ export interface Ec2ServerOptions {
   readonly credentials: AccessKey;
   readonly market: MarketState;
   readonly clock: Clock;
+  /** Whether a request of the action may pass, as EC2 limits them. Default: all may. */
+  readonly mayPass?: ((action: string) => boolean) | undefined;
   readonly log: (line: string) => void;
 }
 
@@ -51,6 +53,8 @@ const AUTH_FAILURE = new Ec2Error(
   'AWS was not able to validate the provided access credentials',
   401,
 );
+
+const THROTTLED = new Ec2Error('RequestLimitExceeded', 'Request limit exceeded.', 503);
 
 /** EC2's own requests are far smaller; user data is at most 16 KB. */
 const LARGEST_BODY_BYTES = 1_048_576;
@@ -96,6 +100,10 @@ async function answer(
   }
   const parameters = parametersOf(request, body);
   const name = parameters.get('Action') ?? '';
+  if (options.mayPass?.(name) === false) {
+    sendError(response, THROTTLED);
+    return;
+  }
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
   if (!action) {
     await refuseOrPassOn(name, { request, response, body, options });

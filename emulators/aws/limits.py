@@ -1,0 +1,194 @@
+"""Limits of an AWS account, beside those of concurrent executions (invocations.py): request rates
+and latency of S3 and DynamoDB, a function's memory, and what an execution may hold. The figures and
+their sources are in emulators/limits/profiles.ts."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any, TypedDict
+from urllib.parse import parse_qs
+
+from ministack.core import lambda_runtime
+from ministack.services import stepfunctions
+
+Scope = dict[str, Any]
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class Rates(TypedDict):
+    latencySeconds: float
+    readsPerSecond: float
+    writesPerSecond: float
+
+
+class Limits(TypedDict):
+    """As emulators/aws/ministack.ts sends them."""
+
+    s3: Rates
+    dynamodbLatencySeconds: float
+    payloadBytes: int
+    historyEvents: int
+
+
+class TokenBucket:
+    """Holds the tokens of one second."""
+
+    def __init__(self, per_second: float, now: float) -> None:
+        self._per_second = per_second
+        self._tokens = per_second
+        self._filled_at = now
+
+    def take(self, now: float) -> bool:
+        grown = self._tokens + (now - self._filled_at) * self._per_second
+        self._tokens = min(self._per_second, grown)
+        self._filled_at = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
+_SERVICE = re.compile(r"(?:/|%2F)(s3|dynamodb)(?:/|%2F)aws4_request", re.IGNORECASE)
+_READS = frozenset({"GET", "HEAD"})
+_MOST_BUCKETS = 10_000
+_SLOW_DOWN = (
+    "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message>"
+    "<RequestId>{}</RequestId></Error>"
+)
+
+
+class Pace:
+    """Answers after the service's latency, and refuses what is above the rate of a prefix.
+
+    A prefix is a folder here. S3 divides keys where the load is, and does not say where.
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html
+    """
+
+    def __init__(self, app: Any, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+        self._buckets: dict[str, TokenBucket] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service = _service_of(scope) if scope["type"] == "http" else None
+        if service == "dynamodb":
+            await asyncio.sleep(self._limits["dynamodbLatencySeconds"])
+        elif service == "s3":
+            if not self._takes(scope):
+                await _refuse(receive, send)
+                return
+            await asyncio.sleep(self._limits["s3"]["latencySeconds"])
+        await self._app(scope, receive, send)
+
+    def _takes(self, scope: Scope) -> bool:
+        rates = self._limits["s3"]
+        is_read = scope["method"] in _READS
+        kind, per_second = (
+            ("read", rates["readsPerSecond"]) if is_read else ("write", rates["writesPerSecond"])
+        )
+        now = time.monotonic()
+        if len(self._buckets) > _MOST_BUCKETS:
+            self._buckets.clear()
+        name = f"{kind} {_prefix_of(scope)}"
+        return self._buckets.setdefault(name, TokenBucket(per_second, now)).take(now)
+
+
+def _service_of(scope: Scope) -> str | None:
+    signed = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    found = _SERVICE.search(signed.decode("latin-1")) or _SERVICE.search(
+        scope["query_string"].decode("latin-1")
+    )
+    return found.group(1).lower() if found else None
+
+
+def _prefix_of(scope: Scope) -> str:
+    path: str = scope["path"]
+    listed = parse_qs(scope["query_string"].decode("latin-1")).get("prefix", [""])[0]
+    folder = listed.rpartition("/")[0] if listed else ""
+    return f"{path}/{folder}" if folder else path.rpartition("/")[0]
+
+
+async def _refuse(receive: Receive, send: Send) -> None:
+    message = await receive()
+    while message["type"] == "http.request" and message.get("more_body"):
+        message = await receive()
+    request_id = uuid.uuid4().hex[:16].upper()
+    body = _SLOW_DOWN.format(request_id).encode()
+    headers = [
+        (b"content-type", b"application/xml"),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-amz-request-id", request_id.encode()),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def install(limits: Limits) -> None:
+    _bound_executions(limits["payloadBytes"], limits["historyEvents"])
+    _bound_memory()
+
+
+def _bound_executions(payload_bytes: int, history_events: int) -> None:
+    """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
+    add_event = stepfunctions._add_event
+
+    def add_within_limits(
+        execution: dict[str, Any], event_type: str, details: dict[str, Any] | None = None
+    ) -> Any:
+        if not event_type.startswith("Execution"):
+            # The failure is the last event of the history.
+            if len(execution["events"]) >= history_events - 1:
+                raise stepfunctions._ExecutionError(
+                    "States.Runtime",
+                    "The execution reached the maximum number of history events "
+                    f"({history_events}).",
+                )
+            if event_type.endswith("StateExited"):
+                _bound_output(details or {}, payload_bytes)
+        return add_event(execution, event_type, details)
+
+    stepfunctions._add_event = add_within_limits
+
+
+def _bound_output(details: dict[str, Any], payload_bytes: int) -> None:
+    exited = details.get("stateExitedEventDetails", {})
+    if len(exited.get("output", "").encode()) <= payload_bytes:
+        return
+    raise stepfunctions._ExecutionError(
+        "States.DataLimitExceeded",
+        f"The state/task '{exited.get('name')}' returned a result with a size exceeding the "
+        "maximum number of bytes service limit.",
+    )
+
+
+class _Subprocess:
+    """Stands in for the module `subprocess` where MiniStack starts a function's process."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def Popen(self, command: list[str], **options: Any) -> Any:
+        environment = dict(options.pop("env", None) or {})
+        megabytes = int(environment.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 0))
+        if megabytes > 0:
+            # A tenth is for young objects, as in Lambda's runtime, unless the function's own flags
+            # say otherwise.
+            young = f"--max-semi-space-size={megabytes // 20}"
+            old = f"--max-old-space-size={megabytes - megabytes // 10}"
+            own = environment.get("NODE_OPTIONS", "")
+            environment["NODE_OPTIONS"] = " ".join(filter(None, (young, own, old)))
+        return self._module.Popen(command, env=environment, **options)
+
+
+def _bound_memory() -> None:
+    module: Any = _Subprocess(lambda_runtime.subprocess)
+    lambda_runtime.subprocess = module

@@ -1,0 +1,29 @@
+/** A profile's limits as the options of the servers that play them. */
+import type { EmulatorOptions } from '../aws/ministack.ts';
+import type { LocalSageMakerOptions } from '../sagemaker/server.ts';
+import { type LimitProfile, limitsOf } from './profiles.ts';
+
+export function emulatorLimits(
+  profile: LimitProfile = 'none',
+): Pick<EmulatorOptions, 'concurrentExecutions' | 'limits'> {
+  if (profile === 'none') return {};
+  const { lambda, s3, dynamodb, stepFunctions } = limitsOf(profile);
+  return {
+    concurrentExecutions: lambda.concurrentExecutions,
+    limits: { s3, dynamodbLatencySeconds: dynamodb.latencySeconds, ...stepFunctions },
+  };
+}
+
+/** EC2's names of families with accelerators. */
+const ACCELERATED = /^(p|g|trn|inf)\d/;
+
+export function sageMakerLimits(
+  profile: LimitProfile = 'none',
+): Pick<LocalSageMakerOptions, 'operationRate' | 'instanceQuota'> {
+  const { operations: operationRate, instances } = limitsOf(profile).sageMaker;
+  if (instances === undefined) return { operationRate };
+  return {
+    operationRate,
+    instanceQuota: (type) => (ACCELERATED.test(type) ? instances.accelerated : instances.other),
+  };
+}

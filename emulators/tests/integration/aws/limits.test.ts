@@ -1,0 +1,111 @@
+/** Limits of an account, small enough to be reached in seconds. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateStateMachineCommand,
+  DescribeExecutionCommand,
+  SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  clientConfiguration,
+  startTestEmulator,
+  type TestEmulator,
+} from '../../../../test/support/emulator.ts';
+import { createFunction, invoke } from './lambda.ts';
+
+const LATENCY_SECONDS = 0.1;
+const READS = 5;
+
+let emulator: TestEmulator;
+let s3: S3Client;
+let sfn: SFNClient;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator({
+    limits: {
+      s3: { latencySeconds: LATENCY_SECONDS, readsPerSecond: READS, writesPerSecond: 100 },
+      dynamodbLatencySeconds: 0.009,
+      payloadBytes: 1_000,
+      historyEvents: 30,
+    },
+  });
+  s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true, maxAttempts: 1 });
+  sfn = new SFNClient(clientConfiguration(emulator.url));
+  await s3.send(new CreateBucketCommand({ Bucket: 'data' }));
+});
+
+afterAll(() => emulator.stop());
+
+const list = (Prefix: string) => s3.send(new ListObjectsV2Command({ Bucket: 'data', Prefix }));
+
+describe('S3', () => {
+  it('answers after its latency', async () => {
+    const began = performance.now();
+    await s3.send(new PutObjectCommand({ Bucket: 'data', Key: 'slow', Body: 'x' }));
+    expect(performance.now() - began).toBeGreaterThan(LATENCY_SECONDS * 1_000);
+  });
+
+  it('refuses what is above the rate of a prefix', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 3 * READS }, () => list('hot/')));
+    const refused = results.flatMap((result) =>
+      result.status === 'rejected' ? [String(result.reason)] : [],
+    );
+    expect(refused.length).toBeGreaterThanOrEqual(READS);
+    expect(new Set(refused)).toEqual(new Set(['SlowDown: Please reduce your request rate.']));
+    await expect(list('cold/')).resolves.toMatchObject({ KeyCount: 0 });
+    // Tokens come back.
+    await sleep(300);
+    await expect(list('hot/')).resolves.toMatchObject({ KeyCount: 0 });
+  });
+});
+
+async function endOf(name: string, states: Readonly<Record<string, unknown>>) {
+  const { stateMachineArn } = await sfn.send(
+    new CreateStateMachineCommand({
+      name,
+      roleArn: 'arn:aws:iam::000000000000:role/none',
+      definition: JSON.stringify({ StartAt: 'First', States: states }),
+    }),
+  );
+  const { executionArn } = await sfn.send(new StartExecutionCommand({ stateMachineArn, input: '{}' }));
+  let described = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+  while (described.status === 'RUNNING') {
+    await sleep(50);
+    described = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+  }
+  return described;
+}
+
+describe('an execution', () => {
+  it('fails when its history is full', async () => {
+    const end = await endOf('endless', {
+      First: { Type: 'Pass', Next: 'Again' },
+      Again: { Type: 'Pass', Next: 'First' },
+    });
+    expect(end).toMatchObject({
+      status: 'FAILED',
+      error: 'States.Runtime',
+      cause: 'The execution reached the maximum number of history events (30).',
+    });
+  });
+
+  it('fails when a state returns too much', async () => {
+    const Result = { text: 'x'.repeat(1_000) };
+    const end = await endOf('large', { First: { Type: 'Pass', Result, End: true } });
+    expect(end).toMatchObject({ status: 'FAILED', error: 'States.DataLimitExceeded' });
+  });
+});
+
+describe('a function', () => {
+  it('has the heap of its memory', async () => {
+    const code = `import { getHeapStatistics } from 'node:v8';
+      export const handler = async () => ({ megabytes: getHeapStatistics().heap_size_limit / 2 ** 20 });`;
+    await createFunction(emulator.url, 'heap', code);
+    const { megabytes } = await invoke(emulator.url, 'heap');
+    // Lambda's default is 128 MB, nine tenths of them for old objects.
+    expect(Number(megabytes)).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,30 @@
+/** Throttling of APIs, and which instances a profile allows. */
+import { expect, it } from 'vitest';
+import { sageMakerLimits } from '../../../limits/played.ts';
+import { LIMIT_PROFILES, limitsOf } from '../../../limits/profiles.ts';
+import { tokenBuckets } from '../../../limits/token-bucket.ts';
+
+it('passes a burst, and then as many as tokens return', () => {
+  let now = 0;
+  const mayPass = tokenBuckets({ burst: 3, perSecond: 2 }, () => now);
+  const passed = (name: string) => Array.from({ length: 5 }, () => mayPass(name)).filter(Boolean).length;
+  expect(passed('DescribeInstances')).toBe(3);
+  expect(passed('DescribeSubnets')).toBe(3);
+  now += 1_000;
+  expect(passed('DescribeInstances')).toBe(2);
+  now += 60_000;
+  expect(passed('DescribeInstances')).toBe(3);
+});
+
+it('gives a new account no accelerators', () => {
+  const { instanceQuota } = sageMakerLimits('new-account');
+  expect(instanceQuota?.('g5.xlarge', 'spot')).toBe(0);
+  expect(instanceQuota?.('m5.xlarge', 'on-demand')).toBeGreaterThan(0);
+  expect(sageMakerLimits('none').instanceQuota).toBeUndefined();
+});
+
+it('limits a new account no less than others', () => {
+  expect(LIMIT_PROFILES).toEqual(['new-account', 'default', 'none']);
+  const slots = LIMIT_PROFILES.map((profile) => limitsOf(profile).lambda.concurrentExecutions ?? Infinity);
+  expect(slots.toSorted((one, other) => one - other)).toEqual(slots);
+});
