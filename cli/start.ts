@@ -25,7 +25,9 @@ const HELP = `npm start -- [options]
   --launcher NAME    where the demo trains: ${DECLARED_LAUNCHERS.join(', ')} (default ${DEFAULT_LAUNCHER}; cheapest: placement weighs all)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
-  --limits PROFILE   of an AWS account: ${LIMIT_PROFILES.join(', ')} (default none; emulators/limits/profiles.ts)
+  --limits PROFILE   of an AWS account: ${LIMIT_PROFILES.join(', ')} (default none). A new account runs 10 functions at once and has
+                     no instances with accelerators. Both others than none throttle S3, EC2 and SageMaker, and S3
+                     answers after 0.1 s (emulators/limits/profiles.ts has every figure and its source)
   --state FOLDER     where everything is kept (default .tidewheel)
   --verbose          also what the local SageMaker, EC2 and the market say
   --help             this text

@@ -1,0 +1,25 @@
+/** A small form of `npm run bench:limits`. */
+import { describe, expect, it } from 'vitest';
+import { CASES } from '../../../bench/limits/cases.ts';
+import { runLongListing } from '../../../bench/limits/long-listing.ts';
+
+const options = { profile: 'new-account', small: true } as const;
+const drops = CASES.filter(({ name }) => name !== 'million-keys');
+
+describe('an account with limits', () => {
+  it.each(drops)('ends with sealed datasets: $name', async ({ name, run }) => {
+    const { ok, mostSlots = 0, throttled = 0, requests } = await run(options);
+    expect(ok).toBe(true);
+    expect(mostSlots).toBeLessThanOrEqual(50);
+    // Ten items need no more than ten slots, forty no more than fifty.
+    expect(throttled > 0).toBe(name === 'two-pipelines');
+    for (const kind of ['s3 get', 's3 put or list', 'state transition', 'lambda invocation'])
+      expect(requests.find((each) => each.kind === kind)?.count).toBeGreaterThan(0);
+  });
+
+  it('settles, sweeps and plans in its functions', async () => {
+    const { ok, outcome, details = {} } = await runLongListing(50_000, options);
+    expect({ ok, outcome }).toEqual({ ok: true, outcome: 'settled, swept, planned' });
+    expect(Object.keys(details)).toContain('settle: peak MB of 1769');
+  });
+});
