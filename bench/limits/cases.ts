@@ -17,9 +17,9 @@ export const CASES: readonly LimitCase[] = [
   drops('drop-25-gb', '25 GB: 100 items of 60 s', {
     drops: [{ pipeline: 'tide', items: 100, itemSeconds: 60 }],
   }),
-  drops('drop-100-gb', `100 GB: 400 items of 60 s, in an account with ${MORE_SLOTS} slots`, {
+  drops('drop-100-gb', `100 GB: 400 items of 60 s; a new account has ${MORE_SLOTS} slots here`, {
     drops: [{ pipeline: 'tide', items: 400, itemSeconds: 60 }],
-    concurrentExecutions: MORE_SLOTS,
+    newAccountSlots: MORE_SLOTS,
   }),
   drops('two-pipelines', '25 GB and 10 GB at once: 100 items of 60 s, 40 of 30 s', {
     drops: [

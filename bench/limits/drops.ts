@@ -13,8 +13,8 @@ export interface DropCase {
   readonly files?: ItemFiles;
   /** What the drops cost beside: the simulation sends few events for each item. */
   readonly beside?: Requests;
-  /** In place of the profile's, where the profile has a limit. */
-  readonly concurrentExecutions?: number;
+  /** In place of the profile's. */
+  readonly newAccountSlots?: number;
 }
 
 /** The default of `--param packers=`. */
@@ -24,15 +24,13 @@ const MODELLED = ['PlanShards', 'PackShards', 'SealDataset'];
 
 export async function runDrops(given: DropCase, { profile, small }: CaseOptions): Promise<CaseResult> {
   const limits = limitsOf(profile);
-  const { concurrentExecutions } = limits.lambda;
-  const slots =
-    concurrentExecutions === undefined ? undefined : (given.concurrentExecutions ?? concurrentExecutions);
+  const fewSlots = profile === 'new-account' ? given.newAccountSlots : undefined;
   const drops = small
     ? given.drops.map((drop) => ({ ...drop, items: Math.ceil(drop.items / 10) }))
     : given.drops;
   const { runs, usage } = await trainDrops(
     {
-      concurrentExecutions: slots,
+      concurrentExecutions: fewSlots ?? limits.lambda.concurrentExecutions,
       packers: PACKERS,
       callSeconds: (call) =>
         call.startsWith('store.') ? limits.s3.latencySeconds : limits.dynamodb.latencySeconds,
