@@ -39,6 +39,40 @@ function launched(change: Partial<PlacementInput>): Placement {
   return decision.placement;
 }
 
+describe('a quota of 0', () => {
+  const compute = { ...question().compute, instanceTypes: ['g5.xlarge'] };
+  const pools = ['spot', 'on-demand'] as const;
+  const decided = (message: string, refused: readonly ('spot' | 'on-demand')[] = pools) => {
+    const attempts = refused.map((purchaseOption, index) => {
+      const pool = {
+        instanceType: 'g5.xlarge',
+        zoneId: HERE,
+        launcher: 'sagemaker',
+        purchaseOption,
+      } as const;
+      return attempt(index + 1, pool, { kind: 'capacity', quota: true, message, endedAt: hoursLater(1) });
+    });
+    return choosePlacement(question({ compute, attempts, now: hoursLater(1.01) }));
+  };
+
+  it.each([
+    "The account-level service limit 'ml.g5.xlarge for training job usage' is 0 Instances",
+    'You have requested more vCPU capacity than your current vCPU limit of 0 allows',
+  ])('of every pool gives the run up: %s', (message) => {
+    const decision = decided(message);
+    expect(decision.kind).toBe('giveUp');
+    expect(decision.kind === 'giveUp' && decision.reason).toContain(message);
+  });
+
+  it('of one pool leaves the others', () => {
+    expect(decided('the limit is 0 Instances', ['spot']).kind).toBe('launch');
+  });
+
+  it('differs from one that is used up', () => {
+    expect(decided('the limit is 20 Instances').kind).toBe('wait');
+  });
+});
+
 describe('a limit of the account', () => {
   const restAt = (hour: number, observations: readonly Observation[], zoneId: string = THERE) => {
     const pool = {
