@@ -13,7 +13,7 @@ import { startMemoryS3 } from '../packing/memory-s3.ts';
 import type { CaseOptions, CaseResult } from './case.ts';
 import { describedAs } from './described.ts';
 import { inClasses } from './one-item.ts';
-import { priced } from './prices.ts';
+import { addRequests, priced, type RequestKind } from './prices.ts';
 import { BUCKET, PIPELINE, type Spent, spentSchema } from './spent.ts';
 
 const DECLARATION = `
@@ -47,13 +47,17 @@ export async function runLongListing(keys: number, { profile, small }: CaseOptio
   try {
     const program = bundle(path.join(import.meta.dirname, 'function.ts'), folder);
     const declared = `${server.url}/${BUCKET}/${bucketKeys.pipeline(PIPELINE)}`;
-    await fetch(declared, { method: 'PUT', body: DECLARATION });
+    const requests = new Map<RequestKind, number>();
     const problems: string[] = [];
     const details: Record<string, number> = {};
     let slowest = 0;
     for (const { part, name } of PARTS) {
       const { memoryMegabytes, timeoutSeconds } = describedAs(name);
+      // Each part begins with the keys and the declaration alone.
+      server.clear();
+      await fetch(declared, { method: 'PUT', body: DECLARATION });
       const spent = await inItsMemory([program, part, server.url], memoryMegabytes);
+      for (const [kind, sent] of inClasses(server.requests)) addRequests(requests, kind, sent);
       // The processor of this machine may have been busy with other work; the function's share of a core is certain.
       const seconds = Math.max(spent.seconds, (spent.cpuSeconds * MEGABYTES_OF_A_CORE) / memoryMegabytes);
       slowest = Math.max(slowest, seconds);
@@ -70,7 +74,7 @@ export async function runLongListing(keys: number, { profile, small }: CaseOptio
       outcome: problems.length === 0 ? 'settled, swept, planned' : problems.join('; '),
       seconds: slowest,
       details,
-      requests: priced(inClasses(server.requests)),
+      requests: priced(requests),
     };
   } finally {
     await server.stop();
