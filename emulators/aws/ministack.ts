@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
 
 /** What limits.py reads. */
-export interface EmulatorLimits {
+interface EmulatorLimits {
   readonly s3: {
     readonly latencySeconds: number;
     readonly readsPerSecond: number;
