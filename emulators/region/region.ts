@@ -5,11 +5,11 @@ import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-k
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { startLocalEc2 } from '../ec2/local-ec2.ts';
-import { emulatorLimits, sageMakerLimits } from '../limits/played.ts';
 import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
+import { emulatorLimits, sageMakerLimits } from './account-limits.ts';
 import {
   ACCOUNT_ID,
   type Endpoints,

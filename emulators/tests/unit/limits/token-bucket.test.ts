@@ -1,10 +1,10 @@
 /** Throttling of APIs, and which instances a profile allows. */
 import { expect, it } from 'vitest';
-import { sageMakerLimits } from '../../../limits/played.ts';
 import { LIMIT_PROFILES, limitsOf } from '../../../limits/profiles.ts';
 import { tokenBuckets } from '../../../limits/token-bucket.ts';
+import { sageMakerLimits } from '../../../region/account-limits.ts';
 
-it('passes a burst, and then as many as tokens return', () => {
+it('passes a burst, then as many as tokens return', () => {
   let now = 0;
   const mayPass = tokenBuckets({ burst: 3, perSecond: 2 }, () => now);
   const passed = (name: string) => Array.from({ length: 5 }, () => mayPass(name)).filter(Boolean).length;

@@ -1,7 +1,7 @@
 /** A profile's limits as the options of the servers that play them. */
 import type { EmulatorOptions } from '../aws/ministack.ts';
+import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/server.ts';
-import { type LimitProfile, limitsOf } from './profiles.ts';
 
 export function emulatorLimits(
   profile: LimitProfile = 'none',
