@@ -1,6 +1,6 @@
 /** How long one placement takes with 300 pools and a month of history: node bench/placement/latency.ts */
 import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
-import { trainingType } from '../../functions/core/catalog/training-types.ts';
+import { trainingType } from '../../functions/core/catalog/types/training-types.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { choosePlacement } from '../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../functions/core/placement/decision/situation.ts';

@@ -1,7 +1,9 @@
+import { _InstanceType } from '@aws-sdk/client-ec2';
 import { TrainingInstanceType } from '@aws-sdk/client-sagemaker';
 import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
-import { TRAINING_TYPES } from '../../functions/core/catalog/training-types.ts';
+import { EC2_TYPES } from '../../functions/core/catalog/types/known-types.ts';
+import { TRAINING_TYPES } from '../../functions/core/catalog/types/training-types.ts';
 import type { CreateTrainingJobRequest } from '../../functions/core/launch/job/request.ts';
 import { requestProblems } from '../../functions/core/launch/sagemaker/request-problems.ts';
 import {
@@ -100,6 +102,12 @@ describe('the rules between fields', () => {
   it('find nothing wrong with a good request', () => {
     expect(broken(good)).toEqual([]);
     expect(requestProblems(good)).toEqual([]);
+  });
+});
+
+describe('the table of EC2 types', () => {
+  it('holds exactly the types of the SDK', () => {
+    expect([...EC2_TYPES].toSorted()).toEqual(Object.values(_InstanceType).toSorted());
   });
 });
 

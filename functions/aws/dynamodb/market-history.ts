@@ -1,6 +1,6 @@
 import type { Hardware } from '../../core/catalog/hardware.ts';
-import { familyOf } from '../../core/catalog/instance-family.ts';
 import type { ListPrices } from '../../core/catalog/price-list.ts';
+import { familyOf } from '../../core/catalog/types/instance-family.ts';
 import {
   type HardwareStore,
   type ListPriceStore,

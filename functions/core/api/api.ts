@@ -3,7 +3,7 @@ import { REPORT_VERSION } from '../attempts/report.ts';
 import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { wakeRun } from '../ingest/wake.ts';
 import { readDeclaration } from '../pipeline/declaration.ts';
-import { pipelineName } from '../pipeline/pipeline.ts';
+import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { Stores } from '../runs/stores.ts';
 import { awsErrorClass } from '../shared/aws-error-class.ts';
@@ -52,12 +52,9 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   if (route === undefined)
     return problem(404, `there is no route ${request.route}: docs/api.md lists the routes`);
   const name = request.parameters['name'];
-  if (name !== undefined && !pipelineName.safeParse(name).success) {
-    return problem(
-      400,
-      `name is "${name}", which cannot name a pipeline: use 1 to 32 of a-z, 0-9 and inner hyphens`,
-    );
-  }
+  const nameProblem = name === undefined ? undefined : pipelineNameProblem(name);
+  if (nameProblem !== undefined)
+    return problem(400, `name is "${name ?? ''}", which cannot name a pipeline: ${nameProblem}`);
   try {
     return await ANSWERS[route](deps, request);
   } catch (error: unknown) {

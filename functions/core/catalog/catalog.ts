@@ -7,7 +7,7 @@ import { own } from '../shared/own-property.ts';
 import ec2 from './data/ec2-prices.json' with { type: 'json' };
 import instances from './data/instances.json' with { type: 'json' };
 import sagemaker from './data/sagemaker-prices.json' with { type: 'json' };
-import { familyOf } from './instance-family.ts';
+import { familyOf } from './types/instance-family.ts';
 
 export interface InstanceFacts {
   /** EC2 name, without `ml.` */

@@ -5,7 +5,7 @@
 
 import { computeCapability } from './accelerators.ts';
 import table from './image-table.json' with { type: 'json' };
-import type { TrainingType } from './training-types.ts';
+import type { TrainingType } from './types/training-types.ts';
 
 export interface ImageQuestion {
   readonly framework: string;

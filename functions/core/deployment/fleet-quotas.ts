@@ -1,6 +1,6 @@
 /** EC2's quotas, counted in vCPUs of a class of families, for Spot and On-Demand apart; and the account's role for Spot. */
 import { type FactsOf, instanceFacts } from '../catalog/catalog.ts';
-import { familyOf } from '../catalog/instance-family.ts';
+import { familyOf } from '../catalog/types/instance-family.ts';
 import { launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type GangTopology, topologiesOf } from '../placement/candidates/topologies.ts';

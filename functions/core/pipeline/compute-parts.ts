@@ -1,11 +1,52 @@
 /** The parts of `compute` that have rules of their own: helper groups, and what EC2 needs to know. */
 import * as z from 'zod';
+import { trainingTypeProblem } from '../catalog/types/known-types.ts';
 
 /** The instance group that trains, in a job with helpers. */
 export const TRAINING_GROUP = 'train';
 
+const TYPE_FORM = /^[a-z0-9-]+\.[a-z0-9-]+$/;
+
 /** EC2 names; SageMaker's are the same behind `ml.`. */
-export const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'write EC2 names such as g5.xlarge');
+export const instanceType = z
+  .string()
+  .check(({ value, issues }) => {
+    const message = formProblem(value);
+    if (message !== undefined) issues.push({ code: 'custom', input: value, message });
+  })
+  .meta({ pattern: TYPE_FORM.source });
+
+function formProblem(type: string): string | undefined {
+  if (TYPE_FORM.test(type)) return undefined;
+  const ec2Name = type.replace(/^ml\./, '');
+  return `write EC2 names such as ${TYPE_FORM.test(ec2Name) ? ec2Name : 'g5.xlarge'}`;
+}
+
+/** Only SageMaker launches helpers. */
+const helperType = instanceType.check(({ value, issues }) => {
+  const message = TYPE_FORM.test(value) ? trainingTypeProblem(value) : undefined;
+  if (message !== undefined) issues.push({ code: 'custom', input: value, message });
+});
+
+interface TypeProblem {
+  readonly index: number;
+  readonly type: string;
+  readonly message: string;
+}
+
+/** The list may hold anything: the rules of its entries speak of what is no name of a type. */
+export function typeProblems(
+  types: readonly unknown[],
+  problemOf: (type: string) => string | undefined,
+): readonly TypeProblem[] {
+  const named = types.map((type) => (typeof type === 'string' && TYPE_FORM.test(type) ? type : undefined));
+  return named.flatMap((type, index): TypeProblem[] => {
+    if (type === undefined) return [];
+    if (named.indexOf(type) < index) return [{ index, type, message: 'it is there twice: take one out' }];
+    const message = problemOf(type);
+    return message === undefined ? [] : [{ index, type, message }];
+  });
+}
 
 const helperName = z
   .string()
@@ -16,7 +57,7 @@ export const helpersSchema = z
   .array(
     z.strictObject({
       name: helperName,
-      instanceType,
+      instanceType: helperType,
       nodes: z.number().int().min(1).max(64),
     }),
   )
@@ -124,7 +165,7 @@ export const regionsSchema = z
 
 export const mayAddHelpersSchema = z.strictObject({
   name: helperName.default('helpers'),
-  instanceTypes: z.array(instanceType).min(1).max(20).optional().describe('Default: the c5 family.'),
+  instanceTypes: z.array(helperType).min(1).max(20).optional().describe('Default: the c5 family.'),
   maximumNodes: z.number().int().min(1).max(16).default(4),
 });
 

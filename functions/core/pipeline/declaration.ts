@@ -1,5 +1,5 @@
 /** From the text of `pipelines/<name>.yaml` to a Pipeline, or to all of its problems at once. */
-import { parseDocument } from 'yaml';
+import { isPair, isSeq, parseDocument, visit, type YAMLParseError } from 'yaml';
 import * as z from 'zod';
 import { type Problem } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
@@ -23,13 +23,15 @@ export function readDeclaration(name: string, text: string, notifiedMarker?: str
       { path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` },
     ]);
   }
-  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true });
+  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true, merge: true });
   if (document.errors.length > 0) {
-    return refuse(document.errors.map((error) => ({ path: '', message: `is not YAML: ${error.message}` })));
+    return refuse(document.errors.map((error) => ({ path: '', message: yamlProblem(error) })));
   }
   const plain = toPlain(document);
   if (plain === undefined) return refuse([TOO_MANY_ALIASES]);
-  const declaration = checkDeclaration(name, plain.value);
+  const numbers = numberProblems(document);
+  const declaration = checkDeclaration(name, withoutExtensions(plain.value));
+  if (numbers.length > 0) return refuse([...numbers, ...(declaration.valid ? [] : declaration.problems)]);
   return declaration.valid && notifiedMarker !== undefined
     ? refuseUnnoticed(declaration, notifiedMarker)
     : declaration;
@@ -41,6 +43,45 @@ function refuseUnnoticed(declaration: Declaration & { readonly valid: true }, ma
   if (settle.marker === marker || schedule !== undefined) return declaration;
   const message = `must be "${marker}", because S3 notifies this deployment of that name alone (docs/deploy.md), or declare a schedule`;
   return refuse([{ path: 'settle.marker', message }]);
+}
+
+/** Without the advice that the parser has for programmers. */
+const yamlProblem = ({ code, message }: YAMLParseError): string =>
+  code === 'MULTIPLE_DOCS'
+    ? 'holds several YAML documents: write one, without a line of ---'
+    : `is not YAML: ${message}`;
+
+/** A number would otherwise become another one without a word. */
+function numberProblems(document: ReturnType<typeof parseDocument>): readonly Problem[] {
+  const problems: Problem[] = [];
+  visit(document, {
+    Scalar: (key, { value, source = '' }, ancestors) => {
+      if (key === 'key' || typeof value !== 'number' || !/^[-+]?\d+$/.test(source)) return;
+      if (Number.isFinite(value) && BigInt(source.replace(/^\+/, '')) === BigInt(value)) return;
+      const path = pathTo(ancestors, key);
+      problems.push({
+        path,
+        message: `has ${source.replace(/\D/g, '').length} digits, more than a number holds: put it in quotes to pass it as text`,
+      });
+    },
+  });
+  return problems;
+}
+
+/** `a.b[0]` of the node that lies at `key` below the last of the ancestors. */
+function pathTo(ancestors: readonly unknown[], key: number | 'value' | null): string {
+  return ancestors.reduce<string>((path, node, depth) => {
+    if (isPair(node)) return `${path}${path === '' ? '' : '.'}${String(node.key)}`;
+    const below = ancestors[depth + 1];
+    if (!isSeq(node)) return path;
+    return `${path}[${below === undefined ? Number(key) : node.items.indexOf(below)}]`;
+  }, '');
+}
+
+/** Fields of the file's own, such as anchors that several fields repeat: `x-types: &types [g5.xlarge, g6.xlarge]`. */
+function withoutExtensions(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([field]) => !field.startsWith('x-')));
 }
 
 /** The same for a body that is parsed already. */
@@ -78,4 +119,7 @@ function named(value: unknown): string | undefined {
 const refuse = (problems: readonly Problem[]): Declaration => ({ valid: false, problems });
 
 /** JSON Schema of a pipeline, for editors (docs/pipeline.schema.json). */
-export const pipelineJsonSchema = (): unknown => z.toJSONSchema(pipelineSchema, { io: 'input' });
+export const pipelineJsonSchema = (): unknown => ({
+  ...z.toJSONSchema(pipelineSchema, { io: 'input' }),
+  patternProperties: { '^x-': { description: 'Fields of your own, such as anchors.' } },
+});

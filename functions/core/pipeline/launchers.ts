@@ -1,5 +1,6 @@
 /** What a declaration says of launchers: their names, the section that each of them reads, and what excludes which. */
 import * as z from 'zod';
+import { ec2TypeProblem, trainingTypeProblem } from '../catalog/types/known-types.ts';
 import { ec2Schema } from './compute-parts.ts';
 
 /** The first one is the default. */
@@ -39,6 +40,8 @@ interface LauncherDeclaration {
   readonly choosesImage: boolean;
   /** The section without which `cheapest` does not weigh this launcher; absent: it is always weighed. */
   readonly section?: Field | undefined;
+  /** Why it cannot launch an instance type. */
+  readonly typeProblem: (type: string) => string | undefined;
   /** Fields that it cannot do without, each with what to write there. */
   readonly needs: readonly (readonly [field: Field, what: string])[];
   /** Fields that it cannot serve, each with the reason and the remedy. */
@@ -46,10 +49,11 @@ interface LauncherDeclaration {
 }
 
 const DECLARATIONS: Readonly<Record<LauncherName, LauncherDeclaration>> = {
-  sagemaker: { choosesImage: true, needs: [], refuses: [] },
+  sagemaker: { choosesImage: true, typeProblem: trainingTypeProblem, needs: [], refuses: [] },
   ec2: {
     choosesImage: false,
     section: 'ec2',
+    typeProblem: ec2TypeProblem,
     needs: [
       ['ec2', 'the image of its hosts'],
       ['vpc', 'subnets and securityGroupIds'],
@@ -86,6 +90,12 @@ export function launchersOf(compute: DeclaredCompute): readonly LauncherName[] {
 /** Whether one of the launchers that placement weighs chooses an image by `training.framework`. */
 export const choosesImage = (compute: DeclaredCompute): boolean =>
   launchersOf(compute).some((name) => DECLARATIONS[name].choosesImage);
+
+/** Why none of the launchers that placement weighs has the instance type; undefined if one of them has. */
+export function typeProblem(compute: DeclaredCompute, type: string): string | undefined {
+  const problems = launchersOf(compute).map((name) => DECLARATIONS[name].typeProblem(type));
+  return problems.includes(undefined) ? undefined : problems.at(-1);
+}
 
 const declaredIn = (compute: DeclaredCompute): readonly LauncherName[] =>
   LAUNCHERS.filter((name) => {

@@ -11,10 +11,11 @@ import {
   mayAddHelpersSchema,
   needsSchema,
   regionsSchema,
+  typeProblems,
   vpcSchema,
 } from './compute-parts.ts';
 import { datasetSchema } from './dataset.ts';
-import { launcherField, launcherProblems, launcherSections } from './launchers.ts';
+import { launcherField, launcherProblems, launcherSections, typeProblem } from './launchers.ts';
 import { packingSchema } from './packing.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
@@ -30,7 +31,14 @@ export { trainingSchema } from './training.ts';
 export const pipelineName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/, 'use 1 to 32 of a-z, 0-9 and inner hyphens')
-  .refine((name) => !RESERVED_NAMES.includes(name), 'this name is reserved, choose another');
+  .refine(
+    (name) => !RESERVED_NAMES.includes(name),
+    'the bucket has a folder of the service by this name, choose another',
+  );
+
+/** @returns why the name is refused */
+export const pipelineNameProblem = (name: string): string | undefined =>
+  pipelineName.safeParse(name).error?.issues[0]?.message;
 
 const seconds = (minimum: number, maximum: number) => z.number().int().min(minimum).max(maximum);
 
@@ -79,6 +87,10 @@ type Compute = z.infer<typeof computeFields>;
 export const computeSchema = computeFields.superRefine((compute, context) => {
   const problems = [...shapeProblems(compute), ...launcherProblems(compute)];
   for (const [path, message] of problems) context.addIssue({ code: 'custom', path: [path], message });
+  // A list that is none has been reported.
+  const types = Array.isArray(compute.instanceTypes) ? compute.instanceTypes : [];
+  for (const { index, type, message } of typeProblems(types, (type) => typeProblem(compute, type)))
+    context.addIssue({ code: 'custom', path: ['instanceTypes', index], input: type, message });
 }, besideOthers);
 
 type FieldProblem = readonly [field: keyof Compute, message: string];

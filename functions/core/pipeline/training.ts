@@ -22,6 +22,17 @@ const hyperparameterName = z
     'sagemaker_ and tidewheel_ begin names of the service, choose another',
   );
 
+const OUTSIDE =
+  'name a prefix below the pipeline\'s own folder, such as source/, or s3://bucket/prefix/: S3 knows no "..", "." or empty folder';
+
+/** S3 takes keys as they are, so a path that a file system would resolve names an object that was never written. */
+const isPlainPrefix = (source: string): boolean =>
+  source
+    .replace(/^s3:\/\/[^/]*\//, '')
+    .split('/')
+    .slice(0, -1)
+    .every((part) => part !== '' && part !== '.' && part !== '..');
+
 export const trainingSchema = z.strictObject({
   strategy: z
     .enum(STRATEGIES)
@@ -29,6 +40,7 @@ export const trainingSchema = z.strictObject({
   source: z
     .string()
     .regex(/^(s3:\/\/[a-z0-9.-]{3,63}\/.+\/|[A-Za-z0-9._/-]+\/)$/, 'name an S3 prefix that ends with a slash')
+    .refine(isPlainPrefix, OUTSIDE)
     .default('source/')
     .describe(
       "Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder.",

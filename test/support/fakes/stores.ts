@@ -1,8 +1,8 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 
 import type { Hardware } from '../../../functions/core/catalog/hardware.ts';
-import { familyOf } from '../../../functions/core/catalog/instance-family.ts';
 import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
+import { familyOf } from '../../../functions/core/catalog/types/instance-family.ts';
 import type { PipelineRecord } from '../../../functions/core/runs/batches.ts';
 import type {
   HardwareStore,

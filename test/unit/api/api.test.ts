@@ -50,6 +50,15 @@ describe('PUT /pipelines/{name}', () => {
   });
 });
 
+it.each(['pipelines', 'agent'])('refuses the taken name %s with its reason', async (name) => {
+  expect(await named('PUT /pipelines/{name}', name, { body: DECLARATION })).toMatchObject({
+    status: 400,
+    body: {
+      message: expect.stringContaining('the bucket has a folder of the service by this name') as string,
+    },
+  });
+});
+
 describe('DELETE /pipelines/{name}', () => {
   it('ends schedule and listing and keeps the data', async () => {
     at.drop('a.png');

@@ -125,11 +125,11 @@ describe('a look at a run on demand', () => {
   it('requests scores for types outside the catalog', async () => {
     const g6 = instanceFacts('g6.xlarge');
     if (g6 === undefined) throw new Error('the catalog has it');
-    const hardware = [{ facts: { ...g6, type: 'g9.xlarge' }, readAt: AT }];
+    const hardware = [{ facts: { ...g6, type: 'g7.2xlarge' }, readAt: AT }];
     const needs = { accelerators: 2, kinds: ['L4'], maximumNodes: 2 };
-    await prepare(ON_DEMAND, 24, { hardware }, { instanceTypes: ['g6.xlarge', 'g9.xlarge'], needs });
+    await prepare(ON_DEMAND, 24, { hardware }, { instanceTypes: ['g6.xlarge', 'g7.2xlarge'], needs });
     await look(1);
-    expect(requested).toEqual(['2 x g6.xlarge g9.xlarge']);
+    expect(requested).toEqual(['2 x g6.xlarge g7.2xlarge']);
   });
 
   it("uses samples once the day's score requests are spent", async () => {

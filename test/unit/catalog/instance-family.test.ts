@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { familyOf } from '../../../functions/core/catalog/instance-family.ts';
+import { familyOf } from '../../../functions/core/catalog/types/instance-family.ts';
 
 it.each([
   ['g5.xlarge', 'g5'],

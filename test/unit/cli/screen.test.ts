@@ -89,7 +89,7 @@ describe('a file of the drop folder', () => {
   it.each([
     ['x.txt', 'drop/x.txt', 'move it to drop/<pipeline>/'],
     ['Bad Name/x.txt', 'drop/Bad Name/', '"Bad Name" cannot name a pipeline: use 1 to 32 of a-z'],
-    ['pipelines/x.txt', 'drop/pipelines/', 'this name is reserved'],
+    ['pipelines/x.txt', 'drop/pipelines/', 'the bucket has a folder of the service by this name'],
   ])('is ignored with the remedy: %s', (path, place, remedy) => {
     expect(dropTarget(path)).toEqual({
       kind: 'ignored',

@@ -240,11 +240,11 @@ describe('buildTrainingJob', () => {
   });
 
   it('reports every problem at once', () => {
-    const declared = declaration({ training: { frameworkVersion: '1.2', source: '../other/' } });
-    // Such a name is refused when it is declared; a run may have been closed before it was.
+    const declared = declaration({ training: { frameworkVersion: '1.2' } });
+    // Such names and sources are refused when they are declared; a run may have been closed before it was.
     const hyperparameters = { tidewheel_strategy: 'x', long: 'é'.repeat(500) };
     const input = launch({
-      declaration: { ...declared, training: { ...declared.training, hyperparameters } },
+      declaration: { ...declared, training: { ...declared.training, source: '../other/', hyperparameters } },
       placement: placement({
         pool: { instanceType: 'c6a.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
         maximumWaitSeconds: 60,
@@ -351,7 +351,10 @@ describe('a job with helper groups', () => {
 
   it('names the helper whose type SageMaker does not know', () => {
     const wrong = [...helpers, { name: 'cache', instanceType: 'i4i.large', nodes: 1 }];
-    const input = launch({ declaration: declaration({ compute: { helpers: wrong } }), placement: onDemand });
+    const declared = declaration({ compute: { helpers } });
+    // The declaration refuses it too; a run may have been closed before it did.
+    const compute = { ...declared.compute, helpers: wrong };
+    const input = launch({ declaration: { ...declared, compute }, placement: onDemand });
     expect(problems(input)).toEqual(['compute.helpers[1].instanceType']);
   });
 });

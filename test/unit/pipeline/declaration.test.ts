@@ -1,6 +1,7 @@
 /** A declaration is text from outside: all of its problems are named at once, none of them harms. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { TRAINING_TYPES } from '../../../functions/core/catalog/types/training-types.ts';
 import {
   type Declaration,
   pipelineJsonSchema,
@@ -92,7 +93,9 @@ name: Digits 2
 settle: { quietSeconds: 0, maximumWaitSeconds: soon, quiet: 5 }
 packing: { format: zip, accept: [png] }
 training: { strategy: dpp, frameworkVersion: latest, image: '', hyperparameters: { '1st': 1, ok: [1], tidewheel_spot: 1, token: "a\\nb" } }
-compute: { instanceTypes: [${Array.from({ length: 31 }, () => 'g5.xlarge').join(', ')}], nodes: 1.5 }
+compute: { instanceTypes: [${TRAINING_TYPES.slice(0, 31)
+      .map((name) => name.slice('ml.'.length))
+      .join(', ')}], nodes: 1.5 }
 limits: { attempts: 0.5, deadlineHours: }
 `;
     expect(problemsOf(readDeclaration('Digits 2', text))).toEqual({
@@ -226,6 +229,105 @@ limits: { attempts: 0 }
   it('is refused for a key that is there twice', () => {
     expect(JSON.stringify(readDeclaration('digits', `${GOOD}name: letters`))).toContain('is not YAML');
   });
+});
+
+describe('an instance type', () => {
+  const typesIn = (types: string, more = '') =>
+    problemsOf(readDeclaration('digits', GOOD.replace('[g5.xlarge]', `[${types}]${more}`)));
+
+  it('is refused with the nearest one', () => {
+    expect(
+      typesIn('c55.xlarge, g5.xlarge, foo.bar, p4d.24xlarg, ml.g5.xlarge, m7a.xlarge, g5.xlarge'),
+    ).toEqual({
+      'compute.instanceTypes[0]': 'is "c55.xlarge", EC2 has no such type: did you mean c5.xlarge?',
+      'compute.instanceTypes[2]': 'is "foo.bar", EC2 has no such type',
+      'compute.instanceTypes[3]': 'is "p4d.24xlarg", EC2 has no such type: did you mean p4d.24xlarge?',
+      'compute.instanceTypes[4]': 'is "ml.g5.xlarge", write EC2 names such as g5.xlarge',
+      'compute.instanceTypes[5]': 'is "m7a.xlarge", SageMaker does not train on it: did you mean m7i.xlarge?',
+      'compute.instanceTypes[6]': 'is "g5.xlarge", it is there twice: take one out',
+    });
+  });
+
+  it('may be one of EC2 alone with launcher ec2', () => {
+    const problems = typesIn('m7a.xlarge, c55.xlarge', ', launcher: ec2');
+    expect(Object.keys(problems).sort()).toEqual(['compute.ec2', 'compute.instanceTypes[1]', 'compute.vpc']);
+  });
+
+  it('of helpers is one that SageMaker trains on', () => {
+    const helpers = ', helpers: [{ name: cpus, instanceType: m7a.xlarge, nodes: 1 }]';
+    expect(typesIn('g5.xlarge', helpers)['compute.helpers[0].instanceType']).toContain('SageMaker does not');
+    const added = ', mayAddHelpers: { instanceTypes: [c5.xlarg] }';
+    expect(typesIn('g5.xlarge', added)['compute.mayAddHelpers.instanceTypes[0]']).toContain('c5.xlarge?');
+  });
+});
+
+describe('a source', () => {
+  const problemOf = (source: string) =>
+    problemsOf(readDeclaration('digits', GOOD.replace('ddp', `ddp, source: '${source}'`)))['training.source'];
+
+  it.each(['source/', 'code/v2/', 's3://bucket/prefix/', 's3://bucket/a/b/'])('may be %s', (source) => {
+    expect(problemOf(source)).toBeUndefined();
+  });
+
+  it.each(['../../wine/source/', '/etc/', './source/', 'a//b/', 'a/../../b/', 's3://bucket/a/../b/'])(
+    'is refused outside its folder: %s',
+    (source) => {
+      expect(problemOf(source)).toContain("below the pipeline's own folder, such as source/");
+    },
+  );
+});
+
+describe('a number', () => {
+  const withParameters = (text: string) =>
+    readDeclaration('digits', GOOD.replace('ddp', `ddp, hyperparameters: { ${text} }`));
+
+  it('is refused when a double cannot hold it', () => {
+    const text = 'seed: 123456789012345678901234567890, id: 9007199254740993, big: 9007199254740992';
+    expect(problemsOf(withParameters(text))).toEqual({
+      'training.hyperparameters.seed':
+        'has 30 digits, more than a number holds: put it in quotes to pass it as text',
+      'training.hyperparameters.id':
+        'has 16 digits, more than a number holds: put it in quotes to pass it as text',
+    });
+  });
+
+  it('is named by its place in a list', () => {
+    const text = GOOD.replace('[g5.xlarge]', '[g5.xlarge, 123456789012345678901]');
+    expect(pathsOf(readDeclaration('digits', text))).toContain('compute.instanceTypes[1]');
+  });
+
+  it('is refused beyond all doubles', () => {
+    expect(pathsOf(withParameters(`huge: ${'9'.repeat(400)}`))).toContain('training.hyperparameters.huge');
+  });
+
+  it('may be in scientific notation or quotes', () => {
+    expect(withParameters('rate: 1e30, small: 1e-9, id: "9007199254740993"')).toMatchObject({ valid: true });
+  });
+});
+
+describe('anchors', () => {
+  it('may stand in fields that begin with x-', () => {
+    const text = `x-types: &types [g5.xlarge, g6.xlarge]
+x-limits: &limits { deadlineHours: 3 }
+name: digits
+training: { strategy: ddp }
+compute: { instanceTypes: *types }
+limits: { <<: *limits, attempts: 7 }
+`;
+    expect(readDeclaration('digits', text)).toMatchObject({
+      valid: true,
+      pipeline: {
+        compute: { instanceTypes: ['g5.xlarge', 'g6.xlarge'] },
+        limits: { deadlineHours: 3, attempts: 7 },
+      },
+    });
+  });
+});
+
+it('a second document is refused in plain words', () => {
+  expect(problemsOf(readDeclaration('digits', `${GOOD}---\n${GOOD}`))['']).toBe(
+    'holds several YAML documents: write one, without a line of ---',
+  );
 });
 
 describe('a hostile declaration', () => {

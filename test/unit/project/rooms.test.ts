@@ -8,6 +8,7 @@ const ROOT = path.join(import.meta.dirname, '../../..');
 /** From what knows nothing to what knows everything. A folder belongs to the longest name that it starts with. */
 const ROOMS = [
   'functions/core/shared',
+  'functions/core/catalog/types',
   'functions/core/pipeline',
   'functions/core/catalog',
   'functions/core/runs',
@@ -47,7 +48,7 @@ const ROOMS = [
 ] as const;
 
 /** What the emulators may read of the service: facts and names that both need. */
-const EMULATORS_READ = ['functions/core/catalog', 'functions/core/shared'];
+const EMULATORS_READ = ['functions/core/catalog', 'functions/core/catalog/types', 'functions/core/shared'];
 
 const LARGEST_FOLDER = 25;
 

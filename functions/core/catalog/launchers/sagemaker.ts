@@ -2,7 +2,7 @@
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { instanceFacts } from '../catalog.ts';
 import { type ImageQuestion, imageFor } from '../images.ts';
-import { trainingType } from '../training-types.ts';
+import { trainingType } from '../types/training-types.ts';
 import {
   ASSUMED_SPOT_NOTE,
   ASSUMED_SPOT_SHARE,

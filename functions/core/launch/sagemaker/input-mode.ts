@@ -4,7 +4,7 @@
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data.html
  */
 import { instanceFacts } from '../../catalog/catalog.ts';
-import { trainingType } from '../../catalog/training-types.ts';
+import { trainingType } from '../../catalog/types/training-types.ts';
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/run-records.ts';

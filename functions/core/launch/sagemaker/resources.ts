@@ -1,6 +1,6 @@
 /** The ResourceConfig of a training job: its instances and their volumes. */
 
-import { knownSizes, type TrainingType, trainingType } from '../../catalog/training-types.ts';
+import { knownSizes, type TrainingType, trainingType } from '../../catalog/types/training-types.ts';
 import { type Pipeline, TRAINING_GROUP } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';

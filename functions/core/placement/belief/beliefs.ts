@@ -3,7 +3,7 @@
  * placement score. A pool that has just lost a job is believed to be down, and less so with every hour.
  */
 
-import { familyOf } from '../../catalog/instance-family.ts';
+import { familyOf } from '../../catalog/types/instance-family.ts';
 import type { Pool } from '../../runs/run-records.ts';
 import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
 import type { Observation } from './observation.ts';

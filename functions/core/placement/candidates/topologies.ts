@@ -4,7 +4,7 @@
  */
 import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
-import { trainingType } from '../../catalog/training-types.ts';
+import { trainingType } from '../../catalog/types/training-types.ts';
 import { DEFAULT_LAUNCHER, type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { type Strategy, strategyTraits } from '../../pipeline/strategies.ts';

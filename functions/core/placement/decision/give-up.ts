@@ -26,7 +26,7 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
   if (isLate && work.basis === 'measured')
     return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
   if (assessed.every(({ candidate }) => candidate.closed !== undefined))
-    return 'no pool can be weighed: see the table for the reason of each';
+    return `no pool can be weighed: ${reasonsOf(situation, assessed)}`;
   return overBudget(situation, assessed);
 }
 
@@ -54,6 +54,19 @@ function quotasOfNone({ input }: Situation, assessed: readonly Assessed[]): stri
   if (found.length === 0 || found.includes(undefined)) return undefined;
   const messages = [...new Set(found)].join(' ');
   return `the account's quota of every pool is 0: have one raised, then start a run; AWS says: ${messages}`;
+}
+
+/** A declaration of many types usually fails for few reasons. */
+const MOST_REASONS = 5;
+
+function reasonsOf({ pruned }: Situation, assessed: readonly Assessed[]): string {
+  const reasons = new Set([
+    ...pruned.map(({ reason }) => reason),
+    ...assessed.flatMap(({ candidate }) => candidate.closed ?? []),
+  ]);
+  const [first = 'none is declared', ...others] = [...reasons].slice(0, MOST_REASONS);
+  const more = reasons.size > MOST_REASONS ? [`and ${reasons.size - MOST_REASONS} more reasons`] : [];
+  return [first, ...others, ...more].join('; ');
 }
 
 /** The shortest attempt: from its start to the end of a save requested at the first look. */

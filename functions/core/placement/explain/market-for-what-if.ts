@@ -11,7 +11,7 @@ import {
   zonesOfRegion,
 } from '../../catalog/catalog.ts';
 import { factsWith } from '../../catalog/hardware.ts';
-import { familyOf } from '../../catalog/instance-family.ts';
+import { familyOf } from '../../catalog/types/instance-family.ts';
 import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';

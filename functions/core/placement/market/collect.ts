@@ -3,7 +3,7 @@
  * attempts.
  */
 import type { FactsOf } from '../../catalog/catalog.ts';
-import { familyOf } from '../../catalog/instance-family.ts';
+import { familyOf } from '../../catalog/types/instance-family.ts';
 import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';

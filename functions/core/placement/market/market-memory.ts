@@ -3,7 +3,7 @@
  * newest values that `collect-scores` stored stand in, each with its age.
  */
 import { type FactsOf, regionOfZone, zonesOfRegion } from '../../catalog/catalog.ts';
-import { familyOf } from '../../catalog/instance-family.ts';
+import { familyOf } from '../../catalog/types/instance-family.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';

@@ -96,7 +96,7 @@ describe('likely readers', () => {
     expect(of({}, { nodes: 2 })).toEqual({ processes: 8, multipleOf: 8 });
     expect(of({ processesPerHost: 3 }, { nodes: 2 })).toEqual({ processes: 6, multipleOf: 6 });
     expect(of({ strategy: 'single', processesPerHost: 3 }, {})).toEqual({ processes: 4, multipleOf: 4 });
-    expect(of({}, { instanceTypes: ['m5.xlarge', 'no.such'], nodes: 3 })).toEqual({
+    expect(of({}, { instanceTypes: ['m5.xlarge', 'm6i.xlarge'], nodes: 3 })).toEqual({
       processes: 3,
       multipleOf: 3,
     });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { acceleratorKinds, acceleratorSpeed } from '../../../../functions/core/catalog/accelerators.ts';
 import { catalogTypes, instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
-import { trainingType } from '../../../../functions/core/catalog/training-types.ts';
+import { trainingType } from '../../../../functions/core/catalog/types/training-types.ts';
 import { ACCELERATOR_KINDS } from '../../../../functions/core/pipeline/compute-parts.ts';
 import { computeSchema, trainingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import {

@@ -122,7 +122,7 @@ describe('prices', () => {
         known(others.map((to) => ({ to, usdPerGigabyte: from === HOME ? 20 : 0.138 }))),
     };
     deps = { ...deps, catalog: absurd };
-    await prices(computeOf({ instanceTypes: ['g9.xlarge'], regions }));
+    await prices(computeOf({ instanceTypes: ['g7.2xlarge'], regions }));
     expect(await deps.listPrices.get(HOME)).toMatchObject({ ec2: [], transfer: [] });
     expect(await deps.listPrices.get('sa-east-1')).toMatchObject({
       transfer: [{ to: HOME, usdPerGigabyte: 0.138 }],
@@ -131,7 +131,7 @@ describe('prices', () => {
       'the price of transfer of a gigabyte for us-west-2 in us-east-1 is not believed: $20 is too far from $0.020',
     );
     expect(notes).toContain(
-      "EC2's price of g9.xlarge in us-east-1 is not believed: $1000000000 is no price that AWS has ever asked",
+      "EC2's price of g7.2xlarge in us-east-1 is not believed: $1000000000 is no price that AWS has ever asked",
     );
   });
 });
@@ -141,34 +141,34 @@ describe('hardware', () => {
     refreshHardware(deps, [computeOf({ instanceTypes: ['g5.xlarge', ...types] })], notes);
 
   it('of known and new types is read daily', async () => {
-    entries = [entry('g5.xlarge'), entry('g9.xlarge', { vcpu: 8, accelerator: 'B400', memoryMib: 98_304 })];
-    const facts = await refresh('g9.xlarge');
-    expect(facts('g9.xlarge')).toMatchObject({ vcpu: 8, accelerator: 'B400', acceleratorCount: 1 });
+    entries = [entry('g5.xlarge'), entry('g7.2xlarge', { vcpu: 8, accelerator: 'B400', memoryMib: 98_304 })];
+    const facts = await refresh('g7.2xlarge');
+    expect(facts('g7.2xlarge')).toMatchObject({ vcpu: 8, accelerator: 'B400', acceleratorCount: 1 });
     expect(facts('g5.xlarge')).toEqual(instanceFacts('g5.xlarge'));
     expect(await deps.hardware.get()).toMatchObject({
       at: AT,
       region: HOME,
-      facts: [{ facts: { type: 'g9.xlarge' }, readAt: AT }],
+      facts: [{ facts: { type: 'g7.2xlarge' }, readAt: AT }],
       refused: [],
     });
-    await refresh('g9.xlarge');
+    await refresh('g7.2xlarge');
     expect(requested).toHaveLength(1);
   });
 
   it('that is nonsense replaces nothing, and is reported', async () => {
-    entries = [entry('g9.xlarge', { vcpu: 8 })];
-    await refresh('g9.xlarge');
+    entries = [entry('g7.2xlarge', { vcpu: 8 })];
+    await refresh('g7.2xlarge');
     deps.clock.advance(86_401);
-    entries = [entry('g9.xlarge', { vcpu: 0 }), entry('g5.xlarge', { vcpu: 400 })];
-    const facts = await refresh('g9.xlarge');
-    expect([facts('g9.xlarge')?.vcpu, facts('g5.xlarge')?.vcpu]).toEqual([8, 4]);
+    entries = [entry('g7.2xlarge', { vcpu: 0 }), entry('g5.xlarge', { vcpu: 400 })];
+    const facts = await refresh('g7.2xlarge');
+    expect([facts('g7.2xlarge')?.vcpu, facts('g5.xlarge')?.vcpu]).toEqual([8, 4]);
     expect(notes).toHaveLength(2);
     expect((await deps.hardware.get())?.facts).toMatchObject([{ readAt: AT }]);
   });
 
   it('stays as it was when EC2 does not answer', async () => {
     entries = undefined;
-    expect((await refresh('g9.xlarge'))('g5.xlarge')).toEqual(instanceFacts('g5.xlarge'));
+    expect((await refresh('g7.2xlarge'))('g5.xlarge')).toEqual(instanceFacts('g5.xlarge'));
     expect(notes.join()).toMatch(/hardware unknown \(throttled\)/);
     expect(await deps.hardware.get()).toBeUndefined();
   });

@@ -1,0 +1,33 @@
+/** The known name that a mistyped one probably means. */
+
+/** A name with more changes than this means something else. */
+const MOST_CHANGES = 3;
+
+/** @returns the name with the fewest changed letters, the shortest of several; undefined if none is close */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const close = known
+    .filter((each) => Math.abs(each.length - name.length) <= MOST_CHANGES)
+    .map((each) => ({ each, changes: changesBetween(name, each) }))
+    .filter(({ each, changes }) => changes <= Math.min(MOST_CHANGES, each.length / 3));
+  return close.toSorted(
+    (a, b) => a.changes - b.changes || a.each.length - b.each.length || (a.each < b.each ? -1 : 1),
+  )[0]?.each;
+}
+
+/** Levenshtein's distance. */
+function changesBetween(from: string, to: string): number {
+  let before = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [row, letter] of from.split('').entries()) {
+    const now = [row + 1];
+    for (const [column, other] of to.split('').entries())
+      now.push(
+        Math.min(
+          (before[column] ?? 0) + (letter === other ? 0 : 1),
+          (before[column + 1] ?? 0) + 1,
+          (now[column] ?? 0) + 1,
+        ),
+      );
+    before = now;
+  }
+  return before.at(-1) ?? 0;
+}
