@@ -1,7 +1,7 @@
 /** What the hosts leave behind: model and output, packed and uploaded to the job's output path. */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readdir, readlink, realpath, rm, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { S3Client } from '@aws-sdk/client-s3';
@@ -65,9 +65,11 @@ async function uploadArtifact(context: ArtifactContext, kind: ArtifactKind): Pro
   const location = parseS3Uri(uri);
   if (context.compression === 'GZIP') await uploadArchive(context, kind, files, location);
   else {
-    await eachLimited([...files], CONCURRENT_UPLOADS, ([path, file]) =>
-      uploadFile(context.s3, file, { bucket: location.bucket, key: joinKey(location.key, path) }),
-    );
+    await eachLimited([...files], CONCURRENT_UPLOADS, async ([path, file]) => {
+      // S3 has no links: a linked folder is there under its own name.
+      if ((await stat(file)).isFile())
+        await uploadFile(context.s3, file, { bucket: location.bucket, key: joinKey(location.key, path) });
+    });
   }
   return uri;
 }
@@ -90,14 +92,16 @@ async function filesBelow(root: string, folder = ''): Promise<string[]> {
   for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (entry.isDirectory()) found.push(...(await filesBelow(root, path)));
-    else if (entry.isFile() || (entry.isSymbolicLink() && (await isFile(join(root, path))))) found.push(path);
+    else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsInside(root, path)))) found.push(path);
   }
   return found;
 }
 
-async function isFile(path: string): Promise<boolean> {
+/** A link that leads out of the folder would publish a file of this machine. */
+async function leadsInside(root: string, path: string): Promise<boolean> {
   try {
-    return (await stat(path)).isFile();
+    const [folder, target] = await Promise.all([realpath(root), realpath(join(root, path))]);
+    return target.startsWith(`${folder}/`);
   } catch {
     return false;
   }
@@ -123,8 +127,24 @@ async function uploadArchive(
 
 async function fill(pack: tar.Pack, files: ReadonlyMap<string, string>): Promise<void> {
   for (const [name, file] of files) {
-    const { size, mtime, mode } = await stat(file);
+    const { size, mtime, mode, isLink } = await stateOf(file);
+    if (isLink) {
+      pack.entry({ name, mtime, type: 'symlink', linkname: await linkOf(file) });
+      continue;
+    }
     await pipeline(createReadStream(file), pack.entry({ name, size, mtime, mode: mode & 0o777 }));
   }
   pack.finalize();
+}
+
+async function stateOf(file: string) {
+  const found = await lstat(file);
+  const { size, mtime, mode } = found;
+  return { size, mtime, mode, isLink: found.isSymbolicLink() };
+}
+
+/** Relative, so that it leads to the same file where the archive is unpacked. */
+async function linkOf(file: string): Promise<string> {
+  const target = await readlink(file);
+  return isAbsolute(target) ? relative(await realpath(dirname(file)), await realpath(target)) : target;
 }

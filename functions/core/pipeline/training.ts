@@ -77,6 +77,10 @@ export const trainingSchema = z.strictObject({
       .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
       .default({}),
   ),
+  model: z
+    .enum(['required', 'none'])
+    .optional()
+    .describe('required (the default): a script that ends well and leaves no model has failed.'),
   inputMode: z
     .enum(['auto', 'File', 'FastFile', 'Pipe'])
     .optional()

@@ -34,7 +34,7 @@ const RUN = 'digits-000001';
 const SUBNET = 'subnet-01234561';
 /** A life that begins with nothing stays at half way, however slow the machine. */
 const SCRIPT = `
-import json, pathlib, time, tidewheel
+import json, os, pathlib, time, tidewheel
 folder = pathlib.Path(tidewheel.checkpoint_dir())
 saved = [int(path.parent.name[5:]) for path in folder.glob('step-*/COMPLETE.json')]
 step = first = max(saved, default=0)
@@ -52,6 +52,7 @@ while step < 12 and not tidewheel.stop_soon():
     tidewheel.progress(step, 12)
 if step < 12:
     raise SystemExit(143)
+pathlib.Path(os.environ['SM_MODEL_DIR'], 'steps').write_text(str(step))
 `;
 
 import { launchersOver } from '../../support/builders/launchers.ts';

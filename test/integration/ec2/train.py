@@ -32,3 +32,4 @@ while step < TOTAL and not tidewheel.stop_soon():
         tidewheel.progress(step, TOTAL)
 if step < TOTAL:
     raise SystemExit(143)
+Path(os.environ["SM_MODEL_DIR"], "steps").write_text(str(step))

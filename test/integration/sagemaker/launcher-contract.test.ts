@@ -28,6 +28,7 @@ while not finished.exists():
     if tidewheel.stop_soon():
         raise SystemExit(143)
     time.sleep(0.05)
+pathlib.Path(os.environ['SM_MODEL_DIR'], 'model').write_text('trained')
 `;
 
 let emulator: TestEmulator;

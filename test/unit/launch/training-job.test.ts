@@ -26,7 +26,7 @@ describe('buildTrainingJob', () => {
     const made = request(launch());
     expect(made.EnableManagedSpotTraining).toBe(true);
     expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600, MaxWaitTimeInSeconds: 7_200 });
-    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '1' });
+    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '1', TIDEWHEEL_MODEL: 'required' });
   });
 
   it('leaves the wait limit out on demand', () => {
@@ -39,7 +39,7 @@ describe('buildTrainingJob', () => {
     );
     expect(made.EnableManagedSpotTraining).toBe(false);
     expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600 });
-    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '0' });
+    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '0', TIDEWHEEL_MODEL: 'required' });
   });
 
   it('writes models under the customer key', () => {

@@ -14,6 +14,7 @@ it('a package index reaches the agent alone', () => {
   const { Environment, ...rest } = job.request;
   expect(Environment).toEqual({
     TIDEWHEEL_SPOT: '1',
+    TIDEWHEEL_MODEL: 'required',
     TIDEWHEEL_INDEX_URL: index.url,
     TIDEWHEEL_INDEX_SECRET: index.secret,
   });
@@ -23,7 +24,9 @@ it('a package index reaches the agent alone', () => {
 it('an index without credentials names no secret', () => {
   const job = buildTrainingJob(launch({ declaration: declared({ url: index.url }) }));
   expect(job).toMatchObject({
-    request: { Environment: { TIDEWHEEL_SPOT: '1', TIDEWHEEL_INDEX_URL: index.url } },
+    request: {
+      Environment: { TIDEWHEEL_SPOT: '1', TIDEWHEEL_MODEL: 'required', TIDEWHEEL_INDEX_URL: index.url },
+    },
   });
 });
 

@@ -20,6 +20,9 @@ const WRITE_MODEL = `
 import os, sys
 base = os.environ['SAGEMAKER_BASE_DIR']
 open(base + '/model/weights.txt', 'w').write('learnt')
+os.symlink('weights.txt', base + '/model/latest.txt')
+os.symlink('/etc/passwd', base + '/model/passwd')
+os.mkfifo(base + '/model/pipe')
 print('done')
 `;
 
@@ -32,6 +35,10 @@ test('a successful program gives a job and model', async () => {
   const archive = gunzipSync(await ground.get(`models/${name}/output/model.tar.gz`)).toString('latin1');
   expect(archive).toContain('weights.txt');
   expect(archive).toContain('learnt');
+  // A link inside the folder stays a link; nothing is followed out of it.
+  expect(archive.split('learnt')).toHaveLength(2);
+  expect(archive).toContain('latest.txt');
+  expect(archive).not.toMatch(/passwd|pipe|root:/);
   expect(job.SecondaryStatusTransitions?.map(({ Status }) => Status)).toEqual([
     'Starting',
     'Downloading',

@@ -117,9 +117,10 @@ function processesOf({ declaration: { training }, placement }: JobInput): number
 
 /** Address and secret name of the package index. Only the container reads the secret itself. */
 function environmentOf({ declaration, placement }: JobInput): Record<string, string> {
-  const { packageIndex } = declaration.training;
+  const { packageIndex, model = 'required' } = declaration.training;
   return {
     TIDEWHEEL_SPOT: placement.pool.purchaseOption === 'spot' ? '1' : '0',
+    TIDEWHEEL_MODEL: model,
     ...(packageIndex && { TIDEWHEEL_INDEX_URL: packageIndex.url }),
     ...(packageIndex?.secret !== undefined && { TIDEWHEEL_INDEX_SECRET: packageIndex.secret }),
   };

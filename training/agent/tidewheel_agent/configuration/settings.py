@@ -32,6 +32,8 @@ class Settings:
     """TIDEWHEEL_GRACE_SECONDS: from SIGTERM to the end; SageMaker kills after 120."""
     spot: bool = False
     """TIDEWHEEL_SPOT=1: capacity may be taken away, so the job needs a checkpoint folder."""
+    needs_model: bool = False
+    """TIDEWHEEL_MODEL=required: a script that ends well and leaves no model has failed."""
     cpus: int | None = None
     """TIDEWHEEL_CPUS: this host's CPUs, where several hosts share one machine."""
     gpus: int | None = None
@@ -68,6 +70,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         silence_seconds=number("TIDEWHEEL_SILENCE_SECONDS", 60, 1, 86_400),
         grace_seconds=number("TIDEWHEEL_GRACE_SECONDS", 110, 0, 86_400),
         spot=environment.get("TIDEWHEEL_SPOT", "") in ("1", "true"),
+        needs_model=environment.get("TIDEWHEEL_MODEL", "") == "required",
         cpus=count("TIDEWHEEL_CPUS", 1, 4096),
         gpus=count("TIDEWHEEL_GPUS", 0, 64),
         install_seconds=number("TIDEWHEEL_INSTALL_SECONDS", 900, 1, 86_400),

@@ -10,8 +10,11 @@ from ..gang.state import PeerFailure
 from ..log import log
 from ..supervision.script_end import ScriptEnd
 from .host_run import HostRun
+from .model_folder import missing_model, remove_what_cannot_be_kept
 from .outcome import Outcome, peer_failed
 from .prepare import Prepared
+
+_EXIT_WITHOUT_MODEL = 1
 
 
 def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
@@ -23,7 +26,14 @@ def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
         cause = peer_failure_behind(end)
         if cause is not None:
             return peer_failed(cause, _what_is_safe(run.job, end))
-    return judge(run.job, end, prepared.tail)
+    removed = remove_what_cannot_be_kept(run.job.base / "model")
+    outcome = judge(run.job, end, prepared.tail)
+    ended_well = outcome.exit_code == 0 and not end.was_stopped
+    problem = missing_model(run.job, removed) if ended_well and run.settings.needs_model else None
+    if problem is None:
+        return outcome
+    log(problem)
+    return Outcome(_EXIT_WITHOUT_MODEL, f"{problem}\n")
 
 
 def peer_failure_behind(end: ScriptEnd) -> PeerFailure | None:

@@ -1,0 +1,99 @@
+"""A script that ends well must leave a model, and no link leads out of the model folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_runs import run
+from sagemaker_host import make_host
+from tidewheel_agent.lifecycle.model_folder import remove_what_cannot_be_kept
+
+HostOf = Callable[[str], Path]
+MODEL = "import os, pathlib\nmodel = pathlib.Path(os.environ['SM_MODEL_DIR'])\n"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> HostOf:
+    def make(script: str) -> Path:
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "train.py").write_text(script)
+        return make_host(
+            tmp_path / "ml", hyperparameters={"sagemaker_program": "train.py"}, source=source
+        )
+
+    return make
+
+
+def failure(base: Path) -> str:
+    file = base / "output" / "failure"
+    return file.read_text() if file.exists() else ""
+
+
+def test_a_script_without_a_model_fails(host: HostOf) -> None:
+    base = host("print('trained')")
+    code, _ = run(base, TIDEWHEEL_MODEL="required")
+    assert code == 1
+    assert failure(base) == (
+        "train.py ended with exit code 0 and left no model: "
+        "save the model under SM_MODEL_DIR, or declare training.model: none\n"
+    )
+
+
+def test_a_script_with_a_model_succeeds(host: HostOf) -> None:
+    base = host(f"{MODEL}(model / 'weights').write_text('x')")
+    assert run(base, TIDEWHEEL_MODEL="required")[0] == 0
+    assert failure(base) == ""
+
+
+def test_a_script_that_declares_no_model_succeeds(host: HostOf) -> None:
+    base = host("print('trained')")
+    assert run(base, TIDEWHEEL_MODEL="none")[0] == 0
+
+
+def test_a_script_that_fails_keeps_its_own_failure(host: HostOf) -> None:
+    base = host("raise SystemExit(3)")
+    assert run(base, TIDEWHEEL_MODEL="required")[0] == 3
+    assert "left no model" not in failure(base)
+
+
+def test_a_link_out_of_the_folder_is_no_model(host: HostOf) -> None:
+    base = host(f"{MODEL}(model / 'passwd').symlink_to('/etc/passwd')")
+    code, log = run(base, TIDEWHEEL_MODEL="required")
+    assert code == 1
+    assert not (base / "model" / "passwd").is_symlink()
+    assert "left out of the model: passwd (a link to /etc/passwd, outside" in log
+    assert "left no model; left out of it: passwd" in failure(base)
+
+
+def test_links_inside_the_folder_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "best").mkdir()
+    (tmp_path / "best" / "weights").write_text("x")
+    (tmp_path / "latest").symlink_to("best")
+    (tmp_path / "best" / "same").symlink_to(tmp_path / "best" / "weights")
+    assert remove_what_cannot_be_kept(tmp_path) == []
+    assert (tmp_path / "latest" / "weights").read_text() == "x"
+    assert (tmp_path / "best" / "same").is_symlink()
+
+
+def test_everything_else_is_left_out_and_named(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (tmp_path / "outside").mkdir()
+    (model / "weights").write_text("x")
+    (model / "folder").symlink_to("../outside")
+    (model / "itself").symlink_to("itself")
+    (model / "nothing").symlink_to("missing")
+    os.mkfifo(model / "pipe")
+    removed = remove_what_cannot_be_kept(model)
+    assert sorted(each.split(" ", 1)[0] for each in removed) == [
+        "folder",
+        "itself",
+        "nothing",
+        "pipe",
+    ]
+    assert [path.name for path in model.iterdir()] == ["weights"]
