@@ -143,10 +143,8 @@ export const STEPS: readonly Step[] = [
       differences: (facts) => [
         ...succeeded(facts),
         ...unless(facts.attempts.length >= 2, 'there was no second attempt'),
-        ...unless(
-          facts.attempts.slice(1).every(({ fromStep }) => fromStep > 0),
-          'an attempt began at step 0',
-        ),
+        // An attempt may be interrupted before its first save, so only the last is judged.
+        ...unless((facts.attempts.at(-1)?.fromStep ?? 0) > 0, 'the last attempt began at step 0'),
         ...unless(facts.lostSeconds < 60, `${facts.lostSeconds} s of training were lost`),
       ],
     },

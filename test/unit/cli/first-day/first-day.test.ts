@@ -150,7 +150,7 @@ describe('the differences', () => {
       '1999 samples are sealed, not 2,000',
     ]);
     expect(planOf(4).differences({ ...facts, attempts: [attempt(0), attempt(0)] })).toEqual([
-      'an attempt began at step 0',
+      'the last attempt began at step 0',
     ]);
     const free = {
       ...facts,
