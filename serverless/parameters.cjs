@@ -9,6 +9,11 @@ const REMEMBERED = {
   alarmTopic: { default: '', pattern: /^arn:[^:]+:sns:/, remedy: 'write the ARN of an SNS topic' },
   bucket: { default: '', pattern: /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, remedy: 'write the name of a bucket' },
   dashboard: { default: 'yes', ...YES_OR_NO },
+  imageAccounts: {
+    default: '',
+    pattern: /^\d{12}(, ?\d{12})*$/,
+    remedy: 'write numbers of accounts, with commas between them',
+  },
   images: { default: 'no', ...YES_OR_NO },
   kmsKey: {
     default: '',
@@ -28,6 +33,21 @@ const REMEMBERED = {
     remedy: 'write the ARN of a secret in Secrets Manager',
   },
   packers: { default: '100', pattern: /^[1-9]\d{0,4}$/, remedy: 'write a number from 1 to 10000' },
+  securityGroups: {
+    default: '',
+    pattern: /^(\*|sg-\w+(, ?sg-\w+)*)$/,
+    remedy: 'write ids such as sg-0123, with commas between them, or *',
+  },
+  sharedPrefixes: {
+    default: '',
+    pattern: /^s3:\/\/[^,]+\/(, ?s3:\/\/[^,]+\/)*$/,
+    remedy: 'write s3://bucket/prefix/, with commas between several',
+  },
+  subnets: {
+    default: '',
+    pattern: /^(\*|subnet-\w+(, ?subnet-\w+)*)$/,
+    remedy: 'write ids such as subnet-0123, with commas between them, or *',
+  },
   table: { default: '', pattern: /^[\w.-]{3,255}$/, remedy: 'write the name of a table' },
   tracing: { default: 'no', ...YES_OR_NO },
   versioning: { default: 'no', ...YES_OR_NO },

@@ -3,7 +3,7 @@
 import { PIPELINE_TAG } from '../functions/core/launch/pipeline-role.ts';
 import { AGENT_FILE } from '../functions/core/shared/keys.ts';
 import { describedFunctions } from '../functions/functions.ts';
-import { arnOf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
+import { arnOf, onlyIf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';
 
 interface Role {
@@ -26,15 +26,16 @@ export function roleOf({ service, policy, statements, onlyThisAccount = false }:
     Type: 'AWS::IAM::Role',
     Properties: {
       AssumeRolePolicyDocument: { Version: '2012-10-17', Statement: [trust] },
-      Policies: [{ PolicyName: policy, PolicyDocument: documentOf(statements) }],
+      Policies: [{ PolicyName: policy, PolicyDocument: documentOf(asValues(statements)) }],
     },
   };
 }
 
-const documentOf = (statements: readonly allow.Statement[]): Value => ({
+const documentOf = (statements: readonly Value[]): Value => ({
   Version: '2012-10-17',
-  Statement: statements.map((each) => ({ ...each })),
+  Statement: statements,
 });
+const asValues = (statements: readonly allow.Statement[]): Value[] => statements.map((each) => ({ ...each }));
 
 const functionRoles = describedFunctions.map(([name, { permissions }]) => [
   roleId(name),
@@ -60,6 +61,7 @@ const readCodeAndData = [
   ),
   allow.listBucket,
   allow.readObjects(`${OWN}/*`, AGENT),
+  ...allow.readSharedPrefixes,
 ];
 const SAVED = [`${OWN}/runs/*/checkpoints/*`, `${OWN}/runs/*/models/*`];
 /** Folders of the pipeline in the bucket of another region. */
@@ -67,55 +69,42 @@ const COPIED = [`${OWN}/dataset/*`, `${OWN}/sources/*`, `${OWN}/runs/*`];
 const SAVE = ['PutObject', 'DeleteObject', 'AbortMultipartUpload'];
 
 const trainingPolicy = policyOf([
-  ...readCodeAndData,
-  allow.onObjects(SAVE, ...SAVED),
-  // An attempt in another region reads and saves in the bucket there.
-  allow.listBucketElsewhere,
-  allow.readObjectsElsewhere(...COPIED, AGENT),
-  allow.onObjectsElsewhere(SAVE, ...SAVED),
-  allow.neverBelowOthersElsewhere(['GetObject', ...SAVE], ...COPIED),
-  allow.statement(
-    'logs',
-    ['CreateLogGroup', 'CreateLogStream', 'PutLogEvents', 'DescribeLogStreams'],
-    [sub('arn:${AWS::Partition}:logs:*:${AWS::AccountId}:log-group:/aws/sagemaker/TrainingJobs*')],
-  ),
-  allow.statement('cloudwatch', ['PutMetricData'], ['*'], {
-    StringEquals: { 'cloudwatch:namespace': '/aws/sagemaker/TrainingJobs' },
-  }),
-  allow.withoutResource('ecr', 'GetAuthorizationToken'),
-  allow.statement(
-    'ecr',
-    ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'],
-    [sub('arn:${AWS::Partition}:ecr:*:*:repository/*')],
-  ),
-  // For a job with subnets: https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-roles.html
-  allow.withoutResource(
-    'ec2',
-    'CreateNetworkInterface',
-    'CreateNetworkInterfacePermission',
-    'DeleteNetworkInterface',
-    'DeleteNetworkInterfacePermission',
-    'DescribeNetworkInterfaces',
-    'DescribeVpcs',
-    'DescribeDhcpOptions',
-    'DescribeSubnets',
-    'DescribeSecurityGroups',
-  ),
+  ...asValues([
+    ...readCodeAndData,
+    allow.onObjects(SAVE, ...SAVED),
+    // An attempt in another region reads and saves in the bucket there.
+    allow.listBucketElsewhere,
+    allow.readObjectsElsewhere(...COPIED, AGENT),
+    allow.onObjectsElsewhere(SAVE, ...SAVED),
+    allow.neverBelowOthersElsewhere(['GetObject', ...SAVE], ...COPIED),
+    allow.statement(
+      'logs',
+      ['CreateLogGroup', 'CreateLogStream', 'PutLogEvents', 'DescribeLogStreams'],
+      [sub('arn:${AWS::Partition}:logs:*:${AWS::AccountId}:log-group:/aws/sagemaker/TrainingJobs*')],
+    ),
+    allow.statement('cloudwatch', ['PutMetricData'], ['*'], {
+      StringEquals: { 'cloudwatch:namespace': '/aws/sagemaker/TrainingJobs' },
+    }),
+    ...allow.pullImages,
+  ]),
+  ...asValues(allow.attachToSubnets).map((each) => onlyIf('HasSubnets', each)),
 ]);
 
-const hostPolicy = policyOf([
-  ...readCodeAndData,
-  allow.onObjects(
-    ['PutObject', 'AbortMultipartUpload'],
-    ...SAVED,
-    `${OWN}/runs/*/attempts/*/hosts/*`,
-    `${OWN}/runs/*/attempts/*/rendezvous/*`,
-  ),
-  allow.statement('logs', ['CreateLogStream', 'PutLogEvents'], [arnOf('HostLogGroup')]),
-]);
+const hostPolicy = policyOf(
+  asValues([
+    ...readCodeAndData,
+    allow.onObjects(
+      ['PutObject', 'AbortMultipartUpload'],
+      ...SAVED,
+      `${OWN}/runs/*/attempts/*/hosts/*`,
+      `${OWN}/runs/*/attempts/*/rendezvous/*`,
+    ),
+    allow.statement('logs', ['CreateLogStream', 'PutLogEvents'], [arnOf('HostLogGroup')]),
+  ]),
+);
 
 /** Kept when the stack is deleted, because the roles that the service has created bear it until they are deleted. */
-function policyOf(statements: readonly allow.Statement[]): Value {
+function policyOf(statements: readonly Value[]): Value {
   return {
     Type: 'AWS::IAM::ManagedPolicy',
     DeletionPolicy: 'Retain',
@@ -125,6 +114,7 @@ function policyOf(statements: readonly allow.Statement[]): Value {
 }
 
 export const rolesDocument: Value = {
+  Conditions: { HasSubnets: { 'Fn::Not': [{ 'Fn::Equals': ["${param:subnets, ''}", ''] }] } },
   Resources: {
     ...Object.fromEntries(functionRoles),
     TrainingPolicy: trainingPolicy,

@@ -23,6 +23,9 @@ const LIMIT_MILLISECONDS = 300_000;
 /** osls waits so long before each look at the stack. Its default of 5 s is for CloudFormation's quota of requests. */
 const STACK_LOOK_MILLISECONDS = 250;
 
+/** The region's only networks are its own. */
+const ANY_NETWORK = ['--param=subnets=*', '--param=securityGroups=*'];
+
 /** @param build folder of the bundles, relative to the project */
 export async function runOsls(options: OslsOptions, args: readonly string[], build: string): Promise<void> {
   const { projectFolder, stateDirectory, endpoints, credentials, signal } = options;
@@ -36,7 +39,7 @@ export async function runOsls(options: OslsOptions, args: readonly string[], bui
   };
   const child = spawn(
     process.execPath,
-    [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args],
+    [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args, ...ANY_NETWORK],
     {
       cwd: projectFolder,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },

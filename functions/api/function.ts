@@ -1,4 +1,5 @@
 import {
+  allowedNames,
   type FunctionDescription,
   notifiedMarker,
   route,
@@ -12,7 +13,7 @@ export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP; IAM-authorised',
   // API Gateway waits 30 seconds.
   timeoutSeconds: 29,
-  environment: { ...stateMachine, ...schedules, ...notifiedMarker },
+  environment: { ...stateMachine, ...schedules, ...notifiedMarker, ...allowedNames },
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),

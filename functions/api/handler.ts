@@ -22,6 +22,7 @@ export const handler = lambdaHandler('api', input, async (event) => {
       schedules: schedules(),
       clock,
       notifiedMarker: config.notifiedMarker(),
+      allowed: config.allowed(),
     },
     {
       route: event.routeKey,

@@ -1,4 +1,5 @@
 import {
+  allowedNames,
   type FunctionDescription,
   notifiedMarker,
   queue,
@@ -10,7 +11,7 @@ import * as allow from '../../serverless/describe/permissions.ts';
 export const onArrival: FunctionDescription = {
   description: "Starts the run of the open batch when data, a declaration or a schedule's message arrives",
   timeoutSeconds: 60,
-  environment: { ...stateMachine, ...schedules, ...notifiedMarker },
+  environment: { ...stateMachine, ...schedules, ...notifiedMarker, ...allowedNames },
   permissions: [
     allow.consume('ArrivalsQueue'),
     allow.readObjects('pipelines/*', '*/runs/*/report.json', '*/runs/*/records/*'),

@@ -15,6 +15,7 @@ export const handler = lambdaHandler('on-arrival', input, async ({ Records }) =>
       schedules: schedules(),
       clock,
       notifiedMarker: config.notifiedMarker(),
+      allowed: config.allowed(),
     },
     Records,
   );

@@ -1,4 +1,5 @@
 import {
+  allowedNames,
   eventBus,
   every,
   type FunctionDescription,
@@ -13,7 +14,7 @@ export const reconcile: FunctionDescription = {
   // The sweep lists all arrivals of all pipelines, as settle does.
   timeoutSeconds: 900,
   memoryMegabytes: 1769,
-  environment: { ...stateMachine, ...eventBus, ...schedules, ...notifiedMarker },
+  environment: { ...stateMachine, ...eventBus, ...schedules, ...notifiedMarker, ...allowedNames },
   permissions: [
     // Scores say whether a job on demand should move to Spot; the hourly sweep removes what fleets left.
     ...allow.observeAttempts('DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'),

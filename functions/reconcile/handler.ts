@@ -16,6 +16,7 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }) => {
     store: inParallel(services.store),
     schedules: schedules(),
     notifiedMarker: config.notifiedMarker(),
+    allowed: config.allowed(),
     market: marketOf(config.region()),
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });

@@ -1,4 +1,4 @@
-import type { FunctionDescription } from '../../serverless/describe/function-description.ts';
+import { allowedNames, type FunctionDescription } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
 
 export const settle: FunctionDescription = {
@@ -6,6 +6,7 @@ export const settle: FunctionDescription = {
   // It lists all arrivals, of which there may be millions: by as many readers as one core can serve.
   timeoutSeconds: 900,
   memoryMegabytes: 1769,
+  environment: allowedNames,
   permissions: [
     allow.readObjects('pipelines/*'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/records/close.json'),

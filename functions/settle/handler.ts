@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, store, tableStores } from '../aws/lambda/services.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
+import { config } from '../aws/shared/config.ts';
 import { settleRun } from '../core/ingest/settle-run.ts';
 
 const observation = z.object({
@@ -17,7 +18,7 @@ const input = z.object({ runId: z.string(), observation: observation.nullish() }
 
 export const handler = lambdaHandler('settle', input, async ({ runId, observation }) => {
   return settleRun(
-    { ...tableStores(), store: inParallel(store()), clock },
+    { ...tableStores(), store: inParallel(store()), clock, allowed: config.allowed() },
     { runId, observation: observation ?? undefined },
   );
 });

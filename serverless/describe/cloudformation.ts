@@ -8,6 +8,11 @@ export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
 /** `${Name}` and `${AWS::Region}` are CloudFormation's. osls replaces `${self:...}` before CloudFormation reads it. */
 export const sub = (text: string) => ({ 'Fn::Sub': text });
 
+/** Left out where the template's condition does not hold. */
+export const onlyIf = (condition: string, value: Value) => ({
+  'Fn::If': [condition, value, ref('AWS::NoValue')],
+});
+
 /** An ARN in the account and region of the stack. */
 export const arn = (service: string, rest: string) =>
   sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${rest}`);

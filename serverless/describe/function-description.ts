@@ -39,6 +39,16 @@ export const notifiedMarker = {
   TIDEWHEEL_NOTIFIED_MARKER: "${self:custom.notifiedMarker.${param:notify, 'objects'}}",
 };
 
+/** What declarations may name; `functions/aws/shared/config.ts` reads it, `functions/core/ingest/allowed.ts` says it. */
+export const allowedNames = {
+  TIDEWHEEL_ACCOUNT: ref('AWS::AccountId'),
+  TIDEWHEEL_SUBNETS: "${param:subnets, ''}",
+  TIDEWHEEL_SECURITY_GROUPS: "${param:securityGroups, ''}",
+  TIDEWHEEL_IMAGE_ACCOUNTS: "${param:imageAccounts, ''}",
+  TIDEWHEEL_SHARED_PREFIXES: "${param:sharedPrefixes, ''}",
+  TIDEWHEEL_PACKAGE_INDEX_SECRET: "${param:packageIndexSecret, ''}",
+};
+
 interface Batch {
   readonly batchSize: number;
   readonly maximumBatchingWindow?: number;

@@ -1,4 +1,5 @@
 /** Words for what a role may do: each is a statement of an IAM policy, or a list of them. */
+import { AWS_IMAGE_ACCOUNTS } from '../../functions/core/catalog/image-accounts.ts';
 import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
 import { arn, arnOf, ROLE_PATHS, ref, STACK, sub, type Value } from './cloudformation.ts';
 
@@ -24,6 +25,9 @@ export function statement(
     ...(condition !== undefined && { Condition: condition }),
   };
 }
+
+/** A list that serverless/allowed.cjs makes of the deployment's parameters. */
+const allowed = (list: string): Value => `\${file(serverless/allowed.cjs):${list}}`;
 
 /** Actions that know no resource: IAM demands "*". */
 export const withoutResource = (service: string, ...actions: string[]) => statement(service, actions, ['*']);
@@ -138,6 +142,50 @@ export const setSchedules = [
   passRole(arnOf('ScheduleRole'), 'scheduler.amazonaws.com'),
 ];
 
+// What scripts need of the deployment's lists
+
+/** Prefixes that every pipeline's scripts read, beside their own folder. */
+export const readSharedPrefixes = [
+  statement('s3', ['ListBucket'], [allowed('sharedBucketArns')]),
+  statement('s3', ['GetObject'], [allowed('sharedObjectArns')]),
+];
+
+const PULL = ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'];
+const repositoriesOf = (account: string) => sub(`arn:\${AWS::Partition}:ecr:*:${account}:repository/*`);
+/** Images of AWS, of this account, and of the accounts that the deployment names. */
+export const pullImages = [
+  withoutResource('ecr', 'GetAuthorizationToken'),
+  statement('ecr', PULL, ['${AWS::AccountId}', ...AWS_IMAGE_ACCOUNTS].map(repositoriesOf)),
+  statement('ecr', PULL, [allowed('repositoryArns')]),
+];
+
+const INTERFACES = [sub('arn:${AWS::Partition}:ec2:*:${AWS::AccountId}:network-interface/*')];
+/**
+ * SageMaker attaches a job to a VPC with the rights of the job's role, so scripts have them, too:
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-roles.html
+ * They hold in the deployment's subnets only. EC2 tells them by the subnet when an interface is created, and by the
+ * interface's own subnet later. AWS does not document which `ec2:AuthorizedService` SageMaker gives.
+ */
+export const attachToSubnets = [
+  statement('ec2', ['CreateNetworkInterface'], INTERFACES),
+  statement('ec2', ['CreateNetworkInterface'], [allowed('subnetArns')]),
+  statement('ec2', ['CreateNetworkInterface'], [allowed('securityGroupArns')]),
+  statement(
+    'ec2',
+    ['CreateNetworkInterfacePermission', 'DeleteNetworkInterface', 'DeleteNetworkInterfacePermission'],
+    INTERFACES,
+    { ArnLike: { 'ec2:Subnet': allowed('subnetArns') } },
+  ),
+  withoutResource(
+    'ec2',
+    'DescribeNetworkInterfaces',
+    'DescribeVpcs',
+    'DescribeDhcpOptions',
+    'DescribeSubnets',
+    'DescribeSecurityGroups',
+  ),
+];
+
 // Step Functions and SageMaker
 
 export const describeRuns = statement(
@@ -149,14 +197,12 @@ export const startRuns = [
   statement('states', ['StartExecution'], [arn('states', `stateMachine:${STACK}-run`)]),
   describeRuns,
 ];
-/** The token itself cannot be guessed. */
+/** IAM knows no resource for it. The token itself cannot be guessed. */
 export const answerTask = withoutResource('states', 'SendTaskSuccess');
 
 /** In any region that a pipeline names. */
-const onTrainingJobs = (...actions: string[]) =>
-  statement('sagemaker', actions, [
-    sub('arn:${AWS::Partition}:sagemaker:*:${AWS::AccountId}:training-job/*'),
-  ]);
+const TRAINING_JOBS = [sub('arn:${AWS::Partition}:sagemaker:*:${AWS::AccountId}:training-job/*')];
+const onTrainingJobs = (...actions: string[]) => statement('sagemaker', actions, TRAINING_JOBS);
 
 // Hosts on EC2. Everything that the service makes there bears the tag of a job.
 
@@ -196,11 +242,12 @@ const RUN = ['CreateFleet', 'RunInstances'];
 export const replaceHosts = [
   statement('ec2', RUN, ec2('fleet', 'instance', 'volume', 'network-interface'), REQUEST_IS_TAGGED),
   statement('ec2', RUN, ec2('launch-template', 'placement-group'), RESOURCE_IS_TAGGED),
-  statement('ec2', RUN, [
-    withoutAccount('ec2', 'image/*'),
-    withoutAccount('ec2', 'snapshot/*'),
-    ...ec2('subnet', 'security-group', 'spot-instances-request'),
-  ]),
+  statement('ec2', RUN, [withoutAccount('ec2', 'image/*')], {
+    StringEquals: { 'ec2:Owner': allowed('machineImageOwners') },
+  }),
+  statement('ec2', RUN, [withoutAccount('ec2', 'snapshot/*'), ...ec2('spot-instances-request')]),
+  statement('ec2', RUN, [allowed('subnetArns')]),
+  statement('ec2', RUN, [allowed('securityGroupArns')]),
   statement(
     'ec2',
     ['CreateTags'],
@@ -223,7 +270,14 @@ const launchHosts = [
 
 /** Start attempts with every launcher. */
 export const startAttempts = [
-  onTrainingJobs('CreateTrainingJob', 'DescribeTrainingJob', 'StopTrainingJob', 'AddTags'),
+  statement('sagemaker', ['CreateTrainingJob'], TRAINING_JOBS, {
+    // Without subnets the request has no such key, and ForAllValues holds.
+    'ForAllValues:StringLike': {
+      'sagemaker:VpcSubnets': allowed('subnetIds'),
+      'sagemaker:VpcSecurityGroupIds': allowed('securityGroupIds'),
+    },
+  }),
+  onTrainingJobs('DescribeTrainingJob', 'StopTrainingJob', 'AddTags'),
   passRole(onPath('role', 'TrainingPolicy'), 'sagemaker.amazonaws.com'),
   ...followFleet(),
   ...launchHosts,

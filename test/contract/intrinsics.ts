@@ -58,9 +58,13 @@ function nameOf(id: string, type: string, properties: Readonly<Record<string, un
   }
 }
 
+/** What an `Fn::If` leaves out. */
+const NO_VALUE = Symbol('AWS::NoValue');
+
 /** @throws when the value uses an intrinsic that this does not know, rather than guessing */
 export function resolve(template: Template, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => resolve(template, item));
+  if (Array.isArray(value))
+    return value.map((item) => resolve(template, item)).filter((item) => item !== NO_VALUE);
   if (typeof value !== 'object' || value === null) return value;
   const [first, ...more] = Object.entries(value);
   if (first === undefined || more.length > 0 || !(first[0] === 'Ref' || first[0].startsWith('Fn::'))) {
@@ -72,6 +76,7 @@ export function resolve(template: Template, value: unknown): unknown {
 function intrinsic(template: Template, name: string, argument: unknown): unknown {
   switch (name) {
     case 'Ref':
+      if (argument === 'AWS::NoValue') return NO_VALUE;
       return reference(template, String(argument));
     case 'Fn::GetAtt': {
       const path = Array.isArray(argument) ? argument.map(String) : String(argument).split('.');
@@ -79,6 +84,17 @@ function intrinsic(template: Template, name: string, argument: unknown): unknown
     }
     case 'Fn::Sub':
       return substitute(template, argument);
+    case 'Fn::If': {
+      const [condition, then, otherwise] = argument as [string, unknown, unknown];
+      const holds = resolve(template, template.Conditions?.[condition]);
+      return resolve(template, holds === true ? then : otherwise);
+    }
+    case 'Fn::Not':
+      return resolve(template, (argument as [unknown])[0]) !== true;
+    case 'Fn::Equals': {
+      const [one, other] = argument as [unknown, unknown];
+      return resolve(template, one) === resolve(template, other);
+    }
     case 'Fn::Join': {
       const [separator, parts] = argument as [string, unknown[]];
       return parts.map((part) => String(resolve(template, part))).join(separator);

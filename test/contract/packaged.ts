@@ -27,6 +27,7 @@ export interface Resource {
 }
 
 export interface Template {
+  readonly Conditions?: Readonly<Record<string, unknown>>;
   readonly Resources: Readonly<Record<string, Resource>>;
   readonly Outputs?: Readonly<Record<string, unknown>>;
 }

@@ -1,11 +1,18 @@
 /** The only reader of the environment: checks the values that serverless.yml gives a function and reports all problems. */
 import * as z from 'zod';
+import type { Allowed } from '../../core/ingest/allowed.ts';
 import type { RoleKind } from '../../core/launch/pipeline-role.ts';
 import { ConfigurationError } from '../../core/shared/errors.ts';
 import { check } from '../../core/shared/validation.ts';
 
 const policyArn = z.string().startsWith('arn:');
 const rolePath = z.string().regex(/^\/(.+\/)?$/);
+
+/** As a deployment's parameter holds it: values with commas, or nothing. */
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((value) => value.trim() || []));
 
 const schemas = {
   bucket: z.object({ TIDEWHEEL_BUCKET: z.string().min(3).max(63) }),
@@ -24,6 +31,14 @@ const schemas = {
   packers: z.object({ TIDEWHEEL_PACKERS: z.coerce.number().int().min(1).max(10_000) }),
   /** Empty where S3 notifies of every object. */
   notifiedMarker: z.object({ TIDEWHEEL_NOTIFIED_MARKER: z.string().max(100) }),
+  allowed: z.object({
+    TIDEWHEEL_ACCOUNT: z.string().regex(/^\d{12}$/),
+    TIDEWHEEL_SUBNETS: list,
+    TIDEWHEEL_SECURITY_GROUPS: list,
+    TIDEWHEEL_IMAGE_ACCOUNTS: list,
+    TIDEWHEEL_SHARED_PREFIXES: list,
+    TIDEWHEEL_PACKAGE_INDEX_SECRET: z.string().default(''),
+  }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
     TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
@@ -61,6 +76,17 @@ export const config = {
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
   packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,
   notifiedMarker: () => read(schemas.notifiedMarker).TIDEWHEEL_NOTIFIED_MARKER || undefined,
+  allowed: (): Allowed => {
+    const values = read(schemas.allowed);
+    return {
+      account: values.TIDEWHEEL_ACCOUNT,
+      subnets: values.TIDEWHEEL_SUBNETS,
+      securityGroups: values.TIDEWHEEL_SECURITY_GROUPS,
+      imageAccounts: values.TIDEWHEEL_IMAGE_ACCOUNTS,
+      sharedPrefixes: values.TIDEWHEEL_SHARED_PREFIXES,
+      packageIndexSecret: values.TIDEWHEEL_PACKAGE_INDEX_SECRET,
+    };
+  },
   region: () => read(schemas.region).AWS_REGION,
   schedules: () => read(schemas.schedules),
 } as const;

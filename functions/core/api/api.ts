@@ -1,8 +1,8 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
 import { REPORT_VERSION } from '../attempts/report.ts';
+import { readAllowedDeclaration } from '../ingest/allowed.ts';
 import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { wakeRun } from '../ingest/wake.ts';
-import { readDeclaration } from '../pipeline/declaration.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { Stores } from '../runs/stores.ts';
@@ -86,7 +86,7 @@ async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiReq
 /** The body is the declaration in YAML or JSON. Only a valid one is stored. */
 async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
-  const declaration = readDeclaration(name, body, deps.notifiedMarker);
+  const declaration = declarationOf(deps, name, body);
   if (!declaration.valid)
     return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
   await deps.store.writeText(bucketKeys.pipeline(name), body);
@@ -133,7 +133,7 @@ async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiR
   const name = parameters['name'] ?? '';
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return noPipeline(name);
-  const declaration = checkStored(name, stored.text, deps.notifiedMarker);
+  const declaration = checkStored(deps, name, stored.text);
   if (declaration.length > 0)
     return problem(
       409,
@@ -144,8 +144,11 @@ async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiR
   return woken.kind === 'ignored' ? problem(409, woken.reason) : { status: 202, body: woken };
 }
 
-function checkStored(name: string, text: string, notifiedMarker?: string): readonly Problem[] {
-  const declaration = readDeclaration(name, text, notifiedMarker);
+const declarationOf = (deps: ApiDeps, name: string, text: string) =>
+  readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, text);
+
+function checkStored(deps: ApiDeps, name: string, text: string): readonly Problem[] {
+  const declaration = declarationOf(deps, name, text);
   return declaration.valid ? [] : declaration.problems;
 }
 

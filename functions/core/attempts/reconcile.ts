@@ -19,7 +19,7 @@ import { watchCheckpoints } from './watch-checkpoints.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
-  Pick<RegisterDeps, 'schedules' | 'notifiedMarker'>;
+  Pick<RegisterDeps, 'allowed' | 'schedules' | 'notifiedMarker'>;
 
 export interface ReconcileResult {
   readonly attempts: number;

@@ -1,13 +1,14 @@
 /** From a declaration in the bucket to a pipeline on record: its validity, its schedule, and data that came before it. */
-import { readDeclaration } from '../pipeline/declaration.ts';
 import { type Pipeline, pipelineName } from '../pipeline/pipeline.ts';
 import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore, Schedules } from '../shared/ports.ts';
+import { type Allowed, readAllowedDeclaration } from './allowed.ts';
 import { ensurePipeline, type WakeDeps, type Woken, wakeRun } from './wake.ts';
 
 export interface RegisterDeps extends WakeDeps {
   readonly schedules: Schedules;
+  readonly allowed: Allowed;
   /** The only arrival that S3 notifies of; absent where it notifies of all. */
   readonly notifiedMarker?: string | undefined;
 }
@@ -24,7 +25,7 @@ export type Registered =
 export async function registerPipeline(deps: RegisterDeps, name: string): Promise<Registered> {
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return removePipeline(deps, name);
-  const declaration = readDeclaration(name, stored.text, deps.notifiedMarker);
+  const declaration = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, stored.text);
   const record = await ensurePipeline(deps, name);
   const problems = declaration.valid
     ? await setSchedule(deps.schedules, declaration.pipeline)

@@ -1,5 +1,4 @@
 /** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
-import { readDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
 import type { RunRecord } from '../runs/run-records.ts';
@@ -7,9 +6,11 @@ import type { RunStore, Stores } from '../runs/stores.ts';
 import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { type Allowed, readAllowedDeclaration } from './allowed.ts';
 import { decideSettled, type IncomingLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
+  readonly allowed: Allowed;
   readonly store: ObjectStore;
   readonly clock: Clock;
 }
@@ -43,7 +44,7 @@ export async function settleRun(
   }
   const kept = await keptClose(deps.store, run);
   if (kept !== undefined) return closeAgain(deps, run, kept);
-  const declaration = await declarationOf(deps.store, run.pipeline);
+  const declaration = await declarationOf(deps, run.pipeline);
   const { settle } = declaration;
   const prefix = bucketKeys.incoming(run.pipeline);
   const now = deps.clock.now();
@@ -88,7 +89,7 @@ function settled(run: RunRecord, declaration: Pipeline): Settled {
   return { kind: 'settled', trainAnyway };
 }
 
-async function declarationOf(store: ObjectStore, pipeline: string): Promise<Pipeline> {
+async function declarationOf({ store, allowed }: SettleDeps, pipeline: string): Promise<Pipeline> {
   const key = bucketKeys.pipeline(pipeline);
   const stored = await store.readText(key);
   if (stored === undefined) {
@@ -96,7 +97,7 @@ async function declarationOf(store: ObjectStore, pipeline: string): Promise<Pipe
       { path: '', message: `${key} is gone from the bucket, put it back` },
     ]);
   }
-  const declaration = readDeclaration(pipeline, stored.text);
+  const declaration = readAllowedDeclaration({ allowed, bucket: store.bucket }, pipeline, stored.text);
   if (!declaration.valid) throw new InvalidPipelineError(pipeline, declaration.problems);
   return declaration.pipeline;
 }

@@ -27,7 +27,9 @@ const s3Channel = z.strictObject({
     .string()
     .max(1_024)
     .regex(/^s3:\/\/[a-z0-9.-]{3,63}\/.+\/$/, 'name an S3 prefix that ends with a slash')
-    .describe('s3://bucket/prefix/, which the training role must be allowed to read.'),
+    .describe(
+      's3://bucket/prefix/, in the folder of the pipeline or among sharedPrefixes of the deployment.',
+    ),
   inputMode: z
     .enum(['File', 'FastFile'])
     .default('File')

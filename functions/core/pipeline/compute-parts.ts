@@ -173,8 +173,8 @@ export const ec2Schema = z.strictObject({
   image: z
     .string()
     .regex(
-      /^(ami-[0-9a-f]{8,17}|resolve:ssm:[A-Za-z0-9_./:-]{1,500})$/,
-      'write ami-… or resolve:ssm:/path/of/a/parameter',
+      /^(ami-[0-9a-f]{8,17}|resolve:ssm:\/aws\/service\/[A-Za-z0-9_./:-]{1,500})$/,
+      'write ami-… or resolve:ssm:/aws/service/…, a public parameter of AWS',
     )
     .describe("A machine image with the AWS CLI and the framework, e.g. AWS's Deep Learning AMI."),
   python: z

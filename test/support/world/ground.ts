@@ -5,6 +5,7 @@ import type { CreateOutcome } from '../../../functions/core/launch/job/training-
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
+import { ANY_NETWORK } from '../builders/allowed.ts';
 import { launchersOver } from '../builders/launchers.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { memoryExecutions } from '../fakes/executions.ts';
@@ -55,6 +56,7 @@ export function ground(
     executions: memoryExecutions(),
     notifier: memoryNotifier(),
     schedules: memorySchedules(),
+    allowed: ANY_NETWORK,
     market: silentMarket,
     /** Every job gets this error from now on. */
     failCreates: (outcome: CreateOutcome) => {

@@ -1,4 +1,5 @@
 /** The functions as the handlers make them, over the world's ports. Packing is the small model. */
+
 import { answer } from '../../../functions/core/api/api.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
@@ -9,6 +10,7 @@ import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
 import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
 import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
+import type { Allowed } from '../../../functions/core/ingest/allowed.ts';
 import type { IncomingLook } from '../../../functions/core/ingest/settle.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
@@ -35,6 +37,7 @@ export interface Ports extends Stores {
   readonly executions: Executions;
   readonly notifier: Notifier;
   readonly schedules: Schedules;
+  readonly allowed: Allowed;
   readonly market: MarketSource;
   readonly clock: Clock;
   /** Items of a plan that are packed side by side. */

@@ -4,6 +4,7 @@ import { FINISHED } from '../../../functions/core/runs/run-records.ts';
 import type { RunStore, Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Executions } from '../../../functions/core/shared/ports.ts';
+import { ANY_NETWORK } from '../builders/allowed.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { type ScriptedFleets, scriptedFleets } from '../fakes/fleets.ts';
 import { memoryNotifier } from '../fakes/notifier.ts';
@@ -91,6 +92,7 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     notifier,
     ...watched(table, { broken, random, chaos }),
     schedules: memorySchedules(),
+    allowed: ANY_NETWORK,
     market: marketSource(() => {
       const score = spell()?.startsIn === 0 ? HIGH : LOW;
       return viewOf('g5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.4, score }], {
@@ -197,6 +199,7 @@ function exposePorts(ports: Ports, weather: Weather, invocation: Invocation): Po
   return {
     clock: ports.clock,
     market: ports.market,
+    allowed: ports.allowed,
     packers: ports.packers,
     store: exposedStore(ports.store, weather, invocation),
     notifier: expose('notifier', ports.notifier),

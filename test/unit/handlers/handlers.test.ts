@@ -69,6 +69,7 @@ beforeEach(() => {
   vi.stubEnv('TIDEWHEEL_TABLE', 'tidewheel-table');
   vi.stubEnv('TIDEWHEEL_EVENT_BUS', 'default');
   vi.stubEnv('TIDEWHEEL_STATE_MACHINE_ARN', 'arn:aws:states:us-east-1:123456789012:stateMachine:run');
+  vi.stubEnv('TIDEWHEEL_ACCOUNT', '123456789012');
   vi.stubEnv('TIDEWHEEL_TRAINING_POLICY_ARN', 'arn:aws:iam::123456789012:policy/training');
   vi.stubEnv('TIDEWHEEL_TRAINING_ROLE_PATH', '/training/');
   vi.stubEnv('TIDEWHEEL_HOST_POLICY_ARN', 'arn:aws:iam::123456789012:policy/hosts');

@@ -1,26 +1,42 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CALLS } from './calls.ts';
-import { FORBIDDEN, FORBIDDEN_TO_SCRIPTS, HOST_CALLS, RESERVED, TRAINING_CALLS } from './forbidden-calls.ts';
-import { resolve } from './intrinsics.ts';
-import { ofType, type Packaged, packaged } from './packaged.ts';
-import { type Call, isAllowed, type Role, roleOfPipeline, rolesOf } from './roles.ts';
+import { resolve } from '../intrinsics.ts';
+import { ofType, type Packaged, packaged, type Template } from '../packaged.ts';
+import { type Call, isAllowed, type Role, roleOfPipeline, rolesOf } from '../roles.ts';
+import { ec2, INTERFACE_ACTIONS, imageOf, inVpc, job, onInterface } from './call-words.ts';
+import { CALLS, onEc2 } from './calls.ts';
+import { deployedWith, listOf, type Parameters } from './deployed.ts';
+import { FORBIDDEN, FORBIDDEN_TO_SCRIPTS, NOT_ALLOWED, RESERVED } from './forbidden-calls.ts';
+import { HOST_CALLS, TRAINING_CALLS } from './script-calls.ts';
+
+/** Of a deployment that names one of each. */
+const PARAMETERS = {
+  subnets: 'subnet-1',
+  securityGroups: 'sg-1, sg-3',
+  imageAccounts: '111122223333',
+  sharedPrefixes: 's3://tw-databucket/shared/,s3://other-data/images/',
+};
+
+/** Those of functions, and those that the service gives to a pipeline. */
+const rolesIn = (template: Template): Role[] => [
+  ...rolesOf(template),
+  roleOfPipeline(template, 'TrainingPolicy', 'digits'),
+  roleOfPipeline(template, 'HostPolicy', 'digits'),
+];
 
 let made: Packaged;
+let template: Template;
 let roles: Role[];
 /** The role that the template gives a function, by the function's folder. */
 let roleOfFunction: Map<string, string>;
 
 beforeAll(async () => {
   made = await packaged();
-  roles = [
-    ...rolesOf(made.template),
-    roleOfPipeline(made.template, 'TrainingPolicy', 'digits'),
-    roleOfPipeline(made.template, 'HostPolicy', 'digits'),
-  ];
+  template = await deployedWith(made.template, PARAMETERS);
+  roles = rolesIn(template);
   roleOfFunction = new Map(
     ofType(made.template, 'AWS::Lambda::Function').map(([, { Properties }]) => [
       String(Properties['FunctionName']).replace(/^tidewheel-dev-/, ''),
-      String(resolve(made.template, Properties['Role'])),
+      String(resolve(template, Properties['Role'])),
     ]),
   );
 }, 300_000);
@@ -77,7 +93,7 @@ describe('every function', () => {
 describe('the role of training jobs', () => {
   it('lets a job read its data, save and log', async () => {
     expect(
-      await surprises(roleOfPipeline(made.template, 'TrainingPolicy', 'digits'), TRAINING_CALLS, 'allowed'),
+      await surprises(roleOfPipeline(template, 'TrainingPolicy', 'digits'), TRAINING_CALLS, 'allowed'),
     ).toEqual([]);
   });
 
@@ -85,7 +101,7 @@ describe('the role of training jobs', () => {
     const others = RESERVED.map(([, call]) => call);
     expect(
       await surprises(
-        roleOfPipeline(made.template, 'TrainingPolicy', 'digits'),
+        roleOfPipeline(template, 'TrainingPolicy', 'digits'),
         [...FORBIDDEN, ...FORBIDDEN_TO_SCRIPTS, ...others],
         'denied',
       ),
@@ -95,7 +111,7 @@ describe('the role of training jobs', () => {
 
 describe('a role without the tag', () => {
   it('reads and saves nothing of any pipeline', async () => {
-    const { pipeline: _tag, ...role } = roleOfPipeline(made.template, 'TrainingPolicy', 'digits');
+    const { pipeline: _tag, ...role } = roleOfPipeline(template, 'TrainingPolicy', 'digits');
     const own = TRAINING_CALLS.filter(({ resource }) => resource.includes('/digits/'));
     expect(own.length).toBeGreaterThan(5);
     expect(await surprises(role, own, 'denied')).toEqual([]);
@@ -104,20 +120,79 @@ describe('a role without the tag', () => {
 
 describe('the role of hosts on EC2', () => {
   it('lets a host read, save and report', async () => {
-    expect(
-      await surprises(roleOfPipeline(made.template, 'HostPolicy', 'digits'), HOST_CALLS, 'allowed'),
-    ).toEqual([]);
+    expect(await surprises(roleOfPipeline(template, 'HostPolicy', 'digits'), HOST_CALLS, 'allowed')).toEqual(
+      [],
+    );
   });
 
   it('lets a script do no harm', async () => {
     const others = RESERVED.map(([, call]) => call);
     expect(
       await surprises(
-        roleOfPipeline(made.template, 'HostPolicy', 'digits'),
+        roleOfPipeline(template, 'HostPolicy', 'digits'),
         [...FORBIDDEN, ...FORBIDDEN_TO_SCRIPTS, ...others],
         'denied',
       ),
     ).toEqual([]);
+  });
+});
+
+describe("the deployment's parameters", () => {
+  it('are all that a role may name', async () => {
+    const found = await Promise.all(roles.map((role) => surprises(role, NOT_ALLOWED, 'denied')));
+    expect(found.flat()).toEqual([]);
+  });
+
+  it('allow no network where they are empty', async () => {
+    const bare = rolesIn(await deployedWith(made.template, {}));
+    const named = [
+      inVpc('subnet-1', 'sg-1'),
+      ...['RunInstances', 'CreateNetworkInterface'].flatMap((action) => [
+        onEc2(action, 'subnet/subnet-1'),
+        onEc2(action, 'security-group/sg-1'),
+      ]),
+      onEc2('CreateNetworkInterface', 'network-interface/*'),
+      ...INTERFACE_ACTIONS.map((action) => onInterface(action, 'subnet-1')),
+      imageOf('111122223333'),
+    ];
+    const scripts = bare.filter(({ pipeline }) => pipeline !== undefined);
+    const found = await Promise.all([
+      ...bare.map((role) => surprises(role, named.slice(1), 'denied')),
+      ...bare.map((role) => surprises(role, named.slice(0, 1), 'denied')),
+      ...scripts.map((role) => surprises(role, [ec2('DescribeSubnets')], 'denied')),
+    ]);
+    expect(found.flat()).toEqual([]);
+    const launch = bare.filter(({ id }) => id === 'LaunchRole');
+    expect(launch).toHaveLength(1);
+    for (const role of launch) expect(await isAllowed(role, job('CreateTrainingJob'))).toBe(true);
+  });
+
+  it('may allow every network', async () => {
+    const any = rolesOf(await deployedWith(made.template, { subnets: '*', securityGroups: '*' }));
+    const launch = any.filter(({ id }) => id === 'LaunchRole');
+    for (const role of launch)
+      expect(
+        await surprises(
+          role,
+          [inVpc('subnet-9', 'sg-9'), onEc2('RunInstances', 'subnet/subnet-9')],
+          'allowed',
+        ),
+      ).toEqual([]);
+  });
+
+  it.each<[string, Parameters]>([
+    ['subnetIds', { subnets: 'vpc' }],
+    ['securityGroupIds', { securityGroups: 'sg-1;sg-2' }],
+    ['repositoryArns', { imageAccounts: '1234' }],
+    ['sharedObjectArns', { sharedPrefixes: 's3://data/images' }],
+  ])('stop the deployment where %s cannot be', async (list, parameters) => {
+    await expect(listOf(list, parameters)).rejects.toThrow(Object.keys(parameters)[0]);
+  });
+
+  it('are named as osls has packaged them', async () => {
+    const { Resources } = await deployedWith(made.template, {});
+    for (const id of ['TrainingPolicy', 'HostPolicy', 'LaunchRole'])
+      expect(Resources[id]).toEqual(made.template.Resources[id]);
   });
 });
 
@@ -136,7 +211,7 @@ describe('every role', () => {
   it('names its resources, but where AWS knows none', () => {
     /** Actions that take no resource, so that IAM demands "*". */
     const unbound =
-      /^(ec2:(Describe\w+|GetSpotPlacementScores|CreateNetworkInterface|DeleteNetworkInterface|CreateNetworkInterfacePermission|DeleteNetworkInterfacePermission)|ecr:GetAuthorizationToken|cloudwatch:PutMetricData|states:SendTaskSuccess|pricing:GetProducts)$/;
+      /^(ec2:(Describe\w+|GetSpotPlacementScores)|ecr:GetAuthorizationToken|cloudwatch:PutMetricData|states:SendTaskSuccess|pricing:GetProducts)$/;
     /** https://docs.aws.amazon.com/step-functions/latest/dg/cw-logs.html */
     const logDelivery =
       /^logs:((Create|Get|Update|Delete|List)LogDeliver(y|ies)|PutResourcePolicy|DescribeResourcePolicies|DescribeLogGroups)$/;

@@ -1,7 +1,7 @@
 /** The words in which calls.ts says what is called, on which resource. */
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { ACCOUNT, REGION } from './intrinsics.ts';
-import type { Call } from './roles.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { ACCOUNT, REGION } from '../intrinsics.ts';
+import type { Call } from '../roles.ts';
 
 export const BUCKET = 'arn:aws:s3:::tw-databucket';
 export const TABLE = `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/tw-table`;
@@ -60,6 +60,31 @@ export const job = (action: string): Call => ({
   action: `sagemaker:${action}`,
   resource: regional('sagemaker', `training-job/${RUN}-a1-abcdef`),
 });
+/** A job in a VPC. */
+export const inVpc = (subnet: string, securityGroup: string): Call => ({
+  ...job('CreateTrainingJob'),
+  context: { 'sagemaker:VpcSubnets': [subnet], 'sagemaker:VpcSecurityGroupIds': [securityGroup] },
+});
+export const machineImage = (action: string): Call => ({
+  action: `ec2:${action}`,
+  resource: `arn:aws:ec2:${REGION}::image/ami-1`,
+});
+export const imageOf = (account: string): Call => ({
+  action: 'ecr:BatchGetImage',
+  resource: `arn:aws:ecr:${REGION}:${account}:repository/own`,
+});
+export const INTERFACE_ACTIONS = [
+  'CreateNetworkInterfacePermission',
+  'DeleteNetworkInterface',
+  'DeleteNetworkInterfacePermission',
+];
+/** An interface's own subnet, as EC2 tells it to policies. */
+export const onInterface = (action: string, subnet: string): Call => ({
+  action: `ec2:${action}`,
+  resource: regional('ec2', 'network-interface/eni-1'),
+  context: { 'ec2:Subnet': regional('ec2', `subnet/${subnet}`) },
+});
+
 export const consume = (queue: string): Call[] =>
   ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'].map((name) => ({
     action: `sqs:${name}`,

@@ -1,14 +1,18 @@
 /** What hosts do, what no role may do, and what only its owner may do. All are tried on the roles of the template. */
-import { AGENT_FILE, bucketKeys, runIdOf, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
+import { bucketKeys, runIdOf } from '../../../functions/core/shared/keys.ts';
+import type { Call } from '../roles.ts';
 import {
   away,
   BUCKET,
   createRole,
   ec2,
+  INTERFACE_ACTIONS,
+  imageOf,
+  inVpc,
   job,
-  list,
-  listsAway,
+  machineImage,
   object,
+  onInterface,
   passRole,
   policyArn,
   RUN,
@@ -22,64 +26,8 @@ import {
   write,
 } from './call-words.ts';
 import { attempt, made, onEc2 } from './calls.ts';
-import { REGION } from './intrinsics.ts';
-import type { Call } from './roles.ts';
 
 const ADMINISTRATOR = 'arn:aws:iam::aws:policy/AdministratorAccess';
-
-/** What the containers do: SageMaker reads and writes with this role, and so does the user's script. */
-export const TRAINING_CALLS: readonly Call[] = [
-  listsAway,
-  away('s3:GetObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  ...savedAway('s3:PutObject'),
-  list(bucketKeys.shards('digits', RUN)),
-  list(bucketKeys.packedSource('digits', '0a1b')),
-  list(bucketKeys.agent('0123456789abcdef')),
-  list(bucketKeys.checkpoints('digits', RUN)),
-  read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
-  read(bucketKeys.trainManifest('digits', RUN)),
-  ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
-    object(`s3:${name}`, `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
-  ),
-  write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
-  {
-    action: 'logs:PutLogEvents',
-    resource: regional('logs', 'log-group:/aws/sagemaker/TrainingJobs:log-stream:x/algo-1'),
-  },
-  {
-    action: 'cloudwatch:PutMetricData',
-    resource: '*',
-    context: { 'cloudwatch:namespace': '/aws/sagemaker/TrainingJobs' },
-  },
-  { action: 'ecr:GetAuthorizationToken', resource: '*' },
-  { action: 'ecr:BatchGetImage', resource: `arn:aws:ecr:${REGION}:763104351884:repository/pytorch` },
-];
-
-/** The same on a host of ours on EC2: the AWS CLI calls with this role, and so can the user's script. */
-export const HOST_CALLS: readonly Call[] = [
-  ...['', 'source/', 'dataset/'].map((folder) => list(`digits/${folder}`)),
-  list(bucketKeys.agent('0123456789abcdef')),
-  read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
-  read(bucketKeys.trainManifest('digits', RUN)),
-  read(`${attempt}job.json`),
-  read(`${attempt}requests/members-2.json`),
-  list(`${attempt}requests/`),
-  {
-    action: 'logs:PutLogEvents',
-    resource: regional('logs', 'log-group:/tidewheel/dev/hosts:log-stream:digits-000001-a1-abcdef/i-1'),
-  },
-  ...['hosts/i-1.json', 'rendezvous/2/i-1.json'].flatMap((name) => [
-    read(attempt + name),
-    write(attempt + name),
-  ]),
-  read(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
-  write(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
-  write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
-];
 
 /** What no role of ours may do. */
 export const FORBIDDEN: readonly Call[] = [
@@ -120,6 +68,21 @@ export const FORBIDDEN: readonly Call[] = [
   onEc2('DeleteLaunchTemplate', 'launch-template/lt-foreign'),
   passRole(roleOfKind('hosts'), 'lambda.amazonaws.com'),
   passRole('Administrator', 'ec2.amazonaws.com'),
+];
+
+/** What the deployment's parameters do not name. */
+export const NOT_ALLOWED: readonly Call[] = [
+  inVpc('subnet-2', 'sg-1'),
+  inVpc('subnet-1', 'sg-2'),
+  onEc2('RunInstances', 'subnet/subnet-2'),
+  onEc2('RunInstances', 'security-group/sg-2'),
+  { ...machineImage('RunInstances'), context: { 'ec2:Owner': '999999999999' } },
+  machineImage('RunInstances'),
+  imageOf('999999999999'),
+  { action: 's3:GetObject', resource: 'arn:aws:s3:::other-data/private/0001.png' },
+  onEc2('CreateNetworkInterface', 'subnet/subnet-2'),
+  onEc2('CreateNetworkInterface', 'security-group/sg-2'),
+  ...INTERFACE_ACTIONS.map((action) => onInterface(action, 'subnet-2')),
 ];
 
 /** Of another pipeline, of declarations, and keys of its own folder that look like those of a checkpoint. */

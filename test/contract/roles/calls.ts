@@ -2,8 +2,10 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it. Every call is
  * tried on the role that the template gives it.
  */
-import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
-import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
+import { PIPELINE_TAG } from '../../../functions/core/launch/pipeline-role.ts';
+import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
+import { ACCOUNT } from '../intrinsics.ts';
+import type { Call } from '../roles.ts';
 import {
   answer,
   askMarket,
@@ -13,6 +15,7 @@ import {
   ec2,
   index,
   instanceProfile,
+  inVpc,
   items,
   job,
   jobAway,
@@ -22,6 +25,7 @@ import {
   listsAway,
   log,
   look,
+  machineImage,
   notify,
   object,
   passRole,
@@ -36,8 +40,6 @@ import {
   start,
   write,
 } from './call-words.ts';
-import { REGION } from './intrinsics.ts';
-import type { Call } from './roles.ts';
 
 /** Progress is a note and the marker of the checkpoint that it names; either may be missing. */
 const progress: Call[] = [
@@ -82,7 +84,8 @@ const makeFleet: Call[] = [
     onEc2(action, 'launch-template/lt-1', ours),
     onEc2(action, 'placement-group/pg-1', ours),
     onEc2(action, 'subnet/subnet-1'),
-    { action: `ec2:${action}`, resource: `arn:aws:ec2:${REGION}::image/ami-1` },
+    { ...machineImage(action), context: { 'ec2:Owner': 'amazon' } },
+    { ...machineImage(action), context: { 'ec2:Owner': ACCOUNT } },
   ]),
   ...['fleet/fleet-1', 'instance/i-1', 'volume/vol-1', 'network-interface/eni-1'].map((resource) =>
     onEc2('CreateTags', resource, { 'ec2:CreateAction': 'CreateFleet' }),
@@ -274,6 +277,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(`${bucketKeys.reads('digits', RUN)}00000001.json`),
     write(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
     job('CreateTrainingJob'),
+    inVpc('subnet-1', 'sg-1'),
     job('AddTags'),
     jobAway('CreateTrainingJob'),
     listsAway,
