@@ -46,7 +46,7 @@ export const allowedNames = {
   TIDEWHEEL_SECURITY_GROUPS: "${param:securityGroups, ''}",
   TIDEWHEEL_IMAGE_ACCOUNTS: "${param:imageAccounts, ''}",
   TIDEWHEEL_SHARED_PREFIXES: "${param:sharedPrefixes, ''}",
-  TIDEWHEEL_PACKAGE_INDEX_SECRET: "${param:packageIndexSecret, ''}",
+  TIDEWHEEL_PACKAGE_INDEX_ARN: "${param:packageIndexSecret, ''}",
 };
 
 interface Batch {

@@ -37,7 +37,7 @@ const schemas = {
     TIDEWHEEL_SECURITY_GROUPS: list,
     TIDEWHEEL_IMAGE_ACCOUNTS: list,
     TIDEWHEEL_SHARED_PREFIXES: list,
-    TIDEWHEEL_PACKAGE_INDEX_SECRET: z.string().default(''),
+    TIDEWHEEL_PACKAGE_INDEX_ARN: z.string().default(''),
   }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
@@ -84,7 +84,7 @@ export const config = {
       securityGroups: values.TIDEWHEEL_SECURITY_GROUPS,
       imageAccounts: values.TIDEWHEEL_IMAGE_ACCOUNTS,
       sharedPrefixes: values.TIDEWHEEL_SHARED_PREFIXES,
-      packageIndexSecret: values.TIDEWHEEL_PACKAGE_INDEX_SECRET,
+      packageIndexSecret: values.TIDEWHEEL_PACKAGE_INDEX_ARN,
     };
   },
   region: () => read(schemas.region).AWS_REGION,
