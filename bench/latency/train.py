@@ -1,0 +1,43 @@
+"""Counts for twenty seconds, and saves every two seconds and at SIGTERM."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+STEPS = 20
+STEPS_A_SAVE = 2
+
+
+def main() -> int:
+    folder = Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"])
+    folder.mkdir(parents=True, exist_ok=True)
+    stopped = False
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = True
+
+    signal.signal(signal.SIGTERM, stop)
+    saved = sorted(folder.glob("step-*.txt"))
+    done = int(saved[-1].stem.removeprefix("step-")) if saved else 0
+    while done < STEPS and not stopped:
+        time.sleep(1)
+        done += 1
+        if done % STEPS_A_SAVE == 0 or stopped:
+            draft = folder / "draft"
+            draft.write_text(str(done))
+            draft.rename(folder / f"step-{done:08d}.txt")
+            print(f"tidewheel step={done} total={STEPS}", flush=True)
+    if stopped:
+        return 143
+    Path(os.environ["SM_MODEL_DIR"], "count.txt").write_text(str(done))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
