@@ -56,6 +56,7 @@ interface State<Next extends string> {
   readonly Default?: Next;
   readonly Seconds?: number;
   readonly SecondsPath?: Path;
+  readonly TimestampPath?: Path;
   readonly Error?: string;
   readonly Cause?: string;
   readonly ErrorPath?: Path;
@@ -278,6 +279,14 @@ export const wait = <Next extends string>(
   Comment: comment,
   Type: 'Wait',
   ...(typeof seconds === 'number' ? { Seconds: seconds } : { SecondsPath: seconds }),
+  Next: next,
+});
+
+/** @param moment path of an ISO 8601 time */
+export const waitUntil = <Next extends string>(comment: string, moment: Path, next: Next): State<Next> => ({
+  Comment: comment,
+  Type: 'Wait',
+  TimestampPath: moment,
   Next: next,
 });
 

@@ -15,6 +15,7 @@ import {
   taskWithToken,
   UNAVAILABLE,
   wait,
+  waitUntil,
   when,
 } from './compose.ts';
 
@@ -53,7 +54,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     [when('$.settle.kind', 'wait', 'WaitForQuiet')],
     'PlanShards',
   ),
-  WaitForQuiet: wait('Waits for the rest of the settle window.', '$.settle.seconds', 'KeepObservation'),
+  WaitForQuiet: waitUntil('Waits for the rest of the settle window.', '$.settle.until', 'KeepObservation'),
   KeepObservation: pass('Settle compares the bucket with what it saw last.', {
     parameters: { ...RUN, 'observation.$': '$.settle.observation' },
     next: 'Settle',

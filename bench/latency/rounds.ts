@@ -11,6 +11,7 @@ import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-clien
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { stringify } from 'yaml';
+import * as z from 'zod';
 import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
 import { until } from './until.ts';
 
@@ -23,6 +24,9 @@ export interface Round {
   readonly runId: string;
   /** From the answer to the last PUT to the training request, without the settle window. */
   readonly arrivalSeconds: number;
+  /** Of these, until the batch was closed, then until its generation was sealed. */
+  readonly settledSeconds: number;
+  readonly sealedSeconds: number;
   /** From the end of the interrupted job, which has saved, to the next request. */
   readonly interruptionSeconds: number;
 }
@@ -58,7 +62,9 @@ export async function playRound(region: Region, round: number, files: number): P
   const lastPutMilliseconds = await drop(region, round, files);
   const runId = runIdOf(PIPELINE, round);
   const api = apiClient(region);
-  await until(`${runId} to end`, async () => ((await isOver(api, runId)) ? true : undefined));
+  const timeline = await until(`${runId} to end`, () => timelineAtEnd(api, runId));
+  const at = (kind: string): number =>
+    Date.parse(timeline.find((event) => event.kind === kind)?.at ?? 'never');
   const [first, second] = await jobsOf(region, runId);
   if (first?.CreationTime === undefined) throw new Error(`${runId} requested no training`);
   if (second?.CreationTime === undefined) throw new Error(`${runId} was not interrupted`);
@@ -68,8 +74,10 @@ export async function playRound(region: Region, round: number, files: number): P
   const endedMilliseconds = ended.TrainingEndTime?.getTime() ?? Number.NaN;
   return {
     runId,
-    arrivalSeconds: (first.CreationTime.getTime() - lastPutMilliseconds) / 1_000 - QUIET_SECONDS,
-    interruptionSeconds: (second.CreationTime.getTime() - endedMilliseconds) / 1_000,
+    arrivalSeconds: seconds(lastPutMilliseconds, first.CreationTime.getTime()) - QUIET_SECONDS,
+    settledSeconds: seconds(lastPutMilliseconds, at('Settled')) - QUIET_SECONDS,
+    sealedSeconds: seconds(at('Settled'), at('DatasetSealed')),
+    interruptionSeconds: seconds(endedMilliseconds, second.CreationTime.getTime()),
   };
 }
 
@@ -87,11 +95,21 @@ async function drop({ clients, stack }: Region, round: number, files: number): P
   return Date.now();
 }
 
-async function isOver(api: ApiClient, runId: string): Promise<boolean> {
-  const { body } = await api.call('GET', `/runs/${runId}`);
-  const text = JSON.stringify(body);
-  if (/"status":"(failed|empty)"/.test(text)) throw new Error(`${runId} did not succeed: ${text}`);
-  return text.includes('"status":"succeeded"');
+const seconds = (from: number, to: number): number => Math.round(to - from) / 1_000;
+
+const answered = z.object({
+  run: z.object({ status: z.string(), failure: z.string().optional() }),
+  timeline: z.array(z.object({ kind: z.string(), at: z.string() })),
+});
+
+/** Undefined until the run has ended. */
+async function timelineAtEnd(api: ApiClient, runId: string) {
+  const reply = await api.call('GET', `/runs/${runId}`);
+  if (reply.status !== 200) return undefined;
+  const { run, timeline } = answered.parse(reply.body);
+  if (['failed', 'empty'].includes(run.status))
+    throw new Error(`${runId} did not succeed: ${run.failure ?? 'it was empty'}`);
+  return run.status === 'succeeded' ? timeline : undefined;
 }
 
 async function jobsOf({ clients }: Region, runId: string): Promise<readonly TrainingJobSummary[]> {

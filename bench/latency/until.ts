@@ -12,5 +12,5 @@ export async function until<T>(what: string, ask: () => Promise<T | undefined>):
     if (answer !== undefined) return answer;
     await sleep(PAUSE_MILLISECONDS);
   }
-  throw new Error(`waited ${LIMIT_MILLISECONDS / 1_000} s in vain for ${what}`);
+  throw new Error(`waited ${LIMIT_MILLISECONDS / 1_000} s for ${what}`);
 }

@@ -49,7 +49,7 @@ async function settle(): Promise<string> {
     const settled = await invocation(() => settleRun(at, { runId, observation: seen }));
     if (settled.kind === 'settled') return `settled after ${look} looks`;
     observation = settled.observation ?? undefined;
-    at.clock.advance(settled.seconds);
+    at.clock.set(new Date(settled.until));
   }
 }
 

@@ -80,7 +80,7 @@ async function pagesOfSettling(at: Ground, files: number, hasMarker: boolean): P
     const settled = await settleRun(deps, { runId: `${PIPELINE}-000001`, observation });
     if (settled.kind === 'settled') return pages;
     observation = settled.observation ?? undefined;
-    at.clock.advance(settled.seconds);
+    at.clock.set(new Date(settled.until));
   }
 }
 

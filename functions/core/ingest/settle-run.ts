@@ -16,7 +16,8 @@ export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timelin
 }
 
 export type Settled =
-  | { readonly kind: 'wait'; readonly seconds: number; readonly observation: IncomingLook | null }
+  /** @property until when to look again, ISO 8601: a Wait takes whole seconds only, but a moment to the millisecond */
+  | { readonly kind: 'wait'; readonly until: string; readonly observation: IncomingLook | null }
   | {
       readonly kind: 'settled';
       /** Whether the run trains even if it brings no new data. */
@@ -40,7 +41,8 @@ export async function settleRun(
 
   if (await isPacking(deps.runs, run)) {
     // What this run may pack is what its predecessor did not seal: it has to know.
-    return { kind: 'wait', seconds: PREDECESSOR_PAUSE_SECONDS, observation: input.observation ?? null };
+    const until = secondsAfter(deps.clock.now(), PREDECESSOR_PAUSE_SECONDS);
+    return { kind: 'wait', until, observation: input.observation ?? null };
   }
   const kept = await keptClose(deps.store, run);
   if (kept !== undefined) return closeAgain(deps, run, kept);
@@ -57,7 +59,8 @@ export async function settleRun(
     previous: input.observation,
   });
   const decision = decideSettled(observation, settle, { now, openedAt: new Date(run.createdAt) });
-  if (decision.kind === 'wait') return { ...decision, observation };
+  if (decision.kind === 'wait')
+    return { kind: 'wait', until: secondsAfter(now, decision.seconds), observation };
 
   const at = deps.clock.now().toISOString();
   const seen = observation.fingerprint;
@@ -82,6 +85,9 @@ async function closeAgain(deps: SettleDeps, run: RunRecord, kept: KeptClose): Pr
   const { closedAt, declaration, seen } = kept;
   return settled(await deps.runs.closeBatch(run, { at: closedAt, declaration, seen }), declaration);
 }
+
+const secondsAfter = (from: Date, seconds: number): string =>
+  new Date(from.getTime() + seconds * 1_000).toISOString();
 
 function settled(run: RunRecord, declaration: Pipeline): Settled {
   const trainAnyway =

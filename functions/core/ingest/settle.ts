@@ -38,7 +38,7 @@ export async function lookAtIncoming(
   options: LookOptions,
 ): Promise<IncomingLook> {
   const [all, undated] = [createHash('sha256'), createHash('sha256')];
-  let [objects, bytes, newestMilliseconds] = [0, 0, Number.NEGATIVE_INFINITY];
+  let [objects, bytes, newest] = [0, 0, Number.NEGATIVE_INFINITY];
   let marker = false;
   for await (const object of listing) {
     const { key, size, etag, lastModified } = object;
@@ -49,11 +49,11 @@ export async function lookAtIncoming(
       bytes += size;
     }
     all.update(`${key}\n${etag}\n`);
-    if (isDated(object)) newestMilliseconds = Math.max(newestMilliseconds, lastModified.getTime());
+    if (isDated(object)) newest = Math.max(newest, arrivedBy(lastModified));
     else undated.update(`${key}\n${etag}\n`);
   }
   const now = { fingerprint: digestOf(all), undated: digestOf(undated) };
-  const unchangedSince = sinceWhen(now, newestMilliseconds, options);
+  const unchangedSince = sinceWhen(now, newest, options);
   return { objects, bytes, ...now, marker, unchangedSince: unchangedSince.toISOString() };
 }
 
@@ -62,8 +62,9 @@ const NONE = digestOf(createHash('sha256'));
 
 /** SDKs and the AWS CLI send larger objects in parts by default. */
 const ONE_PART_BYTES = 8 * 2 ** 20;
-/** S3 cuts LastModified down to whole seconds. */
-const LAST_MODIFIED_STEP_MILLISECONDS = 1_000;
+/** S3 cuts LastModified down to whole seconds, so the arrival may be a second later. Other servers date more exactly. */
+const arrivedBy = (lastModified: Date): number =>
+  lastModified.getTime() + (lastModified.getMilliseconds() === 0 ? 1_000 : 0);
 
 /**
  * S3 dates a multipart upload from its start, so a large object can appear with a time far in the past. The ETag of an
@@ -71,20 +72,24 @@ const LAST_MODIFIED_STEP_MILLISECONDS = 1_000;
  */
 const isDated = ({ size, etag }: ListedObject): boolean => size <= ONE_PART_BYTES && !etag.includes('-');
 
-/** Where S3 dates every change since the look before, quiet begins with the newest; otherwise with this look. */
+/**
+ * Where S3 dates every change since the look before, quiet begins with the newest; otherwise with this look.
+ * @param newest milliseconds since 1970 by which the newest dated object had arrived
+ */
 function sinceWhen(
   { fingerprint, undated }: Pick<IncomingLook, 'fingerprint' | 'undated'>,
-  newestMilliseconds: number,
+  newest: number,
   { previous, now }: LookOptions,
 ): Date {
   if (previous?.fingerprint === fingerprint) return new Date(previous.unchangedSince);
-  const newest = newestMilliseconds + LAST_MODIFIED_STEP_MILLISECONDS;
   const isDatedChange =
     undated === (previous?.undated ?? NONE) &&
     newest > (previous === undefined ? Number.NEGATIVE_INFINITY : Date.parse(previous.unchangedSince));
   return isDatedChange ? new Date(Math.min(now.getTime(), newest)) : now;
 }
 
+/** The clocks of Lambda and Step Functions differ by milliseconds. */
+const LEAST_PAUSE_SECONDS = 0.5;
 /** A marker should not go unnoticed for long … */
 const USUAL_PAUSE_SECONDS = 60;
 /** … but a look writes ten events, and an execution ends at 25,000. */
@@ -102,7 +107,7 @@ export function decideSettled(
   if (waited >= settle.maximumWaitSeconds) return { kind: 'settled', reason: 'maximumWait' };
   const longestPause = Math.max(USUAL_PAUSE_SECONDS, Math.ceil(settle.maximumWaitSeconds / MOST_LOOKS));
   const remaining = Math.min(settle.quietSeconds - quiet, settle.maximumWaitSeconds - waited);
-  return { kind: 'wait', seconds: Math.min(longestPause, Math.max(1, Math.ceil(remaining))) };
+  return { kind: 'wait', seconds: Math.min(longestPause, Math.max(LEAST_PAUSE_SECONDS, remaining)) };
 }
 
 const secondsBetween = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1000;

@@ -41,6 +41,7 @@ const state = z.object({
   Choices: z.array(choice).optional(),
   Default: z.string().optional(),
   SecondsPath: z.string().optional(),
+  TimestampPath: z.string().optional(),
   Seconds: z.number().optional(),
   TimeoutSecondsPath: z.string().optional(),
   ItemReader: z.object({ Parameters: z.record(z.string(), z.string()) }).optional(),

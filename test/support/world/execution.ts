@@ -86,7 +86,9 @@ async function take(world: Machinery, execution: Execution, state: State, data: 
     case 'Choice':
       return { data, next: choose(state, data) };
     case 'Wait':
-      await world.loop.sleep(state.Seconds ?? Number(read(data, state.SecondsPath ?? '')));
+      await (state.TimestampPath === undefined
+        ? world.loop.sleep(state.Seconds ?? Number(read(data, state.SecondsPath ?? '')))
+        : world.loop.sleepUntil(new Date(String(read(data, state.TimestampPath)))));
       return { data };
     case 'Pass': {
       const result = state.Parameters ? fill(state.Parameters, data, context) : data;

@@ -5,6 +5,7 @@ import type { Random } from './random.ts';
 export interface Loop {
   after(seconds: number, act: () => void): void;
   sleep(seconds: number): Promise<void>;
+  sleepUntil(moment: Date): Promise<void>;
   /** Before every call of a port: between any two calls anything else may happen. */
   gate(): Promise<void>;
   /** @returns whether it was over before the limit */
@@ -40,6 +41,8 @@ export function simulatedLoop(
   return {
     after,
     sleep: (seconds) => new Promise((resolve) => after(seconds, resolve)),
+    sleepUntil: (moment) =>
+      new Promise((resolve) => timers.push({ at: moment.getTime(), act: () => resolve() })),
     gate: () => new Promise((resolve) => gates.push(resolve)),
     run: async ({ isOver, limit, onTime }) => {
       for (;;) {

@@ -7,6 +7,7 @@ import { type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
 const at0 = () => at.clock.now().toISOString();
+const in0 = (seconds: number) => new Date(at.clock.now().getTime() + seconds * 1_000).toISOString();
 
 beforeEach(async () => {
   at = ground();
@@ -25,7 +26,7 @@ describe('a run that settles', () => {
     await open(1);
     at.drop('a.png');
     const first = await settleRun(at, { runId: 'digits-000001' });
-    expect(first).toMatchObject({ kind: 'wait', seconds: 60, observation: { objects: 1 } });
+    expect(first).toMatchObject({ kind: 'wait', until: in0(60), observation: { objects: 1 } });
     at.clock.advance(60);
     const observation = first.kind === 'wait' ? (first.observation ?? undefined) : undefined;
     expect(await settleRun(at, { runId: 'digits-000001', observation })).toEqual({
@@ -72,7 +73,10 @@ describe('a run that settles', () => {
     await at.runs.update('digits-000001', { status, updatedAt: at0() });
     await open(2);
     at.drop('_SUCCESS');
-    expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'wait', seconds: 10 });
+    expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({
+      kind: 'wait',
+      until: in0(10),
+    });
     await at.runs.update('digits-000001', { status: 'placing', updatedAt: at0() });
     at.clock.advance(10);
     at.drop('_SUCCESS', 'again');

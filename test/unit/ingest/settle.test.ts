@@ -24,7 +24,7 @@ const decideAt = (seconds: number, observation = seen(), settle = SETTLE) =>
 
 describe('a batch', () => {
   it('is settled exactly when the settle window has passed', () => {
-    expect(decideAt(59)).toEqual({ kind: 'wait', seconds: 1 });
+    expect(decideAt(58.5)).toEqual({ kind: 'wait', seconds: 1.5 });
     expect(decideAt(60)).toEqual({ kind: 'settled', reason: 'quiet' });
   });
 
@@ -40,7 +40,7 @@ describe('a batch', () => {
 
   it("waits for the window's rest, within a minute", () => {
     expect(decideAt(20)).toEqual({ kind: 'wait', seconds: 40 });
-    expect(decideAt(59.9)).toEqual({ kind: 'wait', seconds: 1 });
+    expect(decideAt(59.9)).toEqual({ kind: 'wait', seconds: 0.5 });
     expect(decideAt(10, seen(), { quietSeconds: 3_600, maximumWaitSeconds: 7_200 })).toEqual({
       kind: 'wait',
       seconds: 60,

@@ -17,7 +17,7 @@ const arrive = (name: string) => created(bucketKeys.incoming('digits') + name, a
 async function settle(runId: string): Promise<void> {
   let settled = await settleRun(at, { runId });
   while (settled.kind === 'wait') {
-    at.clock.advance(settled.seconds);
+    at.clock.set(new Date(settled.until));
     settled = await settleRun(at, { runId, observation: settled.observation ?? undefined });
   }
 }

@@ -13,9 +13,11 @@ const ON_EC2: ReadonlySet<string> = new Set(EC2_TYPES);
 
 const TRAINED_ON: readonly string[] = TRAINING_TYPES.map((name) => name.slice('ml.'.length));
 
+export const isEc2Type = (type: string): boolean => ON_EC2.has(type);
+
 /** @returns why EC2 cannot launch it, and what to write; undefined if it can */
 export function ec2TypeProblem(type: string): string | undefined {
-  return ON_EC2.has(type) ? undefined : `EC2 has no such type${meant(type, EC2_TYPES)}`;
+  return isEc2Type(type) ? undefined : `EC2 has no such type${meant(type, EC2_TYPES)}`;
 }
 
 /** @returns why SageMaker cannot train on it, and what to write; undefined if it can */
