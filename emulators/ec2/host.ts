@@ -7,6 +7,7 @@ import { shellQuote } from '../../functions/core/shared/shell-quote.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
 import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
 import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
+import { socketProblem } from '../shared/temporary-folder.ts';
 import type { BootPlan } from './boot-plan.ts';
 import type { LocalInstance } from './instances.ts';
 import { IDENTITY_DOCUMENT, startMetadata } from './metadata.ts';
@@ -16,6 +17,8 @@ export interface HostOptions {
   readonly plan: BootPlan;
   /** Stands for `/`; gone when the host is. */
   readonly folder: string;
+  /** Stands for `/tmp`: `folder` may have too long a path for sockets. Gone when the host is, too. */
+  readonly temporary: string;
   /** Takes what the host prints, as EC2's console output. */
   readonly consoleFile: string;
   readonly pythonPath: string;
@@ -27,6 +30,8 @@ export interface HostOptions {
   /** The first of the ports that are the job's own. */
   readonly firstPort: number;
   readonly cpus: number;
+  /** From EC2's notice to the end. */
+  readonly graceSeconds: number;
 }
 
 export interface Host {
@@ -45,6 +50,10 @@ const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 const LOOK_SECONDS = 1;
 const SYNC_SECONDS = 2;
 
+/** Of EC2's 120 s from the notice to the end the host leaves 75 to the script; the rest is for the last upload. */
+const scriptGraceSeconds = (graceSeconds: number): number =>
+  Math.round(((graceSeconds * 75) / 120) * 10) / 10;
+
 /** Every host its own of 127.128.0.0/16: the emulator's private addresses differ in the last two numbers. */
 const loopbackOf = (privateAddress: string): string =>
   ['127', '128', ...privateAddress.split('.').slice(2)].join('.');
@@ -52,7 +61,8 @@ const loopbackOf = (privateAddress: string): string =>
 export async function bootHost(options: HostOptions): Promise<Host> {
   const { instance, plan, folder, pythonPath, s3 } = options;
   await rm(folder, { recursive: true, force: true });
-  for (const name of ['bin', 'tmp', 'root', 'opt/ml']) await mkdir(join(folder, name), { recursive: true });
+  for (const name of ['bin', 'root', 'opt/ml']) await mkdir(join(folder, name), { recursive: true });
+  await mkdir(options.temporary, { recursive: true });
   await writeCli(folder, pythonPath);
   // join() resolves what climbs up before it is put below the folder.
   const agent = join(folder, join('/', plan.agentPath));
@@ -70,6 +80,8 @@ export async function bootHost(options: HostOptions): Promise<Host> {
     optMl: null,
   });
   const console = createWriteStream(options.consoleFile, { flags: 'a' });
+  const problem = socketProblem(options.temporary);
+  if (problem !== undefined) console.write(`${problem}\n`);
   // A disk that is full must not take the server along.
   console.on('error', () => undefined);
   for (const stream of [host.stdout, host.stderr]) stream.pipe(console, { end: false });
@@ -80,7 +92,7 @@ export async function bootHost(options: HostOptions): Promise<Host> {
     remove: async () => {
       metadata.close();
       console.end();
-      await rm(folder, { recursive: true, force: true });
+      for (const each of [folder, options.temporary]) await rm(each, { recursive: true, force: true });
     },
   };
 }
@@ -100,7 +112,7 @@ function environmentOf(options: HostOptions, metadataUrl: string): Record<string
     PATH: `${join(folder, 'bin')}:${dirname(pythonPath)}:${SYSTEM_PATH}`,
     HOME: join(folder, 'root'),
     LANG: 'C.UTF-8',
-    TMPDIR: join(folder, 'tmp'),
+    TMPDIR: options.temporary,
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_ENDPOINT_URL: options.awsEndpointUrl,
@@ -110,6 +122,7 @@ function environmentOf(options: HostOptions, metadataUrl: string): Record<string
     SAGEMAKER_BASE_DIR: join(folder, 'opt/ml'),
     TIDEWHEEL_METADATA_URL: metadataUrl,
     TIDEWHEEL_CPUS: String(options.cpus),
+    TIDEWHEEL_GRACE_SECONDS: String(scriptGraceSeconds(options.graceSeconds)),
     TIDEWHEEL_LOOK_SECONDS: String(LOOK_SECONDS),
     TIDEWHEEL_SYNC_SECONDS: String(SYNC_SECONDS),
     TIDEWHEEL_MASTER_PORT: String(firstPort),

@@ -9,6 +9,11 @@ import { S3Client } from '@aws-sdk/client-s3';
 import type { AccessKey } from '../access/access-key.ts';
 import { cpusPerHost } from '../sagemaker/hosts/container.ts';
 import { messageOf } from '../sagemaker/model/errors.ts';
+import {
+  openTemporaryFolder,
+  removeTemporaryFolder,
+  type TemporaryFolder,
+} from '../shared/temporary-folder.ts';
 import type { CapacityLease, CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import {
   instanceEnded,
@@ -35,6 +40,8 @@ export interface LocalEc2Options {
   readonly pythonPath: string;
   /** Zone id of a subnet; undefined when there is no such subnet. */
   readonly subnetZone: (subnetId: string) => Promise<string | undefined>;
+  /** From EC2's notice to the end of a machine, which the market keeps; EC2's are 120. */
+  readonly graceSeconds?: number;
   readonly lookMilliseconds?: number;
   readonly log?: (line: string) => void;
 }
@@ -48,10 +55,16 @@ export interface LocalEc2 {
 
 const LOOK_MILLISECONDS = 1_000;
 const CLOSE_SECONDS = 10;
+const GRACE_SECONDS = 120;
 
 /** A machine of an earlier start is gone, whatever EC2 says: its instance is ended, and the run continues on another. */
 export async function startLocalEc2(options: LocalEc2Options): Promise<LocalEc2> {
-  const ec2 = new RunningEc2({ ...options, stateDirectory: resolve(options.stateDirectory) });
+  const stateDirectory = resolve(options.stateDirectory);
+  await removeTemporaryFolder(stateDirectory);
+  await rm(stateDirectory, { recursive: true, force: true });
+  await mkdir(stateDirectory, { recursive: true });
+  const temporary = await openTemporaryFolder(stateDirectory);
+  const ec2 = new RunningEc2({ ...options, stateDirectory }, temporary);
   await ec2.start();
   return ec2;
 }
@@ -67,6 +80,7 @@ interface Machine {
 class RunningEc2 implements LocalEc2 {
   readonly hosts = new Map<string, Host>();
   readonly #options: LocalEc2Options;
+  readonly #temporary: TemporaryFolder;
   readonly #ec2: EC2Client;
   readonly #s3: S3Client;
   readonly #events: EventBridgeClient;
@@ -76,8 +90,9 @@ class RunningEc2 implements LocalEc2 {
   readonly #jobs: Jobs;
   #watching: Promise<void> = Promise.resolve();
 
-  constructor(options: LocalEc2Options) {
+  constructor(options: LocalEc2Options, temporary: TemporaryFolder) {
     this.#options = options;
+    this.#temporary = temporary;
     const common = {
       endpoint: options.awsEndpointUrl,
       region: options.region,
@@ -90,9 +105,6 @@ class RunningEc2 implements LocalEc2 {
   }
 
   async start(): Promise<void> {
-    const { stateDirectory } = this.#options;
-    await rm(stateDirectory, { recursive: true, force: true });
-    await mkdir(stateDirectory, { recursive: true });
     for (const instance of await aliveInstances(this.#ec2)) {
       this.#lives.set(instance.instanceId, this.#end(instance, undefined));
     }
@@ -108,6 +120,7 @@ class RunningEc2 implements LocalEc2 {
     await Promise.all(this.#lives.values());
     clearTimeout(timer);
     for (const client of [this.#ec2, this.#s3, this.#events]) client.destroy();
+    await this.#temporary.close();
   }
 
   async #watch(): Promise<void> {
@@ -170,6 +183,8 @@ class RunningEc2 implements LocalEc2 {
       instance,
       plan,
       folder: join(stateDirectory, instance.instanceId),
+      temporary: join(this.#temporary.path, instance.instanceId),
+      graceSeconds: this.#options.graceSeconds ?? GRACE_SECONDS,
       consoleFile: join(stateDirectory, `${instance.instanceId}.log`),
       pythonPath,
       awsEndpointUrl,

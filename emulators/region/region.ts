@@ -212,6 +212,7 @@ async function startSageMaker(
 
 async function startEc2(options: RegionOptions, at: Beside): Promise<() => Promise<void>> {
   const ec2 = await startLocalEc2({
+    ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     stateDirectory: join(options.stateDirectory, 'ec2'),
     awsEndpointUrl: at.endpoints.aws,
     credentials: at.credentials,

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tokenBuckets } from '../limits/token-bucket.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
+import { openTemporaryFolder } from '../shared/temporary-folder.ts';
 import { makeHttpServer } from './api/http.ts';
 import { runOperation } from './api/operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
@@ -32,6 +33,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
   const settings = { ...given, stateDirectory: resolve(given.stateDirectory) };
   await mkdir(settings.stateDirectory, { recursive: true });
   const unlockState = await lockFolder(settings.stateDirectory, 'local SageMaker');
+  const temporary = await openTemporaryFolder(settings.stateDirectory);
   const clients = makeClients(settings);
   const services = {
     settings,
@@ -40,6 +42,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     events: makeEventSender(clients.events, settings),
     addresses: makeAddressBook(Math.random),
     scanner: makeLineScanner(),
+    temporaryDirectory: temporary.path,
   };
   const registry = await openRegistry(services);
   const context = {
@@ -77,6 +80,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
       await Promise.race([services.events.flush(), delay(LAST_EVENTS_MS, undefined, { ref: false })]);
       await services.scanner.close();
       destroyClients(clients);
+      await temporary.close();
       unlockState();
     },
   };

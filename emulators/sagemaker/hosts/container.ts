@@ -16,6 +16,8 @@ export interface Host {
   readonly root: string;
   /** Stands for `/opt/ml`. */
   readonly base: string;
+  /** Stands for `/tmp`; outside `root`, whose path may be too long for sockets. */
+  readonly temporary: string;
 }
 
 /** A job's range is 127.(64 + slot / 256).(slot % 256).x, hosts from .2 on. */
@@ -27,7 +29,7 @@ export const MAXIMUM_HOSTS = 250;
 /** All hosts in the order of the groups. slot: the number of the job's address range on this machine. */
 export function planHosts(
   request: CreateTrainingJobRequest,
-  jobDirectory: string,
+  folders: { readonly job: string; readonly temporary: string },
   slot: number,
 ): readonly Host[] {
   const range = `127.${FIRST_SECOND_OCTET + Math.floor(slot / 256)}.${slot % 256}`;
@@ -35,7 +37,7 @@ export function planHosts(
     .flatMap((group) => Array.from({ length: group.count }, () => group))
     .map((group, index) => {
       const name = `algo-${index + 1}`;
-      const root = join(jobDirectory, 'hosts', name);
+      const root = join(folders.job, 'hosts', name);
       return {
         name,
         address: `${range}.${FIRST_HOST_OCTET + index}`,
@@ -43,6 +45,7 @@ export function planHosts(
         instanceType: group.instanceType,
         root,
         base: join(root, 'opt', 'ml'),
+        temporary: join(folders.temporary, `${slot}-${index + 1}`),
       };
     });
 }
@@ -129,11 +132,17 @@ export interface HostSurroundings {
   readonly given?: Readonly<Record<string, string>>;
   /** CPUs of each host: those of this machine, shared out. */
   readonly cpusPerHost: number;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceSeconds: number;
 }
 
 /** Hosts of one job share this machine's CPUs evenly; each has one at least. */
 export const cpusPerHost = (machineCpus: number, hosts: number): number =>
   Math.max(1, Math.floor(machineCpus / Math.max(1, hosts)));
+
+/** What a script may use up of the time until SIGKILL: as the agent's 110 s of SageMaker's 120, the rest is the agent's. */
+export const scriptGraceSeconds = (graceSeconds: number): number =>
+  Math.round(((graceSeconds * 110) / 120) * 10) / 10;
 
 /** The whole environment of a host's program. Nothing of the server's own environment is in it. */
 export function environmentOf(
@@ -146,7 +155,7 @@ export function environmentOf(
     PATH: surroundings.path,
     HOME: join(host.root, 'root'),
     LANG: 'C.UTF-8',
-    TMPDIR: join(host.root, 'tmp'),
+    TMPDIR: host.temporary,
     AWS_REGION: surroundings.region,
     AWS_DEFAULT_REGION: surroundings.region,
     AWS_ENDPOINT_URL: surroundings.awsEndpointUrl,
@@ -155,6 +164,7 @@ export function environmentOf(
     GLOO_SOCKET_IFNAME: 'lo',
     NCCL_SOCKET_IFNAME: 'lo',
     TIDEWHEEL_CPUS: String(surroundings.cpusPerHost),
+    TIDEWHEEL_GRACE_SECONDS: String(scriptGraceSeconds(surroundings.graceSeconds)),
     ...request.Environment,
     TRAINING_JOB_NAME: request.TrainingJobName ?? '',
     TRAINING_JOB_ARN: surroundings.jobArn,

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { socketProblem } from '../../shared/temporary-folder.ts';
 import type { Clients } from '../model/clients.ts';
 import { after } from '../model/concurrency.ts';
 import { JobFailure, TRY_AGAIN, transferFailure } from '../model/errors.ts';
@@ -54,6 +55,8 @@ export interface Gang {
   stop(graceSeconds: number): Promise<void>;
   /** After the end of all hosts: the last of the checkpoints and the logs. */
   finish(): Promise<void>;
+  /** Removes the temporary folders of the hosts. */
+  remove(): Promise<void>;
 }
 
 interface RunningHost {
@@ -152,6 +155,7 @@ class LocalGang implements Gang {
         path: hostPath(settings.pythonPath),
         masterPort,
         cpusPerHost: cpusPerHost(availableParallelism(), hosts.length),
+        graceSeconds: settings.graceSeconds,
       }),
       directory: host.root,
       optMl: settings.mountOptMl ? host.base : null,
@@ -165,6 +169,8 @@ class LocalGang implements Gang {
       stream.write(line);
       metrics.line(line);
     };
+    const problem = socketProblem(host.temporary);
+    if (problem !== undefined) take(problem);
     process.onUsage((usage) => metrics.usage(host.name, usage));
     const drained = Promise.all([readLines(process.stdout, take), readLines(process.stderr, take)]).then(() =>
       stream.close(),
@@ -197,6 +203,12 @@ class LocalGang implements Gang {
     await Promise.all(this.#running.map(({ process }) => process.exited));
     cancel();
     for (const feeder of this.#feeders) feeder.stop();
+  }
+
+  async remove(): Promise<void> {
+    // A folder that cannot be removed is left to the next start of the server.
+    const removed = this.hosts.map(({ temporary }) => rm(temporary, { recursive: true, force: true }));
+    await Promise.allSettled(removed);
   }
 
   async finish(): Promise<void> {
@@ -236,10 +248,11 @@ async function makeHostFolders(
   host: Host,
 ): Promise<void> {
   await rm(host.root, { recursive: true, force: true });
+  await rm(host.temporary, { recursive: true, force: true });
   const inBase = ['input/config', 'input/data', 'model', 'output/data', 'code'].map((folder) =>
     join(host.base, folder),
   );
-  for (const folder of [...inBase, join(host.root, 'tmp'), join(host.root, 'root')])
+  for (const folder of [...inBase, host.temporary, join(host.root, 'root')])
     await mkdir(folder, { recursive: true });
   const checkpoints = checkpointDirectory(request, host);
   const configs: Record<string, unknown> = {

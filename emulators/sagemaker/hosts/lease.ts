@@ -14,6 +14,8 @@ export interface StayServices {
   readonly clients: Clients;
   readonly store: JobStore;
   readonly scanner: LineScanner;
+  /** A folder with a short path for the hosts' temporary files. */
+  readonly temporaryDirectory: string;
 }
 
 export interface Stay {
@@ -56,7 +58,7 @@ export function openStay(
     clients,
     request,
     jobArn: arn,
-    hosts: planHosts(request, directory, place.slot),
+    hosts: planHosts(request, { job: directory, temporary: services.temporaryDirectory }, place.slot),
     masterPort: place.masterPort,
     scratchDirectory: join(directory, 'scratch'),
     onCheckpointSynced: () => lease.checkpointSynced(),

@@ -181,6 +181,7 @@ export class TrainingJob {
       // Whatever went wrong on the way: no process stays.
       await gang.stop(0);
       await gang.metrics.close();
+      await gang.remove();
       this.#state.update((record) => withPhaseEnded(record, settings.timeScale, settings.clock.now()));
     }
   }

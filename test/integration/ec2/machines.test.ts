@@ -1,9 +1,11 @@
 /** The local EC2 alone: what an instance's machine gets, and every way in which the two end together. */
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { DescribeInstancesCommand, EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
@@ -28,6 +30,7 @@ def ask(path):
 job = json.loads(subprocess.check_output(['aws', 's3', 'cp', os.environ['TIDEWHEEL_JOB_URI'], '-']))
 kind = job['HyperParameters'].get('kind', '').strip('"')
 print('up', ask('instance-id'), ask('local-ipv4'), ask('spot/instance-action'), sys.argv[1:], flush=True)
+print('grace', os.environ['TIDEWHEEL_GRACE_SECONDS'], os.environ['TMPDIR'], flush=True)
 if kind == 'short':
     sys.exit(3)
 # A child that has left its session must not outlive the machine.
@@ -92,8 +95,15 @@ it('ends an instance whose program has ended', async () => {
   const instanceId = await launch('short');
   await terminated(instanceId);
   expect(await machines.printedBy(instanceId)).toMatch(
-    new RegExp(`^up ${instanceId} 127\\.128\\.\\d+\\.\\d+ 404 \\['--host'\\]\n$`),
+    new RegExp(`^up ${instanceId} 127\\.128\\.\\d+\\.\\d+ 404 \\['--host'\\]\n`),
   );
+});
+
+it('gives a short temporary folder and tells the grace', async () => {
+  const instanceId = await launch('short');
+  await terminated(instanceId);
+  const [, seconds, temporary = ''] = /^grace (\S+) (\S+)$/m.exec(await machines.printedBy(instanceId)) ?? [];
+  expect([seconds, socketProblem(temporary), existsSync(temporary)]).toEqual(['75', undefined, false]);
 });
 
 it('ends the machine of an instance that was terminated', async () => {

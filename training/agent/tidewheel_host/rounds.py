@@ -31,7 +31,8 @@ from .requests import Requests
 from .uploads import CheckpointSync, upload_all, upload_periodically
 
 GRACE_SECONDS = 75
-"""EC2 gives two minutes; the rest is for the last upload, after the agent."""
+"""EC2 gives two minutes; the rest is for the last upload, after the agent. An emulated EC2 that
+gives less sets TIDEWHEEL_GRACE_SECONDS."""
 STOPPED = 143
 _PORTS_PER_ROUND = 10
 _ROUNDS_OF_PORTS = 100
@@ -186,8 +187,8 @@ class Rounds:
         agent = subprocess.Popen(
             [sys.executable, str(AGENT)],
             env={
-                **os.environ,
                 "TIDEWHEEL_GRACE_SECONDS": str(GRACE_SECONDS),
+                **os.environ,
                 "TRAINING_JOB_NAME": job.name,
                 "AWS_REGION": job.region,
                 PHASE_FILE: str(phase_file),

@@ -173,6 +173,7 @@ test('the program sees only its environment and arguments', async () => {
       'PATH',
       'SAGEMAKER_BASE_DIR',
       'TIDEWHEEL_CPUS',
+      'TIDEWHEEL_GRACE_SECONDS',
       'TIDEWHEEL_MASTER_PORT',
       'TMPDIR',
       'TRAINING_JOB_ARN',

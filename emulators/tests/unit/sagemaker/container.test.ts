@@ -9,11 +9,13 @@ import {
   mapContainerPaths,
   planHosts,
   resourceConfig,
+  scriptGraceSeconds,
 } from '../../../sagemaker/hosts/container.ts';
 import { relativeKey, segmentsOf } from '../../../sagemaker/hosts/safe-path.ts';
 import { groups, plainRequest } from './requests.ts';
 
-const hostsOf = (request = plainRequest(), slot = 0) => planHosts(request, '/state/jobs/a-job', slot);
+const hostsOf = (request = plainRequest(), slot = 0) =>
+  planHosts(request, { job: '/state/jobs/a-job', temporary: '/tmp/tw-01234567' }, slot);
 const firstHost = (request = plainRequest()) => {
   const [host] = hostsOf(request);
   if (!host) throw new Error('the plan has no host');
@@ -92,12 +94,23 @@ test('a request’s environment cannot pass for the platform’s', () => {
     path: '/bin',
     masterPort: 1,
     cpusPerHost: 2,
+    graceSeconds: 30,
   });
   expect(environment).toMatchObject({
     TRAINING_JOB_NAME: 'a-job',
     SAGEMAKER_BASE_DIR: firstHost().base,
     MINE: '1',
   });
+});
+
+test('a script may use 11/12 of the grace', () => {
+  expect([120, 30, 5, 1].map(scriptGraceSeconds)).toEqual([110, 27.5, 4.6, 0.9]);
+});
+
+test('no two hosts share a temporary folder', () => {
+  const request = plainRequest({ ResourceConfig: groups(1, 2) });
+  const folders = [0, 1, 11].flatMap((slot) => hostsOf(request, slot).map(({ temporary }) => temporary));
+  expect(new Set(folders).size).toBe(9);
 });
 
 test('hosts share the machine’s CPUs, and each has one', () => {

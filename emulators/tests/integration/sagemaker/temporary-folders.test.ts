@@ -1,0 +1,87 @@
+/** What a script finds of a machine's temporary folder and of its last seconds, in a checkout at a deep path. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+
+let emulator: TestEmulator;
+let ground: Ground;
+let folder: string;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-deep-'));
+  const stateDirectory = path.join(folder, 'a-folder-of-many-letters-'.repeat(6));
+  await mkdir(stateDirectory);
+  ground = await layGround(emulator.url, { stateDirectory, graceSeconds: 8 });
+});
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const put = (text: string): string => `
+import json, os, pathlib, time
+output = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'], 'model')
+${text}
+`;
+const plainOutput = () => ({
+  OutputDataConfig: { S3OutputPath: `s3://${ground.bucket}/models`, CompressionType: 'NONE' as const },
+});
+const seenBy = async (name: string): Promise<Record<string, unknown>> =>
+  JSON.parse((await ground.get(`models/${name}/output/model/seen`)).toString()) as Record<string, unknown>;
+
+test('workers of a data loader live', async () => {
+  const name = await ground.create({
+    script: put(`
+import torch
+
+class Squares(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return torch.full((64,), index * index)
+
+if __name__ == '__main__':
+    loader = torch.utils.data.DataLoader(Squares(), batch_size=2, num_workers=2, timeout=30)
+    total = sum(int(batch[:, 0].sum()) for batch in loader)
+    (output / 'seen').write_text(json.dumps({'total': total, 'temporary': os.environ['TMPDIR']}))
+`),
+    ...plainOutput(),
+  });
+  const job = await ground.ended(name);
+  expect(job).toMatchObject({ TrainingJobStatus: 'Completed' });
+  const { total, temporary } = await seenBy(name);
+  expect(total).toBe(140);
+  expect([String(temporary).length < 60, existsSync(String(temporary))]).toEqual([true, false]);
+});
+
+test('a script gets the seconds of its warning', async () => {
+  const name = await ground.create({
+    script: put(`
+import signal
+warning = float(os.environ['TIDEWHEEL_GRACE_SECONDS'])
+signal.signal(signal.SIGTERM, lambda *_: globals().update(warned=time.monotonic()))
+warned = None
+(output.parent / 'checkpoints/up').write_text('')
+while warned is None:
+    time.sleep(0.01)
+time.sleep(warned + warning - time.monotonic())
+(output.parent / 'checkpoints/lived').write_text(str(warning))
+time.sleep(600)
+`),
+    CheckpointConfig: { S3Uri: `s3://${ground.bucket}/saved` },
+    EnableManagedSpotTraining: true,
+    StoppingCondition: { MaxRuntimeInSeconds: 600, MaxWaitTimeInSeconds: 600 },
+  });
+  await ground.market.nextSync();
+  ground.market.isOpen = false;
+  ground.market.reclaim(8);
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Starting');
+  expect(Number(await ground.get('saved/lived'))).toBe(7.3);
+});
