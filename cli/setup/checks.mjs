@@ -8,6 +8,7 @@ const training = path.join(places.root, 'training');
 const emulator = path.join(places.root, 'emulators', 'aws');
 const clock = path.join(places.root, 'emulators', 'clock', 'python');
 const ec2 = path.join(places.root, 'emulators', 'ec2');
+const environments = path.join(places.root, 'emulators', 'environments');
 
 const CHECKS = [
   { name: 'biome', command: ['biome', 'check', '--error-on-warnings'] },
@@ -21,6 +22,11 @@ const CHECKS = [
   { name: 'mypy training', command: [python, 'check_types.py'], cwd: training },
   { name: 'mypy emulators/aws', command: [python, '-m', 'mypy', '--strict', '.'], cwd: emulator },
   { name: 'mypy emulators/clock', command: [python, '-m', 'mypy', '--strict', '.'], cwd: clock },
+  {
+    name: 'mypy emulators/environments',
+    command: [python, '-m', 'mypy', '--strict', '.'],
+    cwd: environments,
+  },
   { name: 'mypy emulators/ec2', command: [python, '-m', 'mypy', '--strict', '.'], cwd: ec2 },
 ];
 

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { shellQuote } from '../../functions/core/shared/shell-quote.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
+import { layEnvironment } from '../environments/host-environment.ts';
 import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
 import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
 import { socketProblem } from '../shared/temporary-folder.ts';
@@ -22,6 +23,8 @@ export interface HostOptions {
   /** Takes what the host prints, as EC2's console output. */
   readonly consoleFile: string;
   readonly pythonPath: string;
+  /** Keeps the environments of what jobs require. */
+  readonly environmentsDirectory: string;
   readonly awsEndpointUrl: string;
   readonly region: string;
   /** What an instance profile gives on EC2. */
@@ -64,6 +67,7 @@ export async function bootHost(options: HostOptions): Promise<Host> {
   for (const name of ['bin', 'root', 'opt/ml']) await mkdir(join(folder, name), { recursive: true });
   await mkdir(options.temporary, { recursive: true });
   await writeCli(folder, pythonPath);
+  const python = await layEnvironment(pythonPath, join(folder, 'python'), options.environmentsDirectory);
   // join() resolves what climbs up before it is put below the folder.
   const agent = join(folder, join('/', plan.agentPath));
   await downloadObject(s3, parseS3Uri(plan.agentUri), agent);
@@ -74,7 +78,7 @@ export async function bootHost(options: HostOptions): Promise<Host> {
     [IDENTITY_DOCUMENT]: JSON.stringify({ pendingTime: instance.launchedAt }),
   });
   const host = startHost(pythonPath, {
-    command: [pythonPath, agent, '--host'],
+    command: [python, agent, '--host'],
     environment: environmentOf(options, metadata.url),
     directory: folder,
     optMl: null,
@@ -109,7 +113,7 @@ async function writeCli(folder: string, pythonPath: string): Promise<void> {
 function environmentOf(options: HostOptions, metadataUrl: string): Record<string, string> {
   const { folder, pythonPath, region, plan, firstPort } = options;
   return {
-    PATH: `${join(folder, 'bin')}:${dirname(pythonPath)}:${SYSTEM_PATH}`,
+    PATH: [join(folder, 'bin'), join(folder, 'python/bin'), dirname(pythonPath), SYSTEM_PATH].join(':'),
     HOME: join(folder, 'root'),
     LANG: 'C.UTF-8',
     TMPDIR: options.temporary,

@@ -37,7 +37,10 @@ export interface LocalEc2Options {
   /** Twelve digits. */
   readonly accountId: string;
   readonly market: CapacityMarket;
+  /** Each host gets an environment of its own over that of this interpreter. */
   readonly pythonPath: string;
+  /** Keeps the environments of what jobs require. */
+  readonly environmentsDirectory: string;
   /** Zone id of a subnet; undefined when there is no such subnet. */
   readonly subnetZone: (subnetId: string) => Promise<string | undefined>;
   /** From EC2's notice to the end of a machine, which the market keeps; EC2's are 120. */
@@ -177,7 +180,8 @@ class RunningEc2 implements LocalEc2 {
 
   async #run(machine: Machine, gang: number): Promise<void> {
     const { instance, plan, lease } = machine;
-    const { stateDirectory, pythonPath, awsEndpointUrl, credentials, region } = this.#options;
+    const { stateDirectory, pythonPath, environmentsDirectory, awsEndpointUrl, credentials, region } =
+      this.#options;
     const firstPort = await this.#jobs.join(instance, lease, plan.jobUri);
     const host = await bootHost({
       instance,
@@ -187,6 +191,7 @@ class RunningEc2 implements LocalEc2 {
       graceSeconds: this.#options.graceSeconds ?? GRACE_SECONDS,
       consoleFile: join(stateDirectory, `${instance.instanceId}.log`),
       pythonPath,
+      environmentsDirectory: resolve(environmentsDirectory),
       awsEndpointUrl,
       credentials,
       region,

@@ -45,6 +45,8 @@ export interface RegionOptions {
   /** A region that is still starting when it comes is closed again. */
   readonly signal?: AbortSignal | undefined;
   readonly log: (line: string) => void;
+  /** Takes what a user should see: that a job waits for capacity. */
+  readonly notice?: (line: string) => void;
   /** Called before each part starts. */
   readonly onStep?: (text: string) => void;
 }
@@ -124,6 +126,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
       actionRate: limitsOf(options.limits ?? 'none').ec2.actions,
       clock: time.clock,
       log: options.log,
+      ...(options.notice && { notice: options.notice }),
     });
     closers.push(() => market.close());
     const beside = { endpoints, credentials, clients, market };
@@ -149,6 +152,9 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
   }
 }
 
+/** SageMaker's and EC2's hosts share what was installed once. */
+const environmentsDirectory = ({ stateDirectory }: RegionOptions): string =>
+  join(stateDirectory, 'environments');
 const emulatorDirectory = ({ stateDirectory }: RegionOptions): string => join(stateDirectory, 'aws');
 
 async function startAws(
@@ -200,6 +206,7 @@ async function startSageMaker(
     accountId: ACCOUNT_ID,
     market: at.market.market,
     pythonPath: options.pythonPath,
+    environmentsDirectory: environmentsDirectory(options),
     subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
     spotDiscount: at.market.spotDiscount,
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
@@ -220,6 +227,7 @@ async function startEc2(options: RegionOptions, at: Beside): Promise<() => Promi
     accountId: ACCOUNT_ID,
     market: at.market.market,
     pythonPath: options.pythonPath,
+    environmentsDirectory: environmentsDirectory(options),
     subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
     log: options.log,
   });

@@ -30,7 +30,11 @@ export interface LocalSageMaker {
 
 export async function startLocalSageMaker(options: LocalSageMakerOptions): Promise<LocalSageMaker> {
   const given = settingsOf(options);
-  const settings = { ...given, stateDirectory: resolve(given.stateDirectory) };
+  const settings = {
+    ...given,
+    stateDirectory: resolve(given.stateDirectory),
+    environmentsDirectory: resolve(given.environmentsDirectory),
+  };
   await mkdir(settings.stateDirectory, { recursive: true });
   const unlockState = await lockFolder(settings.stateDirectory, 'local SageMaker');
   const temporary = await openTemporaryFolder(settings.stateDirectory);

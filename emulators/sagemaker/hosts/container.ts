@@ -18,6 +18,8 @@ export interface Host {
   readonly base: string;
   /** Stands for `/tmp`; outside `root`, whose path may be too long for sockets. */
   readonly temporary: string;
+  /** The folder of its Python environment. */
+  readonly python: string;
 }
 
 /** A job's range is 127.(64 + slot / 256).(slot % 256).x, hosts from .2 on. */
@@ -45,6 +47,7 @@ export function planHosts(
         instanceType: group.instanceType,
         root,
         base: join(root, 'opt', 'ml'),
+        python: join(root, 'python'),
         temporary: join(folders.temporary, `${slot}-${index + 1}`),
       };
     });

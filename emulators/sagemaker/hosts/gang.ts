@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { layEnvironment } from '../../environments/host-environment.ts';
 import { socketProblem } from '../../shared/temporary-folder.ts';
 import type { Clients } from '../model/clients.ts';
 import { after } from '../model/concurrency.ts';
@@ -109,11 +110,19 @@ class LocalGang implements Gang {
     const { clients, hosts, request, settings, scratchDirectory } = this.#context;
     await mkdir(scratchDirectory, { recursive: true });
     for (const host of hosts) await makeHostFolders(request, hosts, host);
+    await this.#layEnvironments();
     const { fileSystemsDirectory } = settings;
     await fillChannels({ s3: clients.s3, request, hosts, fileSystemsDirectory, signal });
     this.#feeders = makeFeeders(this.#context);
     for (const feeder of this.#feeders) await feeder.prepare();
     await this.#restore(signal);
+  }
+
+  async #layEnvironments(): Promise<void> {
+    const { hosts, settings } = this.#context;
+    const { environmentsDirectory, pythonPath } = settings;
+    const laid = hosts.map((host) => layEnvironment(pythonPath, host.python, environmentsDirectory));
+    await Promise.all(laid);
   }
 
   async #restore(signal: AbortSignal): Promise<void> {
@@ -152,7 +161,7 @@ class LocalGang implements Gang {
         region: settings.region,
         awsEndpointUrl: settings.awsEndpointUrl,
         credentials: settings.credentials,
-        path: hostPath(settings.pythonPath),
+        path: [join(host.python, 'bin'), dirname(settings.pythonPath), SYSTEM_PATH].join(':'),
         masterPort,
         cpusPerHost: cpusPerHost(availableParallelism(), hosts.length),
         graceSeconds: settings.graceSeconds,
@@ -238,8 +247,6 @@ async function brokenPipe(feeder: PipeFeeder): Promise<never> {
 const LAST_OUTPUT_MS = 10_000;
 
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-
-const hostPath = (pythonPath: string): string => `${dirname(pythonPath)}:${SYSTEM_PATH}`;
 
 /** An empty host: what an earlier stay has left there is gone, as on a new instance. */
 async function makeHostFolders(

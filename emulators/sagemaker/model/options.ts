@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { AccessKey } from '../../access/access-key.ts';
 import { type Clock, wallClock } from '../../clock/clock.ts';
 import type { Sleepers } from '../../clock/sleepers.ts';
@@ -15,8 +16,10 @@ export interface LocalSageMakerOptions {
   /** Twelve digits. */
   readonly accountId: string;
   readonly market: CapacityMarket;
-  /** A Python 3.10 or newer; its folder comes first on the hosts' PATH. */
+  /** A Python 3.10 or newer. Each host gets an environment of its own over that of this interpreter. */
   readonly pythonPath: string;
+  /** Keeps the environments of what jobs require. Default: below the state. */
+  readonly environmentsDirectory?: string;
   /** Zone id of a subnet; undefined when there is no such subnet. */
   readonly subnetZone: (subnetId: string) => Promise<string | undefined>;
   /** Seconds between SIGTERM and SIGKILL; SageMaker's are 120. */
@@ -77,6 +80,7 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     keepHostFolders: false,
     mountOptMl: false,
     fileSystemsDirectory: undefined,
+    environmentsDirectory: join(options.stateDirectory, 'environments'),
     ...options,
   };
 }

@@ -164,6 +164,7 @@ export async function startMachines(awsEndpointUrl: string, stateDirectory: stri
     accountId: '123456789012',
     market,
     pythonPath: projectPython(),
+    environmentsDirectory: path.join(stateDirectory, '..', 'environments'),
     subnetZone: () => Promise.resolve('use1-az1'),
     lookMilliseconds: 250,
   });

@@ -1,0 +1,189 @@
+"""Environments by what was required: each set of requirements is installed once on this machine.
+
+Two hosts that require the same wait for each other. An environment counts once its last file is
+written, so one that was cut short is made again. The least recently used go first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from layer import Below, add_programs, make_layer, put_below, read_below, site_packages
+
+MOST_BYTES = 10 * 1024**3
+COMPLETE = "complete.json"
+_USERS = "users"
+_FLAGS = ("--no-input", "--disable-pip-version-check")
+_VALUED_FLAGS = ("--progress-bar", "--retries", "-r", "--requirement")
+_INCLUDE = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[ =]*(?P<file>[^\s#]+)")
+_LOCAL = re.compile(r"^\s*(-e\b|--editable|--find-links|-f\b|[./~]|file:)|@\s*file:", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
+
+
+def requirements_of(arguments: Sequence[str], environment: Mapping[str, str]) -> bytes | None:
+    """All that decides what `pip install -r FILE` brings; None for any other command, and where
+    files beside the requirements take part."""
+    command, *words = [*arguments, ""]
+    named: list[Path] = []
+    waiting = [word for word in words if word]
+    while waiting:
+        word = waiting.pop(0)
+        if word in _VALUED_FLAGS and waiting:
+            value = waiting.pop(0)
+            named += [Path(value)] if word in ("-r", "--requirement") else []
+        elif word not in _FLAGS:
+            return None
+    if command != "install" or len(named) != 1:
+        return None
+    try:
+        lines = _lines(named[0], set())
+    except (OSError, UnicodeDecodeError):
+        return None
+    if any(_LOCAL.search(line) for line in lines):
+        return None
+    variables = set(_VARIABLE.findall("\n".join(lines)))
+    settings = {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(("PIP_", "UV_")) or name in variables
+    }
+    return json.dumps([lines, sorted(settings.items())]).encode()
+
+
+def _lines(file: Path, seen: set[Path]) -> list[str]:
+    """With those of the files that it includes."""
+    if file.resolve() in seen:
+        return []
+    seen.add(file.resolve())
+    found: list[str] = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        found.append(line)
+        if (include := _INCLUDE.match(line)) and "://" not in include["file"]:
+            found += _lines(file.parent / include["file"], seen)
+    return found
+
+
+def install_kept(
+    host: Path, requirements: bytes, arguments: Sequence[str], environment: Mapping[str, str]
+) -> int:
+    """Puts the environment of the requirements below the host's. pip's exit code."""
+    below = read_below(host)
+    home = Path(below.environments)
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = home / _key(below, requirements)
+    with _locked(folder.with_suffix(".lock")) as lock:
+        if (folder / COMPLETE).exists():
+            os.utime(folder / COMPLETE)
+            print(f"requirements.txt: using the environment of an earlier attempt, {folder}")
+        else:
+            code = _fill(folder, below, arguments, environment, lock)
+            if code != 0:
+                return code
+        users = folder / _USERS
+        users.mkdir(exist_ok=True)
+        (users / hashlib.sha256(os.fsencode(host)).hexdigest()[:16]).write_bytes(os.fsencode(host))
+    put_below(host, "tidewheel-a-requirements.pth", [str(site_packages(folder))])
+    add_programs(host, folder / "bin")
+    _remove_least_recent(home)
+    return 0
+
+
+def _key(below: Below, requirements: bytes) -> str:
+    """Of the requirements, the Python, and the packages that lie below."""
+    distributions = sorted(
+        name
+        for place in below.sites
+        for name in os.listdir(place)
+        if name.endswith((".dist-info", ".egg-info"))
+    )
+    below_text = json.dumps([below.interpreter, sys.version, below.sites, distributions])
+    return hashlib.sha256(below_text.encode() + b"\n" + requirements).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[int]:
+    """Ends with the process, even by kill -9."""
+    with file.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("requirements.txt: waiting for another host that installs the same", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
+
+
+def _fill(
+    folder: Path,
+    below: Below,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    lock: int,
+) -> int:
+    shutil.rmtree(folder, ignore_errors=True)
+    make_layer(folder, below)
+    # The installer holds the lock too: a new environment is not begun while it still writes.
+    installer = [str(folder / "bin" / "python"), "-m", "pip", *arguments]
+    variables = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+    code = subprocess.run(installer, env=variables, pass_fds=[lock], check=False).returncode
+    if code != 0:
+        shutil.rmtree(folder, ignore_errors=True)
+        return code
+    temporary = folder / f"{COMPLETE}.new"
+    temporary.write_text(json.dumps({"bytes": _bytes_below(folder)}))
+    temporary.rename(folder / COMPLETE)
+    return 0
+
+
+def _bytes_below(folder: Path) -> int:
+    files = (file for file in folder.rglob("*") if not file.is_symlink() and file.is_file())
+    return sum(file.stat().st_blocks * 512 for file in files)
+
+
+def _remove_least_recent(home: Path, most_bytes: int = MOST_BYTES) -> None:
+    """Until the rest is small enough. One that a host uses stays."""
+    complete = sorted(home.glob(f"*/{COMPLETE}"), key=lambda file: file.stat().st_mtime)
+    sizes = {file.parent: int(json.loads(file.read_text())["bytes"]) for file in complete}
+    total = sum(sizes.values())
+    _remove_unfinished(home)
+    for folder, size in sizes.items():
+        if total <= most_bytes:
+            return
+        with _locked(folder.with_suffix(".lock")):
+            if not _is_used(folder):
+                # First what makes it count: a removal that is cut short leaves no damaged one.
+                (folder / COMPLETE).unlink(missing_ok=True)
+                shutil.rmtree(folder, ignore_errors=True)
+                total -= size
+
+
+def _remove_unfinished(home: Path) -> None:
+    """Those that no process works on any more."""
+    for lock in home.glob("*.lock"):
+        folder = lock.with_suffix("")
+        if not folder.is_dir() or (folder / COMPLETE).exists():
+            continue
+        with lock.open("w") as file, contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not (folder / COMPLETE).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_used(folder: Path) -> bool:
+    """By a host that is still there; the notes of others are removed."""
+    used = False
+    for note in folder.glob(f"{_USERS}/*"):
+        if os.path.isdir(os.fsdecode(note.read_bytes())):
+            used = True
+        else:
+            note.unlink(missing_ok=True)
+    return used

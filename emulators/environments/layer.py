@@ -1,0 +1,104 @@
+"""Makes a Python environment over another: packages installed in it never change the one below.
+
+Run by the interpreter below: `python -I layer.py FOLDER ENVIRONMENTS` makes the environment of one
+host. Its `pip` installs a job's requirements once, under ENVIRONMENTS, for all hosts and attempts
+(pip_layer). Dependency-free; Python 3.10 or newer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import site
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+DESCRIPTION = "tidewheel.json"
+_OWN_PROGRAMS = ("python", "pip", "activate", "deactivate")
+
+
+@dataclass(frozen=True)
+class Below:
+    """The environment below, and where those of requirements are kept."""
+
+    interpreter: str
+    """Of the installation, not of an environment."""
+    prefix: str
+    sites: list[str]
+    environments: str
+    code: str
+    """The folder of this file."""
+
+
+def below_of_this_interpreter(environments: str) -> Below:
+    base = getattr(sys, "_base_executable", sys.executable)
+    sites = [folder for folder in site.getsitepackages() if os.path.isdir(folder)]
+    code = str(Path(__file__).resolve().parent)
+    return Below(os.path.realpath(base), sys.prefix, sites, environments, code)
+
+
+def site_packages(folder: Path) -> Path:
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return folder / "lib" / version / "site-packages"
+
+
+def make_layer(folder: Path, below: Below) -> None:
+    """Fills an empty or missing folder. Raises OSError."""
+    packages, programs = site_packages(folder), folder / "bin"
+    packages.mkdir(parents=True)
+    programs.mkdir()
+    major, minor = sys.version_info[:2]
+    for name in ("python", "python3", f"python3.{minor}"):
+        (programs / name).symlink_to(below.interpreter)
+    home = os.path.dirname(below.interpreter)
+    lines = (f"home = {home}", "include-system-site-packages = false", f"version = {major}.{minor}")
+    (folder / "pyvenv.cfg").write_text("\n".join(lines) + "\n")
+    put_below(folder, "tidewheel-z-below.pth", below.sites)
+    # Some packages look for libraries in the environment's own `lib`.
+    for library in Path(below.prefix, "lib").glob("lib*.so*"):
+        (folder / "lib" / library.name).symlink_to(library)
+    add_programs(folder, Path(below.prefix, "bin"))
+    (folder / DESCRIPTION).write_text(json.dumps(asdict(below)))
+
+
+def read_below(folder: Path) -> Below:
+    return Below(**json.loads((folder / DESCRIPTION).read_text()))
+
+
+def put_below(folder: Path, name: str, sites: list[str]) -> None:
+    """Further folders of packages, searched after the layer's own in the order of the names."""
+    lines = [f"import site; site.addsitedir({place!r})" for place in sites]
+    (site_packages(folder) / name).write_text("\n".join(lines) + "\n")
+
+
+def add_programs(folder: Path, source: Path) -> None:
+    """Programs of an environment below, run by the layer's interpreter where they are Python."""
+    for program in source.iterdir():
+        target = folder / "bin" / program.name
+        if program.name.startswith(_OWN_PROGRAMS) or not program.is_file() or target.exists():
+            continue
+        with program.open("rb") as file:
+            is_python = file.read(2) == b"#!" and b"python" in file.read(1024)
+        if is_python:
+            python = shlex.quote(str(folder / "bin" / "python"))
+            command = f'#!/bin/sh\nexec {python} {shlex.quote(str(program))} "$@"\n'
+            target.write_text(command)
+            target.chmod(0o755)
+        else:
+            target.symlink_to(program)
+
+
+def main() -> None:
+    folder, environments = Path(sys.argv[1]), sys.argv[2]
+    below = below_of_this_interpreter(environments)
+    make_layer(folder, below)
+    # A copy: Python keeps what it has compiled beside it.
+    caches = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(below.code, "pip_layer"), site_packages(folder) / "pip", ignore=caches)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+/** What `pip install -r` in a host's environment changes, with real interpreters and an index on loopback. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { projectPython } from '../../../../test/support/emulator.ts';
+import { layEnvironment } from '../../../environments/host-environment.ts';
+
+const run = promisify(execFile);
+const ENVIRONMENTS = path.join(import.meta.dirname, '../../../environments');
+
+let folder: string;
+let index: ChildProcess;
+let indexUrl: string;
+const requested: string[] = [];
+let hosts = 0;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-environments-'));
+  const program = path.join(import.meta.dirname, 'package_index.py');
+  index = spawn(projectPython(), ['-B', program, path.join(folder, 'index')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: index.stdout ?? process.stdin });
+  const port = await new Promise<string>((resolve) => lines.once('line', resolve));
+  indexUrl = `http://127.0.0.1:${port}`;
+  lines.on('line', (line) => requested.push(line));
+});
+
+afterAll(async () => {
+  index?.kill();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const environments = () => path.join(folder, 'kept');
+const newHost = async (): Promise<string> => {
+  hosts += 1;
+  return layEnvironment(projectPython(), path.join(folder, `host-${hosts}`), environments());
+};
+/** As the agent calls it. */
+const pipArguments = (file: string) => [
+  '-m',
+  'pip',
+  'install',
+  '--no-input',
+  '--disable-pip-version-check',
+  '--progress-bar',
+  'off',
+  '--retries',
+  '0',
+  '-r',
+  file,
+];
+const environment = () => ({ PATH: '/usr/bin:/bin', PIP_INDEX_URL: indexUrl, HOME: folder });
+async function requirements(text: string): Promise<string> {
+  const file = path.join(folder, `requirements-${requested.length}-${hosts}.txt`);
+  await writeFile(file, text);
+  return file;
+}
+const install = async (python: string, text: string): Promise<string> => {
+  const { stdout } = await run(python, pipArguments(await requirements(text)), { env: environment() });
+  return stdout;
+};
+const numpyOf = async (python: string): Promise<string> =>
+  (await run(python, ['-c', 'import numpy; print(numpy.__version__)'], { env: {} })).stdout.trim();
+const fetched = (name: string): number =>
+  requested.filter((line) => line.endsWith(`${name}-1.0-py3-none-any.whl`)).length;
+
+test('what one host requires changes no other', async () => {
+  const [mine, other] = [await newHost(), await newHost()];
+  const before = await numpyOf(projectPython());
+  await install(mine, 'numpy==0.0.1');
+  expect([await numpyOf(mine), await numpyOf(other), await numpyOf(projectPython())]).toEqual([
+    '0.0.1',
+    before,
+    before,
+  ]);
+});
+
+test('hosts that require the same install it once', async () => {
+  const both = [await newHost(), await newHost()];
+  await Promise.all(both.map((python) => install(python, 'kept==1.0  # at once')));
+  const later = await newHost();
+  expect(await install(later, 'kept==1.0  # at once')).toContain('environment of an earlier attempt');
+  expect(fetched('kept')).toBe(1);
+  for (const python of [...both, later]) {
+    const { stdout } = await run(path.join(path.dirname(python), 'kept-tell'), [], { env: {} });
+    expect(stdout).toContain('/kept/__init__.py');
+  }
+});
+
+test('another index or another pin is another environment', async () => {
+  const before = (await readdir(environments())).length;
+  await install(await newHost(), 'kept');
+  const file = await requirements('kept');
+  await run(await newHost(), pipArguments(file), { env: { ...environment(), PIP_NO_CACHE_DIR: '1' } });
+  expect((await readdir(environments())).length).toBe(before + 4);
+});
+
+test('an installation that was killed is made again', async () => {
+  const file = await requirements('kept==1.0\nslow==1.0');
+  const options = { env: environment(), detached: true, stdio: 'ignore' } as const;
+  const killed = spawn(await newHost(), pipArguments(file), options);
+  while (fetched('slow') === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  process.kill(-(killed.pid ?? 0), 'SIGKILL');
+  const python = await newHost();
+  await run(python, pipArguments(file), { env: environment() });
+  expect(fetched('slow')).toBe(2);
+  await run(python, ['-c', 'import kept, slow'], { env: {} });
+});
+
+test('one that was killed and never required again goes', async () => {
+  const left = path.join(environments(), 'left');
+  await mkdir(left);
+  await writeFile(`${left}.lock`, '');
+  await install(await newHost(), 'kept==1.0 # at last');
+  expect(existsSync(left)).toBe(false);
+});
+
+test('the least recently used go, those in use stay', async () => {
+  const trim = `import sys; sys.path.insert(0, sys.argv[1]); import pathlib, kept_environments as kept
+kept._remove_least_recent(pathlib.Path(sys.argv[2]), most_bytes=int(sys.argv[3]))`;
+  const names = async () => (await readdir(environments())).filter((name) => !name.endsWith('.lock')).length;
+  const keep = (bytes: number) =>
+    run(projectPython(), ['-B', '-c', trim, ENVIRONMENTS, environments(), String(bytes)]);
+  const all = await names();
+  await keep(1e12);
+  await keep(0);
+  expect(await names()).toBe(all);
+  for (let host = 1; host < hosts; host += 1)
+    await rm(path.join(folder, `host-${host}`), { recursive: true });
+  await keep(0);
+  expect(await names()).toBe(1);
+});
