@@ -82,6 +82,7 @@ async function main(args: readonly string[]): Promise<number> {
     graceSeconds: chosen.grace,
     limits: chosen.limits,
     log: (line) => chosen.verbose && screen.line(`  ${line}`),
+    notice: (line) => screen.line(`  ${line}`),
     onStep: (text) => screen.line(`  starting ${text}`),
   });
   void watchDisk(screen, chosen.state, stopping.signal);

@@ -116,18 +116,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     time.followEmulator(endpoints.aws);
     const clients = localClients(endpoints, credentials);
     options.onStep?.('Spot market, SageMaker and EC2');
-    const market = await startLocalMarket({
-      port: ports.ec2,
-      awsEndpointUrl: endpoints.aws,
-      credentials,
-      script: options.market,
-      graceSeconds: options.graceSeconds ?? 120,
-      steadyPrices: options.steadyPrices ?? false,
-      actionRate: limitsOf(options.limits ?? 'none').ec2.actions,
-      clock: time.clock,
-      log: options.log,
-      ...(options.notice && { notice: options.notice }),
-    });
+    const market = await startMarket(options, { endpoints, credentials, port: ports.ec2, time });
     closers.push(() => market.close());
     const beside = { endpoints, credentials, clients, market };
     closers.push(await startSageMaker(options, { ...beside, port: ports.sageMaker, time }));
@@ -156,6 +145,28 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
 const environmentsDirectory = ({ stateDirectory }: RegionOptions): string =>
   join(stateDirectory, 'environments');
 const emulatorDirectory = ({ stateDirectory }: RegionOptions): string => join(stateDirectory, 'aws');
+
+const startMarket = (
+  options: RegionOptions,
+  at: {
+    readonly endpoints: Endpoints;
+    readonly credentials: AccessKey;
+    readonly port: number;
+    readonly time: RegionClock;
+  },
+): Promise<LocalMarket> =>
+  startLocalMarket({
+    port: at.port,
+    awsEndpointUrl: at.endpoints.aws,
+    credentials: at.credentials,
+    script: options.market,
+    graceSeconds: options.graceSeconds ?? 120,
+    steadyPrices: options.steadyPrices ?? false,
+    actionRate: limitsOf(options.limits ?? 'none').ec2.actions,
+    clock: at.time.clock,
+    log: options.log,
+    ...(options.notice && { notice: options.notice }),
+  });
 
 async function startAws(
   options: RegionOptions,

@@ -40,6 +40,8 @@ export interface LocalMarketOptions {
   /** Default: the clock on the wall. */
   readonly clock?: Clock;
   readonly log?: (line: string) => void;
+  /** Takes what a user should see: that a job waits for capacity. */
+  readonly notice?: (line: string) => void;
 }
 
 export interface LocalMarket {
@@ -71,6 +73,7 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     priceOf: (pool) => prices.priceAt(pool, time.now()),
     graceSeconds,
     log,
+    ...(options.notice && { notice: options.notice }),
   });
   const configurations = configurationLimit(options.configurationLimit ?? 50);
   const server = await startEc2Server({

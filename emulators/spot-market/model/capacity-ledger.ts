@@ -22,7 +22,11 @@ export interface Ledger {
   overdrawn(): readonly Held[];
 }
 
-export function makeLedger(capacityOf: (pool: SpotPool) => number): Ledger {
+/** @param isSpared whether a lease stays although its pool has less than is leased of it */
+export function makeLedger(
+  capacityOf: (pool: SpotPool) => number,
+  isSpared: (lease: Held) => boolean = () => false,
+): Ledger {
   /** In the order they were given. */
   const held = new Set<Held>();
   const instances = (pool: SpotPool, counted: (lease: Held) => boolean): number =>
@@ -33,7 +37,7 @@ export function makeLedger(capacityOf: (pool: SpotPool) => number): Ledger {
   const overdrawn = (): readonly Held[] => {
     const going = new Set<Held>();
     const stays = (lease: Held): boolean => lease.reclaim === 'no' && !going.has(lease);
-    for (const lease of [...held].toReversed().filter(stays)) {
+    for (const lease of [...held].toReversed().filter((one) => stays(one) && !isSpared(one))) {
       if (poolsOf(lease).some((pool) => instances(pool, stays) > capacityOf(pool))) going.add(lease);
     }
     return [...going];

@@ -11,6 +11,8 @@ export interface CapacityPlan {
   nextChange(pool: SpotPool, at: MarketSecond): MarketSecond | undefined;
   /** Called when a Spot gang's checkpoint reached S3; true when the plan was changed by it. */
   checkpointSynced?(gang: Gang, at: MarketSecond): boolean;
+  /** Whether a gang keeps what it holds although its pool has less. Default: none does. */
+  spares?(gang: Gang, at: MarketSecond): boolean;
   /** Called when a gang lost its capacity. */
   reclaimed?(gang: Gang): void;
 }

@@ -4,6 +4,7 @@ import type { CapacityPlan } from './capacity-plan.ts';
 import type { CapacityLease, CapacityMarket, CapacityRequest } from './capacity-source.ts';
 import type { MarketTime } from './market-time.ts';
 import type { SpotPool } from './offers.ts';
+import { inWords, waitNotices } from './wait-notices.ts';
 
 export interface LeaseDeps {
   readonly plan: CapacityPlan;
@@ -15,6 +16,8 @@ export interface LeaseDeps {
   /** From the warning to the kill, in real seconds. */
   readonly graceSeconds: number;
   readonly log: (line: string) => void;
+  /** Takes what a user should see: that a job waits for capacity, once for each wait. */
+  readonly notice?: (line: string) => void;
 }
 
 export interface Leases extends CapacityMarket {
@@ -25,7 +28,10 @@ export interface Leases extends CapacityMarket {
 
 export function makeLeases(deps: LeaseDeps): Leases {
   const { plan, time, log } = deps;
-  const ledger = makeLedger((pool) => plan.capacityAt(pool, time.now()));
+  const ledger = makeLedger(
+    (pool) => plan.capacityAt(pool, time.now()),
+    (lease) => plan.spares?.(lease, time.now()) ?? false,
+  );
   const listeners = makeListeners(log);
   /** Pools requested without success since the listeners were last called. */
   const wanted = new Map<string, SpotPool>();
@@ -46,6 +52,8 @@ export function makeLeases(deps: LeaseDeps): Leases {
     callOff = changes.length > 0 ? time.at(Math.min(...changes), lookAgain) : undefined;
   };
 
+  const waits = waitNotices(deps);
+
   const refuse = (zones: readonly ZoneOffer[]): undefined => {
     for (const pool of zones.flatMap(({ pools }) => pools)) {
       wanted.set(`${pool.instanceType} ${pool.zoneId}`, pool);
@@ -60,7 +68,11 @@ export function makeLeases(deps: LeaseDeps): Leases {
     if (request.purchaseOption === 'on-demand') return onDemandLease(zoneIds);
     const zones = zoneIds.map((zoneId) => zoneOffer(zoneId, counts, ledger.free, deps.priceOf));
     const zoneId = chooseZone(zones);
-    if (zoneId === undefined) return refuse(zones);
+    if (zoneId === undefined) {
+      waits.begin(request.owner, counts, zoneIds);
+      return refuse(zones);
+    }
+    waits.end(request.owner);
     const held: Held = { owner: request.owner, zoneId, counts, reclaim: 'no', listener: undefined };
     ledger.add(held);
     log(`${request.owner} gets Spot capacity in ${zoneId}: ${inWords(counts)}`);
@@ -131,9 +143,6 @@ const chooseZone = (zones: readonly ZoneOffer[]): string | undefined =>
   zones
     .filter(({ depth }) => depth >= 1)
     .toSorted((a, b) => b.depth - a.depth || a.usd - b.usd || a.zoneId.localeCompare(b.zoneId))[0]?.zoneId;
-
-const inWords = (counts: ReadonlyMap<string, number>): string =>
-  [...counts].map(([instanceType, count]) => `${count} x ${instanceType}`).join(', ');
 
 /** On-Demand is not modelled as scarce: it is there in every zone that offers the types, and is never reclaimed. */
 const onDemandLease = ([zoneId]: readonly string[]): CapacityLease | undefined =>

@@ -1,6 +1,7 @@
 /**
- * One interruption to watch: the zone that a run trains in is reclaimed a moment after its Nth checkpoint reached S3,
- * and stays without capacity long enough that the run goes on elsewhere. All other zones are calm.
+ * One interruption to watch: a run's capacity is reclaimed a moment after its Nth checkpoint reached S3, and its zone
+ * has none for so long that the run continues elsewhere. What other runs hold there they keep, and two zones at most are
+ * without capacity at a time: any number of runs can be interrupted without waiting for each other.
  */
 
 import { type CapacityPlan, type Gang, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
@@ -14,17 +15,21 @@ export interface DemoScript {
   readonly checkpoints?: readonly [minimum: number, maximum: number];
   /** Market seconds from that checkpoint to the reclaim. Default 0.2 to 0.8. */
   readonly delaySeconds?: readonly [minimum: number, maximum: number];
-  /** How long the zone stays without capacity, in market seconds. Default 30 minutes. */
+  /** How long the zone stays without capacity, in market seconds. Default 2 minutes. */
   readonly downSeconds?: number;
   /** Interruptions of each run. Default 1. */
   readonly interruptions?: number;
 }
 
 interface Outage {
+  readonly run: string;
   readonly zoneId: string;
   readonly from: MarketSecond;
-  readonly until: MarketSecond;
+  until: MarketSecond;
 }
+
+/** Most types are offered in three zones or more. */
+const MOST_ZONES_DOWN = 2;
 
 /** Attempts of one run differ in what follows the run's name: `<run>-a<attempt>-<salt>`. */
 export const runOf = (owner: string): string => owner.replace(/-a\d+-[0-9a-f]{6}$/, '');
@@ -33,7 +38,7 @@ export function demoPlan({
   seed = 1,
   checkpoints = [1, 2],
   delaySeconds = [0.2, 0.8],
-  downSeconds = 1_800,
+  downSeconds = 120,
   interruptions = 1,
 }: DemoScript): CapacityPlan {
   const outages: Outage[] = [];
@@ -42,16 +47,26 @@ export function demoPlan({
   const isDown = (zoneId: string, at: MarketSecond): boolean =>
     outages.some((outage) => outage.zoneId === zoneId && outage.from <= at && at < outage.until);
 
+  /** The oldest of them end as a new one begins. */
+  const endOldest = (at: MarketSecond): void => {
+    const lasting = outages.filter(({ until }) => until > at);
+    for (const outage of lasting.slice(0, Math.max(0, lasting.length - MOST_ZONES_DOWN + 1)))
+      outage.until = at;
+  };
+
   const checkpointSynced = ({ owner, zoneId }: Gang, at: MarketSecond): boolean => {
     const run = runOf(owner);
     const past = suffered.get(run) ?? 0;
     const count = (synced.get(owner) ?? 0) + 1;
     synced.set(owner, count);
-    const isDoomed = outages.some((outage) => outage.zoneId === zoneId && outage.until > at);
+    const isDoomed = outages.some(
+      (outage) => outage.run === run && outage.zoneId === zoneId && outage.until > at,
+    );
     if (past >= interruptions || isDoomed || count < between(...checkpoints, seed, run, past)) return false;
     const [least, most] = delaySeconds;
     const from = at + least + (most - least) * uniform(seed, run, past, 'delay');
-    outages.push({ zoneId, from, until: from + downSeconds });
+    endOldest(from);
+    outages.push({ run, zoneId, from, until: from + downSeconds });
     return true;
   };
 
@@ -65,6 +80,11 @@ export function demoPlan({
       return edges.length > 0 ? Math.min(...edges) : undefined;
     },
     checkpointSynced,
+    spares: ({ owner, zoneId }, at) =>
+      !outages.some(
+        (outage) =>
+          outage.run === runOf(owner) && outage.zoneId === zoneId && outage.from <= at && at < outage.until,
+      ),
     reclaimed: ({ owner }) => {
       const run = runOf(owner);
       suffered.set(run, (suffered.get(run) ?? 0) + 1);

@@ -11,7 +11,9 @@ const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'];
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
+const noticed: string[] = [];
 function leasesOf(plan: CapacityPlan, priceOf: (zoneId: string) => number = () => 1): Leases {
+  noticed.length = 0;
   return makeLeases({
     plan,
     time: startMarketTime(),
@@ -19,6 +21,7 @@ function leasesOf(plan: CapacityPlan, priceOf: (zoneId: string) => number = () =
     priceOf: ({ zoneId }) => priceOf(zoneId),
     graceSeconds: 120,
     log: () => undefined,
+    notice: (line) => noticed.push(line),
   });
 }
 
@@ -54,6 +57,18 @@ describe('acquire', () => {
     expect(leases.acquire(gang('a', 4, ['use1-az1']))).toBeUndefined();
     expect(leases.acquire(gang('b', 3, ['use1-az1']))?.zoneId).toBe('use1-az1');
     expect(leases.acquire(gang('c', 1, ['use1-az1']))).toBeUndefined();
+  });
+
+  it('says once why a job waits, and how long', () => {
+    const leases = leasesOf(byTrace({ 'use1-az1': [0, 0, 0, 0, 4] }));
+    for (const _ of [1, 2]) expect(leases.acquire(gang('a', 2, ['use1-az1']))).toBeUndefined();
+    expect(noticed).toEqual([
+      'a waits: no Spot capacity for 2 x c5.xlarge in use1-az1; the market changes in 4 s',
+    ]);
+    seconds(4);
+    leases.acquire(gang('a', 2, ['use1-az1']));
+    expect(leases.acquire(gang('a', 4, ['use1-az2']))).toBeUndefined();
+    expect(noticed[1]).toMatch(/the market script brings none$/);
   });
 
   it('needs one zone for all groups', () => {

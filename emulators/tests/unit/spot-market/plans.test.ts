@@ -125,6 +125,28 @@ describe('the demo', () => {
     ]);
   });
 
+  it('takes nothing from other runs in the zone', () => {
+    const plan = demoPlan({ kind: 'demo', checkpoints: [1, 1], delaySeconds: [1, 1], downSeconds: 100 });
+    const [own, other] = [gang('digits-000001-a1-abcdef'), gang('cats-000001-a1-abcdef')];
+    plan.checkpointSynced?.(own, 1);
+    expect([own, other].map((held) => plan.spares?.(held, 50))).toEqual([false, true]);
+    expect(plan.checkpointSynced?.(other, 50)).toBe(true);
+    expect(plan.spares?.(other, 60)).toBe(false);
+  });
+
+  it('never leaves the market without a zone', () => {
+    const plan = demoPlan({ kind: 'demo', checkpoints: [1, 1] });
+    const zones = ['use1-az1', 'use1-az2', 'use1-az3'];
+    const open = (at: number) =>
+      zones.filter((zoneId) => plan.capacityAt({ ...pool, zoneId }, at) > 0).length;
+    for (let run = 0; run < 20; run += 1) {
+      const zoneId = zones[run % zones.length] ?? '';
+      expect(plan.checkpointSynced?.(gang(`run-${run}-a1-abcdef`, zoneId), run * 3)).toBe(true);
+      expect([0.5, 1, 2].map((late) => open(run * 3 + late))).not.toContain(0);
+    }
+    expect(open(20 * 3 + 120)).toBe(zones.length);
+  });
+
   it('interrupts each run once', () => {
     const plan = demoPlan({ kind: 'demo', checkpoints: [1, 1] });
     plan.checkpointSynced?.(gang('digits-000001-a1-abcdef'), 1);
