@@ -9,7 +9,7 @@ import {
   type SealedLine,
   sealedLine,
 } from '../../../functions/core/packing/model/documents.ts';
-import { manifestsOf, unreplacedGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { manifestsOf, sealedGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
@@ -65,7 +65,7 @@ export async function contents(store: MemoryBlobStore): Promise<string[]> {
 
 /** All sealed arrivals, sorted: key, ETag, and whether they were packed or why not. */
 export async function accounts(store: MemoryBlobStore): Promise<string[]> {
-  const manifests = await unreplacedGenerations(store, PIPELINE);
+  const { manifests } = await sealedGenerations(store, PIPELINE);
   const lines = manifests.flatMap(({ pipeline, generation, arrivals }) =>
     arrivals.parts.flatMap(({ list }) =>
       listAt(store, `${bucketKeys.generation(pipeline, generation)}${list}`).map(

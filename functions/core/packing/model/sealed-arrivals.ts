@@ -64,15 +64,19 @@ export async function listGenerations(
   );
 }
 
-/**
- * All generations except replaced ones, whose arrivals the joined generation holds. Together they hold every arrival.
- */
-export async function unreplacedGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
+export interface SealedGenerations {
+  /**
+   * Of all generations except replaced ones, whose arrivals the joined generation holds. Together they hold every
+   * arrival.
+   */
+  readonly manifests: readonly Manifest[];
+  readonly replaced: readonly string[];
+}
+
+export async function sealedGenerations(store: BlobStore, pipeline: string): Promise<SealedGenerations> {
   const { names, replaced, read } = await generationsIn(store, pipeline);
-  return readEach(
-    names.filter((name) => !replaced.includes(name)),
-    read,
-  );
+  const unreplaced = names.filter((name) => !replaced.includes(name));
+  return { manifests: await readEach(unreplaced, read), replaced };
 }
 
 interface Generations {

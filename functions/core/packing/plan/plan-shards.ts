@@ -6,13 +6,14 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
-import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, type Plan } from '../model/documents.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
+import { listedRangesBody, RangeCollector, sealedRanges } from '../model/listed-ranges.ts';
 import { packingKeys } from '../model/packing-keys.ts';
-import { readSealedManifest, sealedFilter, unreplacedGenerations } from '../model/sealed-arrivals.ts';
+import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
 import { HEAD_BYTES } from '../model/shard-format.ts';
 import {
@@ -23,12 +24,15 @@ import {
 } from './assign-samples.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
+import { NewArrivals } from './new-arrivals.ts';
 import { listInParallel } from './parallel-listing.ts';
 
 export interface PlanDeps {
   readonly store: BlobStore;
   /** Used only if the store's answers have no time. */
   readonly now: () => Date;
+  /** Of listed-ranges.ts, where 1,000 are too many. */
+  readonly rangeObjects?: number | undefined;
 }
 
 export interface PlanInput {
@@ -130,6 +134,7 @@ async function makePlan(
     labelOf: labels && ((sample) => labels.labelOf(sample)),
   }))
     await deps.store.put(keys.planList(digest, item), bytes);
+  await deps.store.put(keys.planRanges(digest), drafted.listed);
   const plan: Plan = {
     version: DOCUMENT_VERSION,
     pipeline: input.pipeline,
@@ -208,6 +213,8 @@ async function sourceSchemaOf(
 interface Drafted {
   readonly draft: DraftPlan;
   readonly listedAt: string;
+  /** Of listed-ranges.ts. */
+  readonly listed: Uint8Array;
   readonly annotations: Annotations | undefined;
   readonly labels: SampleLabels | undefined;
 }
@@ -217,26 +224,30 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const annotations = await Annotations.open(deps.store, input.packing, incoming);
   const labels = annotations && new SampleLabels(annotations);
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
-  const generations = await unreplacedGenerations(deps.store, input.pipeline);
-  const isSealed = sealedFilter(deps.store, generations, annotations?.version);
+  const sealed = await sealedGenerations(deps.store, input.pipeline);
+  // Labels of other annotations may be packed again, so every arrival is looked up.
+  const known = annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : [];
+  const arrivals = new NewArrivals({
+    known,
+    isSealed: sealedFilter(deps.store, sealed.manifests, annotations?.version),
+    add: (object) => draft.add(object),
+    listed: new RangeCollector(deps.rangeObjects),
+  });
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
-  const addNew = (object: ListedBlob): void | Promise<void> => {
-    if (notData.has(object.key)) return;
-    labels?.noteListed(object.key.slice(incoming.length));
-    const sealed = isSealed(object.key, object.etag);
-    if (sealed === false) draft.add(object);
-    else if (sealed !== true) return sealed.then((is) => (is ? undefined : draft.add(object)));
-  };
   let listedAt: string | undefined;
   for await (const page of listInParallel(deps.store, incoming)) {
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
-    for (const object of page.objects) {
-      const waiting = addNew(object);
-      if (waiting !== undefined) await waiting;
-    }
+    const data = page.objects.filter(({ key }) => !notData.has(key));
+    if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));
+    await arrivals.see(data);
   }
+  const ranges = await arrivals.finish();
   draft.finish();
-  return { draft, listedAt: listedAt ?? deps.now().toISOString(), annotations, labels };
+  const listed = listedRangesBody(
+    sealed.manifests.map(({ generation }) => generation),
+    ranges,
+  );
+  return { draft, listedAt: listedAt ?? deps.now().toISOString(), listed, annotations, labels };
 }
 
 /**

@@ -1,0 +1,89 @@
+/** Finds in a listing what no generation has packed or rejected, and opens sealed lists only where the listing changed. */
+import type { ListedBlob } from '../model/blob-store.ts';
+import type { ListedRange, RangeCollector } from '../model/listed-ranges.ts';
+import { MultisetHash } from '../model/multiset-hash.ts';
+import { compareKeys } from '../model/order.ts';
+import type { SealedFilter } from '../model/sealed-arrivals.ts';
+
+interface Finding {
+  /** In which everything was sealed, in order. */
+  readonly known: readonly ListedRange[];
+  readonly isSealed: SealedFilter;
+  readonly add: (object: ListedBlob) => void;
+  readonly listed: RangeCollector;
+}
+
+/** Takes the pages of a listing in order. It holds the objects of one range until the range's end. */
+export class NewArrivals {
+  readonly #finding: Finding;
+  #range = 0;
+  #held: ListedBlob[] = [];
+  /** The range at hand holds something else than before. */
+  #isChanged = false;
+
+  constructor(finding: Finding) {
+    this.#finding = finding;
+  }
+
+  async see(objects: readonly ListedBlob[]): Promise<void> {
+    const { known } = this.#finding;
+    for (const object of objects) {
+      let range = known[this.#range];
+      while (range !== undefined && compareKeys(range.last, object.key) < 0) {
+        await this.#end(range);
+        range = known[this.#range];
+      }
+      if (range === undefined || this.#isChanged) {
+        const taking = this.#take(object);
+        if (taking !== undefined) await taking;
+        continue;
+      }
+      this.#held.push(object);
+      if (this.#held.length > range.objects) await this.#release();
+    }
+  }
+
+  /** @returns the ranges of the whole listing */
+  async finish(): Promise<readonly ListedRange[]> {
+    const range = this.#finding.known[this.#range];
+    if (range !== undefined) await this.#end(range);
+    return this.#finding.listed.ranges();
+  }
+
+  async #end(range: ListedRange): Promise<void> {
+    if (!this.#isChanged && holds(range, this.#held)) {
+      this.#held = [];
+      this.#finding.listed.keep(range);
+    } else await this.#release();
+    this.#isChanged = false;
+    this.#range += 1;
+  }
+
+  async #release(): Promise<void> {
+    const held = this.#held;
+    this.#held = [];
+    this.#isChanged = true;
+    for (const object of held) {
+      const taking = this.#take(object);
+      if (taking !== undefined) await taking;
+    }
+  }
+
+  #take(object: ListedBlob): void | Promise<void> {
+    const sealed = this.#finding.isSealed(object.key, object.etag);
+    if (typeof sealed !== 'boolean') return sealed.then((is) => this.#note(object, is));
+    this.#note(object, sealed);
+  }
+
+  #note(object: ListedBlob, isSealed: boolean): void {
+    if (!isSealed) this.#finding.add(object);
+    this.#finding.listed.add(object.key, object.etag, !isSealed);
+  }
+}
+
+function holds({ objects, digest }: ListedRange, held: readonly ListedBlob[]): boolean {
+  if (held.length !== objects) return false;
+  const found = new MultisetHash();
+  for (const { key, etag } of held) found.add(key, etag);
+  return found.digest === digest;
+}
