@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type Problem } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
 import { type Pipeline, pipelineSchema } from './pipeline.ts';
+import { keepWritten, settleWritten } from './written-numbers.ts';
 
 export type Declaration =
   | { readonly valid: true; readonly pipeline: Pipeline }
@@ -27,10 +28,11 @@ export function readDeclaration(name: string, text: string, notifiedMarker?: str
   if (document.errors.length > 0) {
     return refuse(document.errors.map((error) => ({ path: '', message: yamlProblem(error) })));
   }
+  const numbers = numberProblems(document);
+  keepWritten(document);
   const plain = toPlain(document);
   if (plain === undefined) return refuse([TOO_MANY_ALIASES]);
-  const numbers = numberProblems(document);
-  const declaration = checkDeclaration(name, withoutExtensions(plain.value));
+  const declaration = checkDeclaration(name, withoutExtensions(settleWritten(plain.value)));
   if (numbers.length > 0) return refuse([...numbers, ...(declaration.valid ? [] : declaration.problems)]);
   return declaration.valid && notifiedMarker !== undefined
     ? refuseUnnoticed(declaration, notifiedMarker)

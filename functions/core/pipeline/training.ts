@@ -1,9 +1,20 @@
 /** What trains: the `training` part of a pipeline. */
 import * as z from 'zod';
 import { refusingProto } from '../shared/tables.ts';
+import { besideOthers } from '../shared/validation.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { packageIndexSchema } from './package-index.ts';
+import {
+  argumentsSchema,
+  type CommandLine,
+  commandLineProblems,
+  commandSchema,
+  workingDirectorySchema,
+} from './script/arguments.ts';
+import { checkpointSchema, progressSchema } from './script/checkpoint.ts';
+import { environmentProblems, environmentSchema } from './script/environment.ts';
 import { STRATEGIES } from './strategies.ts';
+import { WRITTEN_NUMBER } from './written-numbers.ts';
 
 const hyperparameter = z.union([
   z
@@ -12,7 +23,15 @@ const hyperparameter = z.union([
     .refine((value) => !value.includes('\n'), 'a hyperparameter holds no newline'),
   z.number(),
   z.boolean(),
+  z
+    .strictObject(
+      { number: z.string().max(60).regex(WRITTEN_NUMBER, 'write a number as JSON has it') },
+      { error: ({ code }) => (code === 'invalid_type' ? 'give a number' : undefined) },
+    )
+    .describe('A number that keeps its form, such as 0.0; the service writes it so.'),
 ]);
+
+export type Hyperparameter = z.infer<typeof hyperparameter>;
 
 const hyperparameterName = z
   .string()
@@ -33,7 +52,7 @@ const isPlainPrefix = (source: string): boolean =>
     .slice(0, -1)
     .every((part) => part !== '' && part !== '.' && part !== '..');
 
-export const trainingSchema = z.strictObject({
+const trainingFields = z.strictObject({
   strategy: z
     .enum(STRATEGIES)
     .describe('How processes cooperate in training; docs/strategies.md says which needs what.'),
@@ -49,7 +68,14 @@ export const trainingSchema = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
     .refine((path) => !path.includes('..'), 'leave out ".."')
-    .default('train.py'),
+    .optional()
+    .meta({ default: 'train.py' }),
+  command: commandSchema.optional(),
+  arguments: argumentsSchema.optional(),
+  environment: environmentSchema.optional(),
+  workingDirectory: workingDirectorySchema.optional(),
+  checkpoint: checkpointSchema.optional(),
+  progress: progressSchema.optional(),
   processesPerHost: z
     .number()
     .int()
@@ -94,3 +120,43 @@ export const trainingSchema = z.strictObject({
     .default('FullyReplicated')
     .describe('Whether every host gets all shards or its share of them.'),
 });
+
+type Training = z.infer<typeof trainingFields>;
+
+export const trainingSchema = trainingFields.superRefine((training, context) => {
+  for (const problem of scriptProblems(training)) context.addIssue({ code: 'custom', ...problem });
+}, besideOthers);
+
+const BOTH_PROGRAMS = 'and training.entryPoint exclude each other: a script is started by one of them';
+
+/** Also reads what another rule has refused, so a field may be of any type. */
+function scriptProblems({ command, entryPoint, environment, channels, ...rest }: Training) {
+  const line: CommandLine = { command, arguments: rest.arguments };
+  const named = Object.keys(channels ?? {});
+  return [
+    ...(command !== undefined && entryPoint !== undefined
+      ? [{ path: ['command'], message: BOTH_PROGRAMS }]
+      : []),
+    ...commandLineProblems(line, named),
+    ...environmentProblems(environment, named),
+    ...lengthProblems(line, environment),
+  ];
+}
+
+/** The service passes them in hyperparameters of the job, of which SageMaker allows 100 with 2,500 characters each. */
+const LONGEST_SCRIPT = 16_000;
+
+function lengthProblems(line: CommandLine, environment: unknown) {
+  const text = JSON.stringify(JSON.stringify({ ...line, environment }));
+  const length = text.replace(/[^ -~]/g, '\\u0000').length;
+  if (length <= LONGEST_SCRIPT) return [];
+  const message = `have, with training.command and training.environment, ${length} characters as JSON in ASCII, and the limit is ${LONGEST_SCRIPT}: put long values into a file of the source`;
+  return [{ path: ['arguments'], message }];
+}
+
+/** The script that the agent starts; undefined where a command stands in its place. */
+export const entryPointOf = ({
+  command,
+  entryPoint,
+}: Pick<Training, 'command' | 'entryPoint'>): string | undefined =>
+  command === undefined ? (entryPoint ?? 'train.py') : undefined;

@@ -49,7 +49,13 @@ const pathOf = (path: readonly PropertyKey[]): string =>
   );
 
 /** Keys and passwords are written into these, against all advice. */
-const MAY_BE_SECRET = new Set<PropertyKey>(['hyperparameters', 'packageIndex']);
+const MAY_BE_SECRET = new Set<PropertyKey>([
+  'hyperparameters',
+  'packageIndex',
+  'arguments',
+  'command',
+  'environment',
+]);
 const LONGEST_SHOWN = 60;
 
 function givenIn(issue: z.core.$ZodIssue, values: 'shown' | 'hidden'): string {

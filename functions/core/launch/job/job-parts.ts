@@ -6,6 +6,7 @@
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
+import { entryPointOf } from '../../pipeline/training.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
@@ -14,6 +15,7 @@ import { declaredChannelProblems, declaredChannels } from './declared-channels.t
 import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
 import type { CreateTrainingJobRequest, InputMode } from './request.ts';
+import { scriptParameters } from './script-document.ts';
 
 /** A launcher's input for an attempt's job. */
 export interface JobInput {
@@ -137,7 +139,8 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
   const { checkpointSeconds } = input;
   return encodeHyperparameters({
     ...training.hyperparameters,
-    sagemaker_program: training.entryPoint,
+    ...programOf(training),
+    ...scriptParameters(training),
     sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? input.bucket)),
     sagemaker_region: input.region,
     sagemaker_container_log_level: LOG_LEVEL_INFO,
@@ -158,6 +161,12 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
     // The agent compares it with the archive that it unpacks.
     ...(input.sourceDigest === undefined ? {} : { tidewheel_source: input.sourceDigest }),
   });
+}
+
+/** A command stands in the document of the script. */
+function programOf(training: Pipeline['training']): Record<string, string> {
+  const program = entryPointOf(training);
+  return program === undefined ? {} : { sagemaker_program: program };
 }
 
 const reservedNameProblems = ({ training }: Pipeline): Problem[] =>

@@ -36,20 +36,30 @@ const LEFT_BEHIND = /^(__pycache__|\.git|\..*_cache|\.DS_Store)$/;
 /**
  * All reasons why these objects cannot be the source, as messages. A key can hold any characters, so only a path below
  * the target folder is accepted.
- * @param where the source's address for the messages
  */
 export function packedSourceProblems(
   entries: readonly SourceEntry[],
-  { where, entryPoint }: { readonly where: string; readonly entryPoint: string },
+  { where, entryPoint, workingDirectory }: SourcePlace,
 ): string[] {
   const names = new Set(entries.map(({ name }) => name));
   const problems = [...problemsOfNames(entries), ...problemsOfSize(entries)];
-  if (names.size === 0) return [`no object lies under ${where}: put ${entryPoint} and what it needs there`];
-  if (!names.has(entryPoint)) {
-    const some = [...names].slice(0, MOST_NAMED).map(shown).join(', ');
+  if (names.size === 0)
+    return [`no object lies under ${where}: put ${entryPoint ?? 'the code'} and what it needs there`];
+  const some = [...names].slice(0, MOST_NAMED).map(shown).join(', ');
+  if (entryPoint !== undefined && !names.has(entryPoint))
     problems.push(`${entryPoint} is not under ${where} (${some} …): put it there, or correct entryPoint`);
-  }
+  if (workingDirectory !== undefined && ![...names].some((name) => name.startsWith(`${workingDirectory}/`)))
+    problems.push(
+      `${workingDirectory} is no folder under ${where} (${some} …): put it there, or correct workingDirectory`,
+    );
   return problems;
+}
+
+interface SourcePlace {
+  /** The source's address for the messages. */
+  readonly where: string;
+  readonly entryPoint?: string | undefined;
+  readonly workingDirectory?: string | undefined;
 }
 
 const shown = (name: string): string => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);

@@ -4,6 +4,7 @@
  * concurrently: the archive precedes the note that names it, each is written only if missing, and the first note holds.
  */
 import * as z from 'zod';
+import { entryPointOf } from '../../pipeline/training.ts';
 import type { RunRecord } from '../../runs/run-records.ts';
 import { LaunchRefusedError, RunNotFoundError, TransientError } from '../../shared/errors.ts';
 import { bucketKeys, SOURCE_FILE, s3Uri } from '../../shared/keys.ts';
@@ -17,9 +18,10 @@ const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });
 export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
   const { pipeline, runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
-  const { source, entryPoint } = declaration.training;
+  const { source, workingDirectory } = declaration.training;
   if (source.startsWith('s3://')) return undefined;
-  return pinSource(store, { pipeline, runId, source, entryPoint });
+  const entryPoint = entryPointOf(declaration.training);
+  return pinSource(store, { pipeline, runId, source, entryPoint, workingDirectory });
 }
 
 export interface SourceOfRun {
@@ -27,7 +29,9 @@ export interface SourceOfRun {
   readonly runId: string;
   /** `training.source`, below the pipeline's folder. */
   readonly source: string;
-  readonly entryPoint: string;
+  /** Absent where a command stands in its place. */
+  readonly entryPoint?: string | undefined;
+  readonly workingDirectory?: string | undefined;
 }
 
 /**
@@ -78,6 +82,7 @@ async function packedFrom(store: ObjectStore, run: SourceOfRun): Promise<PackedS
   const problems = packedSourceProblems(entries, {
     where: s3Uri(store.bucket, prefix),
     entryPoint: run.entryPoint,
+    workingDirectory: run.workingDirectory,
   });
   if (problems.length > 0)
     throw new LaunchRefusedError(`the source of ${run.runId} cannot be packed: ${problems.join('; ')}`);

@@ -7,9 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from .script_document import ScriptDocument
+from .settings import CheckpointRules
 from .strategy_traits import TRAITS, StrategyTraits
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+class WrittenFloat(float):
+    """A number that a script gets as it was written: 0.0 and 1e-4, where Python shows 0.0001."""
+
+    def __new__(cls, text: str) -> WrittenFloat:
+        number = super().__new__(cls, text)
+        number._text = text
+        return number
+
+    _text: str
+
+    def __str__(self) -> str:
+        return self._text
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,7 @@ class Job:
     strategy: str
     distribution_groups: tuple[str, ...]
     progress_pattern: re.Pattern[str] | None
+    script: ScriptDocument = field(default_factory=ScriptDocument)
 
     @property
     def distribution_hosts(self) -> tuple[str, ...]:
@@ -96,8 +113,36 @@ class Job:
         return float(interval) if interval > 0 else None
 
     @property
+    def checkpoint_rules(self) -> CheckpointRules | None:
+        """What the pipeline declares of its checkpoints; None where the agent's own rules hold."""
+        return self.script.checkpoint
+
+    @property
     def code_dir(self) -> Path:
         return self.base / "code"
+
+    @property
+    def working_dir(self) -> Path:
+        """The folder that the script runs in."""
+        return self.code_dir / self.script.working_directory
+
+    @property
+    def checkpoint_link(self) -> Path | None:
+        """Leads from a folder of the source to the declared one of the checkpoints."""
+        link = self.script.checkpoint_link
+        return self.working_dir / link if link else None
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """What placeholders stand for."""
+        data = self.base / "input" / "data"
+        return {
+            "checkpoints": str(self.checkpoint_dir or self.base / "checkpoints"),
+            "model": str(self.base / "model"),
+            "output": str(self.base / "output" / "data"),
+            "source": str(self.code_dir),
+            **{f"channel:{name}": str(data / name) for name in self.channels},
+        }
 
     @property
     def code_channel(self) -> Path:

@@ -8,7 +8,8 @@ import os
 import re
 from pathlib import Path
 
-from .job import Group, Job, Json
+from .job import Group, Job, Json, WrittenFloat
+from .script_document import ScriptDocument, read_script
 from .settings import ConfigurationError, Settings
 from .strategy_traits import TRAITS
 
@@ -16,7 +17,7 @@ from .strategy_traits import TRAITS
 def decode_hyperparameter(text: str) -> Json:
     """SDKs send JSON. Other text, as from the console, stays the string that it is."""
     try:
-        value: Json = json.loads(text, parse_constant=_refuse_constant)
+        value: Json = json.loads(text, parse_constant=_refuse_constant, parse_float=WrittenFloat)
     except (ValueError, RecursionError):
         return text
     # json reads 1e999 as infinity, which the user did not write.
@@ -94,7 +95,9 @@ def _can_be_passed(value: Json) -> bool:
         return False
 
 
-def _program(agent_parameters: dict[str, Json], problems: list[str]) -> str:
+def _program(agent_parameters: dict[str, Json], script: ScriptDocument, problems: list[str]) -> str:
+    if script.command:
+        return " ".join(str(part) for part in script.command)
     program = _string(agent_parameters.get("sagemaker_program"), "")
     if program == "":
         problems.append("hyperparameter sagemaker_program is missing: name the script, train.py")
@@ -187,6 +190,8 @@ def read_job(settings: Settings) -> Job:
         name: value if isinstance(value, dict) else {}
         for name, value in _read_object(config / "inputdataconfig.json", problems).items()
     }
+    checkpoint_dir = _checkpoint_dir(settings.base, problems)
+    script = read_script(agent_parameters, checkpoint_dir, problems)
     job = Job(
         base=settings.base,
         hosts=hosts,
@@ -199,11 +204,12 @@ def read_job(settings: Settings) -> Job:
         agent_parameters=agent_parameters,
         channels=channels,
         resource_config=resource,
-        checkpoint_dir=_checkpoint_dir(settings.base, problems),
-        program=_program(agent_parameters, problems),
+        checkpoint_dir=checkpoint_dir,
+        program=_program(agent_parameters, script, problems),
         strategy=_strategy(agent_parameters, problems),
         distribution_groups=_distribution_groups(agent_parameters, groups, problems),
         progress_pattern=_progress_pattern(agent_parameters, problems),
+        script=script,
     )
     if not job.distribution_hosts:
         problems.append("resourceconfig.json: the groups that train have no hosts")

@@ -1,7 +1,7 @@
-"""The variables and arguments that scripts written for SageMaker's toolkit expect.
+"""The variables that scripts written for SageMaker's toolkit expect.
 
 Contract: SageMaker training toolkit, `environment.py` and `mapping.py`
-(https://github.com/aws/sagemaker-training-toolkit). Arguments are a list, never shell text.
+(https://github.com/aws/sagemaker-training-toolkit).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 
+from .command_line import declared_arguments
 from .hardware import Hardware
 from .job import Job, Json
 
@@ -22,24 +23,6 @@ _TOOLKIT_PARAMETERS = (
     "sagemaker_s3_output",
 )
 _LONGEST_VARIABLE = 128 * 1024
-
-
-def script_arguments(hyperparameters: Mapping[str, Json]) -> list[str]:
-    """`--name value` sorted by name, `-n value` for one letter; booleans as True and False."""
-    arguments: list[str] = []
-    for name in sorted(hyperparameters):
-        if name:
-            arguments += [f"--{name}" if len(name) > 1 else f"-{name}"]
-        arguments.append(_argument(hyperparameters[name]))
-    return arguments
-
-
-def _argument(value: Json) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return ",".join(f"{key}={item}" for key, item in sorted(value.items()))
-    return str(value)
 
 
 def _variable(value: Json) -> str:
@@ -72,7 +55,7 @@ def sagemaker_environment(
         "hps": job.hyperparameters,
         "framework_params": framework,
         "channels": list(sorted(job.channels)),
-        "user_args": list(script_arguments(job.hyperparameters)),
+        "user_args": list(declared_arguments(job)),
     }
     master = job.distribution_hosts[0]
     everything: dict[str, Json] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from ..agent_path import FOR_SCRIPTS
 from .hardware import Hardware
 from .job import Job
+from .placeholders import expand
 from .sagemaker_environment import sagemaker_environment
 from .settings import Settings
 
@@ -59,6 +61,8 @@ def script_environment(
     own = {
         **sagemaker_environment(job, hardware, inherited),
         "PYTHONPATH": os.pathsep.join(path),
+        "PATH": path_with_interpreter(inherited.get("PATH", os.defpath)),
+        "TIDEWHEEL_WORKING_DIR": str(job.working_dir),
         "TIDEWHEEL_STOP_FILE": str(files.stop),
         "TIDEWHEEL_SAVE_FILE": str(files.save),
         "TIDEWHEEL_DATA_WAIT_DIR": str(files.data_wait),
@@ -70,10 +74,17 @@ def script_environment(
     if job.checkpoint_seconds is not None:
         own["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{job.checkpoint_seconds:g}"
     threads = thread_environment(hardware.cpus, processes, inherited)
-    return {**defaults, **threads, "PYTHONUNBUFFERED": "1", **inherited, **own}
+    declared = {name: expand(text, job.paths) for name, text in job.script.environment.items()}
+    return {**defaults, **threads, "PYTHONUNBUFFERED": "1", **inherited, **declared, **own}
 
 
 def thread_environment(cpus: int, processes: int, inherited: Mapping[str, str]) -> dict[str, str]:
     """Gives each process its share of the CPUs, except where the user has set the variable."""
     share = str(max(1, cpus // max(1, processes)))
     return {name: share for name in _THREAD_VARIABLES if name not in inherited}
+
+
+def path_with_interpreter(path: str) -> str:
+    """Commands such as accelerate and torchrun lie beside the interpreter that has the packages."""
+    folder = str(Path(sys.executable).parent)
+    return path if folder in path.split(os.pathsep) else f"{folder}{os.pathsep}{path}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 
 class ConfigurationError(Exception):
@@ -42,6 +43,24 @@ class Settings:
     """TIDEWHEEL_INSTALL_SECONDS: limit for installing the source's requirements, with retries."""
     peers_seconds: float = 600.0
     """TIDEWHEEL_PEERS_SECONDS: limit for reaching the other hosts."""
+
+
+@dataclass(frozen=True)
+class CheckpointRules:
+    """What the pipeline declares of its checkpoints (`training.checkpoint`), over every guess."""
+
+    folder: Path
+    """Where they are, as an absolute path: the checkpoint folder or one below it."""
+    automatic: bool = False
+    """The agent itself saves and restores; the other fields have their defaults then."""
+    pattern: str | None = None
+    """A glob relative to `folder`: each file or folder that it finds is one checkpoint."""
+    step: re.Pattern[str] | None = None
+    """Its one group holds the step, searched for in the path relative to `folder`."""
+    step_by: Literal["name", "time"] = "name"
+    """Without `step`: the last number in that path, or none, and the newest file counts."""
+    keep: int | None = None
+    """How many of `pattern` are kept, 2 or more; all if absent."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:

@@ -10,6 +10,7 @@ from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.log_progress import LogProgress
 from ..checkpoints.progress import ProgressReporter
 from ..checkpoints.stall_watch import StallWatch
+from ..configuration.settings import ConfigurationError
 from ..failure_file import LogTail
 from ..metrics.counters import Counters, MachineCounters, ProcessCounters
 from ..metrics.data_wait import DataWait
@@ -58,14 +59,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )
-    script = Script(
-        argv,
-        environment=prepared.environment,
-        directory=job.code_dir,
-        on_line=_line_reader(run, prepared, log_progress),
-        has_launcher=launch.has_launcher,
-        owns_children=adopt_orphans(),
-    )
+    script = _start_script(run, prepared, argv, _line_reader(run, prepared, log_progress))
     watchdog = Watchdog(script.token, script.pid)
     script.leave_alone(watchdog.pid)
     started_at = time.time()
@@ -84,6 +78,30 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         on_check=_save_requests(run, prepared),
     )
     return Started(supervisor, watchdog, usage, stall_watch, prepared.tail)
+
+
+def _start_script(
+    run: HostRun, prepared: Prepared, argv: list[str], on_line: Callable[[str], None]
+) -> Script:
+    try:
+        return Script(
+            argv,
+            environment=prepared.environment,
+            directory=run.job.working_dir,
+            on_line=on_line,
+            has_launcher=prepared.launch.has_launcher,
+            owns_children=adopt_orphans(),
+        )
+    except OSError as error:
+        if not run.job.script.command:
+            raise
+        raise ConfigurationError(
+            [
+                f"training.command {argv[0][:200]!r} cannot be started on this host "
+                f"({error.strerror}): name a program of the image, of requirements.txt, "
+                "or run a file of the source by its interpreter, such as [bash, run.sh]"
+            ]
+        ) from error
 
 
 def _line_reader(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..agent_path import program
+from ..configuration.command_line import script_command
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError, Settings
-from .launch import FIRST_PORT_OFFSET, Launch, script_command, with_services
+from .launch import FIRST_PORT_OFFSET, Launch, with_services
 from .tensorflow import worker_config
 
 

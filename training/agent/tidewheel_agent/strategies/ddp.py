@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from ..configuration.command_line import script_command, script_with_arguments
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.network import network_environment
 from ..configuration.settings import Settings
-from .launch import Launch, processes_per_host, script_with_arguments
+from .launch import Launch, processes_per_host
 
 
 def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
@@ -29,4 +30,8 @@ def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
         "NCCL_DEBUG": "WARN",
         **network_environment(job),
     }
-    return Launch([*argv, *script_with_arguments(job)], processes, environment, has_launcher=True)
+    # torchrun starts a Python script by itself, with -u.
+    command = (
+        ["--no-python", *script_command(job)] if job.script.command else script_with_arguments(job)
+    )
+    return Launch([*argv, *command], processes, environment, has_launcher=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -11,7 +10,6 @@ from typing import TypeAlias
 from ..agent_path import program
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
-from ..configuration.sagemaker_environment import script_arguments
 from ..configuration.settings import Settings
 from .programs.with_services import Program
 
@@ -43,15 +41,6 @@ class Launch:
 
 Launcher: TypeAlias = Callable[[Job, Settings, Hardware], Launch]
 """The function `launch` of each strategy's module: what it starts on the job's current host."""
-
-
-def script_command(job: Job) -> list[str]:
-    """The script with its arguments, run by the agent's own interpreter."""
-    return [sys.executable, "-u", *script_with_arguments(job)]
-
-
-def script_with_arguments(job: Job) -> list[str]:
-    return [job.program, *script_arguments(job.hyperparameters)]
 
 
 def processes_per_host(job: Job, hardware: Hardware) -> int:

@@ -16,11 +16,12 @@ from functools import partial
 from pathlib import Path
 
 from ..agent_path import program
+from ..configuration.command_line import script_command
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.network import network_environment
 from ..configuration.settings import ConfigurationError, Settings
-from .launch import Launch, processes_per_host, script_command
+from .launch import Launch, processes_per_host
 
 _LAUNCH_LINE = re.compile(
     r"HYDRA_LAUNCH: \S+ --control-port (?P<control>\S+):(?P<port>\d{1,5}) (?P<rest>.*)"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..configuration.command_line import script_command
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.settings import Settings
-from .launch import Launch, script_command
+from .launch import Launch
 from .tensorflow import worker_config
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..configuration.command_line import script_command
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.settings import Settings
-from .launch import FIRST_PORT_OFFSET, Launch, script_command, with_services
+from .launch import FIRST_PORT_OFFSET, Launch, with_services
 from .programs.with_services import Program
 from .tensorflow import Cluster, task_config
 

@@ -13,11 +13,12 @@ import zlib
 from pathlib import Path
 
 from ..agent_path import program
+from ..configuration.command_line import script_command
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.settings import Settings
 from ..supervision.process_tree import SERVICE_VARIABLE
-from .launch import FIRST_PORT_OFFSET, Launch, script_command, with_services
+from .launch import FIRST_PORT_OFFSET, Launch, with_services
 from .programs.with_services import Program
 
 _JOIN_SECONDS = 300.0

@@ -36,10 +36,10 @@ def _own_gpu(environment: Mapping[str, str], local: int) -> str:
 def main() -> None:
     pin, *argv = sys.argv[1:]
     # mpiexec starts all ranks in its own folder, which differs from host to host.
-    if os.path.isdir(own := os.environ.get("SM_MODULE_DIR", "")):
+    if os.path.isdir(own := os.environ.get("TIDEWHEEL_WORKING_DIR", "")):
         os.chdir(own)
     os.environ.update(rank_environment(os.environ, pins=pin == "1"))
-    os.execv(argv[0], argv)
+    os.execvp(argv[0], argv)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def main() -> None:
         )
         sys.exit(1)
     print(f"all {nodes} hosts have joined the Ray cluster at {address}", flush=True)
-    os.execv(argv[0], argv)
+    os.execvp(argv[0], argv)
 
 
 if __name__ == "__main__":

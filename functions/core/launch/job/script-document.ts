@@ -1,0 +1,27 @@
+/**
+ * How the agent is to start the script, as the declaration says it: one JSON document, in as many hyperparameters as it
+ * needs: SageMaker's Environment has values of at most 512 characters. The declaration bounds it to seven, which is what 80
+ * hyperparameters of the user's own and those of the service leave of SageMaker's 100.
+ */
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { piecesOf } from './hyperparameters.ts';
+
+type Training = Pipeline['training'];
+
+/** The agent joins `tidewheel_script`, `tidewheel_script_2` and so on. */
+const NAME = 'tidewheel_script';
+
+/** The fields are read by `training/agent/tidewheel_agent/configuration/script_document.py`. */
+function scriptDocument({ command, arguments: given, environment, workingDirectory, checkpoint }: Training) {
+  const document = { command, arguments: given, environment, workingDirectory, checkpoint };
+  return Object.values(document).some((value) => value !== undefined) ? JSON.stringify(document) : undefined;
+}
+
+export function scriptParameters(training: Training): Record<string, string> {
+  const document = scriptDocument(training);
+  const pieces = document === undefined ? [] : piecesOf(document);
+  return Object.fromEntries([
+    ...pieces.map((piece, index) => [index === 0 ? NAME : `${NAME}_${index + 1}`, piece]),
+    ...(training.progress === undefined ? [] : [['tidewheel_progress_pattern', training.progress.pattern]]),
+  ]);
+}

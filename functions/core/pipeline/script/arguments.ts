@@ -1,0 +1,98 @@
+/** How the script is started: its arguments as typed, or a command in its place, and the folder it runs in. */
+import * as z from 'zod';
+import { HYPERPARAMETERS, optionalProblems, placeholderProblems } from './placeholders.ts';
+
+const LONGEST_ARGUMENT = 4_000;
+const MOST_ARGUMENTS = 200;
+
+/** Linux passes no NUL to a program, and a lone surrogate has no bytes. */
+const passable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+export const argumentText = z
+  .union([z.string(), z.number(), z.boolean()])
+  .transform(String)
+  .pipe(
+    z
+      .string()
+      .max(
+        LONGEST_ARGUMENT,
+        `shorten it to ${LONGEST_ARGUMENT} characters, or put it into a file of the source`,
+      )
+      .refine(
+        passable,
+        'leave out the NUL character or the half of a surrogate pair, which no program can get',
+      ),
+  );
+
+const argument = z.union([argumentText, z.array(argumentText).min(2).max(10)]);
+
+export const argumentsSchema = z
+  .array(argument)
+  .max(MOST_ARGUMENTS)
+  .describe(
+    'The command line as typed, instead of the hyperparameters. Placeholders: ${checkpoints}, ${model}, ${output}, ${source}, ${channel:NAME}, ${hyperparameters}; $$ is a dollar sign. An argument that ends with ? is left out where its path is missing, and so is a list of arguments that holds one.',
+  );
+
+export const commandSchema = z
+  .array(argumentText)
+  .min(1)
+  .max(MOST_ARGUMENTS)
+  .refine(([program]) => /^[A-Za-z0-9._][A-Za-z0-9._/+-]{0,199}$/.test(program ?? ''), {
+    message: 'begin with a program, such as bash, python or ./run.sh',
+    path: [0],
+  })
+  .describe('A command instead of a Python script, such as [bash, run.sh] or [python, -m, package.module].');
+
+export const workingDirectorySchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}$/, 'name a folder inside the source')
+  .refine(
+    (path) => path.split('/').every((part) => !/^\.{0,2}$/.test(part)),
+    'write it without ".", ".." and final slash',
+  )
+  .describe('The folder of the source in which the script runs; by default the source itself.');
+
+type Argument = z.output<typeof argument>;
+
+/** What the declaration says of the command line; a schema's rule over several fields may see any type. */
+export interface CommandLine {
+  readonly command?: readonly string[] | undefined;
+  readonly arguments?: readonly Argument[] | undefined;
+}
+
+interface ArgumentProblem {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+export function commandLineProblems(line: CommandLine, channels: readonly string[]): ArgumentProblem[] {
+  return [...textsOf(line)].flatMap(({ path, text, isAlone }) => {
+    if (isAlone && text === HYPERPARAMETERS) return [];
+    if (path[0] === 'command' && path[1] === 0) return [];
+    return [...placeholderProblems(text, channels), ...optionalProblems(text)].map((message) => ({
+      path,
+      message,
+    }));
+  });
+}
+
+interface ArgumentText {
+  readonly path: (string | number)[];
+  readonly text: string;
+  /** Not part of a list of arguments. */
+  readonly isAlone: boolean;
+}
+
+function* textsOf(line: CommandLine): Generator<ArgumentText> {
+  for (const field of ['command', 'arguments'] as const) {
+    const items: unknown = line[field];
+    if (!Array.isArray(items)) continue;
+    for (const [index, item] of items.entries()) {
+      const texts = (Array.isArray(item) ? item : [item]).filter((text) => typeof text === 'string');
+      for (const [inner, text] of texts.entries()) {
+        const path = Array.isArray(item) ? [field, index, inner] : [field, index];
+        yield { path, text, isAlone: !Array.isArray(item) };
+      }
+    }
+  }
+}

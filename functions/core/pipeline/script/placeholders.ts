@@ -1,0 +1,55 @@
+/**
+ * Placeholders in arguments and variables. The agent replaces them on each host, where it alone knows the folders
+ * (`training/agent/tidewheel_agent/configuration/placeholders.py`).
+ */
+
+const FOLDERS = ['checkpoints', 'model', 'output', 'source'] as const;
+
+/** Stands alone as an argument, and becomes all `--name value`. */
+export const HYPERPARAMETERS = '${hyperparameters}';
+
+const SHARDS_CHANNEL = 'train';
+const CHANNEL = /^channel:(.*)$/;
+
+/** `$$` is one dollar sign. A `$` before anything else but `{` is itself. */
+const TOKEN = /\$\$|\$\{([^{}]*)\}|\$\{/g;
+
+interface Placeholder {
+  /** Absent where the closing brace is missing. */
+  readonly name: string | undefined;
+}
+
+const placeholdersIn = (text: string): readonly Placeholder[] =>
+  [...text.matchAll(TOKEN)].filter(([token]) => token !== '$$').map(([, name]) => ({ name }));
+
+/** @param channels names of the declared channels */
+export function placeholderProblems(text: string, channels: readonly string[]): string[] {
+  return placeholdersIn(text).flatMap(({ name }) => {
+    if (name === undefined) return ['has ${ without }: close it, or write $${ for the characters themselves'];
+    const known = [SHARDS_CHANNEL, ...channels];
+    const channel = CHANNEL.exec(name)?.[1];
+    if (channel !== undefined) {
+      if (known.includes(channel)) return [];
+      return [`names the channel ${shown(channel)}: the channels are ${known.join(', ')}`];
+    }
+    if (FOLDERS.some((folder) => folder === name)) return [];
+    if (name === 'hyperparameters')
+      return ['has ${hyperparameters} inside: it stands alone in training.arguments'];
+    return [`names \${${shown(name)}}: write one of ${KNOWN}, or $\${ for the characters themselves`];
+  });
+}
+
+const KNOWN = [...FOLDERS, 'channel:NAME'].map((name) => `\${${name}}`).join(', ');
+
+const shown = (name: string): string => JSON.stringify(name.slice(0, 60)).slice(1, -1);
+
+/** Whether the argument is left out on a host that does not have its path. `??` at the end is a question mark. */
+const isOptional = (argument: string): boolean =>
+  argument.endsWith('?') && !argument.endsWith('??') && placeholdersIn(argument).length > 0;
+
+export const optionalProblems = (argument: string): string[] =>
+  isOptional(argument) && placeholdersIn(argument).length > 1
+    ? [
+        'ends with ? and has several placeholders: only one path can be looked for, so leave out the ? or a placeholder',
+      ]
+    : [];
