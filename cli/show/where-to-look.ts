@@ -23,6 +23,7 @@ export function whereToLook(
     `    Spot market      ${endpoints.ec2}   aws ec2 get-spot-placement-scores …`,
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
     `    drop folder      ${dropFolderOf(stateDirectory)}/<pipeline>/   its files go to <pipeline>/incoming/`,
+    `    interrupt        npm run interrupt -- RUN_ID [--kill]`,
     `    why there        npm run explain -- RUN_ID   (in a shell with the settings below)`,
     // With a profile or a session token of the shell's own, a client would not sign with the region's key.
     pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),

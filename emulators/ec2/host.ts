@@ -38,6 +38,7 @@ export interface HostOptions {
 }
 
 export interface Host {
+  readonly jobName: string;
   /** EC2's notice, as the metadata service gives it. */
   announceEnd(at: Date): void;
   /** The machine is gone: nothing on it gets to say a word. */
@@ -90,6 +91,7 @@ export async function bootHost(options: HostOptions): Promise<Host> {
   console.on('error', () => undefined);
   for (const stream of [host.stdout, host.stderr]) stream.pipe(console, { end: false });
   return {
+    jobName: instance.jobName,
     announceEnd: (at) => metadata.announceEnd(at),
     kill: () => host.kill(),
     exited: host.exited,

@@ -50,7 +50,7 @@ export interface LocalEc2Options {
 }
 
 export interface LocalEc2 {
-  /** By instance id. */
+  /** By instance id, the oldest first. */
   readonly hosts: ReadonlyMap<string, Host>;
   /** EC2 takes all hosts back: they get a few seconds to save. */
   close(): Promise<void>;

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-key.ts';
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
-import { startLocalEc2 } from '../ec2/local-ec2.ts';
+import { type LocalEc2, startLocalEc2 } from '../ec2/local-ec2.ts';
 import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
-import { startLocalSageMaker } from '../sagemaker/server.ts';
+import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
 import { emulatorLimits, sageMakerLimits } from './account-limits.ts';
@@ -18,7 +18,9 @@ import {
   REGION,
   type Stack,
 } from './clients.ts';
+import { startControlServer } from './control-server.ts';
 import { deploy } from './deploy.ts';
+import { makeInterruptions } from './interruptions.ts';
 import { choosePorts, type Ports } from './ports.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { subnetZone } from './subnets.ts';
@@ -119,9 +121,13 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     const market = await startMarket(options, { endpoints, credentials, port: ports.ec2, time });
     closers.push(() => market.close());
     const beside = { endpoints, credentials, clients, market };
-    closers.push(await startSageMaker(options, { ...beside, port: ports.sageMaker, time }));
+    const sageMaker = await startSageMaker(options, { ...beside, port: ports.sageMaker, time });
+    closers.push(() => sageMaker.close());
     // Campaigns on a virtual clock train on SageMaker: no host of EC2 would know that clock.
-    if (time.virtual === undefined) closers.push(await startEc2(options, beside));
+    const ec2 = time.virtual === undefined ? await startEc2(options, beside) : undefined;
+    if (ec2 !== undefined) closers.push(() => ec2.close());
+    const interruptions = makeInterruptions({ market, sageMaker, ec2 });
+    closers.push(await startControlServer({ ...options, credentials, interruptions }));
     closers.push(() => time.stop());
     options.onStep?.('stack (osls deploy, if the service has changed)');
     const { stack } = await deploy({ ...options, endpoints, credentials, clients });
@@ -207,8 +213,8 @@ interface Beside {
 async function startSageMaker(
   options: RegionOptions,
   at: Beside & { readonly port: number; readonly time: RegionClock },
-): Promise<() => Promise<void>> {
-  const server = await startLocalSageMaker({
+): Promise<LocalSageMaker> {
+  return startLocalSageMaker({
     port: at.port,
     stateDirectory: join(options.stateDirectory, 'sagemaker'),
     awsEndpointUrl: at.endpoints.aws,
@@ -225,11 +231,10 @@ async function startSageMaker(
     ...at.time.sageMaker,
     log: options.log,
   });
-  return () => server.close();
 }
 
-async function startEc2(options: RegionOptions, at: Beside): Promise<() => Promise<void>> {
-  const ec2 = await startLocalEc2({
+async function startEc2(options: RegionOptions, at: Beside): Promise<LocalEc2> {
+  return startLocalEc2({
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     stateDirectory: join(options.stateDirectory, 'ec2'),
     awsEndpointUrl: at.endpoints.aws,
@@ -242,5 +247,4 @@ async function startEc2(options: RegionOptions, at: Beside): Promise<() => Promi
     subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
     log: options.log,
   });
-  return () => ec2.close();
 }

@@ -1,9 +1,10 @@
 /** A SageMaker for one machine: speaks AWS's protocol and really runs the training jobs. */
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
+import type { Server } from 'node:http';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tokenBuckets } from '../limits/token-bucket.ts';
+import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { openTemporaryFolder } from '../shared/temporary-folder.ts';
 import { makeHttpServer } from './api/http.ts';
@@ -11,11 +12,12 @@ import { runOperation } from './api/operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
-import { openRegistry } from './jobs/registry.ts';
+import { type JobRegistry, openRegistry } from './jobs/registry.ts';
+import type { TrainingJob } from './jobs/training-job.ts';
 import { destroyClients, makeClients } from './model/clients.ts';
 import { throttled } from './model/errors.ts';
 import { openJobStore } from './model/job-store.ts';
-import { type LocalSageMakerOptions, settingsOf } from './model/options.ts';
+import { type LocalSageMakerOptions, type Settings, settingsOf } from './model/options.ts';
 
 export type { LocalSageMakerOptions } from './model/options.ts';
 
@@ -24,9 +26,37 @@ const LAST_EVENTS_MS = 3_000;
 export interface LocalSageMaker {
   /** For AWS_ENDPOINT_URL_SAGEMAKER. */
   readonly url: string;
+  /** Jobs whose hosts are there. */
+  running(): readonly RunningJob[];
   /** Ends all hosts (after a few seconds to save), then the server. Jobs under way are Failed at the next start. */
   close(): Promise<void>;
 }
+
+function makeServer(registry: JobRegistry, settings: Settings, operationRate: Rate | undefined): Server {
+  const { clock, credentials, fileSystemsDirectory, log, timeScale } = settings;
+  const abilities = { canServeFileSystems: fileSystemsDirectory !== undefined };
+  const context = { registry, abilities, timeScale, clock };
+  const mayPass = operationRate && tokenBuckets(operationRate, () => clock.now());
+  const dispatch = async (operation: string, body: unknown): ReturnType<typeof runOperation> => {
+    if (mayPass?.(operation) === false) throw throttled();
+    return runOperation(operation, body, context);
+  };
+  return makeHttpServer({ dispatch, credentials, log });
+}
+
+/** What a test or a user may do to the machines of a job. */
+interface RunningJob {
+  readonly name: string;
+  readonly hosts: number;
+  /** Machines fail without a warning: one, counted from 1, or all. */
+  failHosts(host?: number): void;
+}
+
+const runningJob = (job: TrainingJob): RunningJob => ({
+  name: job.record.name,
+  hosts: job.hostCount ?? 0,
+  failHosts: (host) => job.failHosts(host),
+});
 
 export async function startLocalSageMaker(options: LocalSageMakerOptions): Promise<LocalSageMaker> {
   const given = settingsOf(options);
@@ -49,22 +79,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     temporaryDirectory: temporary.path,
   };
   const registry = await openRegistry(services);
-  const context = {
-    registry,
-    abilities: { canServeFileSystems: settings.fileSystemsDirectory !== undefined },
-    timeScale: settings.timeScale,
-    clock: settings.clock,
-  };
-  const { operationRate } = options;
-  const mayPass = operationRate && tokenBuckets(operationRate, () => settings.clock.now());
-  const server = makeHttpServer({
-    dispatch: async (operation, body) => {
-      if (mayPass?.(operation) === false) throw throttled();
-      return runOperation(operation, body, context);
-    },
-    credentials: settings.credentials,
-    log: settings.log,
-  });
+  const server = makeServer(registry, settings, options.operationRate);
   server.listen(settings.port, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -76,6 +91,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
   const port = typeof address === 'object' && address ? address.port : settings.port;
   return {
     url: `http://127.0.0.1:${port}`,
+    running: () => registry.onCapacity().map(runningJob),
     close: async () => {
       server.close();
       server.closeAllConnections();

@@ -6,7 +6,7 @@ import { configurationLimit } from './ec2/configuration-limit.ts';
 import { startEc2Server } from './ec2/server.ts';
 import type { CapacityPlan } from './model/capacity-plan.ts';
 import type { CapacityMarket } from './model/capacity-source.ts';
-import { makeLeases } from './model/leases.ts';
+import { type Leases, makeLeases } from './model/leases.ts';
 import { type MarketTime, startMarketTime } from './model/market-time.ts';
 import { REGIONS, zoneOf, zonesOffering } from './model/offers.ts';
 import { makePrices, type SpotPrices, steadyPrices } from './model/prices.ts';
@@ -48,6 +48,8 @@ export interface LocalMarket {
   readonly url: string;
   readonly port: number;
   readonly market: CapacityMarket;
+  /** Spot capacity that is leased, and the way to reclaim it at once. */
+  readonly leases: Pick<Leases, 'held' | 'reclaimNow'>;
   /** Spot price over On-Demand price now; 1 where nothing is known. EC2 names without `ml.`. */
   readonly spotDiscount: (instanceType: string, zoneId: string) => number;
   readonly close: () => Promise<void>;
@@ -89,6 +91,7 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     url: `http://127.0.0.1:${server.port}`,
     port: server.port,
     market: leases,
+    leases,
     spotDiscount: prices.spotDiscount,
     close: async () => {
       leases.close();

@@ -19,7 +19,11 @@ import {
   type DescribeTrainingJobResponse,
   SageMakerClient,
 } from '@aws-sdk/client-sagemaker';
-import { type LocalSageMakerOptions, startLocalSageMaker } from '@tidewheel/emulators/sagemaker/server.ts';
+import {
+  type LocalSageMaker,
+  type LocalSageMakerOptions,
+  startLocalSageMaker,
+} from '@tidewheel/emulators/sagemaker/server.ts';
 import type {
   CapacityLease,
   CapacityMarket,
@@ -90,6 +94,7 @@ export interface Ground {
   readonly logs: CloudWatchLogsClient;
   readonly sageMaker: SageMakerClient;
   readonly market: HandMarket;
+  readonly server: LocalSageMaker;
   readonly stateDirectory: string;
   /** Lines that the server logged. */
   readonly lines: readonly string[];
@@ -166,6 +171,7 @@ export async function layGround(
     logs: new CloudWatchLogsClient(clientConfiguration(emulatorUrl)),
     sageMaker,
     market,
+    server,
     stateDirectory,
     lines,
     put,

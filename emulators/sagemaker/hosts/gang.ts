@@ -54,6 +54,8 @@ export interface Gang {
   run(): Promise<GangOutcome>;
   /** SIGTERM to all, SIGKILL after the grace time; settles when nothing is left of any. */
   stop(graceSeconds: number): Promise<void>;
+  /** The machines of these hosts fail at once, counted from 1; all hosts when none is named. */
+  fail(host?: number): void;
   /** After the end of all hosts: the last of the checkpoints and the logs. */
   finish(): Promise<void>;
   /** Removes the temporary folders of the hosts. */
@@ -212,6 +214,11 @@ class LocalGang implements Gang {
     await Promise.all(this.#running.map(({ process }) => process.exited));
     cancel();
     for (const feeder of this.#feeders) feeder.stop();
+  }
+
+  fail(host?: number): void {
+    const meant = this.#running.filter((_, index) => host === undefined || host === index + 1);
+    for (const { process } of meant) process.fail();
   }
 
   async remove(): Promise<void> {

@@ -29,6 +29,8 @@ export interface HostProcess {
   terminate(): void;
   /** SIGKILL to everything. */
   kill(): void;
+  /** The machine fails: as kill, but the host counts as lost. */
+  fail(): void;
 }
 
 export interface HostProgram {
@@ -64,14 +66,22 @@ export function startHost(pythonPath: string, program: HostProgram): HostProcess
   // A supervisor that has just ended breaks the pipe; its exit says the rest.
   stdin.on('error', () => {});
   control(JSON.stringify(program));
+  let hasFailed = false;
   const listeners: ((usage: HostUsage) => void)[] = [];
   return {
-    exited: watch(child, (usage) => listeners.forEach((listener) => listener(usage))),
+    exited: watch(child, (usage) => listeners.forEach((listener) => listener(usage))).then((exit) => ({
+      ...exit,
+      isLost: exit.isLost || hasFailed,
+    })),
     stdout,
     stderr,
     onUsage: (listener) => listeners.push(listener),
     terminate: () => control('TERM'),
     kill: () => control('KILL'),
+    fail: () => {
+      hasFailed = true;
+      control('KILL');
+    },
   };
 }
 

@@ -25,6 +25,8 @@ export interface JobRegistry {
   find(name: string): TrainingJob | undefined;
   findByArn(arn: string): TrainingJob | undefined;
   records(): readonly JobRecord[];
+  /** Jobs whose hosts are there. */
+  onCapacity(): readonly TrainingJob[];
   remove(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -165,6 +167,10 @@ class DiskRegistry implements JobRegistry {
 
   records(): readonly JobRecord[] {
     return [...this.#jobs.values()].map((job) => job.record);
+  }
+
+  onCapacity(): readonly TrainingJob[] {
+    return [...this.#jobs.values()].filter((job) => job.hostCount !== undefined);
   }
 
   async remove(name: string): Promise<void> {

@@ -44,6 +44,8 @@ export class TrainingJob {
   /** A virtual clock goes on while the job waits for capacity, and while its hosts' programs sleep. */
   readonly #presence: Presence;
   #done: Promise<void> = Promise.resolve();
+  /** While it is on capacity. */
+  #gang: Gang | undefined;
 
   /** zoneIds: those of the job's subnets; undefined when it names none. */
   constructor(record: JobRecord, zoneIds: readonly string[] | undefined, services: JobServices) {
@@ -78,6 +80,16 @@ export class TrainingJob {
     this.#presence.work();
     await this.#showStopping();
     this.#endings.end('stopped');
+  }
+
+  /** Undefined while the job has no capacity. */
+  get hostCount(): number | undefined {
+    return this.#gang?.hosts.length;
+  }
+
+  /** Machines fail without a warning: one, counted from 1, or all. */
+  failHosts(host?: number): void {
+    this.#gang?.fail(host);
   }
 
   /** The server goes: hosts are stopped and checkpoints saved, the record stays as one that was running. */
@@ -174,10 +186,12 @@ export class TrainingJob {
       ),
     );
     const cancelRuntime = this.#limitRuntime();
+    this.#gang = gang;
     try {
       return await this.#runGang(gang, cut, noticeSeconds);
     } finally {
       cancelRuntime();
+      this.#gang = undefined;
       // Whatever went wrong on the way: no process stays.
       await gang.stop(0);
       await gang.metrics.close();

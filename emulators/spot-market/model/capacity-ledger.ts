@@ -16,6 +16,7 @@ export interface Ledger {
   add(lease: Held): void;
   remove(lease: Held): boolean;
   has(lease: Held): boolean;
+  all(): readonly Held[];
   pools(): readonly SpotPool[];
   readonly free: (pool: SpotPool) => number;
   /** Leases that no longer fit into their pools' capacity, the newest first: they came when the pool was full. */
@@ -47,6 +48,7 @@ export function makeLedger(
     add: (lease) => held.add(lease),
     remove: (lease) => held.delete(lease),
     has: (lease) => held.has(lease),
+    all: () => [...held],
     pools: () => [...held].flatMap(poolsOf),
     // Reclaimed capacity is in use until its owner has released it.
     free: (pool) => Math.max(0, capacityOf(pool) - instances(pool, () => true)),

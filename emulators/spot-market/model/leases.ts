@@ -1,9 +1,10 @@
 /** Gives capacity to whole gangs or not at all, and takes it back when a pool falls below what is leased of it. */
 import { countsOf, type Held, type Ledger, makeLedger } from './capacity-ledger.ts';
-import type { CapacityPlan } from './capacity-plan.ts';
+import type { CapacityPlan, MarketSecond } from './capacity-plan.ts';
 import type { CapacityLease, CapacityMarket, CapacityRequest } from './capacity-source.ts';
 import type { MarketTime } from './market-time.ts';
 import type { SpotPool } from './offers.ts';
+import { runOf } from './run-name.ts';
 import { inWords, waitNotices } from './wait-notices.ts';
 
 export interface LeaseDeps {
@@ -23,8 +24,15 @@ export interface LeaseDeps {
 export interface Leases extends CapacityMarket {
   /** Instances of the pool that are available now. */
   readonly freeAt: (pool: SpotPool) => number;
+  /** Spot leases that are held and not yet reclaimed, the oldest first. */
+  held(): readonly Held[];
+  /** Reclaims leases that are held, whatever the plan. Their zones stay closed to their runs for a while. */
+  reclaimNow(leases: readonly Held[]): void;
   close(): void;
 }
+
+/** After a requested interruption: long enough that the run continues elsewhere, where it may. */
+const CLOSED_SECONDS = 120;
 
 export function makeLeases(deps: LeaseDeps): Leases {
   const { plan, time, log } = deps;
@@ -36,6 +44,7 @@ export function makeLeases(deps: LeaseDeps): Leases {
   /** Pools requested without success since the listeners were last called. */
   const wanted = new Map<string, SpotPool>();
   let callOff: (() => void) | undefined;
+  const closures = makeClosures(time);
 
   const lookAgain = (): void => {
     for (const held of ledger.overdrawn()) reclaim(held, deps);
@@ -49,6 +58,7 @@ export function makeLeases(deps: LeaseDeps): Leases {
     callOff?.();
     const pools = [...ledger.pools(), ...(listeners.count() > 0 ? wanted.values() : [])];
     const changes = pools.flatMap((pool) => plan.nextChange(pool, time.now()) ?? []);
+    changes.push(...closures.ends());
     callOff = changes.length > 0 ? time.at(Math.min(...changes), lookAgain) : undefined;
   };
 
@@ -66,7 +76,8 @@ export function makeLeases(deps: LeaseDeps): Leases {
     const offered = deps.zonesFor([...counts.keys()]);
     const zoneIds = offered.filter((zoneId) => request.zoneIds?.includes(zoneId) ?? true);
     if (request.purchaseOption === 'on-demand') return onDemandLease(zoneIds);
-    const zones = zoneIds.map((zoneId) => zoneOffer(zoneId, counts, ledger.free, deps.priceOf));
+    const open = zoneIds.filter((zoneId) => !closures.has(request.owner, zoneId));
+    const zones = open.map((zoneId) => zoneOffer(zoneId, counts, ledger.free, deps.priceOf));
     const zoneId = chooseZone(zones);
     if (zoneId === undefined) {
       waits.begin(request.owner, counts, zoneIds);
@@ -86,7 +97,39 @@ export function makeLeases(deps: LeaseDeps): Leases {
     return unsubscribe;
   };
 
-  return { acquire, onCapacity, freeAt: ledger.free, close: () => callOff?.() };
+  const onRequest = requestedReclaims(ledger, closures, deps, schedule);
+  return { acquire, onCapacity, ...onRequest, freeAt: ledger.free, close: () => callOff?.() };
+}
+
+function requestedReclaims(
+  ledger: Ledger,
+  closures: ReturnType<typeof makeClosures>,
+  deps: LeaseDeps,
+  schedule: () => void,
+): Pick<Leases, 'held' | 'reclaimNow'> {
+  return {
+    held: () => ledger.all().filter((lease) => lease.reclaim === 'no'),
+    reclaimNow: (leases) => {
+      for (const lease of leases) {
+        closures.add(lease, CLOSED_SECONDS);
+        reclaim(lease, deps);
+      }
+      schedule();
+    },
+  };
+}
+
+/** Zones that take no new job of a run for a while. */
+function makeClosures(time: MarketTime) {
+  const closures = new Map<string, MarketSecond>();
+  const keyOf = (owner: string, zoneId: string): string => `${zoneId} ${runOf(owner)}`;
+  return {
+    add: ({ owner, zoneId }: Held, seconds: number) => {
+      closures.set(keyOf(owner, zoneId), time.now() + seconds * time.scale);
+    },
+    has: (owner: string, zoneId: string) => (closures.get(keyOf(owner, zoneId)) ?? 0) > time.now(),
+    ends: () => [...closures.values()].filter((end) => end > time.now()),
+  };
 }
 
 /** The owner's end of a lease. */

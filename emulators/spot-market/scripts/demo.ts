@@ -5,6 +5,7 @@
  */
 
 import { type CapacityPlan, type Gang, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
+import { runOf } from '../model/run-name.ts';
 import { between, uniform } from '../model/seeded-by-name.ts';
 
 export interface DemoScript {
@@ -30,9 +31,6 @@ interface Outage {
 
 /** Most types are offered in three zones or more. */
 const MOST_ZONES_DOWN = 2;
-
-/** Attempts of one run differ in what follows the run's name: `<run>-a<attempt>-<salt>`. */
-export const runOf = (owner: string): string => owner.replace(/-a\d+-[0-9a-f]{6}$/, '');
 
 export function demoPlan({
   seed = 1,

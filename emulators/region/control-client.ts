@@ -1,0 +1,55 @@
+/** Calls of a region's control server, for commands that only know its state folder. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Sha256 } from '@aws-crypto/sha256-js';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { request } from 'undici';
+import * as z from 'zod';
+import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
+import { REGION } from './clients.ts';
+import { CONTROL_FILE } from './control-server.ts';
+import type { RunningJob, Strike } from './interruptions.ts';
+
+const controlSchema = z.object({ url: z.url() });
+const jobSchema = z.object({
+  run: z.string(),
+  job: z.string(),
+  launcher: z.enum(['sagemaker', 'ec2']),
+  hosts: z.int(),
+  isSpot: z.boolean(),
+});
+const refusalSchema = z.object({ message: z.string() });
+
+export interface ControlClient {
+  running(): Promise<readonly RunningJob[]>;
+  /** @throws Error with the region's reason */
+  strike(strike: Strike): Promise<RunningJob>;
+}
+
+/** @throws Error when no region is up in the folder */
+export async function controlClient(stateDirectory: string): Promise<ControlClient> {
+  const down = `no region is up in ${stateDirectory}: start one with \`npm start\`, or name its folder with --state`;
+  const text = await readFile(join(stateDirectory, CONTROL_FILE), 'utf8').catch((cause: unknown) => {
+    throw new Error(down, { cause });
+  });
+  const { url } = controlSchema.parse(JSON.parse(text));
+  const credentials = await accessKeyIn(join(stateDirectory, ACCESS_KEY_FILE));
+  const signer = new SignatureV4({ service: 'tidewheel', region: REGION, credentials, sha256: Sha256 });
+  const call = async (method: 'GET' | 'POST', path: string, body?: string): Promise<unknown> => {
+    const { host, hostname, protocol } = new URL(url);
+    const common = { method, protocol, hostname, path, headers: { host }, query: {} };
+    const signed = await signer.sign({ ...common, ...(body !== undefined && { body }) });
+    const options = { method, headers: signed.headers, ...(body !== undefined && { body }) };
+    // The file of a region that was killed names a port where nothing answers.
+    const reply = await request(`${url}${path}`, options).catch((cause: unknown) => {
+      throw new Error(down, { cause });
+    });
+    const answer: unknown = await reply.body.json();
+    if (reply.statusCode !== 200) throw new Error(refusalSchema.parse(answer).message);
+    return answer;
+  };
+  return {
+    running: async () => z.array(jobSchema).parse(await call('GET', '/jobs')),
+    strike: async (strike) => jobSchema.parse(await call('POST', '/interruptions', JSON.stringify(strike))),
+  };
+}

@@ -1,0 +1,102 @@
+/** Strikes a chosen run in the region: EC2's warning with its grace, or machines that fail at once. */
+import type { LocalEc2 } from '../ec2/local-ec2.ts';
+import type { LocalSageMaker } from '../sagemaker/server.ts';
+import type { LocalMarket } from '../spot-market/market.ts';
+import { runOf } from '../spot-market/model/run-name.ts';
+
+export interface Strike {
+  /** Of a run, or the name of its job. */
+  readonly run: string;
+  /** Without a warning, as a machine that fails. */
+  readonly kill: boolean;
+  /** One host, counted from 1; all when it is left out. */
+  readonly host?: number | undefined;
+}
+
+export interface RunningJob {
+  readonly run: string;
+  readonly job: string;
+  readonly launcher: 'sagemaker' | 'ec2';
+  readonly hosts: number;
+  /** EC2 warns Spot capacity only. */
+  readonly isSpot: boolean;
+}
+
+/** The strike is not possible; nothing was done. */
+export class StrikeRefusedError extends Error {
+  override readonly name = 'StrikeRefusedError';
+}
+
+export interface Interruptions {
+  /** Jobs whose machines are up. */
+  running(): readonly RunningJob[];
+  /**
+   * @returns the job that was struck
+   * @throws StrikeRefusedError that names what is running
+   */
+  strike(strike: Strike): RunningJob;
+}
+
+interface Servers {
+  readonly market: Pick<LocalMarket, 'leases'>;
+  readonly sageMaker: Pick<LocalSageMaker, 'running'>;
+  /** None on a virtual clock. */
+  readonly ec2: Pick<LocalEc2, 'hosts'> | undefined;
+}
+
+export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interruptions {
+  const leasesOf = (job: string) => market.leases.held().filter(({ owner }) => owner === job);
+  const instancesOf = (job: string) =>
+    [...(ec2?.hosts.values() ?? [])].filter(({ jobName }) => jobName === job);
+
+  const running = (): readonly RunningJob[] => {
+    const fleets = Map.groupBy(ec2?.hosts.values() ?? [], ({ jobName }) => jobName);
+    return [
+      ...sageMaker.running().map(({ name, hosts }) => ({ job: name, hosts, launcher: 'sagemaker' as const })),
+      ...[...fleets].map(([job, hosts]) => ({ job, hosts: hosts.length, launcher: 'ec2' as const })),
+    ].map((found) => ({ ...found, run: runOf(found.job), isSpot: leasesOf(found.job).length > 0 }));
+  };
+
+  const fail = ({ job, launcher }: RunningJob, host: number | undefined): void => {
+    if (launcher === 'sagemaker') {
+      sageMaker
+        .running()
+        .find(({ name }) => name === job)
+        ?.failHosts(host);
+      return;
+    }
+    const meant = instancesOf(job).filter((_, index) => host === undefined || host === index + 1);
+    for (const instance of meant) instance.kill();
+  };
+
+  const warn = ({ job }: RunningJob, host: number | undefined): void =>
+    market.leases.reclaimNow(leasesOf(job).filter((_, index) => host === undefined || host === index + 1));
+
+  return {
+    running,
+    strike: ({ run, kill, host }) => {
+      const jobs = running();
+      const found = jobs.find((one) => one.run === run || one.job === run);
+      if (found === undefined) throw new StrikeRefusedError(`${run} has no machines now. ${inWords(jobs)}`);
+      const problem = problemOf(found, { run, kill, host });
+      if (problem !== undefined) throw new StrikeRefusedError(problem);
+      (kill ? fail : warn)(found, host);
+      return found;
+    },
+  };
+}
+
+function problemOf({ job, hosts, launcher, isSpot }: RunningJob, { kill, host }: Strike): string | undefined {
+  if (host !== undefined && host > hosts)
+    return `${job} has ${hosts} host${hosts === 1 ? '' : 's'}: name one of them`;
+  if (kill) return undefined;
+  if (!isSpot) return `${job} has no Spot capacity to reclaim (On-Demand, or reclaimed already): add --kill`;
+  if (launcher === 'sagemaker' && host !== undefined && hosts > 1)
+    return `SageMaker warns all hosts of ${job} together: leave --host out, or add --kill`;
+  return undefined;
+}
+
+const inWords = (jobs: readonly RunningJob[]): string =>
+  jobs.length === 0
+    ? 'No run has machines: see GET /runs, or wait until one trains'
+    : `These have: ${jobs.map(({ run, job }) => `${run} (${job})`).join(', ')}`;
