@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -18,6 +20,28 @@ def python_of(environment: str, recipe: str) -> Path:
     python = TRAINING.parent / f".venv-{environment}" / "bin" / "python"
     if not python.exists():
         pytest.fail(f"{python} is not there: npm run recipes -- {recipe} makes it", pytrace=False)
+    return python
+
+
+def python_over_torch(name: str) -> Path:
+    """The interpreter of an environment with a lock's packages over those of .venv (torch)."""
+    root = TRAINING.parent
+    lock = TRAINING / "environments" / f"{name}.lock"
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+    folder = root / ".tidewheel" / "tools" / f"{name}-{digest}"
+    python = folder / "bin" / "python"
+    if (folder / "complete").exists():
+        return python
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+    site = next((folder / "lib").glob("python3*")) / "site-packages"
+    own = next((root / ".venv" / "lib").glob("python3*")) / "site-packages"
+    (site / "project.pth").write_text(f"{own}\n")
+    uv = root / ".venv" / "bin" / "uv"
+    pip = [str(python), "-m", "pip", "install", "--progress-bar=off"]
+    quick = [str(uv), "pip", "install", "--python", str(python)]
+    installer = quick if uv.exists() else pip
+    subprocess.run([*installer, "--no-deps", "-r", str(lock)], check=True)
+    (folder / "complete").touch()
     return python
 
 

@@ -127,7 +127,9 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     for name, folders, files in os.walk(folder):
         current = Path(name)
         folders[:] = sorted(
-            f for f in folders if not f.startswith(("tmp-", "tmp_")) and not f.endswith(".tmp")
+            f
+            for f in folders
+            if not f.startswith(("tmp-", "tmp_", "tidewheel-")) and not f.endswith(".tmp")
         )
         if len(current.parts) - top >= _DEPTH:
             folders.clear()

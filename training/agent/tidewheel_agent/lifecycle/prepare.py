@@ -20,6 +20,7 @@ from ..source.requirements import install_requirements
 from ..strategies.launch import Launch
 from ..strategies.plan import plan
 from ..supervision.script_end import EXIT_STOPPED
+from ..trackers.resume import prepare_trackers
 from .host_run import HostRun
 from .outcome import Outcome
 
@@ -55,7 +56,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
         settings,
         hardware,
         files,
-        defaults=launch.environment,
+        defaults={**launch.environment, **prepare_trackers(job, os.environ)},
         processes=launch.processes,
         inherited=os.environ,
     )

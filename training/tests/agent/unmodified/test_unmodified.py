@@ -6,11 +6,8 @@ environment that this test makes on top of the project's own torch.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import signal
-import subprocess
-import sys
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cluster import Cluster, running
-from heavy import python_of
+from heavy import python_of, python_over_torch
 from hosts import TRAINING
 from sagemaker_host import make_host
 
@@ -26,29 +23,8 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1500)]
 
 ROOT = TRAINING.parent
 SCRIPTS = Path(__file__).parent
-LOCK = ROOT / "training" / "environments" / "frameworks.lock"
 LIMIT_SECONDS = 600
 GRACE_SECONDS = 110
-
-
-def frameworks_python() -> Path:
-    """The interpreter of an environment with the locked packages over those of .venv (torch)."""
-    digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
-    folder = ROOT / ".tidewheel" / "tools" / f"frameworks-{digest}"
-    python = folder / "bin" / "python"
-    if (folder / "complete").exists():
-        return python
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    site = next((folder / "lib").glob("python3*")) / "site-packages"
-    own = next((ROOT / ".venv" / "lib").glob("python3*")) / "site-packages"
-    (site / "project.pth").write_text(f"{own}\n")
-    uv = ROOT / ".venv" / "bin" / "uv"
-    pip = [str(python), "-m", "pip", "install", "--progress-bar=off"]
-    quick = [str(uv), "pip", "install", "--python", str(python)]
-    installer = quick if uv.exists() else pip
-    subprocess.run([*installer, "--no-deps", "-r", str(LOCK)], check=True)
-    (folder / "complete").touch()
-    return python
 
 
 def host(folder: Path, script: str) -> Path:
@@ -74,7 +50,11 @@ def agent(base: Path, python: Path) -> AbstractContextManager[Cluster]:
 def test_an_unmodified_script_stops_after_saving_and_resumes(
     tmp_path: Path, script: str, needs_tensorflow: bool
 ) -> None:
-    python = python_of("tf", "single-tensorflow") if needs_tensorflow else frameworks_python()
+    python = (
+        python_of("tf", "single-tensorflow")
+        if needs_tensorflow
+        else python_over_torch("frameworks")
+    )
     base = host(tmp_path / "first", script)
     progress = base / "checkpoints" / "tidewheel-progress.json"
     with agent(base, python) as first:

@@ -1,0 +1,1 @@
+"""One run in each experiment tracker, however many attempts it takes."""
