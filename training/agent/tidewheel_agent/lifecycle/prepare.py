@@ -51,12 +51,13 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     place_source(job)
     launch = plan(job, settings, hardware)
     files = ScriptFiles.create(work)
+    declared = {**os.environ, **job.script.environment}
     environment = script_environment(
         job,
         settings,
         hardware,
         files,
-        defaults={**launch.environment, **prepare_trackers(job, os.environ)},
+        defaults={**launch.environment, **prepare_trackers(job, declared)},
         processes=launch.processes,
         inherited=os.environ,
     )

@@ -17,10 +17,12 @@ from ..metrics.data_wait import DataWait
 from ..metrics.nvml import open_gpus
 from ..metrics.usage import UsageRecorder
 from ..phase import script_begins
+from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
 from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
+from ..trackers.run_series import RunSeries, open_series
 from .host_run import HostRun
 from .outcome import Outcome
 from .prepare import Prepared
@@ -36,6 +38,7 @@ class Started:
     watchdog: Watchdog
     usage: UsageRecorder
     stall_watch: StallWatch | None
+    series: RunSeries | None
     tail: LogTail
 
 
@@ -52,6 +55,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
             return wait_for_leader(run)
         argv = launch.make_argv(options)
     log_progress = LogProgress(job.progress_pattern)
+    series = open_series(job, log_progress.metrics)
     progress = ProgressReporter(
         job.checkpoint_dir,
         leader=job.is_leader,
@@ -59,7 +63,8 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )
-    script = _start_script(run, prepared, argv, _line_reader(run, prepared, log_progress))
+    on_line = _line_reader(run, prepared, log_progress, series)
+    script = _start_script(run, prepared, argv, on_line)
     watchdog = Watchdog(script.token, script.pid)
     script.leave_alone(watchdog.pid)
     started_at = time.time()
@@ -77,7 +82,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         stall_watch=stall_watch,
         on_check=_save_requests(run, prepared),
     )
-    return Started(supervisor, watchdog, usage, stall_watch, prepared.tail)
+    return Started(supervisor, watchdog, usage, stall_watch, series, prepared.tail)
 
 
 def _start_script(
@@ -105,14 +110,18 @@ def _start_script(
 
 
 def _line_reader(
-    run: HostRun, prepared: Prepared, log_progress: LogProgress
+    run: HostRun, prepared: Prepared, log_progress: LogProgress, series: RunSeries | None
 ) -> Callable[[str], None]:
     """Reads each line of the script's output."""
     read_options = prepared.launch.read_options
+    lines = LogLines(run.job.progress_pattern)
 
     def read(line: str) -> None:
         prepared.tail.add(line)
         log_progress.read_line(line)
+        point = lines.read(line) if series is not None else None
+        if series is not None and point is not None:
+            series.add("log", point)
         if read_options is not None and (options := read_options(line)):
             run.gang.send_launch(*options)
 

@@ -21,6 +21,8 @@ def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
         end = started.supervisor.run()
     finally:
         started.watchdog.dismiss()
+        if started.series is not None:
+            started.series.close()
         stall_watch = started.stall_watch
         started.usage.close(lambda: {"checkpoints": stall_watch.summary() if stall_watch else None})
     return _with_late_reports(run, prepared, end)

@@ -1,0 +1,135 @@
+"""Points in lines as frameworks and well-known scripts print them."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+
+from tidewheel_agent.series.log_lines import LogLines
+
+
+@pytest.mark.parametrize(
+    ("line", "unit", "position", "values"),
+    [
+        ("tidewheel step=3 total=9 loss=0.5", "step", 3, {"loss": 0.5}),
+        # Hugging Face's Trainer, before and since version 5.
+        (
+            "{'loss': 0.5, 'grad_norm': 1.2, 'epoch': 0.33}",
+            "epoch",
+            0.33,
+            {"loss": 0.5, "grad_norm": 1.2},
+        ),
+        ("{'eval_loss': '0.25', 'epoch': '1'}", "epoch", 1, {"eval_loss": 0.25}),
+        # XGBoost and LightGBM.
+        (
+            "[12]\ttrain-rmse:0.51\teval-rmse:0.6",
+            "step",
+            12,
+            {"train-rmse": 0.51, "eval-rmse": 0.6},
+        ),
+        (
+            "[7]\tvalid_0's auc: 0.91\tvalid_0's l2: 0.2",
+            "step",
+            7,
+            {"valid_0-auc": 0.91, "valid_0-l2": 0.2},
+        ),
+        # Lightning's bar, as tqdm prints it.
+        (
+            "Epoch 3:  40%|████    | 4/10 [00:00<00:00, 10.5it/s, v_num=0, train_loss=0.512]",
+            "epoch",
+            3.4,
+            {"train_loss": 0.512},
+        ),
+        # nanoGPT.
+        ("iter 80: loss 2.31, time 20.00ms, mfu 3.00%", "step", 80, {"loss": 2.31}),
+        (
+            "step 100: train loss 2.3, val loss 2.4",
+            "step",
+            100,
+            {"train_loss": 2.3, "val_loss": 2.4},
+        ),
+        # pytorch/examples: imagenet and mnist.
+        (
+            "Epoch: [2][ 10/100]\tTime  0.513 ( 0.6)\tLoss 6.9e+00 (7e+00)\tAcc@1   0.39 (  0.1)",
+            "epoch",
+            2.1,
+            {"Loss": 6.9, "Acc@1": 0.39},
+        ),
+        ("Train Epoch: 1 [640/64000 (1%)]\tLoss: 2.3", "epoch", 1.01, {"Loss": 2.3}),
+        # timm.
+        (
+            "Train: 0 [  50/100 ( 51%)]  Loss: 6.9 (6.93)  Time: 0.2s, 160/s  LR: 1.000e-05",
+            "epoch",
+            0.5,
+            {"Loss": 6.9, "LR": 1e-05},
+        ),
+        ("epoch 3 … loss 0.12, acc 91.2%", "epoch", 3, {"loss": 0.12, "acc": 91.2}),
+        ("[2026-11-23] INFO epoch=2 step=400 loss=0.2", "step", 400, {"loss": 0.2}),
+    ],
+)
+def test_a_line_is_a_point(line: str, unit: str, position: float, values: dict[str, float]) -> None:
+    point = LogLines().read(line)
+    assert point is not None
+    assert (point.unit, point.position, point.values) == (unit, position, values)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "loss 3",
+        "error: step 3 has a problem",
+        "{'a': 1}",
+        "{'loss': nan, 'epoch': 1}",
+        "100%|██████████| 10/10 [00:01<00:00,  9.9it/s, loss=0.3]",
+        "step 3 of 10 took 3.5 s",
+        "Epoch 1: val_loss improved from inf to 0.4",
+    ],
+)
+def test_a_line_without_position_or_metric_is_none(line: str) -> None:
+    assert LogLines().read(line) is None
+
+
+def test_keras_names_the_epoch_on_a_line_of_its_own() -> None:
+    lines = LogLines()
+    assert lines.read("469/469 - 5s - 10ms/step - loss: 0.05") is None
+    lines.read("Epoch 3/12")
+    half = lines.read("\x1b[1m100/200\x1b[0m \x1b[32m━━━━\x1b[0m 5s 10ms/step - loss: 0.3")
+    assert half is not None and (half.position, half.values) == (2.5, {"loss": 0.3})
+    end = lines.read("200/200 - 5s - 10ms/step - loss: 0.2 - val_loss: 1.0e-03")
+    assert end is not None and (end.position, end.values) == (3, {"loss": 0.2, "val_loss": 0.001})
+
+
+def test_a_declared_pattern_overrules_every_guess() -> None:
+    lines = LogLines(re.compile(r"at (?P<step>[\d,]+) cost (?P<cost>\S+)"))
+    point = lines.read("at 1,200 cost 0.5")
+    assert point is not None and (point.position, point.values) == (1200, {"cost": 0.5})
+    assert lines.read("step 3 loss 0.2") is None
+
+
+def test_no_line_takes_long_or_ends_the_reader() -> None:
+    chance = random.Random(1)
+    parts = [
+        "epoch ",
+        "step=",
+        "[1]\t",
+        "loss: ",
+        "0.5",
+        "'s ",
+        ":",
+        "{'",
+        "}",
+        "/",
+        "\x00",
+        "é",
+        "(",
+    ]
+    lines, started = LogLines(), time.process_time()
+    for _ in range(200):
+        lines.read("".join(chance.choice(parts) for _ in range(1500)))
+    for text in ("{" * 3000 + "}", "[1]" + " a" * 5000, "1" * 9000, "a:" * 5000):
+        lines.read(text)
+    assert time.process_time() - started < 5
