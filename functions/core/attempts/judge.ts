@@ -13,8 +13,9 @@ const FRUITLESS_ATTEMPTS = 3;
 const SILENT_ATTEMPTS = 2;
 const FAULTY_ATTEMPTS = 3;
 
+/** The first checkpoint is progress whatever its step: many scripts count their epochs from 0. */
 export const advanced = (before: Progress | undefined, after: Progress | undefined): boolean =>
-  after !== undefined && after.step > (before?.step ?? 0);
+  after !== undefined && (before === undefined || after.step > before.step);
 
 /** @param attempts of a run, oldest first; the last one has an outcome and is judged */
 export function judge(attempts: readonly AttemptRecord[]): Judgement {

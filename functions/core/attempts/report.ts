@@ -12,6 +12,7 @@ import type {
   RunRecord,
 } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
+import { advanced } from './judge.ts';
 
 export interface AttemptReport {
   readonly attempt: number;
@@ -133,8 +134,7 @@ function onDemandCost(attempt: AttemptRecord): number {
 function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome): number {
   if (outcome.kind === 'completed') return 0;
   const saved = attempt.progressAfter;
-  if (saved === undefined || saved.step <= (attempt.progressBefore?.step ?? 0))
-    return outcome.trainingSeconds;
+  if (saved === undefined || !advanced(attempt.progressBefore, saved)) return outcome.trainingSeconds;
   if (outcome.endedAt === undefined) return 0;
   const unsaved = (new Date(outcome.endedAt).getTime() - new Date(saved.updatedAt).getTime()) / 1000;
   return Math.min(outcome.trainingSeconds, Math.max(0, unsaved));

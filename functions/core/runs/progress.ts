@@ -6,6 +6,8 @@ import type { AttemptRecord, Progress } from './run-records.ts';
 
 const percent = z.number().min(0).max(100);
 
+const fileSizes = z.record(z.string(), z.object({ bytes: z.number().min(0) }));
+
 export const progressSchema = z.object({
   step: z.number().int().min(0),
   totalSteps: z.number().int().min(0),
@@ -20,6 +22,12 @@ export const progressSchema = z.object({
     .string()
     .min(1)
     .refine((folder) => !folder.includes('..') && !folder.startsWith('/')),
+  /** What the step counts; `saves` counts checkpoints of unknown position. */
+  unit: z.enum(['step', 'epoch', 'saves']).optional().catch(undefined),
+  /** quiet: the format is unknown, and no file changed for a while. */
+  proof: z.enum(['whole', 'quiet']).optional().catch(undefined),
+  /** By name, relative to the checkpoint prefix. */
+  files: fileSizes.optional(),
   updatedAt: z.iso.datetime({ offset: true }),
 });
 
@@ -31,7 +39,7 @@ export const furthestProgress = (
     .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
     .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
 
-/** @returns undefined without a readable note or without the complete checkpoint that it names */
+/** @returns undefined without a readable note or without all bytes of the checkpoint that it names */
 export async function readProgress(
   store: ObjectStore,
   pipeline: string,
@@ -40,28 +48,54 @@ export async function readProgress(
   const note = await store.readText(bucketKeys.progress(pipeline, runId));
   const parsed = progressSchema.safeParse(parseJson(note?.text));
   if (!parsed.success) return undefined;
-  const path = `${bucketKeys.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
-  if (!OUR_LAYOUT.test(parsed.data.checkpoint)) return (await isThere(store, path)) ? parsed.data : undefined;
+  const { files, ...progress } = parsed.data;
+  const folder = bucketKeys.checkpoints(pipeline, runId);
+  if (!OUR_LAYOUT.test(progress.checkpoint))
+    return (await areThere(store, folder, progress.checkpoint, files)) ? progress : undefined;
+  const path = `${folder}${progress.checkpoint}`;
   const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
-  return marker && { ...parsed.data, ...checkpointBytesOf(marker.text) };
+  if (marker === undefined) return undefined;
+  const listed = markerSchema.safeParse(parseJson(marker.text));
+  // Markers of other writers may list no files.
+  if (!listed.success) return progress;
+  if (!(await haveAllBytes(store, `${path}/`, '', listed.data.files))) return undefined;
+  const sizes = Object.values(listed.data.files).map(({ bytes }) => bytes);
+  return { ...progress, checkpointBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-const markerSchema = z.object({ files: z.record(z.string(), z.object({ bytes: z.number().min(0) })) });
+type FileSizes = z.infer<typeof fileSizes>;
 
-/** Markers of other writers may list no files. */
-function checkpointBytesOf(marker: string): Pick<Progress, 'checkpointBytes'> {
-  const parsed = markerSchema.safeParse(parseJson(marker));
-  if (!parsed.success) return {};
-  return { checkpointBytes: Object.values(parsed.data.files).reduce((sum, { bytes }) => sum + bytes, 0) };
-}
+const markerSchema = z.object({ files: fileSizes });
 
 /** Tidewheel's checkpoint folders end with the marker. Layouts of other frameworks have none. */
 const OUR_LAYOUT = /^step-\d+$/;
 
-/** A file of that name (Lightning's .ckpt and Keras' .keras appear whole or not at all) or a folder with an object. */
-async function isThere(store: ObjectStore, path: string): Promise<boolean> {
-  for await (const { key } of store.list(path)) if (key === path || key.startsWith(`${path}/`)) return true;
+/** Notes of hosts that did not save, and of very many files, list none: then one object under the name has to do. */
+async function areThere(
+  store: ObjectStore,
+  folder: string,
+  checkpoint: string,
+  files: FileSizes | undefined,
+): Promise<boolean> {
+  if (files !== undefined) return haveAllBytes(store, folder, checkpoint, files);
+  const path = `${folder}${checkpoint}`;
+  for await (const { key } of store.list(path))
+    if (key === path || key.startsWith(`${path}/`) || key.startsWith(`${path}.`)) return true;
   return false;
+}
+
+/** S3 shows uploads in no order, and an interrupted one leaves files out or with their earlier content. */
+async function haveAllBytes(
+  store: ObjectStore,
+  folder: string,
+  checkpoint: string,
+  files: FileSizes,
+): Promise<boolean> {
+  const missing = new Map(Object.entries(files).map(([name, { bytes }]) => [`${folder}${name}`, bytes]));
+  const elsewhere = [...missing.keys()].filter((key) => !key.startsWith(`${folder}${checkpoint}`));
+  for (const prefix of [`${folder}${checkpoint}`, ...elsewhere])
+    for await (const { key, size } of store.list(prefix)) if (missing.get(key) === size) missing.delete(key);
+  return missing.size === 0;
 }
 
 function parseJson(text: string | undefined): unknown {

@@ -125,6 +125,10 @@ export interface Progress {
   /** Size of the checkpoint, if its marker lists its files. */
   readonly checkpointBytes?: number | undefined;
   readonly metrics?: Readonly<Record<string, number>> | undefined;
+  /** What the step counts, if it is not steps: epochs, or saves where the position is unknown. */
+  readonly unit?: 'step' | 'epoch' | 'saves' | undefined;
+  /** quiet: the format is unknown, and no file changed for a while; otherwise its content proves it whole. */
+  readonly proof?: 'whole' | 'quiet' | undefined;
   /** Folder of the complete checkpoint, relative to the checkpoint prefix. */
   readonly checkpoint: string;
   readonly updatedAt: string;

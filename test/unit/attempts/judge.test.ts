@@ -112,7 +112,8 @@ describe('faults of the platform', () => {
 describe('progress', () => {
   it('is a step that was not proven before', () => {
     expect(advanced(undefined, undefined)).toBe(false);
-    expect(advanced(undefined, progressOf(0))).toBe(false);
+    expect(advanced(undefined, progressOf(0))).toBe(true);
+    expect(advanced(progressOf(0), progressOf(0))).toBe(false);
     expect(advanced(undefined, progressOf(1))).toBe(true);
     expect(advanced(progressOf(5), progressOf(5))).toBe(false);
     expect(advanced(progressOf(5), progressOf(4))).toBe(false);

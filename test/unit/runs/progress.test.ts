@@ -31,6 +31,30 @@ describe('progress', () => {
     expect(await proved('epoch=3.ckpt')).toBeUndefined();
   });
 
+  it('counts with all bytes that its note lists', async () => {
+    const store = memoryObjectStore(fakeClock());
+    const files = { 'ckpt-40.index': { bytes: 3 }, 'meta.json': { bytes: 2 } };
+    const note = { step: 40, totalSteps: 0, checkpoint: 'ckpt-40', updatedAt: '2026-11-21T00:00:00Z', files };
+    await store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(note));
+    await store.writeText(`${folder}ckpt-40.index`, 'xx');
+    expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
+    await store.writeText(`${folder}ckpt-40.index`, 'xxx');
+    expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
+    await store.writeText(`${folder}meta.json`, '{}');
+    expect((await readProgress(store, 'digits', RUN))?.step).toBe(40);
+  });
+
+  it('counts with all bytes that its marker lists', async () => {
+    const store = memoryObjectStore(fakeClock());
+    const name = 'step-00000040';
+    const note = { step: 40, totalSteps: 0, checkpoint: name, updatedAt: '2026-11-21T00:00:00Z' };
+    await store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(note));
+    await store.writeText(`${folder}${name}/COMPLETE.json`, '{"files":{"state":{"bytes":5}}}');
+    expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
+    await store.writeText(`${folder}${name}/state`, 'saved');
+    expect((await readProgress(store, 'digits', RUN))?.checkpointBytes).toBe(5);
+  });
+
   it('does not follow a name out of the checkpoints', async () => {
     expect(await proved('../../other', 'x')).toBeUndefined();
     expect(await proved('/etc', 'x')).toBeUndefined();

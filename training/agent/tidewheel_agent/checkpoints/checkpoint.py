@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .formats.step_names import Unit
+
 _MARKER = "COMPLETE.json"
 _STEP_FOLDER = re.compile(r"step-(\d{1,12})")
 
@@ -29,6 +31,14 @@ class Checkpoint:
     size_bytes: int = 0
     saved_at: float = 0.0
     """Unix seconds at which the file that completes it was written."""
+    unit: Unit = "step"
+    family: str = ""
+    """Who wrote it, in words; empty for Tidewheel's own layout."""
+    is_weak: bool = False
+    """That it is whole follows only from its files being quiet."""
+    files: dict[str, int] = field(default_factory=dict)
+    """Bytes of each file, by its path relative to the checkpoint folder; empty if the marker lists
+    them."""
 
 
 def find_last_checkpoint(folder: Path) -> Checkpoint | None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from ..files import write_atomically
 from ..log import iso, iso_now, log
-from .checkpoint import Checkpoint, find_last_checkpoint, finite_numbers
+from .checkpoint import Checkpoint, find_last_checkpoint
 from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
+from .given_files import files_given
 from .log_progress import LogProgress
+from .note import PROGRESS_FILE, read_note
 from .save_duration import save_duration
 
-PROGRESS_FILE = "tidewheel-progress.json"
 _WEIGHT_OF_LAST_SAVE = 0.3
+_MOST_FILES_IN_NOTE = 500
+_SHARE_OF_TIME = 0.05
+"""Of the agent's time that looking may take in a folder with very many files."""
 
 
 class ProgressReporter:
@@ -41,8 +46,15 @@ class ProgressReporter:
         self._log_progress = log_progress
         self._started_at: float | None = None
         self._usage_means: Callable[[], dict[str, float]] = dict
-        self._earlier_seconds, self._earlier_step = _read_note(folder)
-        self._frameworks = FrameworkCheckpoints()
+        note = read_note(folder)
+        self._noted = note.checkpoint
+        self._earlier_seconds, self._earlier_step = note.training_seconds, note.step
+        self._frameworks: FrameworkCheckpoints | None = None
+        if folder is not None:
+            given = files_given(folder, noted_checkpoint=note.checkpoint, writes=leader)
+            self._frameworks = FrameworkCheckpoints(folder, given)
+        self._next_look = 0.0
+        self._told: set[str] = set()
         self._counted_step = self._earlier_step or 0
         """The step given to checkpoints whose own step is unknown."""
         self._reported: Checkpoint | None = None
@@ -58,6 +70,8 @@ class ProgressReporter:
     ) -> None:
         """`usage_means`: how busy this host is; the service forecasts other topologies from it."""
         self._started_at = unix_seconds
+        if self._frameworks is not None:
+            self._frameworks.script_started(unix_seconds)
         self._usage_means = usage_means
 
     def check(self) -> Checkpoint | None:
@@ -79,7 +93,24 @@ class ProgressReporter:
         if is_new_step:
             total = f" of {newest.total_steps}" if newest.total_steps else ""
             log(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")
+            self._tell_guess(newest)
         return newest
+
+    def _tell_guess(self, newest: Checkpoint) -> None:
+        """Once for each family: what was taken for a checkpoint, and for its step."""
+        if not newest.family:
+            return
+        units = {"step": "its step", "epoch": "its epoch as step", "saves": "the number of saves"}
+        weak = "; nothing but its quiet shows that it is whole" if newest.is_weak else ""
+        self._tell_once(
+            f"taken for a checkpoint: {newest.family}, by {units[newest.unit]}{weak} "
+            "(training.checkpoint overrules this)"
+        )
+
+    def _tell_once(self, line: str) -> None:
+        if line not in self._told:
+            self._told.add(line)
+            log(line)
 
     def _measure_save(self, newest: Checkpoint) -> None:
         """The script's own measurement counts; the files' timestamps stand in where it has none."""
@@ -97,12 +128,22 @@ class ProgressReporter:
 
     def _find(self, *, is_first_look: bool = False) -> Checkpoint | None:
         """Tidewheel's own layout proves itself; frameworks' checkpoints count where it has none."""
-        if self._folder is None:
+        if self._folder is None or self._frameworks is None:
             return None
         own = find_last_checkpoint(self._folder)
         if own is not None:
             return own
-        other = self._frameworks.find_last(self._folder)
+        started = time.monotonic()
+        if started < self._next_look:
+            return self._reported
+        other = self._frameworks.find_last(self._noted if is_first_look else None)
+        ended = time.monotonic()
+        self._next_look = ended + (ended - started) / _SHARE_OF_TIME - 1.0
+        if self._frameworks.left_out:
+            self._tell_once(f"not looked at for checkpoints: {self._frameworks.left_out}")
+        if is_first_look:
+            for damaged in self._frameworks.damaged:
+                log(f"not whole, so it does not count: {damaged.name}: {damaged.problem}")
         if other is None or other.step != UNKNOWN_STEP:
             return other
         if is_first_look:
@@ -139,6 +180,7 @@ class ProgressReporter:
             **({"usage": usage} if usage else {}),
             "metrics": {**self._log_progress.metrics, **checkpoint.metrics},
             "checkpoint": checkpoint.name,
+            **_proof_of(checkpoint),
             "updatedAt": iso(checkpoint.saved_at) if checkpoint.saved_at else iso_now(),
         }
         if self.save_seconds is not None:
@@ -146,14 +188,14 @@ class ProgressReporter:
         write_atomically(self._folder / PROGRESS_FILE, json.dumps(note, sort_keys=True) + "\n")
 
 
-def _read_note(folder: Path | None) -> tuple[float, int | None]:
-    """Training seconds and step that earlier attempts reported."""
-    if folder is None:
-        return 0.0, None
-    try:
-        note = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return 0.0, None
-    numbers = finite_numbers(note)
-    step = numbers.get("step")
-    return max(0.0, numbers.get("trainingSeconds", 0.0)), None if step is None else int(step)
+def _proof_of(checkpoint: Checkpoint) -> dict[str, object]:
+    """What the service compares with the bucket, and how far the proof goes."""
+    if not checkpoint.family:
+        return {}
+    files = {} if len(checkpoint.files) > _MOST_FILES_IN_NOTE else checkpoint.files
+    return {
+        "unit": checkpoint.unit,
+        "proof": "quiet" if checkpoint.is_weak else "whole",
+        "format": checkpoint.family,
+        **({"files": {name: {"bytes": size} for name, size in files.items()}} if files else {}),
+    }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..checkpoints.checkpoint import find_last_checkpoint
 from ..checkpoints.frameworks import FrameworkCheckpoints
-from ..checkpoints.progress import PROGRESS_FILE
+from ..checkpoints.note import PROGRESS_FILE
 
 _CLOCK_SECONDS = 1.0
 """Between a point's time, which may be whole seconds, and the checkpoint's."""
@@ -51,7 +51,7 @@ BEGINNING = ResumePoint(0, float("-inf"), float("-inf"))
 
 def read_resume_point(folder: Path) -> ResumePoint | None:
     """None if the folder holds something unknown, from which the script may resume."""
-    newest = find_last_checkpoint(folder) or FrameworkCheckpoints().find_last(folder)
+    newest = find_last_checkpoint(folder) or FrameworkCheckpoints(folder).find_last()
     noted = _noted(folder)
     if newest is not None and (noted is None or noted.step < newest.step):
         # The host was lost before its agent saw this one; a download may have changed its time.

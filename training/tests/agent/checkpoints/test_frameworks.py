@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pickle
 import struct
 from pathlib import Path
 
@@ -14,14 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidewheel_agent.checkpoints.checkpoint import Checkpoint
-from tidewheel_agent.checkpoints.frameworks import UNKNOWN_STEP, FrameworkCheckpoints, step_in_name
+from tidewheel_agent.checkpoints.formats.inert_pickle import read_pickle
+from tidewheel_agent.checkpoints.formats.step_names import position_in_name, position_inside
+from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
 from tidewheel_agent.checkpoints.log_progress import LogProgress
-from tidewheel_agent.checkpoints.pickle_steps import steps_in_pickle
 from tidewheel_agent.checkpoints.progress import ProgressReporter
 
 
 def find_last(folder: Path) -> Checkpoint | None:
-    return FrameworkCheckpoints().find_last(folder)
+    return FrameworkCheckpoints(folder).find_last()
 
 
 def truncate(path: Path) -> None:
@@ -47,14 +50,27 @@ def torch_file(path: Path, **more: object) -> Path:
         ("model_step_000450.pt", 450),
         ("global_step1000", 1000),
         ("iter-77", 77),
-        ("weights.03.keras", UNKNOWN_STEP),
+        ("weights.03.keras", 3),
         ("ckpt-12", 12),
         ("checkpoint-500", 500),
-        ("last", UNKNOWN_STEP),
+        ("model_0000499.pth", 499),
+        ("00120", 120),
+        ("xgb_81.ubj", 81),
+        ("epoch_07.weights.h5", 7),
+        ("last", None),
+        ("resnet50.pth", None),
+        ("resnet50-v2.pth", None),
+        ("model_1e-4_bs32.pt", None),
+        ("last-v1.ckpt", None),
+        ("version_3", None),
+        ("model-00001-of-00002.safetensors", None),
+        ("steplr_7.pt", None),
+        ("seed_42", None),
     ],
 )
-def test_a_name_holds_the_step(name: str, step: int) -> None:
-    assert step_in_name(name) == step
+def test_a_name_holds_the_step_or_none(name: str, step: int | None) -> None:
+    position = position_in_name(name)
+    assert (position.step if position else None) == step
 
 
 def test_plain_pytorch_files_hold_their_step(tmp_path: Path) -> None:
@@ -72,15 +88,15 @@ def test_lightning_files_hold_their_global_step(tmp_path: Path) -> None:
     assert (found.name, found.step) == ("logs/version_0/checkpoints/last-v1.ckpt", 60)
 
 
-def test_the_last_complete_file_counts(tmp_path: Path) -> None:
+def test_the_furthest_complete_file_counts(tmp_path: Path) -> None:
     first = torch_file(tmp_path / "step=20.ckpt")
     os.utime(first, (1_790_000_000, 1_790_000_000))
     second = torch_file(tmp_path / "step=40.ckpt")
-    frameworks = FrameworkCheckpoints()
-    found = frameworks.find_last(tmp_path)
+    frameworks = FrameworkCheckpoints(tmp_path)
+    found = frameworks.find_last()
     assert found is not None and found.step == 40
     truncate(second)
-    found = frameworks.find_last(tmp_path)
+    found = frameworks.find_last()
     assert found is not None and found.step == 20
 
 
@@ -88,6 +104,8 @@ def hugging_face(folder: Path, step: int) -> Path:
     target = folder / f"checkpoint-{step}"
     target.mkdir(parents=True)
     torch_file(target / "optimizer.pt")
+    torch_file(target / "scheduler.pt")
+    torch_file(target / "rng_state.pth")
     write_safetensors(target / "model.safetensors")
     state = {
         "global_step": step,
@@ -121,16 +139,17 @@ def test_an_incomplete_hugging_face_folder_does_not_count(tmp_path: Path, damage
     assert find_last(tmp_path) is None
 
 
-def test_tensorflow_checkpoints_count_by_their_pointer(tmp_path: Path) -> None:
-    for name in ("ckpt-1.index", "ckpt-1.data-00000-of-00001", "ckpt-2.index"):
-        (tmp_path / name).write_bytes(b"x")
-    (tmp_path / "checkpoint").write_text('model_checkpoint_path: "ckpt-2"\n')
+def test_tensorflow_checkpoints_count_with_index_and_all_shards(tmp_path: Path) -> None:
+    magic = (0xDB4775248B80FB57).to_bytes(8, "little")
+    for name in ("ckpt-1.data-00000-of-00002", "ckpt-1.data-00001-of-00002"):
+        (tmp_path / name).write_bytes(b"x" * 40)
+    (tmp_path / "ckpt-1.index").write_bytes(b"x" * 40)
     assert find_last(tmp_path) is None
-    (tmp_path / "checkpoint").write_text(
-        'model_checkpoint_path: "ckpt-1"\nall_model_checkpoint_paths: "ckpt-1"\n'
-    )
+    (tmp_path / "ckpt-1.index").write_bytes(b"x" * 40 + magic)
     found = find_last(tmp_path)
     assert found is not None and (found.name, found.step) == ("ckpt-1", 1)
+    (tmp_path / "ckpt-1.data-00001-of-00002").unlink()
+    assert find_last(tmp_path) is None
 
 
 @pytest.mark.parametrize(("version", "offset"), [(0, 40), (1, 44), (2, 28), (3, 28)])
@@ -167,19 +186,39 @@ def test_deepspeed_checkpoints_count_by_latest(tmp_path: Path) -> None:
 @settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_read_as_a_pickle(content: bytes) -> None:
-    assert all(isinstance(step, int) for step in steps_in_pickle(content).values())
+    with contextlib.suppress(ValueError):
+        read_pickle(content)
 
 
 def test_reading_a_pickle_does_not_run_it() -> None:
-    import pickle
-
     class Trap:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return (os.system, ("touch /tmp/sprung-by-pickle",))
 
     content = pickle.dumps({"step": 300, "trap": Trap(), "epoch": 70_000})
-    assert steps_in_pickle(content) == {"step": 300, "epoch": 70_000}
+    position = position_inside(read_pickle(content))
+    assert position is not None and (position.step, position.unit) == (300, "step")
     assert not Path("/tmp/sprung-by-pickle").exists()
+
+
+@pytest.mark.parametrize(
+    ("saved", "step", "unit"),
+    [
+        ({"it": 900, "optimizer": {"state": {0: {"step": 7}}}}, 900, "step"),
+        ({"iter_num": 80, "model_args": {"step": 3}}, 80, "step"),
+        ({"epoch": 4, "state_dict": {}}, 4, "epoch"),
+        ({"optimizer_history": [{"num_updates": 12}]}, 12, "step"),
+        ({"trainer_state": {"steps_done": 5}}, 5, "step"),
+        ({"optimizer": {"step": 7}}, None, ""),
+        ({"step": True}, None, ""),
+    ],
+)
+def test_the_outer_entries_hold_the_position(
+    saved: dict[str, object], step: int | None, unit: str
+) -> None:
+    position = position_inside(saved)
+    assert (position.step if position else None) == step
+    assert position is None or position.unit == unit
 
 
 def read_step(folder: Path) -> tuple[int, int]:

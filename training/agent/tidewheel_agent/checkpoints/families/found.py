@@ -1,0 +1,86 @@
+"""What a family of frameworks finds in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..formats.files import FileReader, FileState
+from ..formats.step_names import Position, position_in_name
+from ..tree import Folder
+
+
+@dataclass(frozen=True)
+class Found:
+    """A checkpoint; `problem` says why it is not whole."""
+
+    family: str
+    name: str
+    """Relative to the checkpoint folder: a folder, a file, or the prefix of several files."""
+    files: Mapping[str, FileState]
+    position: Position | None
+    problem: str = ""
+    total_steps: int | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    needs_quiet: bool = False
+    """More files may follow: it counts once none has changed for a while."""
+    is_weights_only: bool = False
+
+    @property
+    def saved_at(self) -> float:
+        """Unix seconds of the newest file."""
+        return max((state.modified_at for state in self.files.values()), default=0.0)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(state.size_bytes for state in self.files.values())
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The checkpoints of one family in a folder, and the entries that belong to them."""
+
+    found: tuple[Found, ...]
+    names: frozenset[str]
+
+
+Family = Callable[[Folder, FileReader], "Claim | None"]
+"""None: the folder holds nothing of this family. Raises OSError and ValueError."""
+
+
+def whole_folder(folder: Folder, found: Found) -> Claim:
+    """Everything in the folder belongs to one checkpoint."""
+    return Claim((found,), frozenset({*folder.files, *folder.folders}))
+
+
+def problem_of_files(folder: Folder, reader: FileReader) -> str:
+    """The first file of the folder, or of one below it, that is not whole."""
+    for name, state in folder.files.items():
+        with contextlib.suppress(OSError):
+            reading = reader.read(folder.path / name, state)
+            if reading is not None and not reading.is_whole:
+                return reading.problem
+    for below in folder.folders.values():
+        problem = problem_of_files(below, reader)
+        if problem:
+            return problem
+    return ""
+
+
+def position_of_folder(folder: Folder) -> Position | None:
+    """From its name, or else from the nearest folder above it."""
+    for part in reversed(folder.name.split("/")):
+        position = position_in_name(part)
+        if position is not None:
+            return position
+    return None
+
+
+def read_json_object(folder: Folder, name: str) -> dict[str, object]:
+    """Raises OSError and ValueError."""
+    value = json.loads((folder.path / name).read_text(encoding="utf-8"))
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} holds no object")
+    return value

@@ -1,0 +1,96 @@
+"""Hugging Face's Trainer: weights, optimizer, scheduler, random states, then trainer_state.json.
+
+Source: transformers/trainer.py, `_save_checkpoint`. `save_only_model` leaves the middle out.
+"""
+
+from __future__ import annotations
+
+from ..checkpoint import finite_numbers
+from ..formats.files import FileReader
+from ..formats.inert_pickle import Inert, InertUnpickler, load_inert
+from ..formats.step_names import Position
+from ..tree import Folder
+from .found import (
+    Claim,
+    Found,
+    position_of_folder,
+    problem_of_files,
+    read_json_object,
+    whole_folder,
+)
+from .weights import has_weights, missing_shards
+
+_STATE = "trainer_state.json"
+_ARGUMENTS = "training_args.bin"
+_OPTIMIZERS = ("optimizer.pt", "optimizer.bin", "optimizer_0")
+
+
+def find(folder: Folder, reader: FileReader) -> Claim | None:
+    is_of_trainer = _STATE in folder.files or _ARGUMENTS in folder.files
+    # The folder above holds the finished model, with the same files except the optimizer's.
+    if not is_of_trainer or not folder.base_name.startswith("checkpoint-"):
+        return None
+    files, position = dict(folder.all_files()), position_of_folder(folder)
+    try:
+        state = read_json_object(folder, _STATE) if _STATE in folder.files else {}
+        problem = _problem(folder, reader)
+    except ValueError as error:
+        state, problem = {}, f"{_STATE} or an index is cut off: {error}"
+    step, total = state.get("global_step"), state.get("max_steps")
+    if isinstance(step, int):
+        position = Position(step, "step")
+    found = Found(
+        "Hugging Face Trainer",
+        folder.name,
+        files,
+        position,
+        f"{folder.name}: {problem}" if problem else "",
+        total_steps=total if isinstance(total, int) and total > 0 else None,
+        metrics=_metrics(state),
+    )
+    return whole_folder(folder, found)
+
+
+def _problem(folder: Folder, reader: FileReader) -> str:
+    if _STATE not in folder.files:
+        return f"{_STATE}, which is written last, is missing"
+    if not has_weights(folder):
+        return "the weights are missing"
+    missing = missing_shards(folder)
+    if missing:
+        return missing
+    if not _saves_only_the_model(folder):
+        present = {*folder.files, *folder.folders}
+        is_deepspeed = any(name.startswith("global_step") for name in folder.folders)
+        if not is_deepspeed and not present.intersection(_OPTIMIZERS):
+            return "optimizer.pt is missing"
+        if not is_deepspeed and "scheduler.pt" not in present:
+            return "scheduler.pt is missing"
+        if not any(name.startswith("rng_state") for name in present):
+            return "rng_state.pth is missing"
+    return problem_of_files(folder, reader)
+
+
+def _saves_only_the_model(folder: Folder) -> bool:
+    if _ARGUMENTS not in folder.files:
+        return False
+    import zipfile
+
+    path = folder.path / _ARGUMENTS
+    try:
+        with zipfile.ZipFile(path) as archive:
+            name = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
+            with archive.open(name) as file:
+                arguments = load_inert(InertUnpickler(file))  # type: ignore[arg-type]
+    except (zipfile.BadZipFile, ValueError, StopIteration):
+        return False
+    state = arguments.state if isinstance(arguments, Inert) else None
+    return isinstance(state, dict) and state.get("save_only_model") is True
+
+
+def _metrics(state: dict[str, object]) -> dict[str, float]:
+    metrics: dict[str, float] = {}
+    history = state.get("log_history")
+    for entry in history if isinstance(history, list) else []:
+        metrics |= finite_numbers(entry)
+    return {name: value for name, value in metrics.items() if name not in ("step", "epoch")}

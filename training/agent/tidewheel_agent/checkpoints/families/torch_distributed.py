@@ -1,0 +1,74 @@
+"""torch.distributed.checkpoint (FSDP, Lightning's and Hugging Face's sharded states).
+
+`.metadata` is written last and names every stored part with its file, offset and length.
+Source: torch/distributed/checkpoint/filesystem.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..formats.files import FileReader
+from ..formats.inert_pickle import Inert, read_pickle
+from ..tree import Folder
+from .found import Claim, Found, position_of_folder, problem_of_files, whole_folder
+
+_METADATA = ".metadata"
+_LIGHTNING = "meta.pt"
+_LARGEST_METADATA = 256 * 1024 * 1024
+
+
+def find(folder: Folder, reader: FileReader) -> Claim | None:
+    has_shards = any(name.endswith(".distcp") for name in folder.files)
+    if _METADATA not in folder.files and not has_shards:
+        return None
+    position = position_of_folder(folder)
+    if _LIGHTNING in folder.files:
+        reading = reader.read(folder.path / _LIGHTNING, folder.files[_LIGHTNING])
+        position = (reading.position if reading else None) or position
+    files = dict(folder.all_files())
+    problem = _problem(folder, reader)
+    name = folder.name or "."
+    found = Found("torch.distributed.checkpoint", name, files, position, problem)
+    return whole_folder(folder, found)
+
+
+def _problem(folder: Folder, reader: FileReader) -> str:
+    where = folder.name or folder.path.name
+    if _METADATA not in folder.files:
+        return f"{where}: {_METADATA}, which is written last, is missing"
+    if folder.files[_METADATA].size_bytes > _LARGEST_METADATA:
+        return ""
+    try:
+        needed = _needed_bytes(read_pickle((folder.path / _METADATA).read_bytes()))
+    except ValueError:
+        return f"{where}: {_METADATA} is cut off"
+    for name, end in sorted(needed.items()):
+        state = folder.files.get(name)
+        if state is None:
+            return f"{where}: {name}, which {_METADATA} lists, is missing"
+        if state.size_bytes < end:
+            return f"{where}: {name} has {state.size_bytes} of {end} bytes"
+    if folder.base_name.endswith(".ckpt") and _LIGHTNING not in folder.files:
+        return f"{where}: {_LIGHTNING} is missing"
+    problem = problem_of_files(dataclasses.replace(folder, folders={}), reader)
+    return f"{where}: {problem}" if problem else ""
+
+
+def _needed_bytes(metadata: object) -> dict[str, int]:
+    """How long each file must be at least."""
+    ends: dict[str, int] = {}
+    storage = _fields(metadata).get("storage_data")
+    for part in storage.values() if isinstance(storage, dict) else []:
+        fields = _fields(part)
+        name, offset, length = (fields.get(k) for k in ("relative_path", "offset", "length"))
+        if isinstance(name, str) and isinstance(offset, int) and isinstance(length, int):
+            ends[name] = max(ends.get(name, 0), offset + length)
+    return ends
+
+
+def _fields(value: object) -> dict[str, object]:
+    state = value.state if isinstance(value, Inert) else None
+    if isinstance(state, tuple) and len(state) == 2:  # A class with slots.
+        state = state[1] or state[0]
+    return state if isinstance(state, dict) else {}

@@ -1,0 +1,1 @@
+"""Single files: which format, whether they are whole, and the step that they hold."""

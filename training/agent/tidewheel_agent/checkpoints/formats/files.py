@@ -1,0 +1,84 @@
+"""Reads any single file that may be a checkpoint; remembers what it has read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .plain_pickles import read_pickle_file
+from .reading import Reading
+from .torch_files import read_legacy, read_zip
+from .tree_models import read_lightgbm, read_ubjson, read_xgboost_json
+from .weight_files import read_hdf5, read_safetensors
+
+_MOST_KNOWN = 20_000
+_SHARE_OF_TIME = 0.02
+"""Of the agent's time that checksums of files may take while the script trains."""
+_NEED_A_HEAD = (".pt", ".pth", ".ckpt", ".bin", ".tar", ".t7", ".npz", ".keras")
+_READERS: dict[str, Callable[[Path], Reading | None]] = {
+    ".safetensors": read_safetensors,
+    **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
+    ".json": read_xgboost_json,
+    ".ubj": read_ubjson,
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), read_pickle_file),
+}
+
+
+@dataclass(frozen=True)
+class FileState:
+    """Size and time of a file at the moment of the walk."""
+
+    size_bytes: int
+    modified_ns: int
+
+    @property
+    def modified_at(self) -> float:
+        return self.modified_ns / 1e9
+
+
+class FileReader:
+    """`checks_everything`: checksums are compared whatever the files' sizes."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Path, FileState], Reading | None] = {}
+        self._checked_seconds = 0.0
+        self._started_at = time.monotonic()
+        self.checks_everything = True
+
+    def read(self, path: Path, state: FileState) -> Reading | None:
+        """None for a file that is no checkpoint by itself. Raises OSError."""
+        version = (path, state)
+        if version not in self._known:
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            self._known[version] = self._read(path)
+        return self._known[version]
+
+    def _read(self, path: Path) -> Reading | None:
+        with path.open("rb") as file:
+            head = file.read(16)
+        if head[:2] == b"PK":
+            return self._read_zip(path)
+        if head.startswith(b"tree\nversion="):
+            return read_lightgbm(path)
+        if head[:1] == b"\x80":
+            legacy = read_legacy(path)
+            if legacy is not None:
+                return legacy
+        suffix = ".h5" if head[:8] == b"\x89HDF\r\n\x1a\n" else path.suffix.lower()
+        if suffix in _READERS:
+            return _READERS[suffix](path)
+        if suffix in _NEED_A_HEAD:
+            return Reading(f"{path.name} has neither the head of a zip nor of a pickle")
+        return None
+
+    def _read_zip(self, path: Path) -> Reading | None:
+        started = time.monotonic()
+        spare = _SHARE_OF_TIME * (started - self._started_at) - self._checked_seconds
+        checks_sums = self.checks_everything or spare > 0
+        reading = read_zip(path, checks_sums=checks_sums)
+        if checks_sums and not self.checks_everything:
+            self._checked_seconds += time.monotonic() - started
+        return reading

@@ -1,0 +1,295 @@
+"""Sets of files and formats beside torch's: whole ones count, damaged ones do not."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed.checkpoint
+
+from tidewheel_agent.checkpoints.checkpoint import Checkpoint
+from tidewheel_agent.checkpoints.frameworks import UNKNOWN_STEP, FrameworkCheckpoints
+from tidewheel_agent.checkpoints.log_progress import LogProgress
+from tidewheel_agent.checkpoints.progress import ProgressReporter
+
+
+def find(folder: Path) -> Checkpoint | None:
+    return FrameworkCheckpoints(folder).find_last()
+
+
+def cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 2 // 3])
+
+
+def torch_file(path: Path, **more: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({"model": torch.ones(300), **more}, path)
+    return path
+
+
+def safetensors_file(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 8)
+    return path
+
+
+def ubjson_model(rounds: int) -> bytes:
+    """The shape of XGBoost's UBJSON: keys of any length type, typed arrays, nested objects."""
+    indptr = b"[$l#L" + struct.pack(">q", rounds + 1) + struct.pack(">i", 1) * (rounds + 1)
+    model = b"{" + b"L" + struct.pack(">q", 16) + b"iteration_indptr" + indptr + b"}"
+    return b"{" + b"L" + struct.pack(">q", 7) + b"learner" + model + b"}"
+
+
+def xgboost_json(rounds: int) -> bytes:
+    model = {"iteration_indptr": list(range(rounds + 1)), "trees": [{"id": 0}] * 40}
+    return json.dumps({"learner": {"gradient_booster": {"model": model}}}).encode()
+
+
+LIGHTGBM = (
+    b"tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\ntree_sizes=3 3 3\n\n"
+    b"Tree=0\nTree=1\nTree=2\n\nend of trees\n\nfeature_importances:\n\nparameters:\n"
+    b"\nend of parameters\n\npandas_categorical:null\n"
+)
+
+
+def old_torch(path: Path) -> None:
+    state = {"it": 900, "w": torch.ones(500), "h": torch.ones(7, dtype=torch.bfloat16)}
+    torch.save(state, path, _use_new_zipfile_serialization=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "step"),
+    [
+        ("old.pt", old_torch, 900),
+        ("xgb.ubj", lambda path: path.write_bytes(ubjson_model(7)), 7),
+        ("xgb.json", lambda path: path.write_bytes(xgboost_json(8)), 8),
+        ("lgb.txt", lambda path: path.write_bytes(LIGHTGBM), 3),
+        ("state.pkl", lambda path: path.write_bytes(pickle.dumps({"n_iter": 6})), 6),
+        ("model_4.safetensors", safetensors_file, 4),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_single_file_counts_until_it_is_cut_off(
+    tmp_path: Path, name: str, write: Callable[[Path], object], step: int
+) -> None:
+    write(tmp_path / name)
+    found = find(tmp_path)
+    assert found is not None and (found.name, found.step) == (name, step)
+    cut(tmp_path / name)
+    assert find(tmp_path) is None
+
+
+def test_a_flipped_bit_in_a_tensor_is_noticed(tmp_path: Path) -> None:
+    path = torch_file(tmp_path / "ckpt.pt", iter_num=80)
+    content = bytearray(path.read_bytes())
+    content[bytes(content).index(struct.pack("<f", 1.0) * 20)] ^= 1
+    path.write_bytes(content)
+    frameworks = FrameworkCheckpoints(tmp_path)
+    assert frameworks.find_last() is None
+    assert "does not match its checksum" in frameworks.damaged[0].problem
+
+
+def test_files_saved_without_checksums_count(tmp_path: Path) -> None:
+    options = vars(torch.serialization)
+    options["set_crc32_options"](False)
+    try:
+        torch_file(tmp_path / "ckpt.pt", iter_num=80)
+    finally:
+        options["set_crc32_options"](True)
+    found = find(tmp_path)
+    assert found is not None and found.step == 80
+
+
+def distributed(folder: Path) -> None:
+    save = vars(torch.distributed.checkpoint)["save"]
+    save({"w": torch.ones(300)}, checkpoint_id=str(folder / "step-30"), no_dist=True)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_distributed_checkpoint_needs_every_listed_byte(tmp_path: Path) -> None:
+    distributed(tmp_path)
+    found = find(tmp_path)
+    assert found is not None and found.step == 30
+    shard = tmp_path / "step-30" / "__0_0.distcp"
+    cut(shard)
+    assert find(tmp_path) is None
+    shard.unlink()
+    frameworks = FrameworkCheckpoints(tmp_path)
+    assert frameworks.find_last() is None
+    assert "which .metadata lists, is missing" in frameworks.damaged[0].problem
+
+
+def trainer(folder: Path) -> None:
+    for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth"):
+        torch_file(folder / name)
+    safetensors_file(folder / "model.safetensors")
+    (folder / "trainer_state.json").write_text(json.dumps({"global_step": 50, "max_steps": 90}))
+
+
+def accelerate(folder: Path) -> None:
+    safetensors_file(folder / "model.safetensors")
+    for name in ("optimizer.bin", "scheduler.bin", "random_states_0.pkl", "random_states_1.pkl"):
+        torch_file(folder / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "parts"),
+    [
+        (
+            "checkpoint-50",
+            trainer,
+            (
+                "trainer_state.json",
+                "optimizer.pt",
+                "scheduler.pt",
+                "rng_state.pth",
+                "model.safetensors",
+            ),
+        ),
+        (
+            "step_50",
+            accelerate,
+            ("model.safetensors", "optimizer.bin", "random_states_0.pkl"),
+        ),
+    ],
+)
+def test_a_folder_counts_only_with_all_its_parts(
+    tmp_path: Path, name: str, write: Callable[[Path], None], parts: tuple[str, ...]
+) -> None:
+    for index, part in enumerate(parts):
+        folder = tmp_path / str(index)
+        write(folder / name)
+        found = find(folder)
+        assert found is not None and (found.name, found.step) == (name, 50)
+        (folder / name / part).unlink()
+        assert find(folder) is None, part
+
+
+def test_weights_alone_in_a_steps_folder_wait_for_the_rest(tmp_path: Path) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path)
+    frameworks.script_started(time.time())
+    path = safetensors_file(tmp_path / "step_20" / "model.safetensors")
+    assert frameworks.find_last() is None
+    os.utime(path, (time.time() - 20, time.time() - 20))
+    found = frameworks.find_last()
+    assert found is not None and (found.step, found.is_weak) == (20, True)
+
+
+def test_shards_count_with_the_index_that_lists_them(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint-50"
+    trainer(folder)
+    (folder / "model.safetensors").unlink()
+    shards = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
+    index = {"weight_map": dict(zip("ab", shards, strict=True))}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    safetensors_file(folder / shards[0])
+    assert find(tmp_path) is None
+    safetensors_file(folder / shards[1])
+    found = find(tmp_path)
+    assert found is not None and found.step == 50
+
+
+def test_deepspeed_needs_the_optimizer_of_every_rank(tmp_path: Path) -> None:
+    folder = tmp_path / "global_step50"
+    torch_file(folder / "mp_rank_00_model_states.pt", dp_world_size=2)
+    torch_file(folder / "bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt")
+    (tmp_path / "latest").write_text("global_step50")
+    assert find(tmp_path) is None
+    torch_file(folder / "bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt")
+    found = find(tmp_path)
+    assert found is not None and found.step == 50
+
+
+def test_orbax_counts_once_it_is_committed(tmp_path: Path) -> None:
+    item = tmp_path / "12" / "default"
+    (item / "ocdbt.process_0").mkdir(parents=True)
+    (item / "_METADATA").write_text("{}")
+    (item / "ocdbt.process_0" / "d").write_bytes(b"x" * 90)
+    metadata = tmp_path / "12" / "_CHECKPOINT_METADATA"
+    metadata.write_text('{"commit_timestamp_nsecs": null}')
+    (item / "manifest.ocdbt").write_bytes(b"x")
+    assert find(tmp_path) is None
+    metadata.write_text('{"commit_timestamp_nsecs": 1790000000}')
+    found = find(tmp_path)
+    assert found is not None and (found.name, found.step) == ("12", 12)
+    (item / "manifest.ocdbt").unlink()
+    assert find(tmp_path) is None
+
+
+def test_the_epoch_of_best_does_not_beat_that_of_last(tmp_path: Path) -> None:
+    torch_file(tmp_path / "last.pt", epoch=9)
+    torch_file(tmp_path / "best.pt", epoch=4)
+    found = find(tmp_path)
+    assert found is not None and (found.name, found.unit) == ("last.pt", "epoch")
+
+
+def test_files_that_were_there_first_are_no_checkpoints(tmp_path: Path) -> None:
+    torch_file(tmp_path / "pretrained" / "model.pt", step=5000)
+    reporter = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
+    assert reporter.newest is None
+    reporter.script_started(time.time(), dict)
+    assert reporter.check() is None
+    torch_file(tmp_path / "model.pt", step=3)
+    newest = reporter.check()
+    assert newest is not None and newest.step == 3
+    again = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
+    assert again.newest is not None and again.newest.step == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["resnet50.pth", "resnet50-0676ba61.pth", "hub/checkpoints/net.pt"]
+)
+def test_downloaded_weights_are_no_checkpoints(tmp_path: Path, name: str) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path)
+    frameworks.script_started(time.time())
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({"w": torch.ones(3)}, path)
+    assert frameworks.find_last() is None
+    assert frameworks.find_last() is None
+
+
+def test_an_unpacked_archive_keeps_its_old_time_and_does_not_count(tmp_path: Path) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path)
+    frameworks.script_started(time.time())
+    os.utime(torch_file(tmp_path / "model.pt", step=3), (1_600_000_000, 1_600_000_000))
+    assert frameworks.find_last() is None
+
+
+def test_unknown_files_count_weakly_once_they_are_quiet(tmp_path: Path) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path)
+    frameworks.script_started(time.time())
+    for name in ("state/part.xyz", "state/other.abc", "events.out.tfevents.1", "log.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x" * 100)
+    assert frameworks.find_last() is None
+    for path in (tmp_path / "state").iterdir():
+        os.utime(path, (time.time() - 20, time.time() - 20))
+    found = frameworks.find_last()
+    assert found is not None
+    assert (found.name, found.step, found.is_weak) == ("state", UNKNOWN_STEP, True)
+
+
+def test_deep_folders_and_many_other_files_hide_nothing(tmp_path: Path) -> None:
+    samples = tmp_path / "a_samples"
+    samples.mkdir()
+    for number in range(6000):
+        (samples / f"{number}.png").touch()
+    torch_file(tmp_path / "logs/a/b/c/d/e/model.pt", step=3)
+    found = find(tmp_path)
+    assert found is not None and found.step == 3
+
+
+def test_what_a_look_leaves_out_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tmp_path.joinpath(*["x"] * 18).mkdir(parents=True)
+    ProgressReporter(tmp_path, leader=True, log_progress=LogProgress()).check()
+    assert capfd.readouterr().out.count("not looked at for checkpoints") == 1
