@@ -103,12 +103,13 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     },
   ),
   IsSealed: choice(
-    'A shard may be missing, and every arrival may have been rejected.',
+    'A shard may be missing, and every arrival may have been rejected. Most datasets need no compaction.',
     [
       when('$.seal.status', 'incomplete', 'WaitForNextRound'),
       when('$.seal.status', 'nothingToTrain', 'AllArrivalsRejected'),
+      when('$.seal.mayCompact', true, 'PlanCompaction'),
     ],
-    'PlanCompaction',
+    'Judge',
   ),
   WaitForNextRound: wait('What made items fail may pass.', '$.seal.seconds', 'NextRound'),
   NextRound: pass('SealDataset counts the rounds.', {
@@ -151,7 +152,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     next: 'IsCompactionPlanned',
   }),
   IsCompactionPlanned: choice(
-    'Most runs need no compaction.',
+    'The generations may be too large or too unlike.',
     [when('$.compaction.status', 'planned', 'CompactInParallel')],
     'Judge',
   ),

@@ -4,6 +4,7 @@ import { clock, notifier, tableStores } from '../aws/lambda/services.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { announceSeal } from '../core/attempts/announce-seal.ts';
 import { sealOrRepeat } from '../core/attempts/packing-rounds.ts';
+import { mayCompact } from '../core/packing/compaction/plan-compaction.ts';
 import { sealDataset } from '../core/packing/seal/seal-dataset.ts';
 
 const input = z.object({ runId: z.string(), pipeline: z.string(), round: z.number().int().min(1) });
@@ -11,7 +12,10 @@ const input = z.object({ runId: z.string(), pipeline: z.string(), round: z.numbe
 export const handler = lambdaHandler('seal-dataset', input, async ({ runId, pipeline, round }) => {
   const deps = { ...tableStores(), notifier: notifier(), clock };
   const sealed = await sealOrRepeat(deps, { runId, pipeline, round }, () =>
-    withPacking(runId, ({ store, packing }) => sealDataset({ store }, { runId, pipeline, packing })),
+    withPacking(runId, async ({ store, packing, dataset }) => {
+      const result = await sealDataset({ store }, { runId, pipeline, packing });
+      return { ...result, mayCompact: mayCompact(dataset, result.generations) };
+    }),
   );
   return sealed.status === 'incomplete' ? sealed : announceSeal(deps, { runId, pipeline }, sealed);
 });

@@ -11,11 +11,11 @@ export interface AnnounceDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly clock: Clock;
 }
 
-export async function announceSeal(
+export async function announceSeal<Sealed extends SealResult>(
   deps: AnnounceDeps,
   run: { readonly runId: string; readonly pipeline: string },
-  result: SealResult,
-): Promise<SealResult> {
+  result: Sealed,
+): Promise<Sealed> {
   const { generation, samples, shards, rejected, rejections } = result;
   if (shards === 0 && rejected === 0) return result;
   const at = deps.clock.now().toISOString();

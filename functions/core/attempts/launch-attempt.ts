@@ -97,11 +97,14 @@ async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Pr
 }
 
 async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord): Promise<void> {
-  const dataset = await datasetOf(deps.store, run);
-  const source = await pinnedSourceOf(deps.store, run);
   const otherRegion = otherRegionOf(deps, attempt);
+  const [dataset, source, agentPrefix] = await Promise.all([
+    datasetOf(deps.store, run),
+    pinnedSourceOf(deps.store, run),
+    (otherRegion?.publishAgent ?? deps.publishAgent)(),
+  ]);
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
-  const prepared = await prepareJob(deps, { run, attempt, dataset, source, otherRegion });
+  const prepared = await prepareJob(deps, { run, attempt, dataset, source, agentPrefix, otherRegion });
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
@@ -150,12 +153,13 @@ interface JobSources {
   readonly attempt: AttemptRecord;
   readonly dataset: Dataset;
   readonly source: string | undefined;
+  readonly agentPrefix: string;
   readonly otherRegion: OtherRegion | undefined;
 }
 
 async function prepareJob(
   deps: LaunchDeps,
-  { run, attempt, dataset, source, otherRegion }: JobSources,
+  { run, attempt, dataset, source, agentPrefix, otherRegion }: JobSources,
 ): Promise<PreparedJob> {
   const { runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
@@ -171,7 +175,7 @@ async function prepareJob(
     bucket: otherRegion?.region.store.bucket ?? deps.store.bucket,
     ...(otherRegion !== undefined && { dataBucket: deps.store.bucket }),
     region: otherRegion?.region.name ?? deps.region,
-    agentPrefix: await (otherRegion?.publishAgent ?? deps.publishAgent)(),
+    agentPrefix,
     sourceDigest: source,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),

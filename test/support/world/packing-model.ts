@@ -89,5 +89,5 @@ export async function seal(store: ObjectStore, run: PackedRun) {
     await store.createText(key, JSON.stringify({ version: 1, shards: shardsOf(planned), arrivals: planned }));
   }
   await addSealed(objectVersions(store), run.pipeline);
-  return { status: 'sealed', generation: run.runId };
+  return { status: 'sealed', generation: run.runId, mayCompact: true };
 }

@@ -16,6 +16,7 @@ const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   bytes: 900,
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
+  generations: 1,
   ...changes,
 });
 const HOUR = 3_600;

@@ -36,7 +36,7 @@ async function pack(failing: (item: number, round: number) => boolean, readItems
       return sealOrRepeat({ ...stores, clock: fakeClock() }, { ...RUN, round: round - 1 }, () => {
         const missing = ITEMS.find((item) => !packed.has(item));
         if (missing !== undefined) throw new ShardMissingError(RUN.runId, missing);
-        return Promise.resolve({ status: 'sealed' });
+        return Promise.resolve({ status: 'sealed', mayCompact: false });
       });
     },
     PlanCompaction: () => ({ status: 'nothingToCompact' }),

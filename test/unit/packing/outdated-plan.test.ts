@@ -55,7 +55,7 @@ const functions: Readonly<Record<string, (store: BlobStore, event: Data) => Prom
   PlanCompaction: () => Promise.resolve({ status: 'nothingToCompact' }),
   PackShards: (store, { item }) =>
     packItem({ store, ...SMALL, images: openImageEngine }, { ...run, item: itemSchema.parse(item) }),
-  SealDataset: (store) => sealDataset({ store }, run),
+  SealDataset: async (store) => ({ ...(await sealDataset({ store }, run)), mayCompact: false }),
 };
 
 /** The packing states, with the real steps. `onCall` sees every call of a function. */

@@ -82,6 +82,9 @@ function withoutLargest(sorted: readonly Manifest[]): Manifest[] {
   return kept;
 }
 
+/** Fewer generations are never joined. */
+export const fewestToJoin = (after: number): number => Math.max(2, after);
+
 /**
  * @param current generations of the newest version
  * @param rejecting generations that only rejected. They are joined too, so that their lists need not be read again
@@ -94,7 +97,7 @@ export function chooseInputs(
   const { packing, after, everything } = rules;
   const countRules = shardCountRules(packing, rules.readers);
   const small = largestGroup(current, packing, countRules);
-  if (small.length < Math.max(2, after)) return undefined;
+  if (small.length < fewestToJoin(after)) return undefined;
   const sorted = small.toSorted((a, b) => a.bytes - b.bytes || byBatch(a, b));
   const inputs = everything === true ? sorted : withoutLargest(sorted);
   while (inputs.length >= 2) {

@@ -12,7 +12,7 @@ import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { LikelyReaders } from '../model/shard-count.ts';
 import { batchOf, blobVersions, type DatasetVersion, newestVersion } from '../model/versions.ts';
-import { type CompactionChoice, chooseInputs } from './choose-generations.ts';
+import { type CompactionChoice, chooseInputs, fewestToJoin } from './choose-generations.ts';
 
 const compactionPlanSchema = z.object({
   version: z.literal(DOCUMENT_VERSION),
@@ -65,6 +65,12 @@ export const NOTHING_TO_COMPACT: CompactionPlanned = {
 export function compactionWanted(dataset: Pipeline['dataset']): { readonly after: number } | undefined {
   const { pin, compactAfter } = dataset ?? datasetSchema.parse({});
   return pin === undefined && compactAfter !== 'never' ? { after: compactAfter } : undefined;
+}
+
+/** Whether there is anything to plan: most runs need no compaction, and begin training a function's call sooner. */
+export function mayCompact(dataset: Pipeline['dataset'], generations: number): boolean {
+  const wanted = compactionWanted(dataset);
+  return wanted !== undefined && generations >= fewestToJoin(wanted.after);
 }
 
 /** Chooses the inputs and commits the plan, unless the same plan was committed before. */

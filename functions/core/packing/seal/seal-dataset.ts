@@ -49,6 +49,8 @@ export interface SealResult {
   readonly bytes: number;
   readonly rejected: number;
   readonly rejections: Rejections;
+  /** In the dataset's newest version. */
+  readonly generations: number;
 }
 
 /** Rejected arrivals counted by reason, and a few examples. It is small, because the state machine carries it. */
@@ -64,8 +66,8 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   const before = await readSealedManifest(deps.store, input.pipeline, input.runId);
   const manifest = before ?? (await seal(deps.store, input, keys));
   if (manifest === undefined) return emptyResult(input.runId);
-  if (manifest.shards.length > 0) await addSealed(blobVersions(deps.store), input.pipeline);
   const shards = manifest.shards.length;
+  const newest = shards === 0 ? undefined : await addSealed(blobVersions(deps.store), input.pipeline);
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
   return {
     status: shards === 0 ? 'nothingToTrain' : sealed,
@@ -78,6 +80,7 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
       byReason: manifest.rejections.byReason,
       examples: manifest.rejections.examples.slice(0, EXAMPLES_REPORTED),
     },
+    generations: newest?.generations.length ?? 0,
   };
 }
 
@@ -89,6 +92,7 @@ const emptyResult = (generation: string): SealResult => ({
   bytes: 0,
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
+  generations: 0,
 });
 
 async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Promise<Manifest | undefined> {

@@ -5,9 +5,11 @@ import { verdictOf } from '../../../../functions/core/attempts/verdict.ts';
 import { packCompaction } from '../../../../functions/core/packing/compaction/compact-shards.ts';
 import {
   compactionItemSchema,
+  mayCompact,
   planCompaction,
 } from '../../../../functions/core/packing/compaction/plan-compaction.ts';
 import { sealCompaction } from '../../../../functions/core/packing/compaction/seal-compaction.ts';
+import { datasetSchema } from '../../../../functions/core/pipeline/dataset.ts';
 import { type Arrivals, contents, current, packedInDrops } from '../../../support/builders/compaction.ts';
 import { PIPELINE, SMALL, settings } from '../../../support/builders/packing.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
@@ -106,6 +108,28 @@ it.each([['PlanCompaction'], ['CompactShards'], ['SealCompaction']])(
     expect(verdictOf(reported)).toMatchObject({ kind: 'done' });
   },
 );
+
+it.each([
+  [true, 'PlanCompaction'],
+  [false, 'Judge'],
+])('plans a compaction where the seal says so: %s', async (mayCompact, next) => {
+  const { visited } = await executeStates({
+    startAt: 'IsSealed',
+    input: { runId: RUN, pipeline: PIPELINE, seal: { status: 'sealed', mayCompact } },
+    call: (name, event) => functions[name]?.(event) ?? Promise.reject(new Error(name)),
+    readItems: (key) => JSON.parse(store.body(key).toString()) as unknown[],
+  });
+  expect(visited[1]).toBe(next);
+});
+
+it('plans nothing where the seal expects nothing', async () => {
+  const generations = (await current(store)).length;
+  for (const after of [2, 3, 4, 5]) {
+    const planned = await planCompaction(store, { pipeline: PIPELINE, packing, after });
+    const dataset = datasetSchema.parse({ compactAfter: after });
+    expect([after, mayCompact(dataset, generations)]).toEqual([after, planned.status === 'planned']);
+  }
+});
 
 it('trains even when the failure cannot be noted', async () => {
   const { end } = await run(['CompactShards', 'AbandonCompaction']);
