@@ -1,10 +1,12 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
+import * as z from 'zod';
 import { REPORT_VERSION } from '../attempts/report.ts';
 import { readAllowedDeclaration } from '../ingest/allowed.ts';
 import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { wakeRun } from '../ingest/wake.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
+import { readSeries, thinned } from '../runs/series.ts';
 import type { Stores } from '../runs/stores.ts';
 import { awsErrorClass } from '../shared/aws-error-class.ts';
 import { type Problem, StoredVersionError } from '../shared/errors.ts';
@@ -45,6 +47,7 @@ const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Pr
   'GET /pipelines/{name}/runs': listRuns,
   'POST /pipelines/{name}/runs': startRun,
   'GET /runs/{runId}': getRun,
+  'GET /runs/{runId}/series': getSeries,
 };
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
@@ -72,6 +75,9 @@ const throttled: ApiResponse = {
 
 const noPipeline = (name: string): ApiResponse =>
   problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
+
+const noRun = (runId: string): ApiResponse =>
+  problem(404, `there is no run "${runId}": GET /pipelines/{name}/runs lists the runs of a pipeline`);
 
 async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
@@ -157,11 +163,7 @@ async function getRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiRes
   const { store } = deps;
   const runId = parameters['runId'] ?? '';
   const run = await deps.runs.get(runId);
-  if (run === undefined)
-    return problem(
-      404,
-      `there is no run "${runId}": GET /pipelines/{name}/runs lists the runs of a pipeline`,
-    );
+  if (run === undefined) return noRun(runId);
   const [attempts, placements, timeline, progress, report] = await Promise.all([
     deps.attempts.list(runId),
     deps.placements.list(runId),
@@ -178,6 +180,31 @@ async function getRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiRes
   }));
   return ok({ run, attempts: shown, placements: tables, timeline, progress, report: reportIn(report?.text) });
 }
+
+/** What the script printed or logged, as one curve over all attempts. */
+async function getSeries(deps: ApiDeps, { parameters, query }: ApiRequest): Promise<ApiResponse> {
+  const runId = parameters['runId'] ?? '';
+  const most = seriesPoints.safeParse(query['points']);
+  if (!most.success)
+    return problem(400, `points is "${query['points']}": use a whole number from 2 to ${MOST_POINTS}`);
+  const run = await deps.runs.get(runId);
+  if (run === undefined) return noRun(runId);
+  const all = await readSeries(deps.store, run.pipeline, runId);
+  const named = query['name'] === undefined ? all : all.filter(({ name }) => name === query['name']);
+  // Lambda's answer holds 6 MB.
+  const share = Math.max(2, Math.min(most.data, Math.floor(MOST_POINTS / Math.max(1, named.length))));
+  const series = named.map(({ points, lost, ...each }) => ({
+    ...each,
+    pointCount: points.length,
+    points: thinned(points, share),
+    lost: thinned(lost, share),
+  }));
+  return ok({ series });
+}
+
+const MOST_POINTS = 20_000;
+const USUAL_POINTS = 500;
+const seriesPoints = z.coerce.number().int().min(2).max(MOST_POINTS).default(USUAL_POINTS);
 
 /** @throws StoredVersionError */
 function reportIn(text: string | undefined): unknown {

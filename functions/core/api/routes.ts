@@ -10,6 +10,7 @@ export const ROUTES = [
   'GET /pipelines/{name}/runs',
   'POST /pipelines/{name}/runs',
   'GET /runs/{runId}',
+  'GET /runs/{runId}/series',
 ] as const;
 export type Route = (typeof ROUTES)[number];
 

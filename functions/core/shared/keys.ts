@@ -41,6 +41,8 @@ export const bucketKeys = {
   /** Written by the agent on rank 0 into the checkpoint folder. */
   progress: (pipeline: string, runId: string) =>
     `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
+  /** The agent's file an attempt, of what the script printed or logged. */
+  series: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-series/`,
   /** Names the shards of several generations for SageMaker (S3DataType ManifestFile). */
   trainManifest: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/train.manifest`,
   /** What one attempt on EC2 knows and says: job.json, and a file per host under hosts/. */

@@ -297,6 +297,43 @@ describe('GET /runs/{runId}', () => {
   );
 });
 
+describe('GET /runs/{runId}/series', () => {
+  const show = (query: Record<string, string> = {}, runId = 'digits-000001') =>
+    ask('GET /runs/{runId}/series', { parameters: { runId }, query });
+  const line = (position: number, name: string) =>
+    JSON.stringify({ source: 'log', unit: 'step', position, at: position, values: { [name]: 0.5 } });
+
+  beforeEach(async () => {
+    await at.runs.create(runOf('digits', 1));
+    const lines = ['{"startedAt":0}', line(1, 'loss'), line(2, 'loss'), line(3, 'loss'), line(3, 'accuracy')];
+    at.store.put(`${bucketKeys.series('digits', 'digits-000001')}attempt-1.jsonl`, lines.join('\n'));
+  });
+
+  it('shows every series with its points', async () => {
+    expect(await show()).toMatchObject({
+      status: 200,
+      body: { series: [{ name: 'loss', unit: 'step', pointCount: 3, lost: [] }, { name: 'accuracy' }] },
+    });
+  });
+
+  it('shows one series with few points', async () => {
+    const { body } = await show({ name: 'loss', points: '2' });
+    expect(body).toMatchObject({ series: [{ pointCount: 3, points: [{ position: 1 }, { position: 3 }] }] });
+    expect(await show({ name: 'other' })).toMatchObject({ status: 200, body: { series: [] } });
+  });
+
+  it('is empty for a run that has logged nothing', async () => {
+    await at.runs.create(runOf('digits', 2));
+    expect(await show({}, 'digits-000002')).toMatchObject({ status: 200, body: { series: [] } });
+  });
+
+  it('refuses unknown runs and impossible points', async () => {
+    expect(await show({}, 'digits-000009')).toMatchObject({ status: 404 });
+    for (const points of ['0', '1', 'x', '1e9', ''])
+      expect(await show({ points })).toMatchObject({ status: 400 });
+  });
+});
+
 describe('what is no route', () => {
   it.each(['GET /', 'DELETE /pipelines', '$default', 'constructor', '__proto__', 'toString', ''])(
     'is answered with 404: %j',

@@ -17,7 +17,7 @@ from .point import Point
 SERIES_FOLDER = "tidewheel-series"
 _LEAST_SECONDS = 2.0
 _POINTS_PER_DOUBLING = 1500
-"""Points of one series come ever further apart: some 15,000 in 28 days."""
+"""Points of one series come ever further apart: some 12,000 in 28 days."""
 _MOST_SERIES = 200
 _MOST_BYTES = 16 * 1024 * 1024
 _LONGEST_NAME = 120

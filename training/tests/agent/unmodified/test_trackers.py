@@ -27,9 +27,9 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(7200)]
 SCRIPT = Path(__file__).with_name("tracked_script.py")
 SEEDS = int(os.environ.get("TIDEWHEEL_TRACKER_SEEDS", "1"))
 KILLS = int(os.environ.get("TIDEWHEEL_TRACKER_KILLS", "20"))
-STEPS = 7 * KILLS
-WANDB_SECONDS = 0.7
-"""W&B's process writes every 0.2 s, as the agent asks it to; what comes later dies with it."""
+STEPS = 12 * KILLS
+WANDB_SECONDS = 2.0
+"""W&B's process writes every 0.2 s, as the agent asks it to; a busy machine lets it wait."""
 # TensorBoard's own reader says which steps it shows.
 SHOWN = """
 import json, sys
@@ -143,4 +143,4 @@ def test_each_tracker_has_one_run_with_each_step_once(tmp_path: Path, seed: int)
     (steps_there,) = wandb.values()
     assert steps_there == sorted(set(steps_there)), f"W&B after {kills} kills"
     assert set(every) - set(steps_there) <= late, f"W&B after {kills} kills"
-    assert kills > KILLS // 2
+    assert kills >= KILLS // 2

@@ -1,0 +1,139 @@
+/**
+ * The series of a run: what its script printed or logged, over all attempts. The agent writes a file an attempt
+ * (training/agent/tidewheel_agent/series/recorder.py); here they become one curve.
+ */
+import * as z from 'zod';
+import { bucketKeys } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+
+interface SeriesPoint {
+  /** In the unit of its series; an epoch may be a fraction. */
+  readonly position: number;
+  readonly value: number;
+  readonly at: string;
+  readonly attempt: number;
+}
+
+interface Series {
+  /** As the script names it. */
+  readonly name: string;
+  /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv` or `trainer_state`. */
+  readonly source: string;
+  readonly unit: 'step' | 'epoch';
+  /** Positions strictly increase. */
+  readonly points: readonly SeriesPoint[];
+  /** What a lost attempt did past its last checkpoint: done again, or still to be. */
+  readonly lost: readonly SeriesPoint[];
+}
+
+const startSchema = z.object({
+  startedAt: z.number(),
+  resumedFrom: z.object({ step: z.number(), savedAt: z.number() }).nullish(),
+});
+const pointSchema = z.object({
+  source: z.string().max(40),
+  unit: z.enum(['step', 'epoch']),
+  position: z.number(),
+  at: z.number().min(0).max(8e12),
+  values: z.record(z.string(), z.number()),
+});
+
+/** One start of the script: several on EC2, where an attempt may start again with other hosts. */
+interface Session {
+  readonly attempt: number;
+  readonly resumedFrom?: { readonly step: number; readonly savedAt: number } | null | undefined;
+  readonly points: z.infer<typeof pointSchema>[];
+}
+
+interface Growing {
+  readonly name: string;
+  readonly source: string;
+  readonly unit: Series['unit'];
+  points: SeriesPoint[];
+  lost: SeriesPoint[];
+}
+
+const MOST_SERIES = 500;
+
+/** Lines that cannot be read, such as one that a kill has cut short, are passed over. */
+export function sessionsOf(attempt: number, text: string): Session[] {
+  const sessions: Session[] = [];
+  for (const line of text.split('\n')) {
+    const value = parseJson(line);
+    const start = startSchema.safeParse(value);
+    if (start.success) sessions.push({ attempt, resumedFrom: start.data.resumedFrom, points: [] });
+    const point = pointSchema.safeParse(value);
+    if (point.success) sessions.at(-1)?.points.push(point.data);
+  }
+  return sessions;
+}
+
+/**
+ * A later session that goes on from an earlier position makes what lies past it lost. Until it has come to a series,
+ * the checkpoint decides: what was logged after it was saved, and past its step, has to come again.
+ */
+export function joinSeries(sessions: readonly Session[]): Series[] {
+  const all = new Map<string, Growing>();
+  for (const session of sessions) {
+    loseWhatComesAgain(all.values(), session);
+    const begun = new Set<string>();
+    for (const { source, unit, position, at, values } of session.points)
+      for (const [name, value] of Object.entries(values)) {
+        const key = JSON.stringify([source, unit, name]);
+        const series = all.get(key) ?? { name, source, unit, points: [], lost: [] };
+        if (!all.has(key) && all.size >= MOST_SERIES) continue;
+        all.set(key, series);
+        if (!begun.has(key)) lose(series, (point) => point.position >= position);
+        begun.add(key);
+        const last = series.points.at(-1);
+        if (last !== undefined && last.position >= position) continue;
+        const seconds = new Date(at * 1_000).toISOString();
+        series.points.push({ position, value, at: seconds, attempt: session.attempt });
+      }
+  }
+  return [...all.values()];
+}
+
+function loseWhatComesAgain(all: Iterable<Growing>, { resumedFrom }: Session): void {
+  if (!resumedFrom) return;
+  const { step, savedAt } = resumedFrom;
+  for (const series of all)
+    lose(
+      series,
+      (point) => Date.parse(point.at) > savedAt * 1_000 && (series.unit === 'epoch' || point.position > step),
+    );
+}
+
+function lose(series: Growing, isLost: (point: SeriesPoint) => boolean): void {
+  series.lost.push(...series.points.filter(isLost));
+  series.points = series.points.filter((point) => !isLost(point));
+}
+
+/** At most `most` points, evenly spread, the first and the last among them. */
+export function thinned<T>(points: readonly T[], most: number): readonly T[] {
+  if (points.length <= most) return points;
+  const stride = (points.length - 1) / (most - 1);
+  return Array.from({ length: most }, (_, index) => points[Math.round(index * stride)]).filter(
+    (point) => point !== undefined,
+  );
+}
+
+/** All series of a run, in the order in which they first appeared. */
+export async function readSeries(store: ObjectStore, pipeline: string, runId: string): Promise<Series[]> {
+  const found: { attempt: number; key: string }[] = [];
+  for await (const { key } of store.list(bucketKeys.series(pipeline, runId))) {
+    const match = /\/attempt-([1-9]\d{0,4})\.jsonl$/.exec(key);
+    if (match) found.push({ attempt: Number(match[1]), key });
+  }
+  found.sort((one, other) => one.attempt - other.attempt);
+  const texts = await Promise.all(found.map(({ key }) => store.readText(key)));
+  return joinSeries(found.flatMap(({ attempt }, index) => sessionsOf(attempt, texts[index]?.text ?? '')));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
