@@ -24,6 +24,13 @@ _ECHOES = (
 )
 
 
+# A traceback goes on after these lines: the exception below is the one that ended the program.
+_CHAINS = (
+    "During handling of the above exception, another exception occurred:",
+    "The above exception was the direct cause of the following exception:",
+)
+
+
 class LogTail:
     """The end of the script's output, to explain a failure with."""
 
@@ -34,7 +41,10 @@ class LogTail:
         self._lines.append(line[:500])
 
     def traceback(self) -> list[str]:
-        """The first traceback that is no echo of another process's end; else the first one."""
+        """The first traceback that is no echo of another process's end; else the first one.
+
+        Of a chain of exceptions it is the last: the others were handled on the way.
+        """
         blocks = _traceback_blocks([_RANK_PREFIX.sub("", line) for line in self._lines])
         causes = [block for block in blocks if not _is_echo(block)]
         chosen = causes or blocks
@@ -54,11 +64,17 @@ def _is_echo(traceback: list[str]) -> bool:
 
 
 def _traceback_blocks(lines: list[str]) -> list[list[str]]:
+    """Each traceback with the line that names the exception; chained ones count as their last."""
     blocks: list[list[str]] = []
     block: list[str] | None = None
+    is_chained = False
     for line in lines:
         if line.startswith("Traceback (most recent call last)"):
-            block = [line]
+            if is_chained and blocks:
+                blocks.pop()
+            block, is_chained = [line], False
+        elif line.strip() in _CHAINS:
+            is_chained = True
         elif block is not None:
             block.append(line)
             if line and not line[0].isspace():

@@ -42,6 +42,35 @@ def test_the_text_names_the_cause_and_no_echo() -> None:
         )
 
 
+CHAINED = """\
+Traceback (most recent call last):
+  File "socket.py", line 1, in getaddrinfo
+socket.gaierror: [Errno -2] Name or service not known
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "urllib/request.py", line 2, in do_open
+urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "keras/utils/file_utils.py", line 3, in get_file
+Exception: URL fetch failure on https://example.com/mnist.npz: None -- Name or service not known
+"""
+
+
+def test_of_chained_exceptions_the_last_is_the_cause() -> None:
+    for log in (CHAINED, CHAINED + ECHO, ECHO + CHAINED):
+        text = failure_text("train.py ended with exit code 1 on algo-1", tail_of(log))
+        assert text.startswith(
+            "train.py ended with exit code 1 on algo-1: Exception: URL fetch failure on "
+        )
+    ranks = "".join(f"[rank{rank}]: {line}\n" for rank in (0, 1) for line in CHAINED.splitlines())
+    assert "URL fetch failure" in failure_text("x", tail_of(ranks)).splitlines()[0]
+
+
 def test_an_echo_is_no_cause() -> None:
     assert not tail_of(ECHO + LAUNCHER).names_cause()
     assert not tail_of("Killed").names_cause()

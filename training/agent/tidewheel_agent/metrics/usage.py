@@ -67,6 +67,17 @@ def sample_between(before: Reading, after: Reading, cpus: int) -> Sample:
     )
 
 
+def mean_between(before: Reading, after: Reading, cpus: int, samples: Summary) -> Sample:
+    """Means over a longer interval: of its samples where the counter tells a momentary value."""
+    memory = samples.mean("memoryBytes")
+    return replace(
+        sample_between(before, after, cpus),
+        memoryBytes=None if memory is None else round(memory),
+        gpuPercent=samples.mean("gpuPercent"),
+        gpuMemoryPercent=samples.mean("gpuMemoryPercent"),
+    )
+
+
 def _wait_percent(
     before: tuple[float, float] | None, after: tuple[float, float] | None
 ) -> float | None:
@@ -186,22 +197,25 @@ class UsageRecorder:
             self._counters.close()
 
     def _record(self, file: TextIO) -> None:
-        before = self._read()
-        reported = flushed = before.at
+        before = reported = self._read()
+        flushed = before.at
+        since_report = Summary()
         interval = _SECOND
         while not self._closing.wait(interval):
             after = self._read()
             sample = sample_between(before, after, self._cpus)
             before = after
             self._summary.add(sample)
+            since_report.add(sample)
             known = {name: value for name, value in asdict(sample).items() if value is not None}
             file.write(json.dumps(known, separators=(",", ":")) + "\n")
             if after.at - flushed >= _FLUSH_SECONDS:
                 file.flush()
                 flushed = after.at
-            if after.at - reported >= _REPORT_SECONDS:
-                reported = after.at
-                write_line(usage_line(self._host, sample).encode())
+            if after.at - reported.at >= _REPORT_SECONDS:
+                mean = mean_between(reported, after, self._cpus, since_report)
+                write_line(usage_line(self._host, mean).encode())
+                reported, since_report = after, Summary()
             if self._summary.samples == _FINE_SAMPLES:
                 interval = _COARSE_SECONDS
 

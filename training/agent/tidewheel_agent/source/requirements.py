@@ -28,6 +28,13 @@ _NO_INDEX = re.compile(
     re.IGNORECASE,
 )
 """pip and uv write these when the index does not answer."""
+_ERROR = re.compile(
+    r"(?:ERROR|error)\b|\S*Error: |\u00d7|\u2570\u2500|.*No solution found", re.IGNORECASE
+)
+_NOISE = re.compile(
+    r"Looking in indexes|Requirement already satisfied|\[notice\]|WARNING: Running pip as|"
+    r"Collecting |Downloading |Using cached "
+)
 _DISK_FULL = "No space left on device"
 _SHOWN_LINES = 4
 _SHOWN_CHARACTERS = 120
@@ -110,14 +117,18 @@ def _raise_if_platform(lines: Sequence[str]) -> None:
 
 
 def _last_of(lines: Sequence[str]) -> str:
-    """The end of pip's output, for the failure: it must fit into 1,024 characters."""
-    said = [line.strip()[:_SHOWN_CHARACTERS] for line in lines if _may_be_shown(line)]
-    return "pip's last lines:\n" + "\n".join(said[-_SHOWN_LINES:]) if said else "pip said nothing."
+    """What pip says of the failure, or the end of its output; it must fit into 1,024 characters."""
+    said = [line.strip() for line in lines if _may_be_shown(line)]
+    errors = [line for line in said if _ERROR.match(line)]
+    shown = [line[:_SHOWN_CHARACTERS] for line in (errors or said)[-_SHOWN_LINES:]]
+    if not shown:
+        return "pip said nothing."
+    return f"pip's {'errors' if errors else 'last lines'}:\n" + "\n".join(shown)
 
 
 def _may_be_shown(line: str) -> bool:
-    """The line about pip's indexes holds user names."""
-    return bool(line.strip()) and not line.startswith("Looking in indexes")
+    """The line about pip's indexes holds user names. What was there already explains nothing."""
+    return bool(line.strip()) and not _NOISE.match(line.strip())
 
 
 def _installer(environment: Mapping[str, str]) -> list[str]:

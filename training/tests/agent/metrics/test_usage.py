@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,13 @@ import pytest
 from hosts import TRAINING
 from tidewheel_agent.metrics.counters import MachineCounters, ProcessCounters, Reading
 from tidewheel_agent.metrics.data_wait import DataWait
-from tidewheel_agent.metrics.usage import Summary, UsageRecorder, sample_between, usage_line
+from tidewheel_agent.metrics.usage import (
+    Summary,
+    UsageRecorder,
+    mean_between,
+    sample_between,
+    usage_line,
+)
 from tidewheel_agent.supervision.process_tree import Process
 
 
@@ -27,6 +34,19 @@ def test_data_wait_is_a_share_of_the_scripts_time() -> None:
     # No share without a batch in the interval, nor without measurements.
     assert sample_between(after, after, cpus=1).dataWaitPercent is None
     assert sample_between(Reading(1, 1), Reading(2, 2), cpus=1).dataWaitPercent is None
+
+
+def test_a_published_minute_is_its_mean_and_no_single_sample() -> None:
+    readings = [
+        Reading(at=at, wall=at, cpu_seconds=busy, memory_bytes=gigabytes, gpu_percent=gpu)
+        for at, busy, gigabytes, gpu in [(0, 0, 1, 0), (1, 1, 4, 100), (2, 1, 2, 50), (4, 1, 6, 0)]
+    ]
+    samples = Summary()
+    for before, after in pairwise(readings):
+        samples.add(sample_between(before, after, cpus=1))
+    mean = mean_between(readings[0], readings[-1], 1, samples)
+    assert (mean.cpuPercent, mean.gpuPercent, mean.memoryBytes) == (25.0, 37.5, 4)
+    assert mean.seconds == 4
 
 
 def test_data_wait_includes_processes_that_have_ended(tmp_path: Path) -> None:
