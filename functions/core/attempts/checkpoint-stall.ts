@@ -24,8 +24,8 @@ export interface Stall {
 /** A checkpoint waits for the end of a step, a save and an upload. Big ones take minutes. */
 const LEAST_PATIENCE_SECONDS = 900;
 const PATIENCE_INTERVALS = 3;
-/** The time to the first checkpoint of a new script is unknown. */
-const FIRST_PATIENCE_SECONDS = 3_600;
+/** The time to the first checkpoint of a new script is unknown. The agent's stall_watch.py has the same. */
+const FIRST_PATIENCE_SECONDS = 1_800;
 
 export function checkpointStall(question: StallQuestion): Stall | undefined {
   const { trainingSince, progress, intervalSeconds, now } = question;

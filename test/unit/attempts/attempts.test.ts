@@ -81,10 +81,10 @@ describe('a stall of the checkpoints of a running attempt', () => {
 
   it('is announced once per checkpoint', async () => {
     await launch();
-    at.pass(3_000);
+    at.pass(1_500);
     await look();
     expect(noticeTypes()).not.toContain('CheckpointStalled');
-    at.pass(3_000);
+    at.pass(4_500);
     await look();
     await look();
     expect(noticeTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);

@@ -33,9 +33,9 @@ describe('a stall of checkpoints', () => {
     expect(checkpointStall(question({ ...resumed, now: at(101_800) }))).toMatchObject({ ageSeconds: 1_800 });
   });
 
-  it('leaves an hour for the first checkpoint', () => {
-    expect(checkpointStall(question({ progress: undefined, now: at(3_599) }))).toBeUndefined();
-    expect(checkpointStall(question({ progress: undefined, now: at(3_600) }))).toMatchObject({ step: 0 });
+  it('leaves half an hour for the first checkpoint', () => {
+    expect(checkpointStall(question({ progress: undefined, now: at(1_799) }))).toBeUndefined();
+    expect(checkpointStall(question({ progress: undefined, now: at(1_800) }))).toMatchObject({ step: 0 });
   });
 
   it('is none while the job does not train', () => {

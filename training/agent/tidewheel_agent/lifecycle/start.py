@@ -23,6 +23,7 @@ from ..supervision.script import Script
 from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
 from ..trackers.run_series import RunSeries, open_series
+from .hang import HangReports
 from .host_run import HostRun
 from .outcome import Outcome
 from .prepare import Prepared
@@ -73,6 +74,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
+    hang = HangReports(script, usage.gpu_percent)
     supervisor = Supervisor(
         script,
         progress,
@@ -80,7 +82,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         run.gang.state,
         _rules(run, prepared),
         stall_watch=stall_watch,
-        on_check=_save_requests(run, prepared),
+        on_check=_checks(run, prepared, None if prepared.launch.serves else hang),
     )
     return Started(supervisor, watchdog, usage, stall_watch, series, prepared.tail)
 
@@ -146,13 +148,20 @@ def _any_host_may_save(run: HostRun) -> bool:
     return job.is_leader and is_shared
 
 
-def _save_requests(run: HostRun, prepared: Prepared) -> Callable[[Checkpoint | None], None]:
-    """Passes requests for a checkpoint to the script and to all hosts, whichever of them saves."""
+def _checks(
+    run: HostRun, prepared: Prepared, hang: HangReports | None
+) -> Callable[[Checkpoint | None], None]:
+    """Passes requests for a checkpoint to the script and to all hosts, whichever of them saves.
+
+    A program that only serves another host's script may be idle: it has no `hang`.
+    """
 
     def on_check(newest: Checkpoint | None) -> None:
         if run.save.take_own():
             run.gang.send_save_request()
         run.save.update(prepared.files.save, newest)
+        if hang is not None:
+            hang.check()
 
     return on_check
 

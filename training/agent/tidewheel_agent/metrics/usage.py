@@ -145,6 +145,7 @@ class UsageRecorder:
         self._cpus = cpus
         self._closing = threading.Event()
         self._summary = Summary()
+        self._newest: Sample | None = None
         self._cpu_seconds = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True, name="usage")
 
@@ -155,6 +156,10 @@ class UsageRecorder:
         """Mean percentages of this host so far, by name, without those it has no counter for."""
         named = {name: self._summary.mean(name) for name in ("cpuPercent", "gpuPercent")}
         return {name: value for name, value in named.items() if value is not None}
+
+    def gpu_percent(self) -> float | None:
+        """How busy the GPUs were at the last look; None on a host that counts none."""
+        return self._newest.gpuPercent if self._newest else None
 
     def close(self, more: Callable[[], dict[str, object]] = dict) -> None:
         """Ends the thread and writes the summary with the members that `more` returns."""
@@ -206,6 +211,7 @@ class UsageRecorder:
             sample = sample_between(before, after, self._cpus)
             before = after
             self._summary.add(sample)
+            self._newest = sample
             since_report.add(sample)
             known = {name: value for name, value in asdict(sample).items() if value is not None}
             file.write(json.dumps(known, separators=(",", ":")) + "\n")

@@ -39,6 +39,8 @@ class Script:
         show: Callable[[bytes], bytes | None] = lambda line: line,
     ) -> None:
         self.token = uuid.uuid4().hex
+        self.lines = 0
+        """How many lines the program has printed."""
         self._has_launcher = has_launcher
         self._on_line = on_line
         self._show = show
@@ -79,6 +81,7 @@ class Script:
             self._pass_on(rest)
 
     def _pass_on(self, line: bytes) -> None:
+        self.lines += 1
         shown = self._show(line)
         if shown is not None and shown.strip():
             write_line(shown)
