@@ -48,6 +48,7 @@ const WORDS = {
 const POLL_MILLISECONDS = 3_000;
 /** CloudWatch shows a line some seconds after the host printed it, later than younger ones of other hosts. */
 const LATE_MILLISECONDS = 30_000;
+const MOST_NAMES = 200;
 const RUN_ENDED = ['succeeded', 'failed', 'empty'];
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -88,9 +89,14 @@ function nothing(runId: string, attempt: number | undefined, count: number): str
 }
 
 /** With the run that was probably meant. */
-async function noRun({ runs }: Pick<Stores, 'runs'>, runId: string): Promise<string> {
-  const pipeline = parseRunId(runId)?.pipeline ?? runId;
-  const known = (await runs.list(pipeline, 100)).map((run) => run.runId);
+async function noRun(
+  { runs, pipelines }: Pick<Stores, 'runs' | 'pipelines'>,
+  runId: string,
+): Promise<string> {
+  const typed = parseRunId(runId)?.pipeline ?? runId;
+  const names = (await pipelines.list({ limit: MOST_NAMES })).map(({ name }) => name);
+  const pipeline = names.includes(typed) ? typed : nearest(typed, names);
+  const known = pipeline === undefined ? [] : (await runs.list(pipeline, MOST_NAMES)).map((run) => run.runId);
   const meant = nearest(runId, known) ?? known[0];
   const hint = meant === undefined ? 'GET /pipelines/NAME/runs lists them' : `did you mean ${meant}?`;
   return `there is no run "${runId}" in ${config.table()}: ${hint}`;

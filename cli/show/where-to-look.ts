@@ -24,6 +24,7 @@ export function whereToLook(
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
     `    drop folder      ${dropFolderOf(stateDirectory)}/<pipeline>/   its files go to <pipeline>/incoming/`,
     `    interrupt        npm run interrupt -- RUN_ID [--kill]`,
+    `    its log          npm run logs -- RUN_ID [--follow]   (in a shell with the settings below)`,
     `    why there        npm run explain -- RUN_ID   (in a shell with the settings below)`,
     // With a profile or a session token of the shell's own, a client would not sign with the region's key.
     pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),
