@@ -217,6 +217,33 @@ for step in range(1, 100):
         assert "has no SIGTERM handler; step-00000001 is new and complete" in cluster.log()
 
 
+def test_a_script_that_finishes_in_the_grace_has_finished(host_of: HostOf) -> None:
+    base = host_of(f"""
+import os, pathlib, time
+{READY}
+time.sleep(3)
+pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("trained")
+""")
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [0], cluster.log()
+        assert "finished before the stop reached it" in cluster.log()
+
+
+def test_a_script_that_asks_for_the_stop_file_has_not_finished(host_of: HostOf) -> None:
+    base = host_of(f"""
+import os, time
+{READY}
+while not os.path.exists(os.environ["TIDEWHEEL_STOP_FILE"]):
+    time.sleep(0.1)
+""")
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [143], cluster.log()
+
+
 def test_a_script_that_cannot_save_ends_at_once(host_of: HostOf) -> None:
     base = host_of(f"import time\n{READY}\ntime.sleep(60)", checkpoints=False)
     with running([base]) as cluster:

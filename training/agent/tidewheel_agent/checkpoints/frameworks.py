@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from ..configuration.settings import CheckpointRules
 from .checkpoint import Checkpoint
+from .declared import find_declared, remove_superseded
 from .families import (
     accelerate,
     deepspeed,
@@ -29,7 +31,7 @@ from .formats.files import FileReader, FileState
 from .formats.step_names import explicit_position, position_in_name
 from .quiet_files import FAMILY as UNKNOWN_FAMILY
 from .quiet_files import QUIET_SECONDS, unknown_sets
-from .tree import Folder, Tree, look
+from .tree import Folder, look
 
 UNKNOWN_STEP = -1
 _FAMILIES: tuple[Family, ...] = (
@@ -51,10 +53,17 @@ class FrameworkCheckpoints:
     """Finds checkpoints of all known formats in `folder`; remembers what it has read.
 
     `given`: files that were there before the run's first script started. They are no checkpoints.
+    `rules` with a pattern overrule every guess.
     """
 
-    def __init__(self, folder: Path, given: Mapping[str, FileState] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        given: Mapping[str, FileState] | None = None,
+        rules: CheckpointRules | None = None,
+    ) -> None:
         self._folder = folder
+        self._rules = rules if rules is not None and rules.pattern is not None else None
         self._reader = FileReader()
         self._foreign = ForeignFiles(given or {})
         self._before: Mapping[str, FileState] = {}
@@ -73,11 +82,12 @@ class FrameworkCheckpoints:
 
         Of equals, the one named `noted` wins, then the newer one.
         """
-        tree = look(self._folder)
-        self.left_out = tree.left_out
-        found = list(self._find_all(tree))
+        found = list(self._find_all())
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
+        keep = self._rules.keep if self._rules is not None else None
+        if keep is not None and self._foreign.started_at is not None:
+            remove_superseded(self._folder, whole, keep)
         best = max(whole, key=lambda each: _rank(each, noted), default=None)
         return None if best is None else _checkpoint_of(best)
 
@@ -92,7 +102,12 @@ class FrameworkCheckpoints:
         is_new = any(self._before.get(name) != state for name, state in found.files.items())
         return is_new and time.time() - found.saved_at >= QUIET_SECONDS
 
-    def _find_all(self, tree: Tree) -> Iterator[Found]:
+    def _find_all(self) -> Iterator[Found]:
+        if self._rules is not None:
+            yield from find_declared(self._folder, self._rules, self._reader)
+            return
+        tree = look(self._folder)
+        self.left_out = tree.left_out
         claimed: set[str] = set()
         for found in self._find_in(tree.root):
             claimed.update(found.files)

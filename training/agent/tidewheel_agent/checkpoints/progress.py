@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from ..configuration.settings import CheckpointRules
 from ..files import write_atomically
 from ..log import iso, iso_now, log
 from .checkpoint import Checkpoint, find_last_checkpoint
@@ -36,6 +37,7 @@ class ProgressReporter:
         *,
         leader: bool,
         log_progress: LogProgress,
+        rules: CheckpointRules | None = None,
         peer_checkpoint: Callable[[], Checkpoint | None] = lambda: None,
         send: Callable[[Checkpoint], None] = lambda checkpoint: None,
     ) -> None:
@@ -52,7 +54,7 @@ class ProgressReporter:
         self._frameworks: FrameworkCheckpoints | None = None
         if folder is not None:
             given = files_given(folder, noted_checkpoint=note.checkpoint, writes=leader)
-            self._frameworks = FrameworkCheckpoints(folder, given)
+            self._frameworks = FrameworkCheckpoints(folder, given, rules)
         self._next_look = 0.0
         self._told: set[str] = set()
         self._counted_step = self._earlier_step or 0

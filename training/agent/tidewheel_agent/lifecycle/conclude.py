@@ -28,7 +28,7 @@ def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
             return peer_failed(cause, _what_is_safe(run.job, end))
     removed = remove_what_cannot_be_kept(run.job.base / "model")
     outcome = judge(run.job, end, prepared.tail)
-    ended_well = outcome.exit_code == 0 and not end.was_stopped
+    ended_well = outcome.exit_code == 0 and (not end.was_stopped or end.has_finished_unaware)
     problem = missing_model(run.job, removed) if ended_well and run.settings.needs_model else None
     if problem is None:
         return outcome
@@ -51,6 +51,9 @@ def peer_failure_behind(end: ScriptEnd) -> PeerFailure | None:
 def judge(job: Job, end: ScriptEnd, tail: LogTail) -> Outcome:
     """The outcome of a host that ran the user's script."""
     safe = _what_is_safe(job, end)
+    if end.has_finished_unaware:
+        log(f"{job.program} finished before the stop reached it; {safe}")
+        return Outcome(0)
     if end.was_stopped:
         how = "was ended" if end.was_killed else f"left with exit code {end.script_code}"
         log(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")

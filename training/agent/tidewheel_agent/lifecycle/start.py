@@ -20,6 +20,7 @@ from ..phase import script_begins
 from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
+from ..supervision.script_source import read_source
 from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
 from ..trackers.run_series import RunSeries, open_series
@@ -61,6 +62,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         job.checkpoint_dir,
         leader=job.is_leader,
         log_progress=log_progress,
+        rules=job.checkpoint_rules,
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )
@@ -137,6 +139,8 @@ def _rules(run: HostRun, prepared: Prepared) -> Rules:
         stop_file=prepared.files.stop,
         grace_seconds=run.settings.grace_seconds,
         can_save=job.checkpoint_dir is not None,
+        # Hosts of a gang end one another, so only a script alone ends for its own reasons.
+        may_ask=len(job.hosts) > 1 or serves or read_source(job.code_dir).may_ask,
         serves_until=(lambda: job.leader in gang.state.exit_codes) if serves else None,
         late_checkpoint_seconds=_LATE_CHECKPOINT_SECONDS if _any_host_may_save(run) else 0.0,
     )

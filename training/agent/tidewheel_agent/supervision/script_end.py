@@ -21,13 +21,22 @@ class ScriptEnd:
     newest: Checkpoint | None
     was_killed: bool = False
     """The agent had to end the script."""
+    heard_nothing: bool = False
+    """No process got the signal, and the script does not ask for the stop file."""
     peer_failure: PeerFailure | None = None
     """Another host failed or was lost before the script ended."""
 
     @property
+    def has_finished_unaware(self) -> bool:
+        """It ended well by itself, and had no other reason to end than its own end."""
+        ended_well = self.script_code == 0 and not self.was_killed and self.peer_failure is None
+        return self.was_stopped and self.heard_nothing and ended_well
+
+    @property
     def exit_code(self) -> int:
-        """The script's own; 143 after a stop, unless a checkpoint proves the last step done."""
-        if not self.was_stopped:
+        """The script's own; 143 after a stop, unless it has finished: a checkpoint proves the last
+        step done, or it heard nothing of the stop and ended well."""
+        if not self.was_stopped or self.has_finished_unaware:
             return self.script_code
         total = self.newest.total_steps if self.newest else None
         is_finished = total is not None and self.newest is not None and self.newest.step >= total

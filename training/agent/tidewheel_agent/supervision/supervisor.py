@@ -33,6 +33,8 @@ class Rules:
     grace_seconds: float
     can_save: bool
     """The job has a checkpoint folder."""
+    may_ask: bool = True
+    """The script may look at the stop file, so that leaving with 0 after a stop proves nothing."""
     serves_until: Callable[[], bool] | None = None
     """For a program that only serves the leader's script: whether the leader has ended."""
     late_checkpoint_seconds: float = 0.0
@@ -82,7 +84,12 @@ class Supervisor:
         time.sleep(self._rules.late_checkpoint_seconds)
         newest = self._check()
         return ScriptEnd(
-            code, self._stop.is_set(), newest, self._was_killed, self._gang.peer_failure
+            code,
+            self._stop.is_set(),
+            newest,
+            self._was_killed,
+            heard_nothing=not self._rules.may_ask and not self._script.was_signalled,
+            peer_failure=self._gang.peer_failure,
         )
 
     def _check(self) -> Checkpoint | None:

@@ -1,0 +1,70 @@
+"""Checkpoints as the pipeline declares them (`training.checkpoint`), in place of every guess."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ..configuration.settings import CheckpointRules
+from ..log import log
+from .families.found import Found
+from .formats.files import FileReader
+from .formats.step_names import Position
+from .tree import Folder, look
+
+FAMILY = "declared"
+_LAST_NUMBER = re.compile(r"(\d{1,12})(?!.*\d)")
+
+
+def find_declared(top: Path, rules: CheckpointRules, reader: FileReader) -> Iterator[Found]:
+    """What the pattern finds. A file of a known format must be whole, another one quiet."""
+    root = look(rules.folder).root
+    folders = {each.name: each for each in _folders_below(root)}
+    for path in sorted(rules.folder.glob(rules.pattern or "*")):
+        inside = path.relative_to(rules.folder).as_posix()
+        name = path.relative_to(top).as_posix()
+        parent = folders.get("" if "/" not in inside else inside.rpartition("/")[0], root)
+        if inside in folders:
+            each = folders[inside]
+            files = {f"{name}/{n[len(inside) + 1 :]}": s for n, s in each.all_files()}
+            if files:
+                yield Found(FAMILY, name, files, position(inside, rules), needs_quiet=True)
+        elif path.name in parent.files and inside == parent.child(path.name):
+            state = parent.files[path.name]
+            with contextlib.suppress(OSError):
+                reading = reader.read(path, state)
+                found = Found(FAMILY, name, {name: state}, position(inside, rules))
+                if reading is None:
+                    yield replace(found, needs_quiet=True)
+                else:
+                    yield replace(found, problem=reading.problem)
+
+
+def position(inside: str, rules: CheckpointRules) -> Position | None:
+    """`inside`: the path relative to the declared folder. None where the newest counts."""
+    if rules.step is None and rules.step_by == "time":
+        return None
+    match = (rules.step or _LAST_NUMBER).search(inside)
+    if match is None or not str(match[1]).isdecimal() or len(match[1]) > 12:
+        return None
+    return Position(int(match[1]), "step")
+
+
+def _folders_below(folder: Folder) -> Iterator[Folder]:
+    for below in folder.folders.values():
+        yield below
+        yield from _folders_below(below)
+
+
+def remove_superseded(top: Path, whole: list[Found], keep: int) -> None:
+    """Removes all but the last `keep` whole checkpoints; one that is not whole stays."""
+    by_age = sorted(whole, key=lambda f: (f.position.step if f.position else -1, f.saved_at))
+    for found in by_age[:-keep]:
+        path = top / found.name
+        with contextlib.suppress(OSError):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            log(f"removed {found.name}: training.checkpoint keeps {keep}")
