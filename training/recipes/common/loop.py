@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from common.checkpoints import CheckpointInfo, load_checkpoint, save_checkpoint
+import tidewheel
 from common.settings import TrainingSettings
 from common.torch_state import (
     random_state,
@@ -22,6 +22,7 @@ from common.torch_state import (
 from common.world import SaveRequest, StopSignal, World
 
 Batch = TypeVar("Batch")
+_STATE = "state.bin"
 
 
 class Task(Protocol[Batch]):
@@ -61,11 +62,9 @@ class TrainingLoop:
         self.task, self.config, self.world = task, config, world
         self.step = 0
         self.metrics: dict[str, float] = {}
-        self._earlier_seconds = 0.0
         self._saved_step = -1
-        self._started = self._saved_at = time.monotonic()
-        folder = os.environ.get("TIDEWHEEL_CHECKPOINT_DIR", "")
-        self._folder = Path(folder) if folder else None
+        self._saved_at = time.monotonic()
+        self._has_folder = tidewheel.checkpoint_dir() is not None
         self._save_request = SaveRequest()
         self._interval = float(os.environ.get("TIDEWHEEL_CHECKPOINT_SECONDS") or "inf")
         # From here random numbers differ between ranks, for dropout. The task was made before, with
@@ -76,35 +75,34 @@ class TrainingLoop:
         """Loads the newest complete checkpoint of rank 0."""
         world, total = self.world, self.task.total_steps
         found = None
-        if world.is_rank0 and self._folder is not None:
-            found = load_checkpoint(self._folder)
+        if world.is_rank0 and (newest := tidewheel.newest()) is not None:
+            found = newest, (newest.folder / _STATE).read_bytes()
         # Other ranks may run on hosts without the file.
         found = world.broadcast(found)
         if found is None:
             world.print0("starting at step 0")
             return
-        info, content = found
+        checkpoint, content = found
         state = state_from_bytes(content)
         if state["data"] != self.task.data or state["totalSteps"] != total:
             raise ValueError(
-                f"checkpoint of step {info.step} belongs to other data or another length of "
+                f"checkpoint of step {checkpoint.step} belongs to other data or another length of "
                 "training: name another checkpoint prefix, or bring the old settings back"
             )
         self.task.load_state_dict(state)
-        self.step = self._saved_step = info.step
-        self.metrics = dict(info.metrics)
-        self._earlier_seconds = info.training_seconds
+        self.step = self._saved_step = checkpoint.step
+        self.metrics = dict(checkpoint.metrics)
         states = state["random"]
         if len(states) == world.size:
             restore_random_state(states[world.rank])
         else:
-            torch.manual_seed((self.config.seed + info.step) * 1009 + world.rank)
+            torch.manual_seed((self.config.seed + checkpoint.step) * 1009 + world.rank)
             world.print0(f"{len(states)} ranks before, {world.size} now: not equal to the bit")
-        world.print0(f"resumed at step {info.step} of {total}")
+        world.print0(f"resumed at step {checkpoint.step} of {total}")
 
     def train(self, stop: StopSignal) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
-        self._started = self._saved_at = time.monotonic()
+        self._saved_at = time.monotonic()
         total = self.task.total_steps
         for batch in self.task.batches(self.step):
             loss = self.task.train_step(batch, self.step)
@@ -119,8 +117,10 @@ class TrainingLoop:
             if stopping or due or self.step == total:
                 self._save()
             if stopping and self.step < total:
+                tidewheel.flush()
                 self.world.print0(f"stop requested: saved step {self.step} of {total} and leaving")
                 return False
+        tidewheel.flush()
         return True
 
     def save_model(self) -> None:
@@ -145,19 +145,28 @@ class TrainingLoop:
         self.world.print0(f"tidewheel step={self.step} total={self.task.total_steps} {pairs}")
 
     def _save(self) -> None:
-        if self._folder is None or self.step == self._saved_step:
+        if not self._has_folder or self.step == self._saved_step:
             return
         random_states = self.world.all_gather(random_state())
         self._saved_step, self._saved_at = self.step, time.monotonic()
         if not self.world.is_rank0:
             return
-        seconds = self._earlier_seconds + time.monotonic() - self._started
         state = {
             **self.task.state_dict(),
             "random": random_states,
             "data": self.task.data,
             "totalSteps": self.task.total_steps,
         }
-        info = CheckpointInfo(self.step, self.task.total_steps, seconds, self.metrics)
-        keep = self.config.keep_checkpoints
-        save_checkpoint(self._folder, info, state_to_bytes(state), keep=keep)
+        tidewheel.save(
+            self.step,
+            _write_state,
+            state,
+            total=self.task.total_steps,
+            metrics=self.metrics,
+            keep=self.config.keep_checkpoints,
+        )
+
+
+def _write_state(folder: Path, copy: dict[str, Any]) -> None:
+    """In another thread, while training continues with the state behind `copy`."""
+    (folder / _STATE).write_bytes(state_to_bytes(copy))

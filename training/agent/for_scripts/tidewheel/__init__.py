@@ -1,11 +1,12 @@
 """The calls a training script may make. The agent puts this module on PYTHONPATH.
 
 import tidewheel
+newest = tidewheel.newest()
 for batch in tidewheel.batches(loader):
     tidewheel.progress(step, total, loss=loss, accuracy=accuracy)
+    if tidewheel.save_due():
+        tidewheel.save(step, write, state)
     if tidewheel.stop_soon():
-        with tidewheel.saving():
-            save()
         return
 """
 
@@ -20,15 +21,25 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
+from ._background_saves import BackgroundSaves, SaveFailedError, Write
+from ._checkpoint_folder import Checkpoint, find_newest, folder_of_step
+
 __all__ = [
+    "Checkpoint",
+    "SaveFailedError",
     "batches",
     "checkpoint_dir",
     "checkpoint_seconds",
+    "flush",
     "is_main_process",
+    "newest",
     "progress",
+    "save",
+    "save_due",
     "save_soon",
     "saving",
     "stop_deadline",
@@ -88,6 +99,92 @@ def is_main_process() -> bool:
 def _rank() -> str | None:
     """Among all processes of the training; None where no launcher has numbered them."""
     return os.environ.get("TIDEWHEEL_RANK") or os.environ.get("RANK")
+
+
+def save(
+    step: int,
+    write: Write,
+    state: object = None,
+    *,
+    total: int | None = None,
+    metrics: dict[str, float] | None = None,
+    keep: int = 2,
+) -> None:
+    """Saves a checkpoint beside training, and removes all but the newest `keep`.
+
+    `write(folder, copy)` gets a copy of `state`, and runs in another thread while training goes on:
+    `lambda folder, copy: torch.save(copy, folder / "state.pt")`. `state` may be dicts, lists and
+    tuples of tensors, arrays and plain values; up to two copies of it are in memory. Without
+    `state`, `write(folder)` runs at once. Files are then synced, hashed and marked in the other
+    thread. Where writing is slower than saving, the newest state replaces the one that waits.
+
+    Only the main process saves; for the others, without a checkpoint folder, and for a step that is
+    saved already, it does nothing. The end of the script waits until all is written. Raises
+    SaveFailedError when the save before could not be written.
+    """
+    global _saved_step
+    folder = checkpoint_dir()
+    if folder is None or not is_main_process() or step == _saved_step:
+        return
+    if keep < 1:
+        raise ValueError(f"keep is {keep}: keep at least one checkpoint")
+    root = Path(folder)
+    seconds = _earlier_seconds + time.monotonic() - _began
+    checkpoint = Checkpoint(step, folder_of_step(root, step), total, seconds, metrics or {})
+    stall = _saves(root).save(checkpoint, write, state, keep)
+    _saved_step = step
+    print(f"tidewheel save_seconds={stall:.6g}", flush=True)
+
+
+def newest() -> Checkpoint | None:
+    """The newest checkpoint of `save` whose bytes are whole, or None: load from its `folder`.
+
+    Waits for the saves of this process. A damaged checkpoint is named on stderr and passed over.
+    """
+    global _earlier_seconds, _saved_step
+    folder = checkpoint_dir()
+    if folder is None:
+        return None
+    flush()
+    found = find_newest(Path(folder))
+    if found is not None:
+        _earlier_seconds, _saved_step = found.training_seconds, found.step
+    return found
+
+
+def save_due() -> bool:
+    """True when it is time to save: the interval is over, EC2 has warned, or the script must leave.
+
+    The interval is the service's (`checkpoint_seconds`), or a shorter one where `save` costs less
+    than 1 % of the time even so. Only the main process gets True, because only it saves.
+    """
+    folder = checkpoint_dir()
+    if folder is None or not is_main_process():
+        return False
+    at_most = checkpoint_seconds() or float("inf")
+    return stop_soon() or save_soon() or _saves(Path(folder)).seconds_until_due(at_most) <= 0
+
+
+def flush() -> None:
+    """Waits until every save is on disk. Raises SaveFailedError when one could not be written."""
+    for (process, _), saves in _background.items():
+        if process == os.getpid():
+            saves.flush()
+
+
+_background: dict[tuple[int, Path], BackgroundSaves] = {}
+_began = time.monotonic()
+_earlier_seconds = 0.0
+_saved_step: int | None = None
+
+
+def _saves(root: Path) -> BackgroundSaves:
+    """The saves of this process: the thread that writes does not live on in a fork."""
+    key = (os.getpid(), root)
+    if key not in _background:
+        _background.clear()
+        _background[key] = BackgroundSaves(root)
+    return _background[key]
 
 
 @contextmanager
