@@ -1,8 +1,9 @@
 /**
  * Handles a batch of EC2's events about instances. After an interruption warning the hosts save within EC2's two minutes
  * and the lost host is replaced if possible. A rebalance recommendation requests a checkpoint while training continues.
- * Every other event only triggers a look at the attempt. Instances of others are ignored. `instance-id` names the
- * instance, because the ARN in a warning holds the zone instead of the region.
+ * Every other event only triggers a look at the attempt. Instances of others are ignored. A message that is no such event
+ * fails, so that it ends in the dead-letter queue, which has an alarm. `instance-id` names the instance, because the ARN
+ * in a warning holds the zone instead of the region.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
  */
 import * as z from 'zod';
@@ -60,7 +61,7 @@ async function take(
   event: InstanceEvent | undefined,
   jobs: ReadonlyMap<string, string>,
 ): Promise<string> {
-  if (event === undefined) return 'ignored: not an event about an instance';
+  if (event === undefined) throw new Error('the message is no event about an EC2 instance');
   const instanceId = event.detail['instance-id'];
   const jobName = jobs.get(instanceId);
   const attempt = jobName === undefined ? undefined : await deps.attempts.findByJob(jobName);

@@ -175,16 +175,27 @@ describe('a recommendation', () => {
   });
 });
 
-describe('any other event', () => {
+describe('a message that is no event about an instance', () => {
   it.each([
     'rubbish',
     '{}',
     '7',
     JSON.stringify({ 'detail-type': WARNING, detail: { 'instance-id': 'i-zz' } }),
-  ])('such as %s changes nothing', async (body) => {
-    const { failed, notes } = await takeSpotWarnings(at, [message(body), event(WARNING, 'i-00000000ffff')]);
+  ])('fails alone, such as %s', async (body) => {
+    const broken = message(body);
+    const { failed, notes } = await takeSpotWarnings(at, [broken, event(WARNING, FIRST)]);
+    expect(failed).toEqual([
+      { messageId: broken.messageId, reason: 'the message is no event about an EC2 instance' },
+    ]);
+    expect(notes).toEqual([`${(await attempt()).jobName}: refilling`]);
+  });
+});
+
+describe('an event about an instance of others', () => {
+  it('changes nothing', async () => {
+    const { failed, notes } = await takeSpotWarnings(at, [event(WARNING, 'i-00000000ffff')]);
     expect(failed).toEqual([]);
-    expect(notes.every((note) => note.startsWith('ignored'))).toBe(true);
+    expect(notes).toEqual(['ignored: i-00000000ffff is not a host of this installation']);
     expect((await attempt()).recall).toBeUndefined();
   });
 });
