@@ -12,7 +12,7 @@ type Market = ReturnType<typeof marketsOf>[number];
 
 /**
  * Codes, because AWS renames the quotas: "All P4, P3 and P2 Spot Instance Requests" became "All P Spot Instance
- * Requests". Where P5 has no quota of its own, it counts to the other P families.
+ * Requests". Where P5 has no quota of its own, it counts to the other P families. The links of this page hold the codes:
  * https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
  */
 const CODES: Readonly<Record<string, Readonly<Record<Market, readonly string[]>>>> = {
