@@ -82,6 +82,17 @@ const alarms: Readonly<Record<string, Value>> = {
     periodSeconds: 3_600,
     above: 2,
   }),
+  // The sweep runs hourly: a failure of its own comes four times in this span.
+  ReconcilePartialFailuresAlarm: alarm({
+    description:
+      'Within four hours reconcile failed three times on single runs or pipelines: its log names them',
+    namespace: 'Tidewheel',
+    metric: 'PartialFailures',
+    dimensions: { service: 'tidewheel', functionName: `${STACK}-reconcile` },
+    statistic: 'Sum',
+    periodSeconds: 14_400,
+    above: 2,
+  }),
   ReconcileMissingAlarm: alarm({
     description: 'reconcile was not invoked for 15 minutes; every five are due',
     namespace: 'AWS/Lambda',

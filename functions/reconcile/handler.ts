@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { attemptServices } from '../aws/lambda/attempt-services.ts';
-import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
+import { countPartialFailures, lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { schedules } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
@@ -9,7 +9,7 @@ import { reconcile } from '../core/attempts/reconcile.ts';
 
 const input = z.object({ sweep: z.boolean().optional() });
 
-export const handler = lambdaHandler('reconcile', input, async ({ sweep }) => {
+export const handler = lambdaHandler('reconcile', input, async ({ sweep }, context) => {
   const services = attemptServices();
   const deps = {
     ...services,
@@ -21,5 +21,6 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }) => {
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });
   if (done.failures.length > 0) logger.error('could not reconcile everything', { failures: done.failures });
+  countPartialFailures(context, done.failures.length);
   return done;
 });

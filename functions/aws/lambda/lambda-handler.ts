@@ -36,6 +36,18 @@ function parse<Input>(name: string, schema: z.ZodType<Input>, event: unknown): I
   throw new InvalidInputError(name, checked.problems);
 }
 
+/**
+ * Counts what failed within an invocation that succeeded. An alarm reads it (serverless/alarms.ts). CloudWatch bills a
+ * metric for the hours that have a value, so nothing is sent while nothing fails.
+ */
+export function countPartialFailures({ functionName }: Context, failures: number): void {
+  if (failures === 0) return;
+  // Of its own dimension: the function's name holds the stage.
+  const single = metrics.singleMetric();
+  single.addDimension('functionName', functionName);
+  single.addMetric('PartialFailures', MetricUnit.Count, failures);
+}
+
 function count(name: string, metric: 'Succeeded' | 'Failed'): void {
   metrics.addDimension('function', name);
   metrics.addMetric(metric, MetricUnit.Count, 1);

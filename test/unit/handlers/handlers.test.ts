@@ -236,6 +236,33 @@ describe('api', () => {
   });
 });
 
+describe('reconcile', () => {
+  it('counts what failed within it', async () => {
+    vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false');
+    const run = { ...RUN, version: 1, status: 'training', execution: 1, updatedAt: '' };
+    dynamo.on(QueryCommand).resolves({ Items: [run] });
+    dynamo.on(GetCommand).rejects(throttled);
+    vi.resetModules();
+    const sent: string[] = [];
+    vi.spyOn(console, 'log').mockImplementation((line: unknown) => void sent.push(String(line)));
+    const handler = await load('reconcile');
+    const done = (await handler({ sweep: false }, contextOf('tidewheel-dev-reconcile'))) as {
+      readonly failures: readonly string[];
+    };
+    expect(done.failures.length).toBeGreaterThan(0);
+    const metrics = sent
+      .filter((line) => line.includes('PartialFailures'))
+      .map((line): unknown => JSON.parse(line));
+    expect(metrics).toMatchObject([
+      {
+        service: 'tidewheel',
+        functionName: 'tidewheel-dev-reconcile',
+        PartialFailures: done.failures.length,
+      },
+    ]);
+  });
+});
+
 describe('report', () => {
   it('accepts what a failed launch leaves behind', async () => {
     failDynamo(denied);
