@@ -1,0 +1,212 @@
+/** `npm run try -- FOLDER`: what interruptions would do to a script, seen on this machine before any money is spent. */
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
+import * as z from 'zod';
+import { packAgent } from '../functions/aws/lambda/agent.ts';
+import { checkpointSchema } from '../functions/core/pipeline/script/checkpoint.ts';
+import { entryPointOf } from '../functions/core/pipeline/training.ts';
+import { costOf } from './try/cost.ts';
+import { readTraining } from './try/declared.ts';
+import type { Trial } from './try/host.ts';
+import { type Phase, playPhase } from './try/phase.ts';
+import { reportOf } from './try/report.ts';
+import { findingOf } from './try/verdict.ts';
+
+const USAGE = `npm run try -- FOLDER [options]
+
+Runs the training script of FOLDER on this machine with the agent that every job gets: starts it, warns it, resumes it,
+kills it, resumes it. Says what was recognised, saved, restored and lost, what it would cost on Spot, and the line of
+the declaration to change. FOLDER is copied for each start; requirements.txt is installed once, apart from this project.
+
+  --entry FILE             the script, in FOLDER                          default train.py, or what is declared
+  --argument WORD          an argument as you would type it, again for each: --argument=--epochs=50
+  --env NAME=VALUE         a variable for the script, again for each
+  --channel NAME=PATH      data that the script reads as channel NAME, again for each: --channel train=data
+  --declaration FILE       default FOLDER/pipeline.yaml, if it is there
+  --seconds N              at most, for each of the three starts          default 20
+  --grace N                from the warning to the kill                   default 20 (SageMaker's is 120)
+  --instance-type TYPE     whose price is shown                           default what is declared, or g5.xlarge
+  --region NAME            of that price                                  default us-east-1
+  --log FILE               keeps all that was printed
+  --json                   the result as JSON
+
+Exit code: 0 ready for Spot, 1 not (the verdict says why), 2 typed wrongly.`;
+
+const root = join(import.meta.dirname, '..');
+const ABOVE_0 = 'write a number above 0';
+const seconds = (usual: string) =>
+  z.coerce.number(ABOVE_0).positive(ABOVE_0).max(3_600, 'at most 3600').default(Number(usual));
+const pairs = z
+  .array(z.string().regex(/^[A-Za-z_][\w.-]*=/, 'write NAME=VALUE'))
+  .default([])
+  .transform((given) =>
+    Object.fromEntries(
+      given.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
+    ),
+  );
+
+const WORDS = {
+  positionals: ['FOLDER'],
+  options: {
+    entry: { type: 'string' },
+    argument: { type: 'string', multiple: true },
+    env: { type: 'string', multiple: true },
+    channel: { type: 'string', multiple: true },
+    declaration: { type: 'string' },
+    seconds: { type: 'string' },
+    grace: { type: 'string' },
+    'instance-type': { type: 'string' },
+    region: { type: 'string', default: 'us-east-1' },
+    log: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+  schema: z.object({
+    entry: z.string().optional(),
+    argument: z.array(z.string()).optional(),
+    env: pairs,
+    channel: pairs,
+    declaration: z.string().optional(),
+    seconds: seconds('20'),
+    grace: seconds('20'),
+    'instance-type': z.string().optional(),
+    region: z.string(),
+    log: z.string().optional(),
+    json: z.boolean(),
+  }),
+} as const;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+/** Typed paths are relative to where npm was called. */
+const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
+const typed = (path: string): string => resolve(CALLED_FROM, path);
+
+type Values = z.output<typeof WORDS.schema>;
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+/** @throws UsageError with every folder that is not there */
+async function foldersOf(
+  word: string,
+  channel: Values['channel'],
+): Promise<{ readonly folder: string; readonly channels: Readonly<Record<string, string>> }> {
+  const folder = typed(word);
+  const channels = Object.entries(channel).map(([name, path]) => [name, typed(path)] as const);
+  const problems: string[] = (await isFolder(folder)) ? [] : [`FOLDER is "${word}": there is no such folder`];
+  for (const [name, path] of channels)
+    if (!(await isFolder(path))) problems.push(`--channel ${name}: there is no folder ${path}`);
+  if (problems.length > 0) throw new UsageError(problems);
+  return { folder, channels: Object.fromEntries(channels) };
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readCommandLine(args, WORDS);
+  const { folder, channels } = await foldersOf(positionals[0] ?? '', values.channel);
+  const { training, instanceType = 'g5.xlarge' } = await readTraining({
+    folder,
+    declaration: values.declaration === undefined ? undefined : typed(values.declaration),
+    entryPoint: values.entry,
+    arguments: values.argument,
+    environment: values.env,
+    channels: Object.keys(channels),
+  });
+  const stopping = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => stopping.abort(new Error('stopped')));
+  const work = await workFolder();
+  try {
+    const trial: Trial = {
+      folder,
+      training,
+      channels,
+      work,
+      agentFile: join(work, 'agent.pyz'),
+      pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python'),
+      environmentsDirectory: join(root, '.tidewheel/environments'),
+      graceSeconds: values.grace,
+      masterPort: await freePort(),
+    };
+    await writeFile(trial.agentFile, await packAgent(root));
+    const onStep = values.json ? () => undefined : say;
+    const phases = await playPhases(trial, values.seconds, stopping.signal, onStep);
+    if (values.log !== undefined) await writeFile(typed(values.log), logOf(phases));
+    return tell(phases, trial, { ...values, instanceType: values['instance-type'] ?? instanceType });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+function tell(
+  phases: readonly Phase[],
+  { training }: Trial,
+  { instanceType, region, json }: { instanceType: string; region: string; json: boolean },
+): number {
+  const finding = findingOf(phases, checkpointSchema.safeParse('automatic').success);
+  const cost = costOf(instanceType, region, phases[0]);
+  const program = entryPointOf(training) ?? 'the command';
+  if (json) say(JSON.stringify({ ...finding, cost, phases: phases.map(withoutLines) }, undefined, 2));
+  else for (const line of ['', ...reportOf(program, phases, finding, cost)]) say(line);
+  return finding.verdict === 'ready' ? 0 : 1;
+}
+
+/** Warned, resumed and killed, resumed again; what saves nothing is not resumed. */
+async function playPhases(
+  trial: Trial,
+  limitSeconds: number,
+  signal: AbortSignal,
+  onStep: (text: string) => void,
+): Promise<readonly Phase[]> {
+  const phases: Phase[] = [];
+  const plans = [
+    { name: 'start', strike: 'warn', says: 'starting it, then the warning' },
+    { name: 'resumption', strike: 'kill', says: 'resuming it, then kill -9' },
+    { name: 'second resumption', strike: 'kill', says: 'resuming it again' },
+  ] as const;
+  for (const { name, strike, says } of plans) {
+    onStep(`  ${says} …`);
+    const earlier = phases.at(-1)?.checkpoints;
+    const onwardSeconds = Math.min(2, limitSeconds / 10);
+    const phase = await playPhase(trial, {
+      name: name.replaceAll(' ', '-'),
+      strike,
+      seconds: limitSeconds,
+      onwardSeconds,
+      earlier,
+      signal,
+    });
+    phases.push({ ...phase, name });
+    if (phase.after === undefined || phase.endedBy === 'itself') break;
+  }
+  return phases;
+}
+
+/** Below /tmp where TMPDIR is too long for the sockets of data loaders. */
+async function workFolder(): Promise<string> {
+  const place = [tmpdir(), '/tmp'].find(
+    (each) => socketProblem(`${each}/tw-try-000000/second-resumption/tmp`) === undefined,
+  );
+  return mkdtemp(join(place ?? tmpdir(), 'tw-try-'));
+}
+
+/** Of a few: strategies need some beside the first. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((listening) => server.once('listening', listening));
+  const address = server.address();
+  await new Promise((closed) => server.close(closed));
+  return typeof address === 'object' && address ? address.port : 20_000;
+}
+
+const logOf = (phases: readonly Phase[]): string =>
+  phases.map(({ name, lines }) => `=== ${name}\n${lines.join('\n')}\n`).join('\n');
+
+const withoutLines = ({ lines: _lines, checkpoints: _checkpoints, ...phase }: Phase) => phase;
+
+await runCommand(USAGE, main);

@@ -1,0 +1,116 @@
+/** One machine for a script: a folder laid out as /opt/ml, a Python environment of its own, and the agent in front. */
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
+import { type HostProcess, startHost } from '@tidewheel/emulators/sagemaker/hosts/host-process.ts';
+import { encodeHyperparameters } from '../../functions/core/launch/job/hyperparameters.ts';
+import { scriptParameters } from '../../functions/core/launch/job/script-document.ts';
+import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+import { entryPointOf } from '../../functions/core/pipeline/training.ts';
+
+/** What is the same for every start of the script. */
+export interface Trial {
+  /** Absolute. */
+  readonly folder: string;
+  readonly training: Pipeline['training'];
+  /** Channel name to folder. */
+  readonly channels: Readonly<Record<string, string>>;
+  /** A private folder with a short path: sockets of data loaders lie below it. */
+  readonly work: string;
+  readonly agentFile: string;
+  readonly pythonPath: string;
+  readonly environmentsDirectory: string;
+  readonly graceSeconds: number;
+  readonly masterPort: number;
+}
+
+export interface TrialHost {
+  readonly base: string;
+  readonly checkpoints: string;
+  readonly process: HostProcess;
+}
+
+const ADDRESS = '127.0.0.1';
+const INSTANCE_TYPE = 'ml.c5.large';
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** A private index, proxies and the like, as the user's shell has them. */
+const PASSED_ON = /^(PIP_|UV_|SSL_CERT_|REQUESTS_CA_BUNDLE$|(HTTPS?|NO|ALL)_PROXY$)/i;
+
+/** @param earlier checkpoints of the start before, which move to this machine */
+export async function startOnMachine(
+  trial: Trial,
+  name: string,
+  earlier: string | undefined,
+): Promise<TrialHost> {
+  const root = join(trial.work, name);
+  const base = join(root, 'opt/ml');
+  const checkpoints = join(base, 'checkpoints');
+  for (const folder of ['input/config', 'input/data']) await mkdir(join(base, folder), { recursive: true });
+  for (const folder of ['tmp', 'root']) await mkdir(join(root, folder));
+  await (earlier === undefined ? mkdir(checkpoints) : rename(earlier, checkpoints));
+  const channels = { code: trial.folder, ...trial.channels };
+  for (const [channel, folder] of Object.entries(channels))
+    await symlink(resolve(folder), join(base, 'input/data', channel));
+  for (const [file, content] of Object.entries(configOf(trial, Object.keys(channels), checkpoints)))
+    await writeFile(join(base, 'input/config', `${file}.json`), JSON.stringify(content));
+  const python = await layEnvironment(trial.pythonPath, join(root, 'python'), trial.environmentsDirectory);
+  const environment = environmentOf(trial, root, python);
+  const command = [python, trial.agentFile];
+  const process = startHost(trial.pythonPath, { command, environment, directory: root, optMl: null });
+  return { base, checkpoints, process };
+}
+
+function configOf(
+  { training }: Trial,
+  channels: readonly string[],
+  checkpoints: string,
+): Record<string, unknown> {
+  const group = { instance_group_name: 'homogeneousCluster', instance_type: INSTANCE_TYPE, hosts: [ADDRESS] };
+  const program = entryPointOf(training);
+  return {
+    resourceconfig: {
+      current_host: ADDRESS,
+      current_instance_type: INSTANCE_TYPE,
+      current_group_name: group.instance_group_name,
+      hosts: group.hosts,
+      instance_groups: [group],
+      network_interface_name: 'lo',
+    },
+    hyperparameters: encodeHyperparameters({
+      ...training.hyperparameters,
+      ...(program !== undefined && { sagemaker_program: program }),
+      ...scriptParameters(training),
+      tidewheel_strategy: training.strategy,
+      tidewheel_run_id: 'try-000001',
+    }),
+    inputdataconfig: Object.fromEntries(
+      channels.map((channel) => [
+        channel,
+        { TrainingInputMode: 'File', S3DistributionType: 'FullyReplicated', RecordWrapperType: 'None' },
+      ]),
+    ),
+    checkpointconfig: { LocalPath: checkpoints },
+  };
+}
+
+function environmentOf(trial: Trial, root: string, python: string): Record<string, string> {
+  const passedOn = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
+  return {
+    ...Object.fromEntries(passedOn.map(([name, value]) => [name, value ?? ''])),
+    PATH: [dirname(python), dirname(trial.pythonPath), SYSTEM_PATH].join(':'),
+    HOME: join(root, 'root'),
+    LANG: 'C.UTF-8',
+    TMPDIR: join(root, 'tmp'),
+    AWS_EC2_METADATA_DISABLED: 'true',
+    GLOO_SOCKET_IFNAME: 'lo',
+    NCCL_SOCKET_IFNAME: 'lo',
+    TRAINING_JOB_NAME: 'try-000001-a1-000000',
+    SAGEMAKER_BASE_DIR: join(root, 'opt/ml'),
+    TIDEWHEEL_SPOT: '1',
+    TIDEWHEEL_MODEL: 'none',
+    TIDEWHEEL_CPUS: String(availableParallelism()),
+    TIDEWHEEL_GRACE_SECONDS: String(trial.graceSeconds),
+    TIDEWHEEL_MASTER_PORT: String(trial.masterPort),
+  };
+}

@@ -1,0 +1,206 @@
+/** One start of the script, until it has saved something new or its time is over, and how it was ended. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
+import * as z from 'zod';
+import { startOnMachine, type Trial, type TrialHost } from './host.ts';
+import { type PrintedSteps, stepReader } from './printed-steps.ts';
+
+/** The agent's note of the newest complete checkpoint. */
+const noteSchema = z.object({
+  step: z.number(),
+  totalSteps: z.number(),
+  checkpoint: z.string(),
+  updatedAt: z.string(),
+});
+export type Note = z.output<typeof noteSchema>;
+
+export interface Phase {
+  readonly name: string;
+  /** From the start of the agent to the warning, the kill or the script's own end. */
+  readonly seconds: number;
+  readonly endedBy: 'itself' | 'warning' | 'kill';
+  /** Undefined when it was killed. */
+  readonly exitCode: number | undefined;
+  /** From the warning to the end. */
+  readonly leftAfterSeconds: number | undefined;
+  /** The newest checkpoint before the start, before the warning or kill, and at the end. */
+  readonly before: Note | undefined;
+  readonly atStrike: Note | undefined;
+  readonly after: Note | undefined;
+  /** The first that was new in this phase. */
+  readonly firstNew: Note | undefined;
+  /** How many were new. */
+  readonly saves: number;
+  readonly firstSaveSeconds: number | undefined;
+  /** From the newest checkpoint to the kill. */
+  readonly sinceSaveSeconds: number | undefined;
+  readonly printed: PrintedSteps | undefined;
+  readonly cpuSeconds: number;
+  readonly lines: readonly string[];
+  /** Output of the script, which neither the agent nor pip wrote. */
+  readonly scriptLines: number;
+  readonly failure: string;
+  /** Files in the checkpoint folder, and those that appeared beside the source, relative to their folders. */
+  readonly checkpointFiles: readonly string[];
+  readonly otherFiles: readonly string[];
+  readonly checkpoints: string;
+}
+
+export interface PhasePlan {
+  readonly name: string;
+  readonly strike: 'warn' | 'kill';
+  /** From the script's first output, at most; without any output, from the start, twice as many. */
+  readonly seconds: number;
+  /** After the first new checkpoint, so that there is something to lose. */
+  readonly onwardSeconds: number;
+  readonly earlier: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const LOOK_MILLISECONDS = 100;
+/** Imports of a large framework take their time. */
+const SILENT_TIMES = 2;
+const KEPT_LINES = 400;
+const AGENT_LINE = /^\[tidewheel|^\S+ \[?tidewheel/;
+
+export async function playPhase(trial: Trial, plan: PhasePlan): Promise<Phase> {
+  const before = plan.earlier === undefined ? undefined : await readNote(plan.earlier);
+  const host = await startOnMachine(trial, plan.name, plan.earlier);
+  const observed = observe(host, trial.training.progress?.pattern);
+  const startedAt = Date.now();
+  const abort = (): void => host.process.kill();
+  plan.signal.addEventListener('abort', abort);
+  try {
+    const watched = await watch(host, plan, before, () => observed.seen().scriptLines > 0);
+    const atStrike = await readNote(host.checkpoints);
+    const struckAt = Date.now();
+    const endedBy = observed.hasEnded() ? 'itself' : plan.strike === 'warn' ? 'warning' : 'kill';
+    if (endedBy === 'warning') await warn(host, trial.graceSeconds);
+    else host.process.kill();
+    const exit = await host.process.exited;
+    const after = await readNote(host.checkpoints);
+    plan.signal.throwIfAborted();
+    return {
+      name: plan.name,
+      seconds: (struckAt - startedAt) / 1_000,
+      endedBy,
+      exitCode: exit.signal === undefined ? exit.exitCode : undefined,
+      leftAfterSeconds: endedBy === 'warning' ? (Date.now() - struckAt) / 1_000 : undefined,
+      before,
+      atStrike,
+      after,
+      ...watched,
+      sinceSaveSeconds:
+        atStrike === undefined ? undefined : (struckAt - Date.parse(atStrike.updatedAt)) / 1_000,
+      ...observed.seen(),
+      failure: await readFile(join(host.base, 'output/failure'), 'utf8').catch(() => ''),
+      checkpointFiles: await filesOf(host.checkpoints, 0),
+      otherFiles: await filesOf(join(host.base, 'code'), startedAt),
+      checkpoints: host.checkpoints,
+    };
+  } finally {
+    plan.signal.removeEventListener('abort', abort);
+    host.process.kill();
+    await host.process.exited;
+  }
+}
+
+function observe({ process }: TrialHost, pattern: string | undefined) {
+  const steps = stepReader(pattern);
+  const lines: string[] = [];
+  let scriptLines = 0;
+  let cpuSeconds = 0;
+  let hasEnded = false;
+  process.onUsage((usage) => {
+    cpuSeconds = usage.cpuSeconds;
+  });
+  const take = (line: string): void => {
+    if (lines.push(line) > KEPT_LINES) lines.shift();
+    if (AGENT_LINE.test(line)) return;
+    scriptLines += 1;
+    steps.read(line);
+  };
+  for (const stream of [process.stdout, process.stderr]) void readLines(stream, take);
+  void process.exited.then(() => {
+    hasEnded = true;
+  });
+  return {
+    hasEnded: () => hasEnded,
+    seen: () => ({ lines: [...lines], scriptLines, cpuSeconds, printed: steps.seen() }),
+  };
+}
+
+/** Until something new is saved and a little more is done, the time is over, or the script ends. */
+async function watch(
+  host: TrialHost,
+  { seconds, onwardSeconds, signal }: PhasePlan,
+  before: Note | undefined,
+  hasPrinted: () => boolean,
+): Promise<Pick<Phase, 'firstNew' | 'saves' | 'firstSaveSeconds'>> {
+  const startedAt = Date.now();
+  let end = startedAt + SILENT_TIMES * seconds * 1_000;
+  let isSilent = true;
+  let isOver = false;
+  void host.process.exited.then(() => {
+    isOver = true;
+  });
+  let newest = before;
+  let firstNew: Note | undefined;
+  let firstSaveSeconds: number | undefined;
+  let saves = 0;
+  while (!isOver && !signal.aborted && Date.now() < end) {
+    await delay(LOOK_MILLISECONDS);
+    if (isSilent && hasPrinted()) {
+      isSilent = false;
+      end = Math.min(end, Date.now() + seconds * 1_000);
+    }
+    const note = await readNote(host.checkpoints);
+    if (note === undefined || (note.updatedAt === newest?.updatedAt && note.step === newest.step)) continue;
+    newest = note;
+    saves += 1;
+    if (firstNew !== undefined) continue;
+    firstNew = note;
+    firstSaveSeconds = (Date.now() - startedAt) / 1_000;
+    end = Math.min(end, Date.now() + onwardSeconds * 1_000);
+  }
+  return { firstNew, saves, firstSaveSeconds };
+}
+
+async function warn(host: TrialHost, graceSeconds: number): Promise<void> {
+  host.process.terminate();
+  const kill = setTimeout(() => host.process.kill(), graceSeconds * 1_000);
+  await host.process.exited;
+  clearTimeout(kill);
+}
+
+async function readNote(checkpoints: string): Promise<Note | undefined> {
+  try {
+    const text = await readFile(join(checkpoints, 'tidewheel-progress.json'), 'utf8');
+    return noteSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Those written since then, without what Python and Tidewheel leave; the newest hundred at most. */
+async function filesOf(folder: string, since: number): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter(
+    (entry) =>
+      entry.isFile() &&
+      !/(__pycache__|tidewheel-|\.pyc$)/.test(join(entry.parentPath, entry.name).slice(folder.length)),
+  );
+  const dated = await Promise.all(
+    files.map(async (entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return { path, at: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 };
+    }),
+  );
+  return dated
+    .filter(({ at }) => at >= since)
+    .toSorted((a, b) => b.at - a.at)
+    .slice(0, 100)
+    .map(({ path }) => relative(folder, path));
+}

@@ -1,0 +1,152 @@
+/** `npm run try` with real processes: scripts that save, that do not, that resume, that do not. */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { projectPython } from '../../support/emulator.ts';
+
+const run = promisify(execFile);
+const COMMAND = path.join(import.meta.dirname, '../../../cli/try.ts');
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-try-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A loop over steps; `resume` and `save` are lines of Python. */
+const loop = ({ resume = '', save = '' }) => `
+import json, os, pathlib, sys, time
+checkpoints = pathlib.Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"])
+step = 0
+def write(folder, step):
+    target = folder / f"step-{step:08d}"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "state").write_text("saved")
+    (target / "COMPLETE.json").write_text(json.dumps({"step": step, "totalSteps": 5000, "files": {"state": {"bytes": 5}}}))
+${resume}
+while step < 5000:
+    step += 1
+    time.sleep(0.02)
+    print("step", step, flush=True)
+    if step % 20 == 0:
+        pass
+        ${save}
+`;
+const RESUME = 'step = max([int(p.name[5:]) for p in checkpoints.glob("step-*")], default=0)';
+
+interface Result {
+  readonly code: number;
+  readonly text: string;
+}
+
+async function attempt(name: string, script: string | undefined, ...words: string[]): Promise<Result> {
+  const source = path.join(folder, name);
+  if (script !== undefined) {
+    await mkdir(source, { recursive: true });
+    await writeFile(path.join(source, 'train.py'), script);
+  }
+  const args = [COMMAND, source, '--seconds', '3', '--grace', '2', ...words];
+  const env = { ...process.env, TIDEWHEEL_PYTHON: projectPython() };
+  try {
+    return { code: 0, text: (await run(process.execPath, args, { env })).stdout };
+  } catch (error: unknown) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, text: stdout + stderr };
+  }
+}
+
+it('a script that saves and resumes is ready', async () => {
+  const { code, text } = await attempt(
+    'good',
+    loop({ resume: RESUME, save: 'write(checkpoints, step)' }),
+    '--json',
+  );
+  const result = JSON.parse(text) as {
+    verdict: string;
+    restored: string[];
+    cost: { hoursHere?: number };
+    phases: {
+      endedBy: string;
+      before?: { step: number };
+      after: { step: number };
+      printed: { first: number };
+    }[];
+  };
+  expect(result).toMatchObject({ verdict: 'ready', restored: ['yes', 'yes'] });
+  expect(code).toBe(0);
+  expect(result.phases.map(({ endedBy }) => endedBy)).toEqual(['warning', 'kill', 'kill']);
+  const [first, second] = result.phases;
+  expect(second?.before?.step).toBe(first?.after.step);
+  expect(second?.printed.first).toBe((first?.after.step ?? 0) + 1);
+  expect(result.cost.hoursHere).toBeGreaterThan(0);
+});
+
+it('a script that begins again is caught', async () => {
+  const { code, text } = await attempt('forgets', loop({ save: 'write(checkpoints, step)' }));
+  expect(code).toBe(1);
+  expect(text).toMatch(/resumed +began again at step 1 although step \d+ of 5000 was there/);
+  expect(text).toMatch(/change +training\.arguments: .*\$\{checkpoints\}\/step-\d+\?/);
+  expect(text).toMatch(/verdict +restores nothing\n/);
+  expect(text.trim().split('\n').length).toBeLessThanOrEqual(14);
+});
+
+it('scripts that save nothing, fail, end or hang', async () => {
+  const results = await Promise.all([
+    attempt('never', loop({})),
+    attempt('fails', 'import nothing_like_this'),
+    attempt('ends', 'print("done")'),
+    attempt('hangs', 'import time; time.sleep(600)'),
+    attempt(
+      'elsewhere',
+      loop({ save: 'pathlib.Path("out").mkdir(exist_ok=True); pathlib.Path("out/last.pt").write_text("x")' }),
+    ),
+  ]);
+  expect(results.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
+  const [never, fails, ends, hangs, elsewhere] = results.map(({ text }) => text);
+  expect(never).toMatch(/verdict +saves nothing/);
+  expect(fails).toMatch(/failed +start: .*No module named 'nothing_like_this'/);
+  expect(ends).toMatch(/verdict +ends before anything can be interrupted/);
+  expect(hangs).toMatch(/verdict +hangs/);
+  expect(elsewhere).toContain("training.checkpoint: { folder: 'out' }");
+});
+
+it('a declaration starts the script as it says', async () => {
+  const declaration = `
+name: digits
+packing: { format: webdataset }
+training:
+  strategy: single
+  entryPoint: main.py
+  arguments: ['--mark=\${checkpoints}', --flag]
+  environment: { MARK: declared }
+compute: { instanceTypes: [c5.xlarge] }
+limits: { maximumRunSeconds: 3600 }
+`;
+  const source = path.join(folder, 'declared');
+  await mkdir(source);
+  await writeFile(path.join(source, 'pipeline.yaml'), declaration);
+  await writeFile(
+    path.join(source, 'main.py'),
+    'import os, sys; sys.exit(f"{sys.argv[1:]} {os.environ[\'MARK\']}")',
+  );
+  const { text } = await attempt('declared', undefined, '--env', 'MARK=typed');
+  expect(text).toMatch(/\['--mark=.*\/opt\/ml\/checkpoints', '--flag'\] typed/);
+  expect(text).toContain('c5.xlarge');
+  await writeFile(path.join(source, 'pipeline.yaml'), declaration.replace('single', 'sinlge'));
+  expect(await attempt('declared', undefined)).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('training.strategy'),
+  });
+});
+
+it('a folder that is not there is named', async () => {
+  expect(await attempt('missing', undefined, '--channel', 'train=/no/such')).toMatchObject({
+    code: 2,
+    text: expect.stringMatching(
+      /FOLDER is .*no such folder[\s\S]*--channel train: there is no folder \/no\/such/,
+    ),
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import type { Note, Phase } from '../../../../cli/try/phase.ts';
+import { stepReader } from '../../../../cli/try/printed-steps.ts';
+import { findingOf, wasRestored } from '../../../../cli/try/verdict.ts';
+
+const note = (step: number, checkpoint = 'last.pt'): Note => ({
+  step,
+  totalSteps: 0,
+  checkpoint,
+  updatedAt: `2026-01-01T00:00:${String(step % 60).padStart(2, '0')}Z`,
+});
+const phaseOf = (over: Partial<Phase>): Phase => ({
+  name: 'start',
+  seconds: 10,
+  endedBy: 'warning',
+  exitCode: 143,
+  leftAfterSeconds: 1,
+  before: undefined,
+  atStrike: undefined,
+  after: undefined,
+  firstNew: undefined,
+  saves: 0,
+  firstSaveSeconds: undefined,
+  sinceSaveSeconds: undefined,
+  printed: undefined,
+  cpuSeconds: 5,
+  lines: [],
+  scriptLines: 100,
+  failure: '',
+  checkpointFiles: [],
+  otherFiles: [],
+  checkpoints: '',
+  ...over,
+});
+const printed = (first: number, last: number, word = 'step') => ({ printed: { word, first, last } });
+const first = phaseOf({ after: note(40), saves: 2, ...printed(1, 50) });
+
+describe('whether a start restored', () => {
+  it.each([
+    ['printed on', phaseOf({ before: note(40), ...printed(41, 60) }), 'yes'],
+    ['printed from the beginning', phaseOf({ before: note(40), ...printed(1, 20) }), 'no'],
+    ['another word', phaseOf({ before: note(40), ...printed(1, 2, 'epoch') }), 'unknown'],
+    ['a later checkpoint', phaseOf({ before: note(40), firstNew: note(60) }), 'yes'],
+    ['an earlier checkpoint', phaseOf({ before: note(40), firstNew: note(20) }), 'no'],
+    ['no new checkpoint', phaseOf({ before: note(40) }), 'unknown'],
+  ])('follows from %s', (_, phase, restored) => {
+    expect(wasRestored(first, first, phase)).toBe(restored);
+  });
+
+  it('does not follow from checkpoints that were counted', () => {
+    const counted = phaseOf({ after: note(2), saves: 2 });
+    expect(wasRestored(counted, counted, phaseOf({ before: note(2), firstNew: note(3) }))).toBe('unknown');
+  });
+});
+
+describe('the line to change', () => {
+  const remedyOf = (...phases: Phase[]) => findingOf(phases, false).remedy;
+
+  it('names the option that resumes', () => {
+    const again = phaseOf({ before: note(40), after: note(40), endedBy: 'kill', ...printed(1, 20) });
+    const finding = findingOf([first, again, again], false);
+    expect(finding).toMatchObject({ verdict: 'restores nothing', restored: ['no', 'no'] });
+    expect(finding.remedy).toContain('${checkpoints}/last.pt?');
+  });
+
+  it('names the files that are no known checkpoint', () => {
+    expect(remedyOf(phaseOf({ checkpointFiles: ['round-12.model'] }))).toContain("pattern: 'round-*.model'");
+  });
+
+  it('names the folder that the script saves to', () => {
+    expect(remedyOf(phaseOf({ otherFiles: ['out/a.log', 'out/ckpt.pt'] }))).toContain("folder: 'out'");
+    expect(remedyOf(phaseOf({ otherFiles: ['ckpt.pt'] }))).not.toContain('folder');
+  });
+
+  it('offers to save for a script that does not', () => {
+    expect(findingOf([phaseOf({})], true).remedy).toBe('training.checkpoint: automatic');
+    expect(remedyOf(phaseOf({}))).toContain('docs/training.md');
+  });
+});
+
+describe('the verdict', () => {
+  it.each([
+    ['hangs', phaseOf({ scriptLines: 0, cpuSeconds: 0.3 })],
+    ['saves nothing', phaseOf({ scriptLines: 0, cpuSeconds: 9 })],
+    ['fails', phaseOf({ endedBy: 'itself', exitCode: 1 })],
+    ['ends before anything can be interrupted', phaseOf({ endedBy: 'itself', exitCode: 0 })],
+    ['ends before anything can be interrupted', phaseOf({ endedBy: 'itself', exitCode: 0, after: note(9) })],
+  ])('%s', (verdict, phase) => {
+    expect(findingOf([phase], false).verdict).toBe(verdict);
+  });
+});
+
+describe('printed steps', () => {
+  const seenIn = (lines: readonly string[], pattern?: string) => {
+    const reader = stepReader(pattern);
+    for (const line of lines) reader.read(line);
+    return reader.seen();
+  };
+
+  it.each([
+    [['step 3 loss 1.0', 'step 4 loss 0.9'], { word: 'step', first: 3, last: 4 }],
+    [['iter 20: loss 2', 'iter 30: loss 1', 'epoch 0'], { word: 'iter', first: 20, last: 30 }],
+    [["{'epoch': 3, 'loss': 1}"], { word: 'epoch', first: 3, last: 3 }],
+    [['Epoch: [0][ 10/1251]'], { word: 'epoch', first: 0, last: 0 }],
+    [['nothing here', 'stepping 3'], undefined],
+  ])('%j', (lines, steps) => {
+    expect(seenIn(lines)).toEqual(steps);
+  });
+
+  it('follow the declared pattern', () => {
+    expect(seenIn(['batch 7 done', 'step 1'], 'batch (?P<step>\\d+)')).toEqual({
+      word: 'step',
+      first: 7,
+      last: 7,
+    });
+  });
+});
