@@ -7,6 +7,7 @@ import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';
+import { codeStateOf } from './code-change.ts';
 import { decideSettled, type IncomingLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
@@ -37,7 +38,8 @@ export async function settleRun(
 ): Promise<Settled> {
   const run = await deps.runs.get(input.runId);
   if (run === undefined) throw new RunNotFoundError(input.runId);
-  if (run.closedAt !== undefined && run.declaration) return settled(run, run.declaration);
+  if (run.closedAt !== undefined && run.declaration)
+    return settled(run, run.declaration, await keptClose(deps.store, run));
 
   if (await isPacking(deps.runs, run)) {
     // What this run may pack is what its predecessor did not seal: it has to know.
@@ -65,16 +67,18 @@ export async function settleRun(
   const at = deps.clock.now().toISOString();
   const seen = observation.fingerprint;
   // The copy comes first: the plan of a closed batch must never outlive what the close decided.
-  await keepClose(deps.store, run, { closedAt: at, declaration, seen });
+  const byMarker = decision.reason === 'marker';
+  const code = await codeStateOf(deps, run, { declaration, byMarker });
+  await keepClose(deps.store, run, { closedAt: at, declaration, seen, ...code });
   const closed = await deps.runs.closeBatch(run, { at, declaration, seen });
   await deps.timeline.add(run.runId, {
     id: 'settled',
     at: closed.closedAt ?? now.toISOString(),
     kind: 'Settled',
-    text: `${observation.objects} objects, ${observation.bytes} bytes (${decision.reason})`,
+    text: `${observation.objects} objects, ${observation.bytes} bytes (${decision.reason})${code.trainsCode ? '; the source or the training is new' : ''}`,
   });
   // The record as it was at the close: a user may have requested a model meanwhile.
-  return settled(closed, declaration);
+  return settled(closed, declaration, code);
 }
 
 /**
@@ -83,15 +87,21 @@ export async function settleRun(
  */
 async function closeAgain(deps: SettleDeps, run: RunRecord, kept: KeptClose): Promise<Settled> {
   const { closedAt, declaration, seen } = kept;
-  return settled(await deps.runs.closeBatch(run, { at: closedAt, declaration, seen }), declaration);
+  return settled(await deps.runs.closeBatch(run, { at: closedAt, declaration, seen }), declaration, kept);
 }
 
 const secondsAfter = (from: Date, seconds: number): string =>
   new Date(from.getTime() + seconds * 1_000).toISOString();
 
-function settled(run: RunRecord, declaration: Pipeline): Settled {
+function settled(
+  run: RunRecord,
+  declaration: Pipeline,
+  close: Pick<KeptClose, 'trainsCode'> | undefined,
+): Settled {
   const trainAnyway =
-    run.trigger === 'api' || (run.trigger === 'schedule' && declaration.trainWithoutNewData);
+    run.trigger === 'api' ||
+    (run.trigger === 'schedule' && declaration.trainWithoutNewData) ||
+    close?.trainsCode === true;
   return { kind: 'settled', trainAnyway };
 }
 

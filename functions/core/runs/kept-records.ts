@@ -23,6 +23,8 @@ const closeSchema = z.object({
   declaration: pipelineSchema,
   /** Fingerprint of incoming/ at the close. */
   seen: z.string(),
+  code: z.string().optional(),
+  trainsCode: z.boolean().optional(),
 });
 
 /** What the close of a batch decided. */
@@ -30,6 +32,10 @@ export type KeptClose = Pick<RunRecord, 'trigger' | 'createdAt'> & {
   readonly closedAt: string;
   readonly declaration: Pipeline;
   readonly seen: string;
+  /** Fingerprint of the source and of what the declaration says of training; absent in older copies. */
+  readonly code?: string | undefined;
+  /** Whether these are new, so that the run trains without new data. */
+  readonly trainsCode?: boolean | undefined;
 };
 
 interface RunReference {
@@ -40,7 +46,7 @@ interface RunReference {
 export const keepClose = (
   store: ObjectStore,
   { pipeline, runId, ...run }: RunReference & Pick<RunRecord, 'trigger' | 'createdAt'>,
-  close: Pick<KeptClose, 'closedAt' | 'declaration' | 'seen'>,
+  close: Omit<KeptClose, 'trigger' | 'createdAt'>,
 ): Promise<void> => {
   const { trigger, createdAt } = run;
   return write(store, bucketKeys.closeRecord(pipeline, runId), { trigger, createdAt, ...close });

@@ -65,10 +65,16 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
 
     it('names the invalid field of an input', async () => {
       const { starter, input } = await begin();
-      expect(starter.prepare({ ...input, generations: [] })).toMatchObject({
+      const foreign = { shardsPrefix: 'other/dataset/', shards: [], totals: { shards: 0, bytes: 0 } };
+      expect(starter.prepare({ ...input, generations: [foreign] })).toMatchObject({
         kind: 'problems',
         problems: [{ path: 'generations' }],
       });
+    });
+
+    it('prepares a job without shards', async () => {
+      const { starter, input } = await begin();
+      expect(starter.prepare({ ...input, generations: [] })).toMatchObject({ kind: 'prepared' });
     });
 
     it('prepares the same job from the same input', async () => {

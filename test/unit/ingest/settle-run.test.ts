@@ -133,3 +133,83 @@ describe('a run that settles', () => {
     });
   });
 });
+
+describe('code that changed', () => {
+  const source = (text: string) => at.store.writeText('digits/source/train.py', text);
+
+  /** Closes the batch by a new marker, and ends the run. */
+  async function run(batch: number, status: 'succeeded' | 'failed' | 'empty', trigger?: 'schedule') {
+    const runId = `digits-${String(batch).padStart(6, '0')}`;
+    await open(batch);
+    if (trigger) await at.runs.update(runId, { trigger, updatedAt: at0() });
+    at.clock.advance(2);
+    at.drop('_SUCCESS');
+    const answer = await settleRun(at, { runId });
+    at.clock.advance(1);
+    // A repeated step answers the same, whatever the folder holds by then.
+    await source(`changed after ${runId}`);
+    expect(await settleRun(at, { runId })).toEqual(answer);
+    await at.runs.update(runId, { status, updatedAt: at0() });
+    return answer;
+  }
+  const trains = { kind: 'settled', trainAnyway: true };
+  const trainsNot = { kind: 'settled', trainAnyway: false };
+
+  it('trains without new data', async () => {
+    await source('one');
+    expect(await run(1, 'failed')).toEqual(trainsNot);
+    await source('two');
+    expect(await run(2, 'succeeded')).toEqual(trains);
+    await source('two');
+    expect(await run(3, 'empty')).toEqual(trainsNot);
+    const [entry] = await at.timeline.list('digits-000002');
+    expect(entry?.text).toContain('the source or the training is new');
+  });
+
+  it('counts from the last run that trained', async () => {
+    await source('one');
+    await run(1, 'succeeded');
+    await source('two');
+    expect(await run(2, 'empty', 'schedule')).toEqual(trainsNot);
+    await source('two');
+    expect(await run(3, 'succeeded')).toEqual(trains);
+  });
+
+  it('is also another argument', async () => {
+    await source('one');
+    await run(1, 'failed');
+    await source('one');
+    const { training, compute } = declarationOf('digits');
+    at.declare(
+      JSON.stringify({
+        name: 'digits',
+        compute,
+        settle: { marker: '_SUCCESS' },
+        training: { ...training, arguments: ['x'] },
+      }),
+    );
+    expect(await run(2, 'succeeded')).toEqual(trains);
+  });
+
+  it('is known no more where a table was lost', async () => {
+    await source('one');
+    await run(1, 'failed');
+    await at.store.delete(bucketKeys.closeRecord('digits', 'digits-000001'));
+    await source('two');
+    expect(await run(2, 'empty')).toEqual(trainsNot);
+  });
+
+  it('trains at the first marker on channels alone', async () => {
+    const { training, compute } = declarationOf('digits');
+    const channels = { images: { s3: 's3://memory-bucket/digits/images/' } };
+    at.declare(
+      JSON.stringify({
+        name: 'digits',
+        compute,
+        settle: { marker: '_SUCCESS' },
+        training: { ...training, channels },
+      }),
+    );
+    expect(await run(1, 'succeeded')).toEqual(trains);
+  });
+});

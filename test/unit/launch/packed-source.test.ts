@@ -2,11 +2,8 @@
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  belongsToSource,
-  packedSourceProblems,
-  packSource,
-} from '../../../functions/core/launch/source/packed-source.ts';
+import { packedSourceProblems, packSource } from '../../../functions/core/launch/source/packed-source.ts';
+import { belongsToSource } from '../../../functions/core/pipeline/script/source-files.ts';
 
 const WHERE = { where: 's3://b/digits/source/', entryPoint: 'train.py' };
 const problemsOf = (...names: string[]): string[] =>

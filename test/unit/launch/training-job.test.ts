@@ -250,7 +250,7 @@ describe('buildTrainingJob', () => {
         maximumWaitSeconds: 60,
       }),
       roleArn: 'no-arn',
-      generations: [],
+      generations: [{ shardsPrefix: 'other/dataset/', shards: [], totals: { shards: 0, bytes: 0 } }],
     });
     expect(new Set(problems(input))).toEqual(
       new Set([
@@ -264,6 +264,39 @@ describe('buildTrainingJob', () => {
         'generations',
       ]),
     );
+  });
+
+  it('has no channel of shards where nothing was packed', () => {
+    const channelsOf = (training: Readonly<Record<string, unknown>>) =>
+      request(launch({ declaration: declaration({ training }), generations: [] })).InputDataConfig.map(
+        ({ ChannelName }) => ChannelName,
+      );
+    expect(channelsOf({})).toEqual(['code', 'agent']);
+    expect(channelsOf({ inputMode: 'Pipe', processesPerHost: 4 })).toEqual(['code', 'agent']);
+    expect(channelsOf({ arguments: ['${channel:train}/x?'] })).toEqual(['code', 'agent']);
+  });
+
+  it('refuses an argument that names shards where none are', () => {
+    const training = { arguments: ['${channel:train}'] };
+    const input = launch({ declaration: declaration({ training }), generations: [] });
+    expect(problems(input)).toEqual(['training.arguments']);
+  });
+
+  it('has no script where a command is declared', () => {
+    const { HyperParameters } = request(
+      launch({ declaration: declaration({ training: { command: ['bash', 'run.sh'] } }) }),
+    );
+    expect(HyperParameters).not.toHaveProperty('sagemaker_program');
+    expect(JSON.parse(JSON.parse(HyperParameters['tidewheel_script'] ?? ''))).toEqual({
+      command: ['bash', 'run.sh'],
+    });
+  });
+
+  it('sends a number as it was written', () => {
+    const training = { hyperparameters: { lr: { number: '0.0' } } };
+    expect(request(launch({ declaration: declaration({ training }) })).HyperParameters).toMatchObject({
+      lr: '0.0',
+    });
   });
 
   it('says which sizes of a family SageMaker trains on', () => {

@@ -41,7 +41,7 @@ export const pipeChannel = (process: number): string =>
   process === 0 ? CHANNEL.shards : `${CHANNEL.shards}-${process}`;
 
 export function channelsOf(input: ChannelsInput): Channels {
-  const sources = readersOf(input) > 1 ? pipeSources(input) : [shardsSource(input)];
+  const sources = sourcesOf(input);
   return {
     channels: [
       ...sources.map((source, process) =>
@@ -61,6 +61,12 @@ export function channelsOf(input: ChannelsInput): Channels {
     ],
     objects: sources.flatMap(({ objects }) => objects),
   };
+}
+
+/** Data may come by declared channels or lie in the source: then there are no shards. */
+function sourcesOf(input: ChannelsInput): readonly ShardSource[] {
+  if (input.generations.length === 0) return [];
+  return readersOf(input) > 1 ? pipeSources(input) : [shardsSource(input)];
 }
 
 const readersOf = ({
@@ -151,7 +157,7 @@ export function generationProblems(
   input: Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>,
 ): string[] {
   const { generations, pipeline, inputMode } = input;
-  if (generations.length === 0) return ['there is no data to train on: drop files under incoming/ first'];
+  if (generations.length === 0) return [];
   const foreign = generations.filter(
     ({ shardsPrefix }) => !shardsPrefix.startsWith(bucketKeys.dataset(pipeline)),
   );

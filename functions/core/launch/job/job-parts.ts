@@ -5,6 +5,8 @@
 
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { neededChannels } from '../../pipeline/script/arguments.ts';
+import { SHARDS_CHANNEL } from '../../pipeline/script/placeholders.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
 import type { Placement } from '../../runs/run-records.ts';
@@ -102,6 +104,7 @@ export function jobParts(
     problems: [
       ...reservedNameProblems(declaration),
       ...sourceProblems(declaration),
+      ...shardsProblems(input),
       ...declaredChannelProblems(declaration, {
         isOtherRegion: input.dataBucket !== undefined,
         whyNoFileSystems,
@@ -183,6 +186,12 @@ function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: 
   return training.source.startsWith('s3://')
     ? training.source
     : s3Uri(bucket, bucketKeys.sourceAt(name, training.source));
+}
+
+function shardsProblems({ declaration: { training }, generations }: JobInput): Problem[] {
+  if (generations.length > 0 || !neededChannels(training).includes(SHARDS_CHANNEL)) return [];
+  const message = `name \${channel:${SHARDS_CHANNEL}}, and nothing was packed yet: drop files under incoming/ first, or end the argument with ?`;
+  return [{ path: 'training.arguments', message }];
 }
 
 function sourceProblems({ training: { source } }: Pipeline): Problem[] {

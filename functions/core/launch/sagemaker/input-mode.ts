@@ -35,6 +35,7 @@ const MAXIMUM_DOWNLOAD_SECONDS = { spot: 300, 'on-demand': 900 } as const;
 const STREAMABLE_BYTES = 16e6;
 
 export function chooseInput(question: InputQuestion): InputChoice | { readonly problem: Problem } {
+  if (question.generations.length === 0) return { mode: 'File', reason: 'there are no shards' };
   const declared = question.declaration.training.inputMode ?? 'auto';
   const facts = factsOf(question);
   if (declared === 'FastFile' || declared === 'Pipe') return { mode: declared, reason: 'as declared' };

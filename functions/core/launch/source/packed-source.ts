@@ -27,12 +27,6 @@ export function packSource(files: readonly ZipFile[]): PackedSource {
   return { digest: createHash('sha256').update(archive).digest('hex'), archive };
 }
 
-/** Excludes folder markers of S3's console and caches of tools. */
-export const belongsToSource = (name: string): boolean =>
-  name !== '' && !name.endsWith('/') && !name.split('/').some((part) => LEFT_BEHIND.test(part));
-
-const LEFT_BEHIND = /^(__pycache__|\.git|\..*_cache|\.DS_Store)$/;
-
 /**
  * All reasons why these objects cannot be the source, as messages. A key can hold any characters, so only a path below
  * the target folder is accepted.

@@ -4,13 +4,14 @@
  * concurrently: the archive precedes the note that names it, each is written only if missing, and the first note holds.
  */
 import * as z from 'zod';
+import { belongsToSource } from '../../pipeline/script/source-files.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
 import type { RunRecord } from '../../runs/run-records.ts';
 import { LaunchRefusedError, RunNotFoundError, TransientError } from '../../shared/errors.ts';
 import { bucketKeys, SOURCE_FILE, s3Uri } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
 import type { ZipFile } from '../../shared/zip.ts';
-import { belongsToSource, type PackedSource, packedSourceProblems, packSource } from './packed-source.ts';
+import { type PackedSource, packedSourceProblems, packSource } from './packed-source.ts';
 
 const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });
 

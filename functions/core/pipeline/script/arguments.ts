@@ -1,6 +1,12 @@
 /** How the script is started: its arguments as typed, or a command in its place, and the folder it runs in. */
 import * as z from 'zod';
-import { HYPERPARAMETERS, optionalProblems, placeholderProblems } from './placeholders.ts';
+import {
+  channelsIn,
+  HYPERPARAMETERS,
+  isOptional,
+  optionalProblems,
+  placeholderProblems,
+} from './placeholders.ts';
 
 const LONGEST_ARGUMENT = 4_000;
 const MOST_ARGUMENTS = 200;
@@ -76,11 +82,16 @@ export function commandLineProblems(line: CommandLine, channels: readonly string
   });
 }
 
+/** The channels without which the script would get a path that does not exist. */
+export const neededChannels = (line: CommandLine): readonly string[] =>
+  [...textsOf(line)].filter(({ mayBeLeftOut }) => !mayBeLeftOut).flatMap(({ text }) => channelsIn(text));
+
 interface ArgumentText {
   readonly path: (string | number)[];
   readonly text: string;
   /** Not part of a list of arguments. */
   readonly isAlone: boolean;
+  readonly mayBeLeftOut: boolean;
 }
 
 function* textsOf(line: CommandLine): Generator<ArgumentText> {
@@ -89,9 +100,10 @@ function* textsOf(line: CommandLine): Generator<ArgumentText> {
     if (!Array.isArray(items)) continue;
     for (const [index, item] of items.entries()) {
       const texts = (Array.isArray(item) ? item : [item]).filter((text) => typeof text === 'string');
+      const mayBeLeftOut = texts.some(isOptional);
       for (const [inner, text] of texts.entries()) {
         const path = Array.isArray(item) ? [field, index, inner] : [field, index];
-        yield { path, text, isAlone: !Array.isArray(item) };
+        yield { path, text, isAlone: !Array.isArray(item), mayBeLeftOut };
       }
     }
   }

@@ -8,7 +8,7 @@ const FOLDERS = ['checkpoints', 'model', 'output', 'source'] as const;
 /** Stands alone as an argument, and becomes all `--name value`. */
 export const HYPERPARAMETERS = '${hyperparameters}';
 
-const SHARDS_CHANNEL = 'train';
+export const SHARDS_CHANNEL = 'train';
 const CHANNEL = /^channel:(.*)$/;
 
 /** `$$` is one dollar sign. A `$` before anything else but `{` is itself. */
@@ -43,8 +43,12 @@ const KNOWN = [...FOLDERS, 'channel:NAME'].map((name) => `\${${name}}`).join(', 
 
 const shown = (name: string): string => JSON.stringify(name.slice(0, 60)).slice(1, -1);
 
+/** The channels whose folders a text names. */
+export const channelsIn = (text: string): readonly string[] =>
+  placeholdersIn(text).flatMap(({ name }) => CHANNEL.exec(name ?? '')?.[1] ?? []);
+
 /** Whether the argument is left out on a host that does not have its path. `??` at the end is a question mark. */
-const isOptional = (argument: string): boolean =>
+export const isOptional = (argument: string): boolean =>
   argument.endsWith('?') && !argument.endsWith('??') && placeholdersIn(argument).length > 0;
 
 export const optionalProblems = (argument: string): string[] =>

@@ -168,7 +168,8 @@ describe('buildFleet', () => {
     const helpers = [{ name: 'cpu', instanceType: 'c5.xlarge', nodes: 1 }];
     // All of it is refused when it is declared; a run may have been closed before it was.
     const compute = { ...declaration.compute, vpc: undefined, ec2: undefined, helpers };
-    const choice = { over: { generations: [], declaration: { ...declaration, compute } } };
+    const generations = [{ shardsPrefix: 'other/dataset/', shards: [], totals: { shards: 0, bytes: 0 } }];
+    const choice = { over: { generations, declaration: { ...declaration, compute } } };
     expect(new Set(problems(choice))).toEqual(
       new Set(['compute.ec2', 'compute.vpc', 'compute.helpers', 'generations']),
     );

@@ -141,7 +141,8 @@ class Job:
             "model": str(self.base / "model"),
             "output": str(self.base / "output" / "data"),
             "source": str(self.code_dir),
-            **{f"channel:{name}": str(data / name) for name in self.channels},
+            # A run without data has no shards.
+            **{f"channel:{name}": str(data / name) for name in ("train", *self.channels)},
         }
 
     @property
