@@ -1,7 +1,7 @@
 /** The cases of `npm run bench:limits`. */
 import type { LimitCase } from './case.ts';
 import { type DropCase, runDrops } from './drops.ts';
-import { runLongListing } from './long-listing.ts';
+import { runKeptListing, runLongListing } from './long-listing.ts';
 import { runMillionFiles } from './million-files.ts';
 
 const drops = (name: string, title: string, given: DropCase): LimitCase => ({
@@ -31,6 +31,12 @@ export const CASES: readonly LimitCase[] = [
     name: 'million-keys',
     title: 'a million keys under incoming/: settle, sweep and plan, each in the memory of its function',
     run: (options) => runLongListing(1_000_000, options),
+  },
+  {
+    name: 'kept-keys',
+    title:
+      'ten million keys, all sealed but the last 5,000: settle and plan in the memory of their functions',
+    run: (options) => runKeptListing({ keys: 10_000_000, fresh: 5_000 }, options),
   },
   {
     name: 'million-files',

@@ -1,5 +1,5 @@
 /**
- * One function over a long listing, in a process of its own: `function.ts settle|sweep|plan ENDPOINT`. Prints what its
+ * One function over a long listing, in a process of its own: `function.ts settle|sweep|plan|plan-new ENDPOINT`. Prints what its
  * longest invocation took, as JSON.
  */
 import { S3Client } from '@aws-sdk/client-s3';
@@ -59,15 +59,23 @@ async function sweep(): Promise<string> {
   return `woke ${runId}`;
 }
 
-async function plan(): Promise<string> {
+async function plan(batch = 1): Promise<string> {
   const packing = packingSchema.parse({ label: 'none' });
   const { objects } = await invocation(() =>
-    planShards({ store: opened.store, now: () => new Date() }, { runId, pipeline: PIPELINE, packing }),
+    planShards(
+      { store: opened.store, now: () => new Date() },
+      { runId: runIdOf(PIPELINE, batch), pipeline: PIPELINE, packing },
+    ),
   );
   return `planned ${objects} objects`;
 }
 
-const acts: Readonly<Record<string, () => Promise<string>>> = { settle, sweep, plan };
+const acts: Readonly<Record<string, () => Promise<string>>> = {
+  settle,
+  sweep,
+  plan: () => plan(),
+  'plan-new': () => plan(2),
+};
 const act = acts[name ?? ''];
 if (act === undefined) throw new Error(`there is no function ${name}`);
 const outcome = await act();

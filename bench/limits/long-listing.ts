@@ -8,10 +8,11 @@ import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { type FunctionName } from '../../functions/functions.ts';
 import { bundle } from '../packing/bundle.ts';
-import { regularCorpus } from '../packing/listing.ts';
+import { type Corpus, regularCorpus } from '../packing/listing.ts';
 import { startMemoryS3 } from '../packing/memory-s3.ts';
 import type { CaseOptions, CaseResult } from './case.ts';
 import { describedAs } from './described.ts';
+import { keptArrivals } from './kept-arrivals.ts';
 import { inClasses } from './one-item.ts';
 import { addRequests, priced, type RequestKind } from './prices.ts';
 import { BUCKET, PIPELINE, type Spent, spentSchema } from './spent.ts';
@@ -24,24 +25,54 @@ compute: { instanceTypes: [g5.xlarge] }
 `;
 
 /** What function.ts plays, and the function whose memory and time it has. */
-const PARTS: readonly { readonly part: string; readonly name: FunctionName }[] = [
+const PARTS: readonly Part[] = [
   { part: 'settle', name: 'settle' },
   { part: 'sweep', name: 'reconcile' },
   { part: 'plan', name: 'plan-shards' },
 ];
 
+interface Part {
+  readonly part: string;
+  readonly name: FunctionName;
+  /** What lies in the bucket beside the keys and the declaration. */
+  readonly beside?: ReadonlyMap<string, Buffer>;
+  /** In the figures, if a part is played twice. */
+  readonly title?: string;
+}
+
 /** https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html */
 const MEGABYTES_OF_A_CORE = 1_769;
 
-export async function runLongListing(keys: number, { profile, small }: CaseOptions): Promise<CaseResult> {
+const corpusOf = (count: number): Corpus =>
+  regularCorpus({ prefix: bucketKeys.incoming(PIPELINE), count, size: () => 10_000, suffix: 'jpg' });
+
+export const runLongListing = (keys: number, { profile, small }: CaseOptions): Promise<CaseResult> =>
+  playParts(corpusOf(small ? keys / 10 : keys), PARTS, profile);
+
+/** Of a run over a folder in which all but the last keys are sealed: one look, and the plan with and without its ranges. */
+export function runKeptListing(
+  { keys, fresh }: { readonly keys: number; readonly fresh: number },
+  { profile, small }: CaseOptions,
+): Promise<CaseResult> {
+  const corpus = corpusOf(small ? keys / 10 : keys);
+  const { sealed, known } = keptArrivals(corpus, corpus.count - fresh);
+  return playParts(
+    corpus,
+    [
+      { part: 'settle', name: 'settle' },
+      { part: 'plan-new', name: 'plan-shards', beside: known, title: 'plan' },
+      { part: 'plan-new', name: 'plan-shards', beside: sealed, title: 'plan without ranges' },
+    ],
+    profile,
+  );
+}
+
+async function playParts(
+  corpus: Corpus,
+  parts: readonly Part[],
+  profile: CaseOptions['profile'],
+): Promise<CaseResult> {
   const { latencySeconds } = limitsOf(profile).s3;
-  const count = small ? keys / 10 : keys;
-  const corpus = regularCorpus({
-    prefix: bucketKeys.incoming(PIPELINE),
-    count,
-    size: () => 10_000,
-    suffix: 'jpg',
-  });
   const server = await startMemoryS3({ corpus, latencyMilliseconds: latencySeconds * 1_000 });
   const folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-limits-'));
   try {
@@ -51,27 +82,34 @@ export async function runLongListing(keys: number, { profile, small }: CaseOptio
     const problems: string[] = [];
     const details: Record<string, number> = {};
     let slowest = 0;
-    for (const { part, name } of PARTS) {
+    const outcomes: string[] = [];
+    for (const { part, name, beside, title = part } of parts) {
       const { memoryMegabytes, timeoutSeconds } = describedAs(name);
       // Each part begins with the keys and the declaration alone.
       server.clear();
       await fetch(declared, { method: 'PUT', body: DECLARATION });
+      for (const [key, body] of beside ?? [])
+        server.objects.set(key, { body, size: body.length, etag: 'kept' });
       const spent = await inItsMemory([program, part, server.url], memoryMegabytes);
-      for (const [kind, sent] of inClasses(server.requests)) addRequests(requests, kind, sent);
+      outcomes.push(spent.outcome);
+      for (const [kind, sent] of inClasses(server.requests)) {
+        addRequests(requests, kind, sent);
+        details[`${title}: ${kind}`] = sent;
+      }
       // The processor of this machine may have been busy with other work; the function's share of a core is certain.
       const seconds = Math.max(spent.seconds, (spent.cpuSeconds * MEGABYTES_OF_A_CORE) / memoryMegabytes);
       slowest = Math.max(slowest, seconds);
       Object.assign(details, {
-        [`${part}: seconds of ${timeoutSeconds}`]: round(seconds),
-        [`${part}: CPU seconds`]: round(spent.cpuSeconds),
-        [`${part}: peak MB of ${memoryMegabytes}`]: Math.round(spent.peakMegabytes),
+        [`${title}: seconds of ${timeoutSeconds}`]: round(seconds),
+        [`${title}: CPU seconds`]: round(spent.cpuSeconds),
+        [`${title}: peak MB of ${memoryMegabytes}`]: Math.round(spent.peakMegabytes),
       });
-      if (seconds > timeoutSeconds) problems.push(`${part} takes longer than its timeout`);
-      if (spent.peakMegabytes > memoryMegabytes) problems.push(`${part} takes more than its memory`);
+      if (seconds > timeoutSeconds) problems.push(`${title} takes longer than its timeout`);
+      if (spent.peakMegabytes > memoryMegabytes) problems.push(`${title} takes more than its memory`);
     }
     return {
       ok: problems.length === 0,
-      outcome: problems.length === 0 ? 'settled, swept, planned' : problems.join('; '),
+      outcome: problems.length === 0 ? [...new Set(outcomes)].join(', ') : problems.join('; '),
       seconds: slowest,
       details,
       requests: priced(requests),

@@ -8,7 +8,7 @@ import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';
 import { codeStateOf } from './code-change.ts';
-import { decideSettled, type IncomingLook, lookAtIncoming } from './settle.ts';
+import { decideSettled, FEW_OBJECTS, type IncomingLook, isDatedLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
   readonly allowed: Allowed;
@@ -24,6 +24,12 @@ export type Settled =
       /** Whether the run trains even if it brings no new data. */
       readonly trainAnyway: boolean;
     };
+
+interface Closing {
+  readonly declaration: Pipeline;
+  readonly observation: IncomingLook;
+  readonly reason: Extract<ReturnType<typeof decideSettled>, { kind: 'settled' }>['reason'];
+}
 
 /** How often a run looks whether the one before it has sealed its generation. */
 const PREDECESSOR_PAUSE_SECONDS = 10;
@@ -50,6 +56,8 @@ export async function settleRun(
   if (kept !== undefined) return closeAgain(deps, run, kept);
   const declaration = await declarationOf(deps, run.pipeline);
   const { settle } = declaration;
+  const firstLook = input.observation === undefined && (await firstLookAt(deps, run, settle));
+  if (firstLook) return { kind: 'wait', until: firstLook, observation: null };
   const prefix = bucketKeys.incoming(run.pipeline);
   const now = deps.clock.now();
   const lastClose = (await deps.pipelines.get(run.pipeline))?.closedAt;
@@ -64,21 +72,47 @@ export async function settleRun(
   if (decision.kind === 'wait')
     return { kind: 'wait', until: secondsAfter(now, decision.seconds), observation };
 
+  return close(deps, run, { declaration, observation, reason: decision.reason });
+}
+
+async function close(
+  deps: SettleDeps,
+  run: RunRecord,
+  { declaration, observation, reason }: Closing,
+): Promise<Settled> {
   const at = deps.clock.now().toISOString();
   const seen = observation.fingerprint;
   // The copy comes first: the plan of a closed batch must never outlive what the close decided.
-  const byMarker = decision.reason === 'marker';
+  const byMarker = reason === 'marker';
   const code = await codeStateOf(deps, run, { declaration, byMarker });
-  await keepClose(deps.store, run, { closedAt: at, declaration, seen, ...code });
+  const look = { objects: observation.objects, isDated: isDatedLook(observation) };
+  await keepClose(deps.store, run, { closedAt: at, declaration, seen, look, ...code });
   const closed = await deps.runs.closeBatch(run, { at, declaration, seen });
   await deps.timeline.add(run.runId, {
     id: 'settled',
-    at: closed.closedAt ?? now.toISOString(),
+    at: closed.closedAt ?? at,
     kind: 'Settled',
-    text: `${observation.objects} objects, ${observation.bytes} bytes (${decision.reason})${code.trainsCode ? '; the source or the training is new' : ''}`,
+    text: `${observation.objects} objects, ${observation.bytes} bytes (${reason})${code.trainsCode ? '; the source or the training is new' : ''}`,
   });
   // The record as it was at the close: a user may have requested a model meanwhile.
   return settled(closed, declaration, code);
+}
+
+/**
+ * An arrival began the run, so the batch cannot be quiet before the settle window has passed. A large folder is not
+ * listed until then, unless a look has to find the marker, or when an object came that S3 does not date.
+ * @returns undefined to look now
+ */
+async function firstLookAt(
+  { store, clock }: SettleDeps,
+  { pipeline, batch, trigger, createdAt }: RunRecord,
+  { marker, quietSeconds, maximumWaitSeconds }: Pipeline['settle'],
+): Promise<string | undefined> {
+  const at = secondsAfter(new Date(createdAt), Math.min(quietSeconds, maximumWaitSeconds));
+  if (trigger !== 'arrival' || marker !== undefined || clock.now() >= new Date(at)) return undefined;
+  const before = await keptClose(store, { pipeline, runId: runIdOf(pipeline, batch - 1) });
+  const isLarge = before?.look?.isDated === true && before.look.objects > FEW_OBJECTS;
+  return isLarge ? at : undefined;
 }
 
 /**

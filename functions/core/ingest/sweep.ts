@@ -2,7 +2,7 @@
 import { type PipelineRecord, wakes } from '../runs/batches.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { restoreRuns } from './restore-runs.ts';
-import { lookAtIncoming } from './settle.ts';
+import { FEW_OBJECTS, lookAtIncoming } from './settle.ts';
 import { type WakeDeps, type Woken, wakeRun } from './wake.ts';
 
 /** @returns undefined if it is not yet time for a look, or if the look found nothing new */
@@ -17,8 +17,6 @@ export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineRecord): P
 }
 
 const HOUR_SECONDS = 3_600;
-/** Up to this many objects are listed for $0.0005, an hourly look costs $0.36 a month. */
-const FEW_OBJECTS = 100_000;
 
 /**
  * The listing of a closed batch counts as a look. The next one is due when the pipeline has been idle for twice as long

@@ -25,6 +25,7 @@ const closeSchema = z.object({
   seen: z.string(),
   code: z.string().optional(),
   trainsCode: z.boolean().optional(),
+  look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
 });
 
 /** What the close of a batch decided. */
@@ -36,6 +37,8 @@ export type KeptClose = Pick<RunRecord, 'trigger' | 'createdAt'> & {
   readonly code?: string | undefined;
   /** Whether these are new, so that the run trains without new data. */
   readonly trainsCode?: boolean | undefined;
+  /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
+  readonly look?: { readonly objects: number; readonly isDated: boolean } | undefined;
 };
 
 interface RunReference {

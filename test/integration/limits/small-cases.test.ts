@@ -1,10 +1,10 @@
 /** A small form of `npm run bench:limits`. */
 import { describe, expect, it } from 'vitest';
 import { CASES } from '../../../bench/limits/cases.ts';
-import { runLongListing } from '../../../bench/limits/long-listing.ts';
+import { runKeptListing, runLongListing } from '../../../bench/limits/long-listing.ts';
 
 const options = { profile: 'new-account', small: true } as const;
-const drops = CASES.filter(({ name }) => !name.startsWith('million-'));
+const drops = CASES.filter(({ name }) => !/^(million|kept)-/.test(name));
 
 describe('an account with limits', () => {
   it.each(drops)('ends with sealed datasets: $name', async ({ name, run }) => {
@@ -19,7 +19,15 @@ describe('an account with limits', () => {
 
   it('settles, sweeps and plans in its functions', async () => {
     const { ok, outcome, details = {} } = await runLongListing(50_000, options);
-    expect({ ok, outcome }).toEqual({ ok: true, outcome: 'settled, swept, planned' });
+    expect({ ok, outcome }).toEqual({
+      ok: true,
+      outcome: 'settled after 2 looks, woke tide-000001, planned 5000 objects',
+    });
     expect(Object.keys(details)).toContain('settle: peak MB of 1769');
+  });
+
+  it('plans what is new among kept keys', async () => {
+    const { ok, outcome } = await runKeptListing({ keys: 50_000, fresh: 500 }, options);
+    expect({ ok, outcome }).toEqual({ ok: true, outcome: 'settled after 2 looks, planned 500 objects' });
   });
 });

@@ -1,9 +1,10 @@
 /** The Settle state against bucket and table: what it waits for, what it closes, what it refuses. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
+import { keepClose } from '../../../functions/core/runs/kept-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
-import { type Ground, ground } from '../../support/world/ground.ts';
+import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
 const at0 = () => at.clock.now().toISOString();
@@ -15,11 +16,18 @@ beforeEach(async () => {
   await at.pipelines.ensure('digits', { firstBatch: 1, at: at0() });
 });
 
+const writeSource = (text: string) => at.store.writeText('digits/source/train.py', text);
 const open = async (batch: number) => {
   const run = runOf('digits', batch, { createdAt: at0(), updatedAt: at0() });
   await at.runs.create(run);
   return run;
 };
+
+async function waiting() {
+  const first = await settleRun(at, { runId: 'digits-000002' });
+  if (first.kind !== 'wait') throw new Error('it did not wait');
+  return { until: first.until, observation: first.observation ?? undefined };
+}
 
 describe('a run that settles', () => {
   it('waits for quiet and then pins the declaration', async () => {
@@ -39,6 +47,44 @@ describe('a run that settles', () => {
     expect((await at.timeline.list('digits-000001')).map(({ text }) => text)).toEqual([
       '1 objects, 5 bytes (quiet)',
     ]);
+  });
+
+  it.each([
+    ['waits with its first look at a large folder', {}, { objects: 100_001, isDated: true }, null],
+    ['looks at once at a small folder', {}, { objects: 100_000, isDated: true }, 1],
+    ['looks at once where objects are undated', {}, { objects: 100_001, isDated: false }, 1],
+    ['looks at once behind an older release', {}, undefined, 1],
+    ['looks at once if a person requested it', { trigger: 'api' }, { objects: 100_001, isDated: true }, 1],
+  ] as const)(
+    '%s',
+    async (_, { trigger = 'arrival' }: { readonly trigger?: 'api' | 'arrival' }, look, objects) => {
+      const declaration = declarationOf('digits');
+      at.declare(DECLARATION.replace(', marker: _SUCCESS', ''));
+      await keepClose(at.store, runOf('digits', 1), { closedAt: at0(), declaration, seen: 'x', look });
+      await at.runs.create(runOf('digits', 2, { trigger, createdAt: at0() }));
+      at.store.put(`${bucketKeys.incoming('digits')}a.png`, 'x', new Date(in0(-2)));
+      const { until, observation } = await waiting();
+      // S3 cuts the date down to a second.
+      expect({ until, objects: observation?.objects ?? null }).toEqual({
+        until: in0(objects === null ? 60 : 59),
+        objects,
+      });
+      at.clock.advance(60);
+      expect(await settleRun(at, { runId: 'digits-000002', observation })).toMatchObject({ kind: 'settled' });
+    },
+  );
+
+  it('looks for a marker in a large folder at once', async () => {
+    const look = { objects: 100_001, isDated: true };
+    await keepClose(at.store, runOf('digits', 1), {
+      closedAt: at0(),
+      declaration: declarationOf('digits'),
+      seen: 'x',
+      look,
+    });
+    await open(2);
+    at.drop('_SUCCESS');
+    expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'settled' });
   });
 
   it('answers the same again without reading another declaration', async () => {
@@ -135,8 +181,6 @@ describe('a run that settles', () => {
 });
 
 describe('code that changed', () => {
-  const source = (text: string) => at.store.writeText('digits/source/train.py', text);
-
   /** Closes the batch by a new marker, and ends the run. */
   async function run(batch: number, status: 'succeeded' | 'failed' | 'empty', trigger?: 'schedule') {
     const runId = `digits-${String(batch).padStart(6, '0')}`;
@@ -147,7 +191,7 @@ describe('code that changed', () => {
     const answer = await settleRun(at, { runId });
     at.clock.advance(1);
     // A repeated step answers the same, whatever the folder holds by then.
-    await source(`changed after ${runId}`);
+    await writeSource(`changed after ${runId}`);
     expect(await settleRun(at, { runId })).toEqual(answer);
     await at.runs.update(runId, { status, updatedAt: at0() });
     return answer;
@@ -156,29 +200,29 @@ describe('code that changed', () => {
   const trainsNot = { kind: 'settled', trainAnyway: false };
 
   it('trains without new data', async () => {
-    await source('one');
+    await writeSource('one');
     expect(await run(1, 'failed')).toEqual(trainsNot);
-    await source('two');
+    await writeSource('two');
     expect(await run(2, 'succeeded')).toEqual(trains);
-    await source('two');
+    await writeSource('two');
     expect(await run(3, 'empty')).toEqual(trainsNot);
     const [entry] = await at.timeline.list('digits-000002');
     expect(entry?.text).toContain('the source or the training is new');
   });
 
   it('counts from the last run that trained', async () => {
-    await source('one');
+    await writeSource('one');
     await run(1, 'succeeded');
-    await source('two');
+    await writeSource('two');
     expect(await run(2, 'empty', 'schedule')).toEqual(trainsNot);
-    await source('two');
+    await writeSource('two');
     expect(await run(3, 'succeeded')).toEqual(trains);
   });
 
   it('is also another argument', async () => {
-    await source('one');
+    await writeSource('one');
     await run(1, 'failed');
-    await source('one');
+    await writeSource('one');
     const { training, compute } = declarationOf('digits');
     at.declare(
       JSON.stringify({
@@ -192,10 +236,10 @@ describe('code that changed', () => {
   });
 
   it('is known no more where a table was lost', async () => {
-    await source('one');
+    await writeSource('one');
     await run(1, 'failed');
     await at.store.delete(bucketKeys.closeRecord('digits', 'digits-000001'));
-    await source('two');
+    await writeSource('two');
     expect(await run(2, 'empty')).toEqual(trainsNot);
   });
 

@@ -167,7 +167,7 @@ async function readMembers(store: BlobStore, input: AuditInput, seen: Seen): Pro
   return shardOf;
 }
 
-const LINES_IN_PART = 100_000;
+export const LINES_IN_PART = 100_000;
 
 /** Writes the sorted list of packed and rejected arrivals, part by part. */
 export class ArrivalsWriter {

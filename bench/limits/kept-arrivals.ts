@@ -1,0 +1,70 @@
+/** A bucket whose arrivals are sealed in one generation, all but the last: what its planner and its audit wrote. */
+
+import { compress } from '../../functions/core/packing/model/compressed-lines.ts';
+import {
+  DOCUMENT_VERSION,
+  type Manifest,
+  type SealedLine,
+} from '../../functions/core/packing/model/documents.ts';
+import { LineBuffer } from '../../functions/core/packing/model/line-buffer.ts';
+import { listedRangesBody, RangeCollector } from '../../functions/core/packing/model/listed-ranges.ts';
+import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
+import { LINES_IN_PART } from '../../functions/core/packing/seal/audit.ts';
+import { DEFAULT_FORMAT } from '../../functions/core/pipeline/shard-formats.ts';
+import { runIdOf } from '../../functions/core/shared/keys.ts';
+import { type Corpus, corpusEtag } from '../packing/listing.ts';
+import { PIPELINE } from './spent.ts';
+
+const GENERATION = runIdOf(PIPELINE, 1);
+const PLAN = '0'.repeat(24);
+const keys = packingKeys(PIPELINE, GENERATION);
+
+export interface Kept {
+  /** Objects by key. */
+  readonly sealed: ReadonlyMap<string, Buffer>;
+  /** Also what the plan of the generation had listed. */
+  readonly known: ReadonlyMap<string, Buffer>;
+}
+
+/** @param objects how many of the corpus, from its first */
+export function keptArrivals(corpus: Corpus, objects: number): Kept {
+  const sealed = new Map<string, Buffer>();
+  const parts: Manifest['arrivals']['parts'] = [];
+  const ranges = new RangeCollector();
+  for (let first = 0; first < objects; first += LINES_IN_PART) {
+    const end = Math.min(objects, first + LINES_IN_PART);
+    const text = new LineBuffer();
+    for (let index = first; index < end; index += 1) {
+      const [key, etag] = [corpus.keyAt(index), corpusEtag(index)];
+      const line: SealedLine = [key, etag, corpus.sizeAt(index), 0];
+      text.add(JSON.stringify(line));
+      ranges.add(key, etag, true);
+    }
+    const list = keys.arrivals(parts.length);
+    sealed.set(`${keys.generation}${list}`, compress(text.bytes));
+    const [from, last] = [corpus.keyAt(first), corpus.keyAt(end - 1)];
+    parts.push({ list, sha256: '', lines: end - first, first: from, last });
+  }
+  sealed.set(keys.rejectionsOnly, Buffer.from(JSON.stringify(manifestOf(objects, parts))));
+  const listed = [keys.planRanges(PLAN), listedRangesBody([], ranges.ranges())] as const;
+  return { sealed, known: new Map([...sealed, listed]) };
+}
+
+/** Its shards do not matter to a plan. */
+const manifestOf = (objects: number, parts: Manifest['arrivals']['parts']): Manifest => ({
+  version: DOCUMENT_VERSION,
+  pipeline: PIPELINE,
+  generation: GENERATION,
+  format: DEFAULT_FORMAT,
+  schema: {},
+  seed: 0,
+  plan: PLAN,
+  listedAt: '2026-11-21T00:00:00.000Z',
+  samples: 0,
+  members: 0,
+  repeated: 0,
+  bytes: 0,
+  shards: [],
+  arrivals: { objects, packed: 0, rejected: objects, deferred: 0, parts },
+  rejections: { byReason: {}, examples: [] },
+});
