@@ -74,7 +74,7 @@ describe('a run that settles', () => {
     },
   );
 
-  it('looks for a marker in a large folder at once', async () => {
+  it('looks at once if it waits for a marker', async () => {
     const look = { objects: 100_001, isDated: true };
     await keepClose(at.store, runOf('digits', 1), {
       closedAt: at0(),
