@@ -265,10 +265,17 @@ def _lm(python: Path, data: Path) -> Recipe:
     )
 
 
+def _lm_sharded(python: Path, data: Path) -> Recipe:
+    recipe = _lm(python, data)
+    settings = {**recipe.job.hyperparameters, "sharding": "full"}
+    return replace(recipe, name="lm, sharded", job=replace(recipe.job, hyperparameters=settings))
+
+
 CATALOGUE = (
     Entry("single", "", _single),
     Entry("ddp", "", _ddp),
     Entry("lm", "", _lm),
+    Entry("lm-sharded", "", _lm_sharded),
     Entry("mpi", "", _mpi),
     Entry("mpi-pipe", "", _mpi_pipe),
     Entry("vit", "ray", _vit),

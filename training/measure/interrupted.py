@@ -126,7 +126,7 @@ def run_interrupted(recipe: Recipe, root: Path, step: int) -> tuple[int, Path]:
         codes = attempt.wait(_LEAVE_SECONDS)
         if any(code != 143 for code in codes):
             raise RecipeError(f"{recipe.name}: left with {codes}, not 143\n{attempt.logs()}")
-        return int(attempt.progress()["step"]), attempt.leader / CHECKPOINTS
+        return int(attempt.progress()["step"]), _bucket_of(attempt)
     finally:
         attempt.close()
 
@@ -167,7 +167,7 @@ def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float
             failures=tuple(file.read_text() for file in files if file.exists()),
             left=sum(len(processes_below(base)) for base in attempt.bases),
             step=int(attempt.progress()["step"]),
-            saved=attempt.leader / CHECKPOINTS,
+            saved=_bucket_of(attempt),
         )
     finally:
         attempt.close()
@@ -180,6 +180,15 @@ def same_result(recipe: Recipe, one: Path, other: Path) -> bool:
         return models[0] == models[1]
     values = [_metrics(base)[recipe.metric] for base in (one, other)]
     return abs(values[0] - values[1]) <= recipe.tolerance
+
+
+def _bucket_of(attempt: Attempt) -> Path:
+    """The checkpoints of all hosts in one folder, as in S3; the leader's files win."""
+    bucket = attempt.leader.parent / "bucket"
+    for base in (*reversed(attempt.bases), attempt.leader):
+        if (base / CHECKPOINTS).is_dir():
+            shutil.copytree(base / CHECKPOINTS, bucket, dirs_exist_ok=True)
+    return bucket
 
 
 def _copy_checkpoints(saved: Path, attempt: Attempt) -> None:

@@ -28,6 +28,8 @@ MakeModel = Callable[[tuple[int, ...], int], nn.Module]
 class ImageTask:
     """A `Task` of the training loop. `described`: the settings that rebuild the model."""
 
+    is_sharded = False
+
     def __init__(
         self,
         config: ImageSettings,
@@ -126,7 +128,10 @@ class ImageTask:
         self.network.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
 
-    def write_model(self, folder: Path) -> None:
-        torch.save(self.network.state_dict(), folder / "model.pt")
+    def gather_weights(self) -> dict[str, Any]:
+        return self.network.state_dict()
+
+    def write_model(self, folder: Path, weights: dict[str, Any]) -> None:
+        torch.save(weights, folder / "model.pt")
         description = {"labels": self.labels, "shape": self._reader.shape, **self._described}
         (folder / "model.json").write_text(json.dumps(description, indent=2) + "\n")

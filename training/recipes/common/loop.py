@@ -13,22 +13,20 @@ import torch
 
 import tidewheel
 from common.settings import TrainingSettings
-from common.torch_state import (
-    random_state,
-    restore_random_state,
-    state_from_bytes,
-    state_to_bytes,
-)
+from common.torch_state import restore_random_state
+from common.training_state import Checkpoints, Facts
+from common.whole_state import WholeState
 from common.world import SaveRequest, StopSignal, World
 
 Batch = TypeVar("Batch")
-_STATE = "state.bin"
 
 
 class Task(Protocol[Batch]):
     """What the loop trains. `state_dict` holds everything that a step changes."""
 
     total_steps: int
+    is_sharded: bool
+    """Whether a rank holds only its part of the state."""
     data: str
     """A fingerprint of the data and its order: a step number is valid only for the same data."""
 
@@ -47,7 +45,11 @@ class Task(Protocol[Batch]):
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
-    def write_model(self, folder: Path) -> None:
+    def gather_weights(self) -> dict[str, Any]:
+        """The whole model's state on rank 0. Called on every rank."""
+        ...
+
+    def write_model(self, folder: Path, weights: dict[str, Any]) -> None:
         """Called on rank 0."""
         ...
 
@@ -64,6 +66,7 @@ class TrainingLoop:
         self.metrics: dict[str, float] = {}
         self._saved_step = -1
         self._saved_at = time.monotonic()
+        self._checkpoints = _make_checkpoints(task, world, config.keep_checkpoints)
         self._has_folder = tidewheel.checkpoint_dir() is not None
         self._save_request = SaveRequest()
         self._interval = float(os.environ.get("TIDEWHEEL_CHECKPOINT_SECONDS") or "inf")
@@ -72,33 +75,20 @@ class TrainingLoop:
         torch.manual_seed(config.seed + 1 + world.rank)
 
     def resume(self) -> None:
-        """Loads the newest complete checkpoint of rank 0."""
+        """Loads the newest whole checkpoint."""
         world, total = self.world, self.task.total_steps
-        found = None
-        if world.is_rank0 and (newest := tidewheel.newest()) is not None:
-            found = newest, (newest.folder / _STATE).read_bytes()
-        # Other ranks may run on hosts without the file.
-        found = world.broadcast(found)
-        if found is None:
+        restored = self._checkpoints.restore(self.task)
+        if restored is None:
             world.print0("starting at step 0")
             return
-        checkpoint, content = found
-        state = state_from_bytes(content)
-        if state["data"] != self.task.data or state["totalSteps"] != total:
-            raise ValueError(
-                f"checkpoint of step {checkpoint.step} belongs to other data or another length of "
-                "training: name another checkpoint prefix, or bring the old settings back"
-            )
-        self.task.load_state_dict(state)
-        self.step = self._saved_step = checkpoint.step
-        self.metrics = dict(checkpoint.metrics)
-        states = state["random"]
-        if len(states) == world.size:
-            restore_random_state(states[world.rank])
+        step = self.step = self._saved_step = restored.facts.step
+        self.metrics = restored.facts.metrics
+        if restored.random is not None:
+            restore_random_state(restored.random)
         else:
-            torch.manual_seed((self.config.seed + checkpoint.step) * 1009 + world.rank)
-            world.print0(f"{len(states)} ranks before, {world.size} now: not equal to the bit")
-        world.print0(f"resumed at step {checkpoint.step} of {total}")
+            torch.manual_seed((self.config.seed + step) * 1009 + world.rank)
+            world.print0(f"{restored.ranks} ranks before, {world.size} now: not equal to the bit")
+        world.print0(f"resumed at step {step} of {total}")
 
     def train(self, stop: StopSignal) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
@@ -108,29 +98,34 @@ class TrainingLoop:
             loss = self.task.train_step(batch, self.step)
             self.step += 1
             self._evaluate(loss)
-            due_by_time = self.world.is_rank0 and (
-                time.monotonic() - self._saved_at >= self._interval or self._save_request.is_new()
-            )
+            due_by_time = self.world.is_rank0 and self._is_due()
             stopping, due = self.world.any_rank(
                 stop.is_set(), due_by_time or self.step % self.config.checkpoint_steps == 0
             )
             if stopping or due or self.step == total:
                 self._save()
             if stopping and self.step < total:
-                tidewheel.flush()
+                self._checkpoints.flush()
                 self.world.print0(f"stop requested: saved step {self.step} of {total} and leaving")
                 return False
-        tidewheel.flush()
+        self._checkpoints.flush()
         return True
+
+    def _is_due(self) -> bool:
+        if self._checkpoints.is_busy():
+            return False
+        seconds = time.monotonic() - self._saved_at
+        return seconds >= self._interval or self._save_request.is_new()
 
     def save_model(self) -> None:
         """Rank 0 writes the model and its metrics."""
         if not self.metrics:
             self._evaluate(torch.zeros(()))
+        weights = self.task.gather_weights()
         if not self.world.is_rank0:
             return
         folder = Path(os.environ["SM_MODEL_DIR"])
-        self.task.write_model(folder)
+        self.task.write_model(folder, weights)
         metrics = {**self.metrics, "step": self.step, "totalSteps": self.task.total_steps}
         (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
         self.world.print0(f"model saved: {self.metrics}")
@@ -147,26 +142,15 @@ class TrainingLoop:
     def _save(self) -> None:
         if not self._has_folder or self.step == self._saved_step:
             return
-        random_states = self.world.all_gather(random_state())
         self._saved_step, self._saved_at = self.step, time.monotonic()
-        if not self.world.is_rank0:
-            return
-        state = {
-            **self.task.state_dict(),
-            "random": random_states,
-            "data": self.task.data,
-            "totalSteps": self.task.total_steps,
-        }
-        tidewheel.save(
-            self.step,
-            _write_state,
-            state,
-            total=self.task.total_steps,
-            metrics=self.metrics,
-            keep=self.config.keep_checkpoints,
-        )
+        total, data = self.task.total_steps, self.task.data
+        self._checkpoints.save(self.task, Facts(self.step, total, data, self.metrics))
 
 
-def _write_state(folder: Path, copy: dict[str, Any]) -> None:
-    """In another thread, while training continues with the state behind `copy`."""
-    (folder / _STATE).write_bytes(state_to_bytes(copy))
+def _make_checkpoints(task: Task[Any], world: World, keep: int) -> Checkpoints:
+    if not task.is_sharded:
+        return WholeState(world, keep)
+    # The import takes half a second, which trainings of whole state save.
+    from common.sharded_state import ShardedState
+
+    return ShardedState(world, keep)

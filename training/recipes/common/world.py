@@ -50,6 +50,9 @@ class World:
         dist.all_reduce(tensor, op=dist.ReduceOp.MIN, group=self.control)
         return int(tensor)
 
+    def all_reduce_max(self, value: int) -> int:
+        return -self.all_reduce_min(-value)
+
     def all_reduce_sum(self, *values: float) -> list[float]:
         tensor = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(tensor, group=self.control)
@@ -107,17 +110,22 @@ def join_world() -> World:
         rank=int(os.environ["RANK"]),
         world_size=int(os.environ["WORLD_SIZE"]),
     )
-    control = dist.new_group(backend="gloo")
-    if not isinstance(control, dist.ProcessGroup):
-        raise RuntimeError("this rank is in no process group: start it with torchrun")
     return World(
         rank=dist.get_rank(),
         size=dist.get_world_size(),
         local_rank=local_rank,
         local_size=int(os.environ["LOCAL_WORLD_SIZE"]),
         device=device,
-        control=control,
+        control=gloo_group(),
     )
+
+
+def gloo_group() -> dist.ProcessGroup:
+    """All ranks, for collectives on the CPU that are apart from those of other groups."""
+    group = dist.new_group(backend="gloo")
+    if not isinstance(group, dist.ProcessGroup):
+        raise RuntimeError("this rank is in no process group: start it with torchrun")
+    return group
 
 
 class StopSignal:

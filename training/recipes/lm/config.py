@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from common.settings import AttentionSettings, TrainingSettings
 
+SHARDINGS = ("none", "full")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -40,6 +41,9 @@ class Config(TrainingSettings, AttentionSettings):
     precision: str = "auto"
     """float32, bfloat16, float16, or `auto`: bfloat16 on GPUs that have it, float16 with a scaled
     loss on older ones, float32 on CPUs."""
+    sharding: str = "none"
+    """`none`: every rank holds the whole model (DDP). `full`: every rank holds its part of the
+    weights, gradients and optimizer state (FSDP), for models that one accelerator cannot hold."""
     evaluate_steps: int = 40
     """Steps between two evaluations; the last one comes at the end."""
     evaluate_batches: int = 8
@@ -64,6 +68,10 @@ class Config(TrainingSettings, AttentionSettings):
             problems.append(f"heads={self.heads}: give a number that divides width={self.width}")
         if self.precision not in PRECISIONS:
             problems.append(f"precision={self.precision!r}: choose one of {', '.join(PRECISIONS)}")
+        if self.sharding not in SHARDINGS:
+            problems.append(f"sharding={self.sharding!r}: choose one of {', '.join(SHARDINGS)}")
+        if self.sharding == "full" and self.precision == "float16":
+            problems.append("precision=float16 with sharding=full: choose bfloat16 or float32")
         return problems
 
     @property

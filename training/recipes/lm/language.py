@@ -35,6 +35,7 @@ class LanguageTask:
         self.config, self.world = config, world
         self._read_text()
         self.learner = Learner(config, world.device, self._tokenizer.size)
+        self.is_sharded = config.sharding == "full"
         kind = str(self.learner.precision.kind).removeprefix("torch.")
         count = len(micro_batches(self._share.own, config.micro_batch))
         world.print0(
@@ -80,12 +81,17 @@ class LanguageTask:
         if step % self.config.evaluate_steps and not is_last:
             return None
         size = self.config.micro_batch
-        own = self._text.held_out[self._share.rank :: self._share.ranks]
+        held_out = self._text.held_out
+        own = held_out[self._share.rank :: self._share.ranks]
         own = own if is_last else own[: self.config.evaluate_batches * size]
         sum_of_losses = correct = 0.0
-        for start in range(0, len(own), size):
-            losses, hits = self.learner.score(self._text.batch(own[start : start + size]))
-            sum_of_losses, correct = sum_of_losses + losses, correct + hits
+        passes = self.world.all_reduce_max(math.ceil(len(own) / size))
+        for start in range(0, passes * size, size):
+            part = own[start : start + size]
+            # A sharded model is computed by all ranks together, also for one that has no part left.
+            losses, hits = self.learner.score(self._text.batch(part if len(part) else held_out[:1]))
+            if len(part):
+                sum_of_losses, correct = sum_of_losses + losses, correct + hits
         tokens = len(own) * self.config.context
         sums = self.world.all_reduce_sum(sum_of_losses, correct, tokens, float(loss))
         losses, hits, seen, trained = sums
@@ -102,16 +108,20 @@ class LanguageTask:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.learner.load_state_dict(state)
 
-    def write_model(self, folder: Path) -> None:
+    def gather_weights(self) -> dict[str, Any]:
+        return self.learner.gather_weights()
+
+    def write_model(self, folder: Path, weights: dict[str, Any]) -> None:
         """Writes the model and a sample of its text."""
-        torch.save(self.learner.network.state_dict(), folder / "model.pt")
+        torch.save(weights, folder / "model.pt")
         settings = ("context", "width", "depth", "heads", "dropout")
         description = {
             "merges": self._tokenizer.merges,
             **{name: getattr(self.config, name) for name in settings},
         }
         (folder / "model.json").write_text(json.dumps(description) + "\n")
-        network = self.learner.network.eval()
+        network = self.learner.make_network().eval()
+        network.load_state_dict(weights)
         start = [int(token) for token in self._text.tokens[: self.config.context // 2]]
         sample = self._tokenizer.decode(network.continue_text(start, _SAMPLE_TOKENS))
         (folder / "sample.txt").write_bytes(sample + b"\n")

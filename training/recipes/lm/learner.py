@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 from common.schedule import rate_at, settle_buckets
 from config import Config
 from model import LanguageModel, decay_groups
+from parallel import Parallel, Replicas, Shards
 from precision import Precision
 
 Rows = tuple[torch.Tensor, torch.Tensor]
@@ -26,24 +25,26 @@ class Learner:
             # Of the attention kernels only the others have a deterministic backward pass.
             torch.backends.cuda.enable_mem_efficient_sdp(False)
             torch.backends.cuda.enable_cudnn_sdp(False)
-        self.network = LanguageModel(
-            vocabulary,
+        self.vocabulary = vocabulary
+        self.network = self.make_network()
+        kind = Shards if config.sharding == "full" else Replicas
+        self._parallel: Parallel = kind(self.network, device)
+        self.precision = Precision.choose(config.precision, device)
+        self._optimizer = torch.optim.AdamW(
+            decay_groups(self.network, config.weight_decay), lr=config.peak_rate, betas=(0.9, 0.95)
+        )
+        settle_buckets(self._parallel.model, torch.zeros(1, 2, dtype=torch.long, device=device))
+
+    def make_network(self) -> LanguageModel:
+        config = self.config
+        return LanguageModel(
+            self.vocabulary,
             config.context,
             width=config.width,
             depth=config.depth,
             heads=config.heads,
             dropout=config.dropout,
-        ).to(device)
-        parallel = DistributedDataParallel(
-            self.network, device_ids=[device.index] if device.type == "cuda" else None
-        )
-        self._model: nn.Module = parallel
-        self._no_sync = parallel.no_sync
-        self.precision = Precision.choose(config.precision, device)
-        self._optimizer = torch.optim.AdamW(
-            decay_groups(self.network, config.weight_decay), lr=config.peak_rate, betas=(0.9, 0.95)
-        )
-        settle_buckets(self._model, torch.zeros(1, 2, dtype=torch.long, device=device))
+        ).to(self.device)
 
     def train_step(self, parts: Sequence[Rows], step: int, total: int) -> torch.Tensor:
         """Computes this rank's share of a batch in several passes and exchanges gradients once."""
@@ -56,8 +57,8 @@ class Learner:
         summed = torch.zeros((), device=self.device)
         for number, rows in enumerate(parts, start=1):
             # The last pass exchanges the gradients that all passes have accumulated.
-            with contextlib.nullcontext() if number == len(parts) else self._no_sync():
-                loss, _ = self._forward(self._model, rows)
+            with self._parallel.exchange(is_last=number == len(parts)):
+                loss, _ = self._forward(self._parallel.model, rows)
                 # Parts may differ in size; the sum must be the mean over the whole share.
                 loss = loss * (len(rows[0]) / whole)
                 torch.autograd.backward(self.precision.scaler.scale(loss))
@@ -92,13 +93,14 @@ class Learner:
         return tensor
 
     def state_dict(self) -> dict[str, Any]:
-        return {
-            "model": self.network.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
-            "scaler": self.precision.scaler.state_dict(),
-        }
+        model, optimizer = self._parallel.state(self._optimizer)
+        scaler = self.precision.scaler.state_dict()
+        return {"model": model, "optimizer": optimizer, "scaler": scaler}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["model"])
-        self._optimizer.load_state_dict(state["optimizer"])
+        self._parallel.load_state(self._optimizer, state["model"], state["optimizer"])
         self.precision.scaler.load_state_dict(state["scaler"])
+
+    def gather_weights(self) -> dict[str, Any]:
+        """The whole model's state on rank 0. Called on every rank."""
+        return self._parallel.gather_weights()

@@ -32,6 +32,7 @@ def one_training_host(job: JobOnThisMachine) -> JobOnThisMachine:
 
 CASES = [
     pytest.param("lm", one_host, 0.02, id="lm: 2 hosts, then 1"),
+    pytest.param("lm-sharded", one_host, 0.02, id="lm-sharded: 2 hosts, then 1"),
     pytest.param("mpi", one_host, 0.02, id="mpi: 4 ranks, then 2"),
     pytest.param("multi-worker-mirrored", one_host, 0.02, id="mirrored: 2 workers, then 1"),
     pytest.param("parameter-server", one_host, 0.03, id="parameter-server: 2 servers, then 1"),

@@ -53,7 +53,8 @@ class FrameworkCheckpoints:
     """Finds checkpoints of all known formats in `folder`; remembers what it has read.
 
     `given`: files that were there before the run's first script started. They are no checkpoints.
-    `rules` with a pattern overrule every guess.
+    `rules` with a pattern overrule every guess. `has_peers`: other hosts train, too. The parts that
+    they save of a sharded checkpoint stay in their folders; in the bucket all are together.
     """
 
     def __init__(
@@ -61,8 +62,11 @@ class FrameworkCheckpoints:
         folder: Path,
         given: Mapping[str, FileState] | None = None,
         rules: CheckpointRules | None = None,
+        *,
+        has_peers: bool = False,
     ) -> None:
         self._folder = folder
+        self._has_peers = has_peers
         self._rules = rules if rules is not None and rules.pattern is not None else None
         self._reader = FileReader()
         self._foreign = ForeignFiles(given or {})
@@ -82,7 +86,7 @@ class FrameworkCheckpoints:
 
         Of equals, the one named `noted` wins, then the newer one.
         """
-        found = list(self._find_all())
+        found = [self._without_peers(each) for each in self._find_all()]
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
         keep = self._rules.keep if self._rules is not None else None
@@ -90,6 +94,16 @@ class FrameworkCheckpoints:
             remove_superseded(self._folder, whole, keep)
         best = max(whole, key=lambda each: _rank(each, noted), default=None)
         return None if best is None else _checkpoint_of(best)
+
+    def _without_peers(self, found: Found) -> Found:
+        """Names a missing file as damage, unless another host may have saved it just now."""
+        if not found.elsewhere:
+            return found
+        is_new = any(self._before.get(name) != state for name, state in found.files.items())
+        if self._has_peers and self._foreign.started_at is not None and is_new:
+            return found
+        problem = found.problem or f"{next(iter(found.elsewhere))}, which it lists, is missing"
+        return replace(found, problem=problem)
 
     def _counts(self, found: Found, noted: str | None) -> bool:
         if found.problem or self._foreign.holds(found, self._before):
@@ -177,5 +191,8 @@ def _checkpoint_of(found: Found) -> Checkpoint:
         unit=position.unit if position else "saves",
         family=found.family,
         is_weak=found.needs_quiet,
-        files={name: state.size_bytes for name, state in sorted(found.files.items())},
+        files={
+            **{name: state.size_bytes for name, state in sorted(found.files.items())},
+            **found.elsewhere,
+        },
     )

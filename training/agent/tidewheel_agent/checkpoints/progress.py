@@ -38,6 +38,7 @@ class ProgressReporter:
         leader: bool,
         log_progress: LogProgress,
         rules: CheckpointRules | None = None,
+        has_peers: bool = False,
         peer_checkpoint: Callable[[], Checkpoint | None] = lambda: None,
         send: Callable[[Checkpoint], None] = lambda checkpoint: None,
     ) -> None:
@@ -54,7 +55,7 @@ class ProgressReporter:
         self._frameworks: FrameworkCheckpoints | None = None
         if folder is not None:
             given = files_given(folder, noted_checkpoint=note.checkpoint, writes=leader)
-            self._frameworks = FrameworkCheckpoints(folder, given, rules)
+            self._frameworks = FrameworkCheckpoints(folder, given, rules, has_peers=has_peers)
         self._next_look = 0.0
         self._told: set[str] = set()
         self._counted_step = self._earlier_step or 0

@@ -63,6 +63,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         leader=job.is_leader,
         log_progress=log_progress,
         rules=job.checkpoint_rules,
+        has_peers=len(job.training_hosts) > 1,
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )

@@ -125,7 +125,24 @@ def test_a_distributed_checkpoint_needs_every_listed_byte(tmp_path: Path) -> Non
     shard.unlink()
     frameworks = FrameworkCheckpoints(tmp_path)
     assert frameworks.find_last() is None
-    assert "which .metadata lists, is missing" in frameworks.damaged[0].problem
+    assert "__0_0.distcp, which it lists, is missing" in frameworks.damaged[0].problem
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_parts_of_other_hosts_are_listed_for_the_bucket(tmp_path: Path) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path, has_peers=True)
+    frameworks.script_started(time.time())
+    distributed(tmp_path)
+    part = tmp_path / "step-30" / "__0_0.distcp"
+    size = part.stat().st_size
+    part.unlink()
+    found = frameworks.find_last()
+    assert found is not None
+    assert found.files["step-30/__0_0.distcp"] == size
+    # What an earlier attempt left came from the bucket, so a missing part is missing there.
+    assert FrameworkCheckpoints(tmp_path, has_peers=True).find_last() is None
+    frameworks.script_started(time.time())
+    assert frameworks.find_last() is None
 
 
 def trainer(folder: Path) -> None:

@@ -27,6 +27,8 @@ class Found:
     needs_quiet: bool = False
     """More files may follow: it counts once none has changed for a while."""
     is_weights_only: bool = False
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of the files that it lists and that are not here: other hosts may hold them."""
 
     @property
     def saved_at(self) -> float:
@@ -35,7 +37,8 @@ class Found:
 
     @property
     def size_bytes(self) -> int:
-        return sum(state.size_bytes for state in self.files.values())
+        here = sum(state.size_bytes for state in self.files.values())
+        return here + sum(self.elsewhere.values())
 
 
 @dataclass(frozen=True)

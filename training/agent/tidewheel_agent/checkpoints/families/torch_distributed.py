@@ -27,27 +27,34 @@ def find(folder: Folder, reader: FileReader) -> Claim | None:
         reading = reader.read(folder.path / _LIGHTNING, folder.files[_LIGHTNING])
         position = (reading.position if reading else None) or position
     files = dict(folder.all_files())
-    problem = _problem(folder, reader)
-    name = folder.name or "."
-    found = Found("torch.distributed.checkpoint", name, files, position, problem)
+    needed: dict[str, int] | None = {}
+    if _METADATA in folder.files and folder.files[_METADATA].size_bytes <= _LARGEST_METADATA:
+        needed = _needed_bytes((folder.path / _METADATA).read_bytes())
+    found = Found(
+        "torch.distributed.checkpoint",
+        folder.name or ".",
+        files,
+        position,
+        _problem(folder, reader, needed),
+        elsewhere={
+            folder.child(name): size
+            for name, size in sorted((needed or {}).items())
+            if name not in folder.files
+        },
+    )
     return whole_folder(folder, found)
 
 
-def _problem(folder: Folder, reader: FileReader) -> str:
+def _problem(folder: Folder, reader: FileReader, needed: dict[str, int] | None) -> str:
+    """`needed`: None if the metadata cannot be read. Missing files are no problem yet."""
     where = folder.name or folder.path.name
     if _METADATA not in folder.files:
         return f"{where}: {_METADATA}, which is written last, is missing"
-    if folder.files[_METADATA].size_bytes > _LARGEST_METADATA:
-        return ""
-    try:
-        needed = _needed_bytes(read_pickle((folder.path / _METADATA).read_bytes()))
-    except ValueError:
+    if needed is None:
         return f"{where}: {_METADATA} is cut off"
     for name, end in sorted(needed.items()):
         state = folder.files.get(name)
-        if state is None:
-            return f"{where}: {name}, which {_METADATA} lists, is missing"
-        if state.size_bytes < end:
+        if state is not None and state.size_bytes < end:
             return f"{where}: {name} has {state.size_bytes} of {end} bytes"
     if folder.base_name.endswith(".ckpt") and _LIGHTNING not in folder.files:
         return f"{where}: {_LIGHTNING} is missing"
@@ -55,10 +62,13 @@ def _problem(folder: Folder, reader: FileReader) -> str:
     return f"{where}: {problem}" if problem else ""
 
 
-def _needed_bytes(metadata: object) -> dict[str, int]:
-    """How long each file must be at least."""
+def _needed_bytes(content: bytes) -> dict[str, int] | None:
+    """How long each file must be at least; None for metadata that is cut off."""
     ends: dict[str, int] = {}
-    storage = _fields(metadata).get("storage_data")
+    try:
+        storage = _fields(read_pickle(content)).get("storage_data")
+    except ValueError:
+        return None
     for part in storage.values() if isinstance(storage, dict) else []:
         fields = _fields(part)
         name, offset, length = (fields.get(k) for k in ("relative_path", "offset", "length"))
