@@ -64,6 +64,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--limits", type=json.loads, help="further limits of the account, as JSON (limits.py)"
     )
     parser.add_argument(
+        "--service-quotas",
+        type=Path,
+        help="file of the account's quotas (service_quotas.py); default: no such service",
+    )
+    parser.add_argument(
         "--clock",
         type=Path,
         help="file of a virtual clock to go by (emulators/clock); default: the wall's",
@@ -173,6 +178,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     import limits
     import patches
     import queue_batches
+    import service_quotas
     from door import Door
     from ministack.app import app
     from snapshots import Snapshots
@@ -212,6 +218,9 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     config.graceful_timeout = GRACE_SECONDS
     config.loglevel = "WARNING"
     served: Any = CountRequests(app, snapshots)
+    if options.service_quotas is not None:
+        catalogue = service_quotas.Catalogue.read(options.service_quotas)
+        served = service_quotas.ServiceQuotas(served, catalogue)
     if options.limits is not None:
         served = limits.Pace(served, options.limits)
     if options.clock is not None:

@@ -1,6 +1,6 @@
 /** MiniStack as a child process: started, waited for, stopped; it also ends by itself when this process dies. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +16,24 @@ interface EmulatorLimits {
   readonly dynamodbLatencySeconds: number;
   readonly payloadBytes: number;
   readonly historyEvents: number;
+}
+
+/** What service_quotas.py reads: quotas by the code of their service. */
+export interface AccountQuotas {
+  /** Twelve digits. */
+  readonly accountId: string;
+  readonly services: Readonly<
+    Record<string, { readonly name: string; readonly quotas: readonly AccountQuota[] }>
+  >;
+}
+
+export interface AccountQuota {
+  readonly code: string;
+  readonly name: string;
+  /** The account's own. */
+  readonly value: number;
+  /** AWS's, for every account. */
+  readonly default: number;
 }
 
 export interface EmulatorOptions {
@@ -39,6 +57,8 @@ export interface EmulatorOptions {
   readonly concurrentExecutions?: number | undefined;
   /** Further limits of the account (emulators/limits/profiles.ts). Default: none. */
   readonly limits?: EmulatorLimits | undefined;
+  /** What Service Quotas answers. Default: there is no such service. */
+  readonly serviceQuotas?: AccountQuotas | undefined;
   /** File of a virtual clock (emulators/clock) that MiniStack and its functions go by. Default: the clock on the wall. */
   readonly clockFile?: string;
   /** Default 30. */
@@ -75,7 +95,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   await mkdir(options.stateDirectory, { recursive: true });
   await mkdir(path.dirname(log), { recursive: true });
   const file = await open(log, 'a', 0o600);
-  const child = spawnEmulator(options, file.fd);
+  const child = spawnEmulator(options, file.fd, await writeQuotas(options));
   const ended = endOf(child);
   const exited = ended.then(() => undefined);
   await file.close();
@@ -92,7 +112,15 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   }
 }
 
-function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
+/** Far more than a command line should hold. */
+async function writeQuotas({ serviceQuotas, stateDirectory }: EmulatorOptions): Promise<readonly string[]> {
+  if (serviceQuotas === undefined) return [];
+  const file = path.join(stateDirectory, 'service-quotas.json');
+  await writeFile(file, JSON.stringify(serviceQuotas));
+  return ['--service-quotas', file];
+}
+
+function spawnEmulator(options: EmulatorOptions, log: number, quotas: readonly string[]): ChildProcess {
   const argument = ['--state', options.stateDirectory, '--port', String(options.port ?? 0)];
   const save = ['--save-seconds', String(options.saveSeconds ?? 3)];
   const clock = options.clockFile === undefined ? [] : ['--clock', options.clockFile];
@@ -107,6 +135,7 @@ function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
       ...clock,
       ...executions,
       ...limits,
+      ...quotas,
       '--port-fd',
       '3',
       '--with-parent',

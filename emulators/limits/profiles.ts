@@ -29,8 +29,10 @@ export interface AccountLimits {
   readonly sageMaker: {
     /** Of each operation; above it SageMaker answers ThrottlingException. */
     readonly operations: Rate;
-    /** Instances of a type with accelerators, and of one without, in each purchase option; undefined: the emulator's. */
-    readonly instances: { readonly accelerated: number; readonly other: number } | undefined;
+    /** Instances of a type with accelerators, and of one without, in each purchase option. */
+    readonly instances: { readonly accelerated: number; readonly other: number };
+    /** Of one training job. */
+    readonly longestRunSeconds: number;
   };
 }
 
@@ -55,6 +57,12 @@ const ec2 = { actions: { burst: 100, perSecond: 20 } };
 /** AWS publishes no rate for SageMaker's control plane: stated. */
 const operations = { burst: 20, perSecond: 10 };
 
+/** Five days. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html */
+const longestRunSeconds = 432_000;
+
+/** Of an account whose requests for more were granted: stated. */
+const manyInstances = { accelerated: 1_000, other: 1_000 };
+
 const ANY = Number.MAX_SAFE_INTEGER;
 const anyRate = { burst: ANY, perSecond: ANY };
 
@@ -73,7 +81,7 @@ const PROFILES = {
      * Accounts report 0 for types with GPUs, and 0 to 30 for others. They differ by type and region: Service Quotas
      * has an account's own. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html
      */
-    sageMaker: { operations, instances: { accelerated: 0, other: 4 } },
+    sageMaker: { operations, instances: { accelerated: 0, other: 4 }, longestRunSeconds },
   },
   default: {
     /** https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html */
@@ -82,7 +90,7 @@ const PROFILES = {
     dynamodb,
     stepFunctions,
     ec2,
-    sageMaker: { operations, instances: undefined },
+    sageMaker: { operations, instances: manyInstances, longestRunSeconds },
   },
   none: {
     lambda: { concurrentExecutions: undefined },
@@ -90,7 +98,7 @@ const PROFILES = {
     dynamodb: { latencySeconds: 0 },
     stepFunctions: { payloadBytes: ANY, historyEvents: ANY },
     ec2: { actions: anyRate },
-    sageMaker: { operations: anyRate, instances: undefined },
+    sageMaker: { operations: anyRate, instances: manyInstances, longestRunSeconds: ANY },
   },
 } as const satisfies Readonly<Record<string, AccountLimits>>;
 

@@ -19,11 +19,11 @@ const ACCELERATED = /^(p|g|trn|inf)\d/;
 
 export function sageMakerLimits(
   profile: LimitProfile = 'none',
-): Pick<LocalSageMakerOptions, 'operationRate' | 'instanceQuota'> {
-  const { operations: operationRate, instances } = limitsOf(profile).sageMaker;
-  if (instances === undefined) return { operationRate };
+): Required<Pick<LocalSageMakerOptions, 'operationRate' | 'instanceQuota' | 'longestRunSeconds'>> {
+  const { operations: operationRate, instances, longestRunSeconds } = limitsOf(profile).sageMaker;
   return {
     operationRate,
+    longestRunSeconds,
     instanceQuota: (type) => (ACCELERATED.test(type) ? instances.accelerated : instances.other),
   };
 }

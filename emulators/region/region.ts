@@ -10,6 +10,7 @@ import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
 import { emulatorLimits, sageMakerLimits } from './account-limits.ts';
+import { accountQuotas } from './account-quotas.ts';
 import {
   ACCOUNT_ID,
   type Endpoints,
@@ -198,6 +199,7 @@ async function startAws(
     },
     log: join(options.stateDirectory, 'logs', 'emulator.log'),
     ...emulatorLimits(options.limits),
+    serviceQuotas: accountQuotas(options.limits ?? 'none', ACCOUNT_ID),
     ...at.time.emulator,
   });
 }

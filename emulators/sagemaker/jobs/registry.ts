@@ -1,13 +1,7 @@
 /** All training jobs of the account and Region that this server stands for. */
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { hasObjects, parseS3Uri } from '../hosts/objects.ts';
-import {
-  JobFailure,
-  resourceInUse,
-  resourceLimitExceeded,
-  TRY_AGAIN,
-  validationException,
-} from '../model/errors.ts';
+import { JobFailure, quotaExceeded, resourceInUse, TRY_AGAIN, validationException } from '../model/errors.ts';
 import {
   ec2Name,
   groupsOf,
@@ -146,10 +140,17 @@ class DiskRegistry implements JobRegistry {
         .reduce((sum, group) => sum + group.count, 0);
       if (used + count <= limit) continue;
       const quota = `${instanceType} for ${market === 'spot' ? 'spot ' : ''}training job usage`;
-      throw resourceLimitExceeded(
-        `The account-level service limit '${quota}' is ${limit} Instances, with current utilization of ${used} Instances and a request delta of ${count} Instances. Please use AWS Service Quotas to request an increase for this quota.`,
-      );
+      throw quotaExceeded(quota, { limit, used, requested: count, unit: 'Instances' });
     }
+    const requested = request.StoppingCondition?.MaxRuntimeInSeconds ?? 0;
+    const limit = this.#services.settings.longestRunSeconds;
+    if (requested > limit)
+      throw quotaExceeded('Longest run time for a training job', {
+        limit,
+        used: 0,
+        requested,
+        unit: 'Seconds',
+      });
   }
 
   #arnOf(name: string): string {

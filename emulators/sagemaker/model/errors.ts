@@ -27,8 +27,18 @@ export const resourceInUse = (arn: string): RequestRefused =>
     `Training job names must be unique within an AWS account and region, and a training job with this name already exists (${arn})`,
   );
 
-export const resourceLimitExceeded = (message: string): RequestRefused =>
-  new RequestRefused('ResourceLimitExceeded', message);
+interface QuotaUse {
+  readonly limit: number;
+  readonly used: number;
+  readonly requested: number;
+  readonly unit: 'Instances' | 'Seconds';
+}
+
+export const quotaExceeded = (quota: string, { limit, used, requested, unit }: QuotaUse): RequestRefused =>
+  new RequestRefused(
+    'ResourceLimitExceeded',
+    `The account-level service limit '${quota}' is ${limit} ${unit}, with current utilization of ${used} ${unit} and a request delta of ${requested} ${unit}. Please use AWS Service Quotas to request an increase for this quota.`,
+  );
 
 export const throttled = (): RequestRefused => new RequestRefused('ThrottlingException', 'Rate exceeded');
 

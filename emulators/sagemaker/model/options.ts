@@ -43,6 +43,8 @@ export interface LocalSageMakerOptions {
   readonly fileSystemsDirectory?: string;
   /** Instances that may be in use at once by jobs not yet ended, for each instance type and market; default 1000. */
   readonly instanceQuota?: (instanceType: string, purchaseOption: 'spot' | 'on-demand') => number;
+  /** The longest that a job may be allowed to run. Default: as long as SageMaker's API takes. */
+  readonly longestRunSeconds?: number;
   /** Requests of each operation. Default: any number. */
   readonly operationRate?: Rate;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
@@ -77,6 +79,7 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     checkpointSyncSeconds: 1,
     spotDiscount: () => 1,
     instanceQuota: () => 1_000,
+    longestRunSeconds: Number.POSITIVE_INFINITY,
     keepHostFolders: false,
     mountOptMl: false,
     fileSystemsDirectory: undefined,

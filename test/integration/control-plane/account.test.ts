@@ -9,11 +9,13 @@ import { ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { SSMClient } from '@aws-sdk/client-ssm';
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
+import { accountQuotas } from '@tidewheel/emulators/region/account-quotas.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accountView } from '../../../functions/aws/account/account-view.ts';
 import type { AccountView } from '../../../functions/core/deployment/account-view.ts';
 import { concurrencyFindings } from '../../../functions/core/deployment/concurrency.ts';
 import { networkFindings } from '../../../functions/core/deployment/network.ts';
+import { trainingQuotaFindings } from '../../../functions/core/deployment/training-quotas.ts';
 import { declaration } from '../../support/builders/launch.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
@@ -30,7 +32,6 @@ function clientsAt(url: string) {
     lambda: new LambdaClient(at),
     s3: new S3Client({ ...at, forcePathStyle: true }),
     secrets: new SecretsManagerClient(at),
-    // The emulator has no such service.
     quotas: new ServiceQuotasClient(at),
     sqs: new SQSClient({ ...at, useQueueUrlAsEndpoint: false }),
     ssm: new SSMClient(at),
@@ -39,7 +40,10 @@ function clientsAt(url: string) {
 
 beforeAll(async () => {
   const { concurrentExecutions } = limitsOf('new-account').lambda;
-  emulator = await startTestEmulator({ concurrentExecutions });
+  emulator = await startTestEmulator({
+    concurrentExecutions,
+    serviceQuotas: accountQuotas('new-account', '000000000000'),
+  });
   clients = clientsAt(emulator.url);
   view = accountView({ region: 'us-east-1', ...clients });
 });
@@ -50,6 +54,23 @@ it('reads the concurrency of a new account', async () => {
   expect(concurrencyFindings(await view.concurrency())).toMatchObject([
     { kind: 'limited', value: '10, 10 unreserved' },
   ]);
+});
+
+it('names the quotas of 0 of a new account', async () => {
+  const question = { region: 'us-east-1', launcher: 'sagemaker' } as const;
+  const quotas = await view.quotas('sagemaker');
+  const pipelines = [declaration({ compute: { instanceTypes: ['g5.xlarge'], nodes: 1 } })];
+  const [first] = trainingQuotaFindings({ ...question, pipelines }, quotas);
+  expect(first).toMatchObject({
+    kind: 'fails',
+    value: 'ml.g5.xlarge for spot training job usage: 0, needed 1',
+    remedy: expect.stringMatching(
+      /request-service-quota-increase .*--quota-code L-[0-9A-F]{8} --desired-value 1$/,
+    ),
+  });
+  const small = [declaration({ compute: { instanceTypes: ['c5.xlarge'], nodes: 1 } })];
+  const served = trainingQuotaFindings({ ...question, pipelines: small }, quotas);
+  expect(served.map(({ kind }) => kind)).toEqual(['passed', 'passed', 'passed']);
 });
 
 it('finds a missing route, and the route once added', async () => {

@@ -3,6 +3,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import {
+  GetAWSDefaultServiceQuotaCommand,
+  GetServiceQuotaCommand,
+  IllegalArgumentException,
+  InvalidPaginationTokenException,
+  ListAWSDefaultServiceQuotasCommand,
+  ListServiceQuotasCommand,
+  NoSuchResourceException,
+  paginateListServiceQuotas,
+  type ServiceQuota,
+  ServiceQuotasClient,
+} from '@aws-sdk/client-service-quotas';
+import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
   SFNClient,
@@ -14,6 +26,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { accountQuotas } from '../../../region/account-quotas.ts';
 import { createFunction, invoke } from './lambda.ts';
 
 const LATENCY_SECONDS = 0.1;
@@ -22,6 +35,7 @@ const READS = 5;
 let emulator: TestEmulator;
 let s3: S3Client;
 let sfn: SFNClient;
+let quotas: ServiceQuotasClient;
 
 beforeAll(async () => {
   emulator = await startTestEmulator({
@@ -31,7 +45,9 @@ beforeAll(async () => {
       payloadBytes: 1_000,
       historyEvents: 30,
     },
+    serviceQuotas: accountQuotas('new-account', '000000000000'),
   });
+  quotas = new ServiceQuotasClient(clientConfiguration(emulator.url));
   s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true, maxAttempts: 1 });
   sfn = new SFNClient(clientConfiguration(emulator.url));
   await s3.send(new CreateBucketCommand({ Bucket: 'data' }));
@@ -107,5 +123,61 @@ describe('a function', () => {
     const { megabytes } = await invoke(emulator.url, 'heap');
     // Lambda's default is 128 MB, nine tenths of them for old objects.
     expect(Number(megabytes)).toBeLessThan(200);
+  });
+});
+
+describe('Service Quotas', () => {
+  const CONCURRENCY = { ServiceCode: 'lambda', QuotaCode: 'L-B99A9384' };
+  const isNamed =
+    (name: string) =>
+    ({ QuotaName }: ServiceQuota) =>
+      QuotaName === name;
+
+  it('lists every quota of a service over pages', async () => {
+    const found = [];
+    const sizes = [];
+    const pages = paginateListServiceQuotas({ client: quotas, pageSize: 40 }, { ServiceCode: 'sagemaker' });
+    for await (const { Quotas = [] } of pages) {
+      sizes.push(Quotas.length);
+      found.push(...Quotas);
+    }
+    expect(new Set(sizes.slice(0, -1))).toEqual(new Set([40]));
+    expect(new Set(found.map(({ QuotaCode }) => QuotaCode)).size).toBe(found.length);
+    expect(found.find(isNamed('ml.g5.xlarge for spot training job usage'))).toMatchObject({
+      ServiceCode: 'sagemaker',
+      Value: 0,
+      Adjustable: true,
+      QuotaAppliedAtLevel: 'ACCOUNT',
+      QuotaArn: expect.stringMatching(
+        /^arn:aws:servicequotas:us-east-1:000000000000:sagemaker\/L-[0-9A-F]{8}$/,
+      ),
+    });
+    expect(found.find(isNamed('Longest run time for a training job'))).toMatchObject({ Value: 432_000 });
+  });
+
+  it("tells an account's own value from AWS's", async () => {
+    const own = await quotas.send(new GetServiceQuotaCommand(CONCURRENCY));
+    expect(own.Quota).toMatchObject({ QuotaName: 'Concurrent executions', Value: 10 });
+    const usual = await quotas.send(new GetAWSDefaultServiceQuotaCommand(CONCURRENCY));
+    expect(usual.Quota).toMatchObject({ Value: 1_000 });
+    const { Quotas } = await quotas.send(new ListAWSDefaultServiceQuotasCommand({ ServiceCode: 'lambda' }));
+    expect(Quotas).toEqual([usual.Quota]);
+    expect(await quotas.send(new ListServiceQuotasCommand(CONCURRENCY))).toMatchObject({
+      Quotas: [own.Quota],
+    });
+  });
+
+  it("refuses with the model's errors", async () => {
+    const list = (more: object) =>
+      quotas.send(new ListServiceQuotasCommand({ ServiceCode: 'sagemaker', ...more }));
+    await expect(list({ ServiceCode: 'nothing' })).rejects.toThrow(NoSuchResourceException);
+    await expect(list({ QuotaCode: 'L-00000000' })).rejects.toThrow(NoSuchResourceException);
+    await expect(list({ MaxResults: 101 })).rejects.toThrow(IllegalArgumentException);
+    await expect(list({ QuotaAppliedAtLevel: 'HOUSE' })).rejects.toThrow(IllegalArgumentException);
+    const { NextToken } = await list({ MaxResults: 1 });
+    await expect(list({ NextToken: 'bm90aGluZw==' })).rejects.toThrow(InvalidPaginationTokenException);
+    // A token of another question.
+    const elsewhere = new ListAWSDefaultServiceQuotasCommand({ ServiceCode: 'sagemaker', NextToken });
+    await expect(quotas.send(elsewhere)).rejects.toThrow(InvalidPaginationTokenException);
   });
 });

@@ -29,6 +29,7 @@ beforeAll(async () => {
   emulator = await startTestEmulator();
   ground = await layGround(emulator.url, {
     instanceQuota: (type, market) => (type === 'p5.48xlarge' && market === 'spot' ? 1 : 100),
+    longestRunSeconds: 432_000,
   });
 });
 
@@ -98,6 +99,9 @@ test('what SageMaker refuses is refused with its error names', async () => {
   });
   expect(tooMany).toBeInstanceOf(ResourceLimitExceeded);
   expect(tooMany.message).toContain("'ml.p5.48xlarge for spot training job usage' is 1 Instances");
+  const tooLong = await refusal({ StoppingCondition: { MaxRuntimeInSeconds: 432_001 } });
+  expect(tooLong).toBeInstanceOf(ResourceLimitExceeded);
+  expect(tooLong.message).toContain("'Longest run time for a training job' is 432000 Seconds");
   await expect(ground.describe(name)).rejects.toThrow('Requested resource not found.');
 });
 

@@ -1,0 +1,224 @@
+"""Service Quotas, which MiniStack lacks: the quotas of the account as this region plays them.
+
+The operations, members and errors are those of AWS's service model of 2019-06-24. Which quotas
+there are, and their values, come from emulators/region/account-quotas.ts.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Scope = dict[str, Any]
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Json = dict[str, Any]
+
+_TARGET = "ServiceQuotasV20190624."
+_REGION = re.compile(r"Credential=[^/]+/\d{8}/([a-z0-9-]+)/")
+_SERVICE_CODE = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,63}")
+_QUOTA_CODE = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,128}")
+_LEVELS = ("ACCOUNT", "RESOURCE", "ALL")
+_MOST_RESULTS = 100
+
+
+class Quota(NamedTuple):
+    code: str
+    name: str
+    value: float
+    default: float
+
+
+class Service(NamedTuple):
+    name: str
+    quotas: tuple[Quota, ...]
+
+
+class QuotasError(Exception):
+    """An error of the model, by its name."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class Catalogue:
+    """Of one account, the same in every region."""
+
+    def __init__(self, account_id: str, services: dict[str, Service]) -> None:
+        self._account_id = account_id
+        self._services = services
+
+    @classmethod
+    def read(cls, file: Path) -> Catalogue:
+        """As emulators/aws/ministack.ts writes it."""
+        given = json.loads(file.read_text())
+        services = {
+            code: Service(given["name"], tuple(Quota(**quota) for quota in given["quotas"]))
+            for code, given in given["services"].items()
+        }
+        return cls(given["accountId"], services)
+
+    def answer(self, operation: str, request: Json, region: str) -> Json:
+        """Raises QuotasError."""
+        code = _text(request, "ServiceCode", _SERVICE_CODE)
+        match operation:
+            case "ListServiceQuotas":
+                return self._applied(code, request, region)
+            case "ListAWSDefaultServiceQuotas":
+                return self._page(operation, code, self._of(code).quotas, request, region)
+            case "GetServiceQuota" | "GetAWSDefaultServiceQuota":
+                quota = self._named(code, _text(request, "QuotaCode", _QUOTA_CODE))
+                return {"Quota": self._shown(operation, code, quota, region)}
+            case _:
+                raise QuotasError("UnknownOperationException", "")
+
+    def _applied(self, code: str, request: Json, region: str) -> Json:
+        level = request.get("QuotaAppliedAtLevel", "ACCOUNT")
+        if level not in _LEVELS:
+            raise _illegal("QuotaAppliedAtLevel", level)
+        quotas: Iterable[Quota] = self._of(code).quotas
+        if request.get("QuotaCode") is not None:
+            quotas = [self._named(code, _text(request, "QuotaCode", _QUOTA_CODE))]
+        # None of these is of a single resource.
+        here = [] if level == "RESOURCE" else list(quotas)
+        return self._page("ListServiceQuotas", code, here, request, region)
+
+    def _of(self, code: str) -> Service:
+        service = self._services.get(code)
+        if service is None:
+            raise QuotasError("NoSuchResourceException", f"The service {code} does not exist.")
+        return service
+
+    def _named(self, code: str, quota_code: str) -> Quota:
+        for quota in self._of(code).quotas:
+            if quota.code == quota_code:
+                return quota
+        message = f"The quota {quota_code} does not exist for the service {code}."
+        raise QuotasError("NoSuchResourceException", message)
+
+    def _page(
+        self,
+        operation: str,
+        code: str,
+        quotas: Iterable[Quota],
+        request: Json,
+        region: str,
+    ) -> Json:
+        every = list(quotas)
+        start = _position(request.get("NextToken"), f"{operation} {code}", len(every))
+        end = start + _size(request.get("MaxResults"))
+        page: Json = {
+            "Quotas": [self._shown(operation, code, quota, region) for quota in every[start:end]]
+        }
+        if end < len(every):
+            page["NextToken"] = _token(f"{operation} {code}", end)
+        return page
+
+    def _shown(self, operation: str, code: str, quota: Quota, region: str) -> Json:
+        is_default = "AWSDefault" in operation
+        shown = {
+            "ServiceCode": code,
+            "ServiceName": self._of(code).name,
+            "QuotaArn": f"arn:aws:servicequotas:{region}:{self._account_id}:{code}/{quota.code}",
+            "QuotaCode": quota.code,
+            "QuotaName": quota.name,
+            "Value": quota.default if is_default else quota.value,
+            "Unit": "None",
+            "Adjustable": True,
+            "GlobalQuota": False,
+        }
+        return shown if is_default else {**shown, "QuotaAppliedAtLevel": "ACCOUNT"}
+
+
+def _illegal(member: str, value: object) -> QuotasError:
+    return QuotasError("IllegalArgumentException", f"{member} is not valid: {value!r}")
+
+
+def _text(request: Json, member: str, pattern: re.Pattern[str]) -> str:
+    value = request.get(member)
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise _illegal(member, value)
+    return value
+
+
+def _size(value: object) -> int:
+    if value is None:
+        return _MOST_RESULTS
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_RESULTS:
+        raise _illegal("MaxResults", value)
+    return value
+
+
+def _token(of: str, position: int) -> str:
+    return base64.b64encode(f"{of} {position}".encode()).decode()
+
+
+def _position(token: object, of: str, count: int) -> int:
+    """A token holds for the question that it came from."""
+    if token is None:
+        return 0
+    for position in range(1, count):
+        if token == _token(of, position):
+            return position
+    raise QuotasError("InvalidPaginationTokenException", "The pagination token is not valid.")
+
+
+class ServiceQuotas:
+    """Answers what is addressed to Service Quotas, and passes everything else on."""
+
+    def __init__(self, app: Any, catalogue: Catalogue) -> None:
+        self._app = app
+        self._catalogue = catalogue
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope.get("headers", ()))
+        target = headers.get(b"x-amz-target", b"").decode("latin-1")
+        if scope["type"] != "http" or not target.startswith(_TARGET):
+            await self._app(scope, receive, send)
+            return
+        found = _REGION.search(headers.get(b"authorization", b"").decode("latin-1"))
+        region = found.group(1) if found else "us-east-1"
+        body = await _body(receive)
+        try:
+            request = _parsed(body)
+            answer = self._catalogue.answer(target.removeprefix(_TARGET), request, region)
+            await _send(send, 200, answer)
+        except QuotasError as error:
+            await _send(send, 400, {"__type": error.name, "Message": str(error)})
+
+
+async def _body(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        request = json.loads(body or b"{}")
+    except ValueError as error:
+        raise QuotasError("SerializationException", "The body is no JSON.") from error
+    if not isinstance(request, dict):
+        raise QuotasError("SerializationException", "The body is no JSON object.")
+    return request
+
+
+async def _send(send: Send, status: int, content: Json) -> None:
+    body = json.dumps(content).encode()
+    headers = [
+        (b"content-type", b"application/x-amz-json-1.1"),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-amzn-requestid", str(uuid.uuid4()).encode()),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
