@@ -8,7 +8,7 @@ const percent = z.number().min(0).max(100);
 
 const fileSizes = z.record(z.string(), z.object({ bytes: z.number().min(0) }));
 
-export const progressSchema = z.object({
+const checkpointSchema = z.object({
   step: z.number().int().min(0),
   totalSteps: z.number().int().min(0),
   trainingSeconds: z.number().min(0).optional(),
@@ -31,6 +31,11 @@ export const progressSchema = z.object({
   updatedAt: z.iso.datetime({ offset: true }),
 });
 
+export const progressSchema = checkpointSchema.extend({
+  /** Copies of the last whole checkpoints, newest first, of a script that saves over its own files. */
+  kept: z.array(checkpointSchema).optional().catch(undefined),
+});
+
 /** The furthest proven progress of any attempt. */
 export const furthestProgress = (
   attempts: readonly Pick<AttemptRecord, 'progressAfter'>[],
@@ -48,10 +53,12 @@ export async function readProgress(
   const note = await store.readText(bucketKeys.progress(pipeline, runId));
   const parsed = progressSchema.safeParse(parseJson(note?.text));
   if (!parsed.success) return undefined;
-  const { files, ...progress } = parsed.data;
+  const { files, kept = [], ...progress } = parsed.data;
   const folder = bucketKeys.checkpoints(pipeline, runId);
   if (!OUR_LAYOUT.test(progress.checkpoint))
-    return (await areThere(store, folder, progress.checkpoint, files)) ? progress : undefined;
+    return (await areThere(store, folder, progress.checkpoint, files))
+      ? progress
+      : newestKept(store, folder, kept);
   const path = `${folder}${progress.checkpoint}`;
   const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
   if (marker === undefined) return undefined;
@@ -62,6 +69,20 @@ export async function readProgress(
   const sizes = Object.values(listed.data.files).map(({ bytes }) => bytes);
   return { ...progress, checkpointBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }
+
+/** A kill in the middle of a save leaves the newest checkpoint cut off. The agent then restores the last whole one. */
+async function newestKept(
+  store: ObjectStore,
+  folder: string,
+  kept: readonly z.infer<typeof checkpointSchema>[],
+): Promise<Progress | undefined> {
+  for (const { files, ...progress } of kept)
+    if (files !== undefined && (await haveAllBytes(store, folder, KEPT_FOLDER, files))) return progress;
+  return undefined;
+}
+
+/** As checkpoints/kept/generation.py names it. */
+const KEPT_FOLDER = 'tidewheel-kept/';
 
 type FileSizes = z.infer<typeof fileSizes>;
 

@@ -44,6 +44,24 @@ describe('progress', () => {
     expect((await readProgress(store, 'digits', RUN))?.step).toBe(40);
   });
 
+  it('counts the kept copy while the newest lacks bytes', async () => {
+    const store = memoryObjectStore(fakeClock());
+    const part = 'tidewheel-kept/0a1b-a';
+    const at = '2026-11-21T00:00:00Z';
+    const kept = [
+      { step: 30, totalSteps: 0, checkpoint: 'ckpt.pt', updatedAt: at, files: { [part]: { bytes: 3 } } },
+    ];
+    const note = { step: 40, totalSteps: 0, checkpoint: 'ckpt.pt', updatedAt: at, kept };
+    const files = { 'ckpt.pt': { bytes: 9 } };
+    await store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify({ ...note, files }));
+    await store.writeText(`${folder}ckpt.pt`, 'xxxx');
+    expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
+    await store.writeText(folder + part, 'xxx');
+    expect((await readProgress(store, 'digits', RUN))?.step).toBe(30);
+    await store.writeText(`${folder}ckpt.pt`, 'xxxxxxxxx');
+    expect((await readProgress(store, 'digits', RUN))?.step).toBe(40);
+  });
+
   it('counts with all bytes that its marker lists', async () => {
     const store = memoryObjectStore(fakeClock());
     const name = 'step-00000040';

@@ -20,6 +20,7 @@ from .lifecycle.host_run import HostRun
 from .lifecycle.outcome import Outcome, cannot_start
 from .lifecycle.prepare import prepare
 from .lifecycle.start import start
+from .lifecycle.try_earlier import try_earlier
 from .lifecycle.watch import watch
 from .log import log
 from .platform_failure import PlatformFailureError, is_disk_full, platform_failure
@@ -88,6 +89,12 @@ def _run(run: HostRun) -> Outcome:
         if isinstance(started, Outcome):
             return started
         end = watch(run, prepared, started)
+        earlier = try_earlier(run, prepared, started, end)
+        if earlier is not None:
+            prepared, started = earlier, start(run, earlier)
+            if isinstance(started, Outcome):
+                return started
+            end = watch(run, prepared, started)
         return conclude(run, prepared, end)
     finally:
         shutil.rmtree(work, ignore_errors=True)

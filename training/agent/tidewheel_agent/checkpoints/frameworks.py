@@ -73,6 +73,8 @@ class FrameworkCheckpoints:
         self._before: Mapping[str, FileState] = {}
         self.damaged: list[Found] = []
         """The checkpoints of the last look that are not whole."""
+        self.whole: list[Found] = []
+        """Those that are, and that count."""
         self.left_out = ""
         """What the last look did not reach."""
 
@@ -89,6 +91,7 @@ class FrameworkCheckpoints:
         found = [self._without_peers(each) for each in self._find_all()]
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
+        self.whole = whole
         keep = self._rules.keep if self._rules is not None else None
         if keep is not None and self._foreign.started_at is not None:
             remove_superseded(self._folder, whole, keep)

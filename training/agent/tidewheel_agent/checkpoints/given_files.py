@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..files import write_atomically
 from .formats.files import FileState
+from .note import has_started_before
 from .tree import look
 
 GIVEN_FILE = "tidewheel-given-files.json"
@@ -21,7 +22,7 @@ _OWN = re.compile(r"^step-\d{1,12}/|(?:^|/)tidewheel-[^/]*$")
 def files_given(
     folder: Path, *, noted_checkpoint: str | None, writes: bool
 ) -> dict[str, FileState]:
-    """Without a progress note this is the run's first script: what is there was given.
+    """Before the run's first script, what is there was given.
 
     Later attempts read the list that the first one `writes`. A restored file has another time, so
     the sizes are compared.
@@ -34,7 +35,7 @@ def files_given(
             for name, size in noted.items()
             if _size(there, name) == size and not _belongs_to(noted_checkpoint, name)
         }
-    if noted_checkpoint is not None:
+    if noted_checkpoint is not None or has_started_before(folder):
         return {}
     given = {name: state for name, state in there.items() if not _OWN.search(name)}
     if given and writes:

@@ -9,6 +9,13 @@ from pathlib import Path
 from .checkpoint import finite_numbers
 
 PROGRESS_FILE = "tidewheel-progress.json"
+SERIES_FOLDER = "tidewheel-series"
+"""Every start of a script leaves a file there."""
+
+
+def has_started_before(folder: Path) -> bool:
+    """Whether a script of this run has started, on whatever host."""
+    return any((folder / SERIES_FOLDER).glob("attempt-*.jsonl"))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from ..log import iso, iso_now, log
 from .checkpoint import Checkpoint, find_last_checkpoint
 from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
 from .given_files import files_given
+from .kept.generation import KEPT_FOLDER, Generation
+from .kept.keeper import GenerationKeeper
 from .log_progress import LogProgress
 from .note import PROGRESS_FILE, read_note
 from .save_duration import save_duration
@@ -56,6 +58,10 @@ class ProgressReporter:
         if folder is not None:
             given = files_given(folder, noted_checkpoint=note.checkpoint, writes=leader)
             self._frameworks = FrameworkCheckpoints(folder, given, rules, has_peers=has_peers)
+        keeps = folder is not None and leader
+        self._keeper = GenerationKeeper(folder) if folder is not None and keeps else None
+        self._noted_generations: list[Generation] = []
+        self._note: dict[str, object] = {}
         self._next_look = 0.0
         self._told: set[str] = set()
         self._counted_step = self._earlier_step or 0
@@ -77,6 +83,12 @@ class ProgressReporter:
             self._frameworks.script_started(unix_seconds)
         self._usage_means = usage_means
 
+    @property
+    def has_trained(self) -> bool:
+        """This script has printed a step or saved a checkpoint."""
+        is_new = self.newest is not None and self.newest.saved_at > (self._started_at or 0.0)
+        return self._log_progress.step is not None or is_new
+
     def check(self) -> Checkpoint | None:
         """Looks for a new complete checkpoint and reports it; returns the newest one known."""
         newest = self._find()
@@ -84,6 +96,7 @@ class ProgressReporter:
         if peer is not None and (newest is None or newest.step < peer.step):
             newest = peer
         if newest is None or newest == self._reported:
+            self._keep_generation()
             return self.newest
         is_new_step = self.newest is None or newest.step != self.newest.step
         if newest is not peer:
@@ -97,7 +110,17 @@ class ProgressReporter:
             total = f" of {newest.total_steps}" if newest.total_steps else ""
             log(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")
             self._tell_guess(newest)
+        self._keep_generation()
         return newest
+
+    def _keep_generation(self) -> None:
+        """The note lists what is kept, so that the service can believe it where the newest is not
+        whole in the bucket."""
+        if self._keeper is None or self._frameworks is None or not self._note:
+            return
+        self._keeper.offer(self._frameworks.whole, self._note, bool(self._frameworks.damaged))
+        if self._keeper.generations != self._noted_generations and self._reported is not None:
+            self._write_note(self._reported)
 
     def _tell_guess(self, newest: Checkpoint) -> None:
         """Once for each family: what was taken for a checkpoint, and for its step."""
@@ -188,7 +211,19 @@ class ProgressReporter:
         }
         if self.save_seconds is not None:
             note["saveSeconds"] = round(self.save_seconds, 3)
+        self._note = dict(note)
+        if self._keeper is not None and self._keeper.generations:
+            self._noted_generations = self._keeper.generations
+            kept = [g for g in self._noted_generations if len(g.files) <= _MOST_FILES_IN_NOTE]
+            note["kept"] = [_kept(generation) for generation in kept]
         write_atomically(self._folder / PROGRESS_FILE, json.dumps(note, sort_keys=True) + "\n")
+
+
+def _kept(generation: Generation) -> dict[str, object]:
+    """The note of a generation, with its parts in place of the files."""
+    parts = {f"{KEPT_FOLDER}/{file.part}": file for file in generation.files.values()}
+    files = {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in parts.items()}
+    return {**generation.note, "files": files}
 
 
 def _proof_of(checkpoint: Checkpoint) -> dict[str, object]:

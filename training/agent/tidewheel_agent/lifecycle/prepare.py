@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..checkpoints.kept.repair import Repair
 from ..configuration.hardware import Hardware, find_hardware
 from ..configuration.job import Job
 from ..configuration.script_environment import ScriptFiles, script_environment
@@ -21,6 +22,7 @@ from ..strategies.launch import Launch
 from ..strategies.plan import plan
 from ..supervision.script_end import EXIT_STOPPED
 from ..trackers.resume import prepare_trackers
+from .damaged import replace_damaged
 from .host_run import HostRun
 from .outcome import Outcome
 
@@ -33,6 +35,10 @@ class Prepared:
     environment: dict[str, str]
     tail: LogTail
     """The end of the output so far, the installer's included."""
+    repairs: tuple[Repair, ...] = ()
+    """Damaged checkpoints that were replaced."""
+    has_stepped_back: bool = False
+    """The script has failed once as it resumed, and now resumes from the checkpoint before."""
 
 
 def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
@@ -49,6 +55,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     )
     _make_folders(job)
     place_source(job)
+    repairs = replace_damaged(job)
     launch = plan(job, settings, hardware)
     files = ScriptFiles.create(work)
     declared = {**os.environ, **job.script.environment}
@@ -74,7 +81,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
         run.stop.acknowledge()
         log("stop requested before the script started")
         return Outcome(EXIT_STOPPED)
-    return Prepared(hardware, launch, files, environment, tail)
+    return Prepared(hardware, launch, files, environment, tail, repairs)
 
 
 def _make_folders(job: Job) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.log_progress import LogProgress
+from ..checkpoints.note import has_started_before
 from ..checkpoints.progress import ProgressReporter
 from ..checkpoints.stall_watch import StallWatch
 from ..configuration.settings import ConfigurationError
@@ -42,6 +43,11 @@ class Started:
     stall_watch: StallWatch | None
     series: RunSeries | None
     tail: LogTail
+    progress: ProgressReporter
+    started_at: float
+    """Unix seconds."""
+    resumes: bool
+    """A script of this run has started before."""
 
 
 def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
@@ -57,7 +63,8 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
             return wait_for_leader(run)
         argv = launch.make_argv(options)
     log_progress = LogProgress(job.progress_pattern)
-    series = open_series(job, log_progress.metrics)
+    folder = job.checkpoint_dir
+    resumes = folder is not None and has_started_before(folder)
     progress = ProgressReporter(
         job.checkpoint_dir,
         leader=job.is_leader,
@@ -67,6 +74,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )
+    series = open_series(job, log_progress.metrics)
     on_line = _line_reader(run, prepared, log_progress, series)
     script = _start_script(run, prepared, argv, on_line)
     watchdog = Watchdog(script.token, script.pid)
@@ -87,7 +95,17 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         stall_watch=stall_watch,
         on_check=_checks(run, prepared, None if prepared.launch.serves else hang),
     )
-    return Started(supervisor, watchdog, usage, stall_watch, series, prepared.tail)
+    return Started(
+        supervisor,
+        watchdog,
+        usage,
+        stall_watch,
+        series,
+        prepared.tail,
+        progress,
+        started_at,
+        resumes,
+    )
 
 
 def _start_script(

@@ -11,10 +11,10 @@ import threading
 import time
 from pathlib import Path
 
+from ..checkpoints.note import SERIES_FOLDER
 from ..log import log
 from .point import Point
 
-SERIES_FOLDER = "tidewheel-series"
 _LEAST_SECONDS = 2.0
 _POINTS_PER_DOUBLING = 1500
 """Points of one series come ever further apart: some 12,000 in 28 days."""

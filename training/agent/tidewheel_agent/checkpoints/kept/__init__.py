@@ -1,0 +1,1 @@
+"""The last whole generation of files that a script overwrites in place."""

@@ -1,0 +1,283 @@
+"""Before a script resumes: a checkpoint that a kill has cut off gives way to the last whole one.
+
+Nothing is deleted: what was damaged lies in `tidewheel-set-aside/`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...configuration.settings import CheckpointRules
+from ...files import write_atomically
+from ...log import log
+from ..checkpoint import find_last_checkpoint
+from ..families.found import Found
+from ..formats.files import FileState
+from ..frameworks import FrameworkCheckpoints
+from ..given_files import files_given
+from ..note import PROGRESS_FILE, read_note
+from ..tree import look
+from .copy_file import copy_file, sha256_of
+from .generation import KEPT_FOLDER, Generation, is_intact, read_generations
+
+SET_ASIDE_FOLDER = "tidewheel-set-aside"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was put in the place of a checkpoint."""
+
+    name: str
+    problem: str
+    instead: str
+    """Where the script resumes now, in words."""
+    step: int | None
+    note: Mapping[str, object] = field(default_factory=dict)
+    """The progress note of that checkpoint's time; empty where it is not known."""
+
+
+def repair(folder: Path, rules: CheckpointRules | None, *, leads: bool) -> list[Repair]:
+    """Tidewheel's own layout needs none: its readers take the one before by themselves.
+
+    `leads`: this host writes the progress note.
+    """
+    if find_last_checkpoint(folder) is not None:
+        return []
+    view = _View.of(folder, rules)
+    done = _replace_damaged(view)
+    done += _set_aside_newer(
+        view, [d for d in view.damaged if d.name not in {r.name for r in done}]
+    )
+    for each in done:
+        log(f"{each.name} is damaged ({each.problem}): the script resumes from {each.instead}")
+    if done and leads:
+        _correct_note(view, done)
+    return done
+
+
+def step_back(folder: Path, rules: CheckpointRules | None) -> Repair | None:
+    """Puts the generation before in the place of the newest checkpoint, which seems whole.
+
+    None where there is no other one.
+    """
+    if find_last_checkpoint(folder) is not None:
+        return None
+    view = _View.of(folder, rules)
+    done = _put_back_other_version(view) or _set_aside_furthest(view) or _set_aside_first(view)
+    if done is not None:
+        _correct_note(view, [done])
+    return done
+
+
+@dataclass(frozen=True)
+class _View:
+    """The checkpoint folder as the last attempt left it."""
+
+    folder: Path
+    files: Mapping[str, FileState]
+    whole: list[Found]
+    damaged: list[Found]
+    generations: list[Generation]
+
+    @classmethod
+    def of(cls, folder: Path, rules: CheckpointRules | None) -> _View:
+        noted = read_note(folder).checkpoint
+        given = files_given(folder, noted_checkpoint=noted, writes=False)
+        checkpoints = FrameworkCheckpoints(folder, given, rules)
+        checkpoints.find_last(noted)
+        damaged = [
+            found for found in checkpoints.damaged if not found.files.items() <= given.items()
+        ]
+        files = dict(look(folder).root.all_files())
+        return cls(folder, files, checkpoints.whole, damaged, read_generations(folder))
+
+
+def _replace_damaged(view: _View) -> list[Repair]:
+    """By the newest generation, where it holds what is damaged, cut short or gone."""
+    if not view.generations:
+        return []
+    generation = view.generations[0]
+    problems = _problems(view, generation)
+    if not problems:
+        return []
+    # Files without a position of their own, such as model.pt and optimizer.pt, are of one save.
+    folders = {_parent(name) for name in problems if not _has_position(generation, name)}
+    neighbours = {
+        file.checkpoint
+        for file in generation.files.values()
+        if not file.has_position and _parent(file.checkpoint) in folders
+    }
+    names = [n for c in {*problems, *neighbours} for n in generation.names_of(c)]
+    if not is_intact(view.folder, generation, names) or not _put_back(view, generation, names):
+        return []
+    step = _step_of(generation.note)
+    instead = "its copy of the last whole one" + ("" if step is None else f", step {step}")
+    note = generation.note
+    return [
+        Repair(name, problem, instead, step, note) for name, problem in sorted(problems.items())
+    ]
+
+
+def _problems(view: _View, generation: Generation) -> dict[str, str]:
+    """Why each kept checkpoint does not serve as it lies there."""
+    problems: dict[str, str] = {}
+    for found in view.damaged:
+        for name in found.files.keys() & generation.files.keys():
+            problems[generation.files[name].checkpoint] = found.problem
+    for name, file in generation.files.items():
+        state = view.files.get(name)
+        if state is None and not view.whole:
+            problems.setdefault(file.checkpoint, f"{name} is gone")
+        elif state is not None and file.is_weak and state.size_bytes < file.bytes:
+            shown = f"{name} has {state.size_bytes} of {file.bytes} bytes"
+            problems.setdefault(file.checkpoint, shown)
+    return problems
+
+
+def _set_aside_newer(view: _View, damaged: Iterable[Found]) -> list[Repair]:
+    """Those further on than the last whole one: a script would take them for the newest."""
+    last = max((_step_of_found(f) for f in view.whole if _counts_steps(f)), default=None)
+    done = []
+    for found in damaged:
+        if last is None or not _counts_steps(found) or found.position is None:
+            continue
+        if found.position.step > last and _set_aside(view, found.files):
+            name = next(f.name for f in view.whole if f.position and f.position.step == last)
+            done.append(Repair(found.name, found.problem, f"{name}, step {last}", last))
+    return done
+
+
+def _put_back_other_version(view: _View) -> Repair | None:
+    """From the newest generation that differs from what lies there."""
+    for generation in view.generations:
+        names = list(generation.files)
+        differs = [n for n in names if not _is_same(view, generation, n)]
+        if differs and is_intact(view.folder, generation, names):
+            if not _put_back(view, generation, names):
+                return None
+            checkpoint = generation.files[differs[0]].checkpoint
+            step = _step_of(generation.note)
+            return Repair(checkpoint, "", "its copy of the one before", step, generation.note)
+    return None
+
+
+def _set_aside_furthest(view: _View) -> Repair | None:
+    steps = sorted((f for f in view.whole if _counts_steps(f)), key=_step_of_found)
+    if len(steps) < 2 or _step_of_found(steps[-2]) == _step_of_found(steps[-1]):
+        return None
+    last, before = steps[-1], steps[-2]
+    if not _set_aside(view, last.files):
+        return None
+    return Repair(last.name, "", before.name, _step_of_found(before))
+
+
+def _set_aside_first(view: _View) -> Repair | None:
+    """The run's first save was cut off, before any checkpoint was whole."""
+    if view.whole or not view.damaged:
+        return None
+    if not all(_set_aside(view, found.files) for found in view.damaged):
+        return None
+    return Repair(view.damaged[0].name, "", "the beginning", None)
+
+
+def _put_back(view: _View, generation: Generation, names: Iterable[str]) -> bool:
+    names = [name for name in names if not _is_same(view, generation, name)]
+    if not _set_aside(view, {n: view.files[n] for n in names if n in view.files}):
+        return False
+    try:
+        for name in names:
+            file = generation.files[name]
+            copy_file(view.folder / KEPT_FOLDER / file.part, view.folder / name)
+            os.utime(view.folder / name, ns=(file.modified_ns, file.modified_ns))
+    except OSError as error:
+        log(f"the last whole checkpoint cannot be put back: {error}")
+        return False
+    return True
+
+
+def _is_same(view: _View, generation: Generation, name: str) -> bool:
+    """By size and hash: a download has changed the time."""
+    state, file = view.files.get(name), generation.files[name]
+    if state is None or state.size_bytes != file.bytes:
+        return False
+    if state.modified_ns == file.modified_ns:
+        return True
+    with contextlib.suppress(OSError):
+        return sha256_of(view.folder / name) == file.sha256
+    return False
+
+
+def _set_aside(view: _View, files: Iterable[str]) -> bool:
+    try:
+        for name in files:
+            target = view.folder / SET_ASIDE_FOLDER / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (view.folder / name).replace(target)
+            _remove_empty(view.folder, (view.folder / name).parent)
+    except OSError as error:
+        log(f"a damaged checkpoint cannot be set aside: {error}")
+        return False
+    return True
+
+
+def _remove_empty(top: Path, folder: Path) -> None:
+    """A script would take an empty `checkpoint-50/` for a checkpoint."""
+    while folder != top:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
+
+
+def _correct_note(view: _View, done: list[Repair]) -> None:
+    """The service and the trackers must not believe a step that is gone."""
+    note = read_note(view.folder)
+    noted = note.checkpoint
+    if noted is None:
+        return
+    earlier = next((dict(each.note) for each in done if each.name == noted and each.note), None)
+    back = FrameworkCheckpoints(view.folder).find_last(noted)
+    if earlier is not None:
+        corrected = earlier
+    elif back is not None and note.step is not None and 0 <= back.step < note.step:
+        corrected = {**_read_json(view.folder / PROGRESS_FILE), "step": back.step}
+        corrected["checkpoint"] = back.name
+        corrected.pop("files", None)
+    else:
+        return
+    write_atomically(view.folder / PROGRESS_FILE, json.dumps(corrected, sort_keys=True) + "\n")
+
+
+def _read_json(path: Path) -> dict[str, object]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _counts_steps(found: Found) -> bool:
+    return found.position is not None and found.position.unit != "saves"
+
+
+def _step_of_found(found: Found) -> int:
+    return found.position.step if found.position is not None else -1
+
+
+def _step_of(note: Mapping[str, object]) -> int | None:
+    step = note.get("step")
+    return step if isinstance(step, int) else None
+
+
+def _has_position(generation: Generation, checkpoint: str) -> bool:
+    return any(f.has_position for f in generation.files.values() if f.checkpoint == checkpoint)
+
+
+def _parent(name: str) -> str:
+    return name.rpartition("/")[0]
