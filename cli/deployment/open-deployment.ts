@@ -33,6 +33,7 @@ export async function openDeployment({
   const { testObjects } = dynamoStores(dynamo(), outputOf(stack, 'TableName'));
   return {
     stack,
+    stage,
     bucket,
     region,
     stateMachineArn: outputOf(stack, 'RunStateMachineArn'),

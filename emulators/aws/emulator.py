@@ -177,6 +177,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     import invocations
     import limits
     import patches
+    import policy_simulator
     import queue_batches
     import service_quotas
     from door import Door
@@ -197,6 +198,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     patches.tell_what_was_copied()
     patches.notify_of_named_events()
     patches.refuse_impossible_schedules()
+    policy_simulator.install()
     patches.give_functions_the_key(
         os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
     )

@@ -2,7 +2,7 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { ECRClient } from '@aws-sdk/client-ecr';
-import { IAMClient } from '@aws-sdk/client-iam';
+import { IAMClient, SimulatePrincipalPolicyCommand } from '@aws-sdk/client-iam';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
@@ -117,6 +117,7 @@ describe('the requests of a check', () => {
       roleArn: 'arn:aws:iam::123456789012:role/x',
       actions: ['s3:GetObject'],
       resource: 'arn:aws:s3:::b/k',
+      context: { 'iam:PermissionsBoundary': 'arn:aws:iam::123456789012:policy/p' },
     });
     await readStack(cloudFormation, 'tidewheel-dev');
     const sent = stubs.flatMap(({ stub }) => stub.calls());
@@ -212,6 +213,23 @@ describe('the answers of AWS', () => {
     expect(await view.concurrency()).toMatchObject({ kind: 'refused', isDenied: false });
   });
 
+  it('tell the simulator the conditions of the request', async () => {
+    const context = { 'iam:PermissionsBoundary': 'arn:aws:iam::123456789012:policy/p' };
+    await view.decisions({ roleArn: 'arn:x', actions: ['iam:CreateRole'], resource: 'arn:y', context });
+    expect(stubbed.iam.commandCalls(SimulatePrincipalPolicyCommand)[0]?.args[0].input).toEqual({
+      PolicySourceArn: 'arn:x',
+      ActionNames: ['iam:CreateRole'],
+      ResourceArns: ['arn:y'],
+      ContextEntries: [
+        {
+          ContextKeyName: 'iam:PermissionsBoundary',
+          ContextKeyValues: ['arn:aws:iam::123456789012:policy/p'],
+          ContextKeyType: 'string',
+        },
+      ],
+    });
+  });
+
   it('say who denies a call', async () => {
     const answer = (rest: object) => ({
       EvalActionName: 's3:GetObject',
@@ -243,16 +261,18 @@ describe('the needed rights', () => {
       partition: 'aws',
       region: 'us-east-1',
       account: '123456789012',
+      stage: 'dev',
+      trainingPolicyArn: String(resolve(template, { Ref: 'TrainingPolicy' })),
     };
-    for (const { role: id, actions, resource } of NEEDED_RIGHTS) {
+    for (const { role: id, actions, resource, context } of NEEDED_RIGHTS) {
       const role = roles.find((each) => each.id === id);
       if (role === undefined) throw new Error(`the template has no ${id}`);
       for (const action of actions)
-        expect([id, action, await isAllowed(role, { action, resource: resource(names) })]).toEqual([
+        expect([
           id,
           action,
-          true,
-        ]);
+          await isAllowed(role, { action, resource: resource(names), context: context?.(names) ?? {} }),
+        ]).toEqual([id, action, true]);
     }
   }, 300_000);
 });

@@ -1,7 +1,12 @@
 /** AccountView on the services of one region. */
 import { DescribeImagesCommand as DescribeMachineImagesCommand, type EC2Client } from '@aws-sdk/client-ec2';
 import { DescribeImagesCommand, type ECRClient } from '@aws-sdk/client-ecr';
-import { GetRoleCommand, type IAMClient, SimulatePrincipalPolicyCommand } from '@aws-sdk/client-iam';
+import {
+  type ContextEntry,
+  GetRoleCommand,
+  type IAMClient,
+  SimulatePrincipalPolicyCommand,
+} from '@aws-sdk/client-iam';
 import {
   GetAccountSettingsCommand,
   type LambdaClient,
@@ -99,13 +104,22 @@ async function queueReader(
 
 async function decisions(
   iam: IAMClient,
-  { roleArn, actions, resource }: RoleQuestion,
+  { roleArn, actions, resource, context = {} }: RoleQuestion,
 ): Promise<readonly Decision[]> {
+  // The simulator takes a key without an entry for absent, and a condition on it fails.
+  const entries = Object.entries(context).map(
+    ([ContextKeyName, value]): ContextEntry => ({
+      ContextKeyName,
+      ContextKeyValues: [value],
+      ContextKeyType: 'string',
+    }),
+  );
   const { EvaluationResults = [] } = await iam.send(
     new SimulatePrincipalPolicyCommand({
       PolicySourceArn: roleArn,
       ActionNames: [...actions],
       ResourceArns: [resource],
+      ...(entries.length > 0 && { ContextEntries: entries }),
     }),
   );
   return EvaluationResults.map(decisionOf);

@@ -88,6 +88,8 @@ export interface RoleQuestion {
   readonly roleArn: string;
   readonly actions: readonly string[];
   readonly resource: string;
+  /** Values of the condition keys that the request will have. */
+  readonly context?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Decision {

@@ -15,6 +15,7 @@ import { roleFindings } from './roles.ts';
 
 export interface CheckDeps {
   readonly stack: Stack;
+  readonly stage: string;
   readonly stateMachineArn: string;
   readonly bucket: string;
   /** Of the data bucket. */

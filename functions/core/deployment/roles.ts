@@ -2,6 +2,7 @@
  * The rights without which a run cannot work, tried in IAM's policy simulator. The template grants them. A service control
  * policy of the organization or a permissions boundary may still take them away.
  */
+
 import { bucketKeys } from '../shared/keys.ts';
 import type { AccountView, Decision, Stack } from './account-view.ts';
 import { type Finding, fails, judged, passed, someOf } from './finding.ts';
@@ -12,6 +13,15 @@ interface Names {
   readonly partition: string;
   readonly region: string;
   readonly account: string;
+  readonly stage: string;
+  /** Policy and permissions boundary of every training role. */
+  readonly trainingPolicyArn: string;
+}
+
+interface Deployed {
+  readonly bucket: string;
+  readonly stage: string;
+  readonly stateMachineArn: string;
 }
 
 interface Need {
@@ -19,6 +29,8 @@ interface Need {
   readonly role: string;
   readonly actions: readonly string[];
   readonly resource: (names: Names) => string;
+  /** Values of the condition keys under which the template grants it. */
+  readonly context?: (names: Names) => Readonly<Record<string, string>>;
   readonly consequence: string;
 }
 
@@ -38,6 +50,17 @@ export const NEEDED_RIGHTS: readonly Need[] = [
     consequence: 'no training job can start',
   },
   {
+    role: 'LaunchRole',
+    actions: ['iam:CreateRole', 'iam:AttachRolePolicy'],
+    resource: ({ partition, account, stage, region }) =>
+      `arn:${partition}:iam::${account}:role/tidewheel/${stage}/${region}/training/tidewheel-example`,
+    context: ({ trainingPolicyArn }) => ({
+      'iam:PermissionsBoundary': trainingPolicyArn,
+      'iam:PolicyARN': trainingPolicyArn,
+    }),
+    consequence: 'no new pipeline gets the role that its script runs under',
+  },
+  {
     role: 'PackShardsRole',
     actions: ['s3:PutObject'],
     resource: objects(`${bucketKeys.shards(EXAMPLE, RUN)}00000.tar`),
@@ -53,7 +76,7 @@ export const NEEDED_RIGHTS: readonly Need[] = [
 
 export async function roleFindings(
   stack: Stack,
-  { bucket, stateMachineArn }: { readonly bucket: string; readonly stateMachineArn: string },
+  { bucket, stage, stateMachineArn }: Deployed,
   view: Pick<AccountView, 'decisions'>,
 ): Promise<readonly Finding[]> {
   const [, partition = 'aws', , region = '', account = ''] = stateMachineArn.split(':');
@@ -63,25 +86,36 @@ export async function roleFindings(
     partition,
     region,
     account,
+    stage,
+    trainingPolicyArn: stack.resources.get('TrainingPolicy') ?? '',
   };
   const findings = await Promise.all(
-    NEEDED_RIGHTS.map(async ({ role, actions, resource, consequence }): Promise<readonly Finding[]> => {
-      const place = { check: 'roles', field: `${role}: ${actions.join(', ')}` };
-      const name = stack.resources.get(role);
-      if (name === undefined)
-        return [{ ...place, kind: 'notSeen', message: 'the stack has no such role', remedy: 'deploy again' }];
-      const roleArn = `arn:${partition}:iam::${account}:role/${name}`;
-      const look = await view.decisions({ roleArn, actions, resource: resource(names) });
-      return judged(place, look, (decisions) => {
-        const denied = decisions.filter(({ isAllowed }) => !isAllowed);
-        if (denied.length === 0) return passed(place, 'allowed');
-        return fails(place, {
-          value: someOf(denied.map(({ action }) => action)),
-          message: `${consequence}: ${causeOf(denied)}`,
-          remedy: remedyFor(denied),
+    NEEDED_RIGHTS.map(
+      async ({ role, actions, resource, context, consequence }): Promise<readonly Finding[]> => {
+        const place = { check: 'roles', field: `${role}: ${actions.join(', ')}` };
+        const name = stack.resources.get(role);
+        if (name === undefined)
+          return [
+            { ...place, kind: 'notSeen', message: 'the stack has no such role', remedy: 'deploy again' },
+          ];
+        const roleArn = `arn:${partition}:iam::${account}:role/${name}`;
+        const look = await view.decisions({
+          roleArn,
+          actions,
+          resource: resource(names),
+          context: context?.(names),
         });
-      });
-    }),
+        return judged(place, look, (decisions) => {
+          const denied = decisions.filter(({ isAllowed }) => !isAllowed);
+          if (denied.length === 0) return passed(place, 'allowed');
+          return fails(place, {
+            value: someOf(denied.map(({ action }) => action)),
+            message: `${consequence}: ${causeOf(denied)}`,
+            remedy: remedyFor(denied),
+          });
+        });
+      },
+    ),
   );
   return findings.flat();
 }

@@ -157,3 +157,31 @@ it('asks the policy simulator about a role', async () => {
     ],
   });
 });
+
+it('asks about a right with a condition', async () => {
+  const boundary = 'arn:aws:iam::000000000000:policy/scripts';
+  const policy = {
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Effect: 'Allow',
+        Action: 'iam:CreateRole',
+        Resource: '*',
+        Condition: { ArnEquals: { 'iam:PermissionsBoundary': boundary } },
+      },
+    ],
+  };
+  const { Role } = await clients.iam.send(
+    new CreateRoleCommand({ RoleName: 'creator', AssumeRolePolicyDocument: '{}' }),
+  );
+  const PolicyDocument = JSON.stringify(policy);
+  await clients.iam.send(new PutRolePolicyCommand({ RoleName: 'creator', PolicyName: 'p', PolicyDocument }));
+  const isAllowed = async (context: Record<string, string>) => {
+    const question = { roleArn: Role?.Arn ?? '', actions: ['iam:CreateRole'], resource: '*', context };
+    const look = await view.decisions(question);
+    return look.kind === 'seen' && look.value[0]?.isAllowed;
+  };
+  expect(await isAllowed({ 'iam:PermissionsBoundary': boundary })).toBe(true);
+  expect(await isAllowed({ 'iam:PermissionsBoundary': `${boundary}-of-others` })).toBe(false);
+  expect(await isAllowed({})).toBe(false);
+});

@@ -59,6 +59,7 @@ export const stack = (over: Partial<Stack> = {}): Stack => ({
     ['LaunchRole', 'PackShardsRole', 'OnArrivalRole']
       .map((role): [string, string] => [role, `tidewheel-dev-${role}`])
       .concat([
+        ['TrainingPolicy', 'arn:aws:iam::123456789012:policy/tidewheel-dev-TrainingPolicy-AB12'],
         ['OnDasharrivalLambdaFunction', 'tidewheel-dev-on-arrival'],
         ['ArrivalsDeadLetters', 'https://sqs.us-east-1.amazonaws.com/123456789012/dead'],
       ]),

@@ -18,6 +18,7 @@ const onEc2 = (compute: Record<string, unknown> = {}) =>
 const check = (view: Partial<AccountView>, over: Partial<CheckDeps> = {}): Promise<readonly Finding[]> =>
   checkDeployment({
     stack: stack(),
+    stage: 'dev',
     bucket: 'tw-data',
     region: 'us-east-1',
     stateMachineArn: 'arn:aws:states:us-east-1:123456789012:stateMachine:tidewheel-dev-run',
