@@ -134,8 +134,11 @@ const notices: Readonly<Record<string, Value>> = {
   NoticeRule: {
     Type: 'AWS::Events::Rule',
     Properties: {
-      Description: 'Failed runs and stalled checkpoints, for the alarm topic',
-      EventPattern: { source: ['tidewheel'], 'detail-type': ['RunFailed', 'CheckpointStalled'] },
+      Description: 'Failed runs, stalled checkpoints and hung scripts, for the alarm topic',
+      EventPattern: {
+        source: ['tidewheel'],
+        'detail-type': ['RunFailed', 'CheckpointStalled', 'ScriptHangs'],
+      },
       Targets: [
         {
           Id: 'alarm-topic',

@@ -16,6 +16,7 @@ import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { watchCheckpoints } from './watch-checkpoints.ts';
+import { watchHangs } from './watch-hangs.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
@@ -58,6 +59,7 @@ export async function reconcile(
         return endOpenAttempts(deps, attempt.runId);
       if (observed.kind !== 'running') return;
       await watchCheckpoints(deps, attempt, observed.job);
+      await watchHangs(deps, attempt, observed.job);
       await reviseAttempt(deps, attempt, observed.job);
     },
   );

@@ -6,6 +6,7 @@ import type { AttemptRecord } from '../runs/run-records.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { checkpointStall } from './checkpoint-stall.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
+import { trainingSinceOf } from './training-since.ts';
 
 /** @param job a fresh description */
 export async function watchCheckpoints(
@@ -38,13 +39,4 @@ export async function watchCheckpoints(
     kind: 'CheckpointStalled',
     text: `attempt ${attempt.attempt}: no checkpoint has reached the bucket for ${stall.ageSeconds} s (step ${stall.step} is safe, one is expected every ${stall.expectedSeconds} s): training since then is lost if AWS reclaims the capacity now`,
   });
-}
-
-/** Start of the current status, if that is Training. */
-function trainingSinceOf({
-  SecondaryStatus,
-  SecondaryStatusTransitions,
-}: TrainingJobDescription): Date | undefined {
-  if (SecondaryStatus !== 'Training') return undefined;
-  return SecondaryStatusTransitions.findLast(({ Status }) => Status === 'Training')?.StartTime;
 }

@@ -39,6 +39,7 @@ export const bucketKeys = {
   /** SageMaker keeps this in step with /opt/ml/checkpoints; every attempt of a run shares it. */
   checkpoints: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`,
   /** Written by the agent on rank 0 into the checkpoint folder. */
+  hangs: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-hangs/`,
   progress: (pipeline: string, runId: string) =>
     `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
   /** The agent's file an attempt, of what the script printed or logged. */

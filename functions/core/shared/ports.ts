@@ -91,6 +91,14 @@ export type Notice =
       readonly expectedSeconds: number;
     }
   | {
+      readonly type: 'ScriptHangs';
+      readonly attempt: number;
+      readonly jobName: string;
+      readonly host: string;
+      /** ISO 8601: when the script last computed or printed. */
+      readonly since: string;
+    }
+  | {
       readonly type: 'RunFinished';
       readonly modelUri?: string | undefined;
       readonly costUsd: number;

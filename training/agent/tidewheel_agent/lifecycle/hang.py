@@ -1,30 +1,48 @@
-"""Tells the log when this host's script hangs."""
+"""Reports that this host's script hangs: in the log, and to the service by a file in the bucket."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from ..log import log
+from ..files import write_atomically
+from ..log import iso, log
 from ..metrics.counters import ProcessCounters
 from ..metrics.hang_watch import HangWatch
 from ..supervision.script import Script
 
+HANGS_FOLDER = "tidewheel-hangs"
+"""In the checkpoint folder, with a file for each host: `{"hangsSince": "2026-11-23T09:00:00Z"}`, or
+null once the script goes on. Hosts share the prefix in the bucket, so each has its own file."""
 _CHECK_SECONDS = 10.0
 
 
 class HangReports:
-    """`gpu_percent`: how busy the host's GPUs are now, or None where it has none."""
+    """`gpu_percent`: how busy the host's GPUs are now, or None where it has none.
 
-    def __init__(self, script: Script, gpu_percent: Callable[[], float | None]) -> None:
+    `file`: where the service learns of it; None where the job saves no checkpoints.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        gpu_percent: Callable[[], float | None],
+        file: Path | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._counters = ProcessCounters(script.processes)
         self._gpu_percent = gpu_percent
         self._script = script
-        self._watch = HangWatch(time.monotonic())
+        self._watch = HangWatch(clock())
         self._next_check = 0.0
+        self._file = file
+        self._reported: float | None = None
 
     def check(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         if now < self._next_check:
             return
         self._next_check = now + _CHECK_SECONDS
@@ -32,3 +50,17 @@ class HangReports:
         warning = self._watch.observe(now, cpu, self._script.lines, self._gpu_percent())
         if warning is not None:
             log(warning)
+        if self._watch.hangs_since != self._reported:
+            self._reported = self._watch.hangs_since
+            self._report(None if self._reported is None else time.time() - (now - self._reported))
+
+    def _report(self, since_unix_seconds: float | None) -> None:
+        if self._file is None:
+            return
+        since = None if since_unix_seconds is None else iso(since_unix_seconds)
+        try:
+            self._file.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            log(f"cannot report the hang to the service: {error}")
+            return
+        write_atomically(self._file, json.dumps({"hangsSince": since}) + "\n")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.log_progress import LogProgress
 from ..checkpoints.note import has_started_before
 from ..checkpoints.progress import ProgressReporter
 from ..checkpoints.stall_watch import StallWatch
+from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
 from ..failure_file import LogTail
 from ..metrics.counters import Counters, MachineCounters, ProcessCounters
@@ -25,7 +27,7 @@ from ..supervision.script_source import read_source
 from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
 from ..trackers.run_series import RunSeries, open_series
-from .hang import HangReports
+from .hang import HANGS_FOLDER, HangReports
 from .host_run import HostRun
 from .outcome import Outcome
 from .prepare import Prepared
@@ -85,7 +87,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
-    hang = HangReports(script, usage.gpu_percent)
+    hang = HangReports(script, usage.gpu_percent, _hang_file(job))
     supervisor = Supervisor(
         script,
         progress,
@@ -149,6 +151,11 @@ def _line_reader(
             run.gang.send_launch(*options)
 
     return read
+
+
+def _hang_file(job: Job) -> Path | None:
+    folder = job.checkpoint_dir
+    return None if folder is None else folder / HANGS_FOLDER / f"{job.current_host}.json"
 
 
 def _rules(run: HostRun, prepared: Prepared) -> Rules:

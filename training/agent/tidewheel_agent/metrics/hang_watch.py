@@ -14,6 +14,8 @@ class HangWatch:
     def __init__(self, started_at: float) -> None:
         self._since = started_at
         self._warn_after = _PATIENCE_SECONDS
+        self.hangs_since: float | None = None
+        """When the script last did something, once it has done nothing for long."""
         self._before: tuple[float, float, int] | None = None
 
     def observe(
@@ -29,11 +31,13 @@ class HangWatch:
         if computed or lines != before[2] or (gpu_percent or 0.0) > 0.0:
             self._since = now
             self._warn_after = _PATIENCE_SECONDS
+            self.hangs_since = None
             return None
         age = now - self._since
         if age < self._warn_after:
             return None
         self._warn_after = 2 * age
+        self.hangs_since = self._since
         return (
             f"WARNING: the script has neither computed nor printed anything for {age:.0f} s: it "
             "may hang. A loader's worker may have died, or a rank waits for another"

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+from tidewheel_agent.lifecycle import hang
+from tidewheel_agent.log import iso_now
 from tidewheel_agent.metrics.hang_watch import HangWatch
+from tidewheel_agent.supervision.script import Script
 
 
 def warnings(
@@ -38,3 +47,25 @@ def test_a_script_that_goes_on_is_watched_from_then() -> None:
     assert watch.observe(110.0, 9.0, 0, None) is None
     assert watch.observe(220.0, 9.0, 0, None) is None
     assert watch.observe(231.0, 9.0, 0, None) is not None
+
+
+def test_the_service_learns_of_a_hang_and_of_its_end(tmp_path: Path) -> None:
+    now = 0.0
+    file = tmp_path / "checkpoints" / hang.HANGS_FOLDER / "algo-1.json"
+    file.parent.parent.mkdir()
+    with subprocess.Popen(["sleep", "60"]) as process:
+        script = SimpleNamespace(lines=0, processes=lambda: [process])
+        reports = hang.HangReports(cast("Script", script), lambda: None, file, lambda: now)
+        for seconds in (0.0, 60.0, 119.0):
+            now = seconds
+            reports.check()
+            assert not file.exists()
+        now = 130.0
+        reports.check()
+        since = json.loads(file.read_text())["hangsSince"]
+        assert since < iso_now()
+        script.lines += 1
+        now = 140.0
+        reports.check()
+        assert json.loads(file.read_text()) == {"hangsSince": None}
+        process.kill()

@@ -1,0 +1,62 @@
+/** Announces each hang of a running attempt's script once, on the run's timeline and the event bus. */
+import * as z from 'zod';
+import type { TrainingJobDescription } from '../launch/job/training-service.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { ObserveDeps } from './observe-attempt.ts';
+import { trainingSinceOf } from './training-since.ts';
+
+/** The agent's hang.py writes one for each host that has hung. */
+const noteSchema = z.object({ hangsSince: z.iso.datetime().nullable() });
+
+/** @param job a fresh description */
+export async function watchHangs(
+  deps: ObserveDeps & { readonly store: ObjectStore },
+  { runId, pipeline, jobName, attempt, placement }: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<void> {
+  const trainingSince = trainingSinceOf(job);
+  // Notes of another region are copied home when the attempt ends.
+  if (trainingSince === undefined || placement.pool.region !== undefined) return;
+  const hangs = await readHangs(deps.store, bucketKeys.hangs(pipeline, runId));
+  // A host gets the notes of earlier attempts with their checkpoints.
+  const current = hangs.filter(({ since }) => Date.parse(since) >= trainingSince.getTime());
+  if (current.length === 0) return;
+  const announced = new Set((await deps.timeline.list(runId)).map(({ id }) => id));
+  for (const { host, since } of current) {
+    const id = `hangs-${attempt}-${host}-${since}`;
+    if (announced.has(id)) continue;
+    await deps.notifier.notify({ runId, pipeline }, { type: 'ScriptHangs', attempt, jobName, host, since });
+    await deps.timeline.add(runId, {
+      id,
+      at: deps.clock.now().toISOString(),
+      kind: 'ScriptHangs',
+      text: `attempt ${attempt}: the script on ${host} has neither computed nor printed anything since ${since}, and the job bills on: a loader's worker may have died, or a rank waits for another. Its last lines are in the log`,
+    });
+  }
+}
+
+interface Hang {
+  readonly host: string;
+  readonly since: string;
+}
+
+async function readHangs(store: ObjectStore, prefix: string): Promise<readonly Hang[]> {
+  const hangs: Hang[] = [];
+  for await (const { key } of store.list(prefix)) {
+    const host = key.slice(prefix.length).replace(/\.json$/, '');
+    const note = noteSchema.safeParse(parsed((await store.readText(key))?.text));
+    if (note.success && note.data.hangsSince !== null) hangs.push({ host, since: note.data.hangsSince });
+  }
+  return hangs;
+}
+
+/** A script may write there, too. */
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
