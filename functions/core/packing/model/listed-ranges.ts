@@ -132,7 +132,9 @@ export class RangeCollector {
   #close(): void {
     const { count: objects, digest } = this.#open;
     if (objects === 0) return;
-    this.#push({ last: this.#last, objects, digest, planned: this.#planned });
+    // A copy, because the key may be a part of its page's text, which would stay in memory with it.
+    const last = Buffer.from(this.#last).toString();
+    this.#push({ last, objects, digest, planned: this.#planned });
     this.#open = new MultisetHash();
     this.#planned = false;
   }

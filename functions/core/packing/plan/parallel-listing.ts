@@ -1,196 +1,324 @@
 /**
- * Lists a prefix with many readers at once and returns the pages in order. S3 lists 1,000 keys per page, one page
- * after the other, so that two million keys would take minutes. An idle reader splits a range that is still to be
- * read: it asks for the first key after a point in the range's middle. So the spread of the keys need not be known.
+ * Lists a prefix by many requests at once and returns the pages in order. S3 lists 1,000 keys per page, one page after
+ * the other, so that ten million keys would take a quarter of an hour.
+ *
+ * The keys are read in ranges of a few pages, nearest first, because pages wait in memory until it is their turn. Where a
+ * range begins is known from an earlier listing, or guessed from the keys seen. A wrong guess costs time, or a request
+ * that finds nothing: every key of the prefix belongs to exactly one range, wherever the ranges begin.
  */
 
-import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
+import type { BlobStore, ListedBlob, ListPage } from '../model/blob-store.ts';
 import { compareKeys } from '../model/order.ts';
+import type { Stretch } from './key-alphabets.ts';
+import { ListingGuesses } from './listing-guesses.ts';
 
 interface ListingLimits {
   /** Requests in flight. */
   readonly readers: number;
-  /** Pages held until it is their turn. The range whose turn it is always goes on. */
+  /** Pages held until it is their turn, with those in flight. */
   readonly pagesHeld: number;
+  /** Pages between the places that are read at once. */
+  readonly pagesApart: number;
 }
 
-const DEFAULT_LISTING: ListingLimits = { readers: 16, pagesHeld: 200 };
+/**
+ * 160 requests a second at 0.1 s each, of the 5,500 that S3 serves under a prefix. A page with its text takes up to
+ * half a megabyte.
+ */
+const DEFAULT_LISTING: ListingLimits = { readers: 16, pagesHeld: 200, pagesApart: 8 };
 
 export interface ListedPage {
   readonly objects: readonly ListedBlob[];
   readonly serverTime?: number | undefined;
 }
 
-/** The keys after `after`, up to and including `until` (undefined: to the end of the prefix). */
+/** The keys behind the range before, up to and including `last`. */
+interface KnownRange {
+  readonly last: string;
+  /** How many an earlier listing found. Negative: unknown. */
+  readonly objects: number;
+}
+
+/** The keys after `start`, up to and including `until` (undefined: to the end of the prefix). */
 interface Range {
-  after: string;
+  readonly start: string;
   until: string | undefined;
+  /** Read up to and including this key. */
+  after: string;
+  /** Read and not yet returned. */
   readonly pages: ListedPage[];
-  busy: boolean;
-  done: boolean;
-  /** The range cannot be split. */
-  whole: boolean;
+  /** A request is in flight. */
+  isBusy: boolean;
+  /** Nothing is left to be read. */
+  isDone: boolean;
+  /** The end of the page that was read last, in this range or in the one that it was split from. */
+  stretch: Stretch | undefined;
+  /** Keys that an earlier listing found and this one has not yet read. */
+  keysLeft: number;
+  /** No place to split it was found since the last page. */
+  isWhole: boolean;
 }
 
-const LAST_ASCII = 0x7f;
-const AFTER_ASCII = String.fromCodePoint(LAST_ASCII);
-const codeAt = (text: string, index: number): number => text.codePointAt(index) ?? 0x1f;
+const rangeOf = (start: string, until: string | undefined): Range => ({
+  start,
+  until,
+  after: start,
+  pages: [],
+  isBusy: false,
+  isDone: false,
+  stretch: undefined,
+  keysLeft: 0,
+  isWhole: false,
+});
 
-/** `start` followed by a character half way between two others. */
-function halfWay(start: string, low: number, high: number): string | undefined {
-  if (high - low < 2) return undefined;
-  const middle = low + Math.ceil((high - low) / 2);
-  const key = start + String.fromCodePoint(middle >= 0xd800 && middle <= 0xdfff ? 0xd7ff : middle);
-  return key.isWellFormed() ? key : undefined;
+/** No key lies between these (undefined: behind the first). */
+interface Gap {
+  readonly after: string;
+  readonly before: string | undefined;
 }
 
-/** Most characters behind the first difference that are considered. */
-const DEPTH = 24;
+const isIn = ({ after, before }: Gap, key: string): boolean =>
+  compareKeys(key, after) >= 0 && (before === undefined || compareKeys(key, before) < 0);
 
-/** A key about half way between two others; undefined if a request would not be worth it. */
-export function keyBetween(after: string, until: string | undefined): string | undefined {
-  let index = 0;
-  while (until !== undefined && index < until.length && after[index] === until[index]) index += 1;
-  for (let at = index; at <= Math.min(after.length, index + DEPTH); at += 1) {
-    const high = at === index && until !== undefined ? codeAt(until, at) : LAST_ASCII;
-    const key = halfWay(after.slice(0, at), codeAt(after, at), high);
-    if (key !== undefined && compareKeys(after, key) < 0) return key;
-  }
-  return undefined;
-}
+const isUntouched = ({ start, after, pages, isBusy, isDone }: Range): boolean =>
+  after === start && pages.length === 0 && !isBusy && !isDone;
 
-/**
- * Probes at the beginning, which find the end of the keys. Later there are as many probes as pages, because both cost
- * the same.
- */
-const PROBES_AT_FIRST = 64;
+const PAGE_KEYS = 1_000;
+/** Answers without a key that are allowed beside one for every two others. Then nothing is guessed any more. */
+const EMPTY_AT_FIRST = 16;
 
 class ParallelListing {
   readonly #store: BlobStore;
   readonly #prefix: string;
   readonly #limits: ListingLimits;
+  readonly #known: readonly KnownRange[];
+  readonly #guesses: ListingGuesses;
   /** In the order of keys. */
-  readonly #ranges: Range[];
+  readonly #ranges = [rangeOf('', undefined)];
+  readonly #inFlight = new Set<Promise<void>>();
+  /** Pages that wait. */
   #held = 0;
-  #pagesRead = 0;
-  #probes = 0;
+  /** Answers with keys, and without. */
+  #found = 0;
+  #empty = 0;
+  /** The range that was begun blindly. Its first answer decides on the next. */
+  #blind: Range | undefined;
+  /** Found last. */
+  readonly #gaps: Gap[] = [];
   #failure: Error | undefined;
-  #wake: (() => void)[] = [];
+  #wake: (() => void) | undefined;
 
-  constructor(store: BlobStore, prefix: string, limits: ListingLimits) {
+  constructor(store: BlobStore, prefix: string, { known = [], ...limits }: ListingLimits & Known) {
     this.#store = store;
     this.#prefix = prefix;
     this.#limits = limits;
-    // The first page is read before any split, because most listings end with it.
-    this.#ranges = [{ after: '', until: undefined, pages: [], busy: false, done: false, whole: true }];
+    this.#known = known;
+    this.#guesses = new ListingGuesses(prefix, limits.pagesApart);
   }
 
   async *pages(): AsyncGenerator<ListedPage> {
-    const readers = Array.from({ length: this.#limits.readers }, () => this.#read());
     try {
       for (let range = this.#ranges[0]; range !== undefined; range = this.#ranges[0]) {
+        this.#send();
         const page = range.pages.shift();
         if (page !== undefined) {
           this.#held -= 1;
-          this.#signal();
+          this.#guesses.returned(page.objects);
           yield page;
-        } else if (range.done) {
-          this.#ranges.shift();
-          this.#signal();
-        } else {
+        } else if (range.isDone) this.#ranges.shift();
+        else {
           if (this.#failure !== undefined) throw this.#failure;
-          await this.#changed();
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
         }
       }
     } finally {
       this.#failure ??= new Error('the listing was stopped');
-      this.#ranges.length = 0;
-      this.#signal();
-      await Promise.all(readers);
+      await Promise.all(this.#inFlight);
     }
   }
 
-  #signal(): void {
-    const waiting = this.#wake;
-    this.#wake = [];
-    for (const wake of waiting) wake();
+  /** One request more for every page that was found, because most listings are short. */
+  get #allowed(): number {
+    const { readers } = this.#limits;
+    return this.#found > 0 && this.#known.length > 0 ? readers : Math.min(readers, 1 + this.#found);
   }
 
-  #changed(): Promise<void> {
-    return new Promise((resolve) => this.#wake.push(resolve));
-  }
-
-  async #read(): Promise<void> {
-    while (this.#failure === undefined && this.#ranges.some(({ done }) => !done)) {
-      const step = this.#nextStep();
-      if (step === undefined) await this.#changed();
-      else {
-        await step().catch((error: unknown) => {
+  #send(): void {
+    while (this.#failure === undefined && this.#inFlight.size < this.#allowed) {
+      const range = this.#next();
+      if (range === undefined) return;
+      range.isBusy = true;
+      const reading = this.#read(range)
+        .catch((error: unknown) => {
           this.#failure ??= error instanceof Error ? error : new Error(String(error));
+        })
+        .finally(() => {
+          this.#inFlight.delete(reading);
+          this.#send();
+          this.#wake?.();
         });
-        this.#signal();
-      }
+      this.#inFlight.add(reading);
     }
   }
 
-  /** Reads the first range that has no reader. If there is none, splits a range that has one. */
-  #nextStep(): (() => Promise<void>) | undefined {
-    const first = this.#ranges[0];
-    const full = this.#held >= this.#limits.pagesHeld;
-    const free = this.#ranges.find((range) => !range.busy && !range.done && (range === first || !full));
-    if (free !== undefined) return () => this.#readPage(free);
-    if (full || this.#probes >= PROBES_AT_FIRST + this.#pagesRead) return undefined;
-    const wide = this.#ranges.find((range) => !range.done && !range.whole);
-    // No probe has to find the prefix: every key begins with it.
-    const middle =
-      wide === undefined ? undefined : keyBetween(wide.after, wide.until ?? this.#prefix + AFTER_ASCII);
-    if (wide === undefined) return undefined;
-    if (middle === undefined) {
-      wide.whole = true;
+  /** The nearest range that can be read: one that no reader has, or a part of one. */
+  #next(): Range | undefined {
+    if (this.#held + this.#inFlight.size < this.#limits.pagesHeld) return this.#nextOf(this.#ranges.length);
+    const [first] = this.#ranges;
+    if (first !== undefined && !first.isBusy && !first.isDone) return first;
+    // Rather than let most readers rest, the most distant page is forgotten and read again later.
+    if (this.#inFlight.size >= this.#limits.readers / 2) return undefined;
+    const next = this.#nextOf(this.#farthest());
+    if (next !== undefined) this.#forgetFarthest();
+    return next;
+  }
+
+  /** @param end index of the first range that does not count */
+  #nextOf(end: number): Range | undefined {
+    for (let index = 0; index < end; index += 1) {
+      const range = this.#ranges[index];
+      if (range === undefined || range.isDone) continue;
+      const found = range.isBusy ? this.#split(range, index) : range;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #farthest(): number {
+    return this.#ranges.findLastIndex(({ pages, isBusy }) => pages.length > 0 && !isBusy);
+  }
+
+  #forgetFarthest(): void {
+    const range = this.#ranges[this.#farthest()];
+    const page = range?.pages.pop();
+    if (range === undefined || page === undefined) return;
+    this.#held -= 1;
+    range.isDone = false;
+    range.isWhole = false;
+    range.keysLeft += page.objects.length;
+    range.after = range.pages.at(-1)?.objects.at(-1)?.key ?? range.start;
+  }
+
+  #split(range: Range, index: number): Range | undefined {
+    if (range.isWhole || range.keysLeft > 0 || this.#empty > EMPTY_AT_FIRST + this.#found / 2)
       return undefined;
+    const guess = this.#guesses.placeIn(range);
+    range.isWhole = guess === undefined;
+    if (guess === undefined || (guess.isBlind && this.#blind !== undefined)) return undefined;
+    if (this.#gaps.some((gap) => isIn(gap, guess.key))) return undefined;
+    const upper: Range = { ...rangeOf(guess.key, range.until), stretch: range.stretch };
+    if (guess.isBlind) this.#blind = upper;
+    range.until = guess.key;
+    this.#ranges.splice(index + 1, 0, upper);
+    return upper;
+  }
+
+  async #read(range: Range): Promise<void> {
+    const { after } = range;
+    let page = await this.#store.listPage(this.#prefix, after === '' ? {} : { startAfter: after });
+    // S3 does not say that a page before the last one has a key.
+    while (page.objects.length === 0 && page.next !== undefined)
+      page = await this.#store.listPage(this.#prefix, { next: page.next });
+    range.isBusy = false;
+    range.isWhole = false;
+    if (this.#blind === range) this.#blind = undefined;
+    const [first, last] = [page.objects[0]?.key, page.objects.at(-1)?.key ?? after];
+    this.#widen(range, last);
+    range.isDone = page.next === undefined || isAtEnd(range, last);
+    if (page.next === undefined) this.#endAfter(last);
+    const objects = keysUpTo(range.until, page);
+    if (objects.length > 0) this.#keep(range, objects, page);
+    else {
+      this.#empty += 1;
+      this.#guesses.noteEmpty();
+      this.#addGap({ after, before: first });
     }
-    wide.whole = true;
-    this.#probes += 1;
-    return () => this.#split(wide, middle);
   }
 
-  async #readPage(range: Range): Promise<void> {
-    range.busy = true;
-    const after = range.after === '' ? {} : { startAfter: range.after };
-    const page = await this.#store.listPage(this.#prefix, after);
-    range.busy = false;
-    this.#pagesRead += 1;
-    const { until } = range;
-    const objects =
-      until === undefined ? page.objects : page.objects.filter(({ key }) => compareKeys(key, until) <= 0);
-    const last = page.objects.at(-1)?.key;
-    const first = range.after === '';
-    range.done = page.next === undefined || last === undefined || objects.length < page.objects.length;
-    if (last !== undefined) range.after = last;
-    if (first) range.whole = false;
-    if (objects.length === 0) return;
-    range.pages.push({ objects, serverTime: page.serverTime });
+  /** @param objects those of the page that belong to the range */
+  #keep(range: Range, objects: readonly ListedBlob[], page: ListPage): void {
+    const { after, stretch } = range;
+    const last = page.objects.at(-1)?.key ?? after;
+    this.#found += 1;
     this.#held += 1;
+    range.pages.push({ objects, serverTime: page.serverTime });
+    range.after = objects.at(-1)?.key ?? after;
+    range.keysLeft -= objects.length;
+    if (page.next !== undefined && stretch?.to === after) this.#guesses.compare(stretch, last);
+    range.stretch = this.#guesses.learn(page.objects) ?? stretch;
+    if (this.#found === 1 && !range.isDone) this.#divide(range);
   }
 
-  /** The first key after the middle begins a new range. Without such a key the upper half is empty. */
-  async #split(range: Range, middle: string): Promise<void> {
-    const probe = await this.#store.listPage(this.#prefix, { startAfter: middle, maximum: 1 });
-    const found = probe.objects[0]?.key;
-    range.whole = false;
-    if (range.done || compareKeys(range.after, middle) >= 0) return;
-    const { until } = range;
-    const inside = found !== undefined && (until === undefined || compareKeys(found, until) <= 0);
-    range.until = middle;
-    if (!inside) return;
-    const upper: Range = { after: middle, until, pages: [], busy: false, done: false, whole: false };
-    this.#ranges.splice(this.#ranges.indexOf(range) + 1, 0, upper);
+  /** Other readers may be on their way into the gap. No more follow them. */
+  #addGap(gap: Gap): void {
+    this.#gaps.push(gap);
+    if (this.#gaps.length > this.#limits.readers) this.#gaps.shift();
   }
+
+  /** Takes over what a page holds of the ranges behind, which no reader has begun. */
+  #widen(range: Range, last: string): void {
+    const at = this.#ranges.indexOf(range) + 1;
+    for (let next = this.#ranges[at]; next !== undefined && isUntouched(next); next = this.#ranges[at]) {
+      if (range.until === undefined || compareKeys(last, range.until) <= 0) return;
+      const isWithin = next.until === undefined || compareKeys(last, next.until) < 0;
+      range.until = isWithin ? last : next.until;
+      this.#ranges.splice(at, 1, ...(isWithin ? [{ ...next, start: last, after: last }] : []));
+    }
+  }
+
+  /** Nothing lies behind this key. */
+  #endAfter(key: string): void {
+    this.#addGap({ after: key, before: undefined });
+    for (const range of this.#ranges)
+      if (!range.isBusy && compareKeys(range.after, key) >= 0) range.isDone = true;
+  }
+
+  /** Into ranges of some pages each, as an earlier listing knows them. The last remains open. */
+  #divide(first: Range): void {
+    const divided = [first];
+    const end = first.until;
+    let range = first;
+    let [keys, until] = [0, first.after];
+    const begin = (): void => {
+      range.until = until;
+      range = rangeOf(until, end);
+      divided.push(range);
+    };
+    for (const { last, objects } of this.#known) {
+      if (compareKeys(last, until) <= 0) continue;
+      if (keys > 0 && keys + objects > this.#limits.pagesApart * PAGE_KEYS) {
+        begin();
+        keys = 0;
+      }
+      keys += objects < 0 ? PAGE_KEYS : objects;
+      range.keysLeft = keys;
+      until = last;
+    }
+    if (keys > 0) begin();
+    this.#ranges.splice(this.#ranges.indexOf(first), 1, ...divided);
+  }
+}
+
+const isAtEnd = ({ until }: Range, last: string): boolean =>
+  until !== undefined && compareKeys(last, until) >= 0;
+
+function keysUpTo(until: string | undefined, { objects }: ListPage): readonly ListedBlob[] {
+  const last = objects.at(-1)?.key ?? '';
+  if (until === undefined || compareKeys(last, until) <= 0) return objects;
+  return objects.filter(({ key }) => compareKeys(key, until) <= 0);
+}
+
+interface Known {
+  /** In order. What an earlier listing found only saves time: it may have changed since. */
+  readonly known?: readonly KnownRange[];
 }
 
 /** Every object under the prefix, in the store's order, in pages of up to 1,000. */
 export const listInParallel = (
   store: BlobStore,
   prefix: string,
-  limits = DEFAULT_LISTING,
-): AsyncGenerator<ListedPage> => new ParallelListing(store, prefix, limits).pages();
+  options: Partial<ListingLimits> & Known = {},
+): AsyncGenerator<ListedPage> =>
+  new ParallelListing(store, prefix, { ...DEFAULT_LISTING, ...options }).pages();

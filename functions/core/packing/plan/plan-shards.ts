@@ -235,7 +235,7 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   });
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
   let listedAt: string | undefined;
-  for await (const page of listInParallel(deps.store, incoming)) {
+  for await (const page of listInParallel(deps.store, incoming, { known })) {
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
     const data = page.objects.filter(({ key }) => !notData.has(key));
     if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));

@@ -1,80 +1,164 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ListedBlob, ListOptions } from '../../../../functions/core/packing/model/blob-store.ts';
 import { compareKeys } from '../../../../functions/core/packing/model/order.ts';
-import { keyBetween, listInParallel } from '../../../../functions/core/packing/plan/parallel-listing.ts';
+import { KeyAlphabets } from '../../../../functions/core/packing/plan/key-alphabets.ts';
+import { keyBetween } from '../../../../functions/core/packing/plan/key-between.ts';
+import { listInParallel } from '../../../../functions/core/packing/plan/parallel-listing.ts';
 import { seededUint32 } from '../../../../functions/core/shared/seeded-random.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
-async function listed(store: MemoryBlobStore, prefix: string, readers = 8): Promise<string[]> {
+type Options = Parameters<typeof listInParallel>[2];
+
+async function listed(store: MemoryBlobStore, prefix: string, options: Options = {}): Promise<string[]> {
   const keys: string[] = [];
-  for await (const page of listInParallel(store, prefix, { readers, pagesHeld: 5 }))
+  for await (const page of listInParallel(store, prefix, {
+    readers: 8,
+    pagesHeld: 12,
+    pagesApart: 2,
+    ...options,
+  }))
     keys.push(...page.objects.map(({ key }) => key));
   return keys;
 }
 
+/** Answers come in any order. */
+class HastyStore extends MemoryBlobStore {
+  readonly #choose: (below: number) => number;
+  readonly #waiting: (() => void)[] = [];
+  /** Called before each answer. */
+  meanwhile = (): void => {};
+
+  constructor(seed: number) {
+    super();
+    const next = seededUint32(seed);
+    this.#choose = (below) => next() % below;
+  }
+
+  override async listPage(prefix: string, options: ListOptions = {}) {
+    await new Promise<void>((go) => {
+      this.#waiting.push(go);
+      setImmediate(() => this.#waiting.splice(this.#choose(this.#waiting.length), 1)[0]?.());
+    });
+    this.meanwhile();
+    return super.listPage(prefix, options);
+  }
+}
+
+const ASCII = [
+  'a',
+  'b',
+  'z',
+  'A',
+  '0',
+  '9',
+  '/',
+  '//',
+  '~',
+  ' ',
+  '+',
+  '%',
+  '%2B',
+  '.',
+  '&',
+  '<',
+  '!',
+  '\u0001',
+];
+const BEYOND = ['\u007f', 'é', 'ü', 'ß', '中', '\ud7ff', '\ue000', '\uffee', '😀', '🧭'];
+const character = fc.constantFrom(...ASCII, ...BEYOND);
+const hostileKey = fc.array(character, { minLength: 1, maxLength: 6 }).map((all) => all.join(''));
+const folderOfNumbers = fc
+  .record({
+    start: hostileKey,
+    count: fc.integer({ min: 1, max: 60 }),
+    width: fc.integer({ min: 1, max: 9 }),
+  })
+  .map(({ start, count, width }) =>
+    Array.from({ length: count }, (_, index) => `${start}${String(index * 7).padStart(width, '0')}.jpg`),
+  );
+/** Of all kinds, and of one. */
+const hostileKeys = fc
+  .tuple(fc.array(hostileKey, { maxLength: 60 }), fc.array(folderOfNumbers, { maxLength: 4 }))
+  .map(([some, folders]) => [...new Set([...some, ...folders.flat()])].map((key) => `in/${key}`));
+
+const placesOf = fc.array(fc.tuple(hostileKey, fc.integer({ min: -1, max: 9_000 })), { maxLength: 12 });
+const known = placesOf.map((places) =>
+  [...new Map(places)]
+    .map(([last, objects]) => ({ last: `in/${last}`, objects }))
+    .sort((a, b) => compareKeys(a.last, b.last)),
+);
+
 describe('a parallel listing', () => {
-  it('equals the sequential one for any keys', async () => {
-    const letter = fc.constantFrom(
-      'a',
-      'b',
-      'z',
-      '0',
-      '9',
-      '/',
-      '~',
-      ' ',
-      'é',
-      '\uffee',
-      '😀',
-      '\u007f',
-      '!',
-    );
-    const keys = fc.uniqueArray(
-      fc.array(letter, { minLength: 1, maxLength: 6 }).map((all) => all.join('')),
-      { maxLength: 60 },
-    );
+  it('equals the sorted keys, whatever is known of them', async () => {
+    const sizes = { pageSize: fc.integer({ min: 1, max: 7 }), seed: fc.integer() };
+    const limits = {
+      readers: fc.integer({ min: 1, max: 9 }),
+      pagesHeld: fc.integer({ min: 1, max: 20 }),
+      pagesApart: fc.integer({ min: 1, max: 5 }),
+    };
     await fc.assert(
-      fc.asyncProperty(keys, fc.integer({ min: 1, max: 7 }), async (all, pageSize) => {
-        const store = new MemoryBlobStore();
-        store.pageSize = pageSize;
-        for (const key of all) store.seed(`in/${key}`, 'x');
-        store.seed('im/before', 'x');
-        store.seed('io/after', 'x');
-        expect(await listed(store, 'in/')).toEqual(store.keys('in/'));
-      }),
+      fc.asyncProperty(
+        hostileKeys,
+        known,
+        fc.record(sizes),
+        fc.record(limits),
+        async (keys, ranges, { pageSize, seed }, options) => {
+          const store = new HastyStore(seed);
+          store.pageSize = pageSize;
+          for (const key of [...keys, 'im/before', 'in0', 'io/after']) store.seed(key, 'x');
+          expect(await listed(store, 'in/', { ...options, known: ranges })).toEqual(store.keys('in/'));
+        },
+      ),
       { numRuns: 300 },
     );
   });
 
-  it.each([
-    ['numbers', (index: number) => String(index).padStart(9, '0')],
-    ['one folder', (index: number) => `train/images/photo-${String(index).padStart(8, '0')}.jpeg`],
-    ['random names', (index: number) => seededUint32(index)().toString(16)],
-  ])('reads %s from several places at once', async (_name, nameOf) => {
-    const store = new MemoryBlobStore();
-    store.pageSize = 10;
-    for (let index = 0; index < 3_000; index += 1) store.seed(`in/${nameOf(index)}`, 'x');
-    let together = 0;
-    let most = 0;
-    let requests = 0;
-    const plain = store.listPage.bind(store);
-    store.listPage = async (prefix, options) => {
-      requests += 1;
-      together += 1;
-      most = Math.max(most, together);
-      await Promise.resolve();
-      together -= 1;
-      return plain(prefix, options);
-    };
-    expect(await listed(store, 'in/')).toEqual(store.keys('in/'));
-    expect(most).toBeGreaterThan(4);
-    expect(requests).toBeLessThan(1_200);
+  it('holds once what stays while keys come and go', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileKeys, hostileKeys, known, fc.integer(), async (before, fresh, ranges, seed) => {
+        const store = new HastyStore(seed);
+        store.pageSize = 3;
+        for (const key of before) store.seed(key, 'x');
+        const choose = seededUint32(seed);
+        const [coming, going] = [[...fresh], before.filter((_, index) => index % 3 === 0)];
+        const kept = before.filter((key) => !going.includes(key));
+        store.meanwhile = () => {
+          if (choose() % 2 === 0) store.objects.delete(going.pop() ?? '');
+          else store.seed(coming.pop() ?? 'im/other', 'x');
+        };
+        const found = await listed(store, 'in/', { known: ranges });
+        expect(found).toEqual([...new Set(found)].sort(compareKeys));
+        expect(found).toEqual(expect.arrayContaining(kept));
+        const everThere = new Set([...before, ...fresh]);
+        expect(found.filter((key) => !everThere.has(key))).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it('throws a failure and ends', async () => {
     const store = new MemoryBlobStore();
     store.listPage = () => Promise.reject(new Error('denied'));
     await expect(listed(store, 'in/')).rejects.toThrow('denied');
+  });
+
+  it('throws a failure after all requests have ended', async () => {
+    const store = new HastyStore(1);
+    store.pageSize = 5;
+    for (let index = 0; index < 500; index += 1) store.seed(`in/${String(index).padStart(6, '0')}`, 'x');
+    let [sent, ended] = [0, 0];
+    const plain = store.listPage.bind(store);
+    store.listPage = async (prefix, options) => {
+      sent += 1;
+      const isLast = sent === 40;
+      const page = await plain(prefix, options);
+      ended += 1;
+      if (isLast) throw new Error('SlowDown');
+      return page;
+    };
+    await expect(listed(store, 'in/')).rejects.toThrow('SlowDown');
+    expect(ended).toBe(sent);
   });
 
   it('can be stopped half way', async () => {
@@ -86,11 +170,127 @@ describe('a parallel listing', () => {
       break;
     }
   });
+
+  it('goes on behind a page without keys', async () => {
+    const store = new MemoryBlobStore();
+    for (let index = 0; index < 10; index += 1) store.seed(`in/${index}`, 'x');
+    const plain = store.listPage.bind(store);
+    store.listPage = (prefix, options) =>
+      options?.next === undefined
+        ? Promise.resolve({ objects: [], prefixes: [], next: options?.startAfter ?? 'in/' })
+        : plain(prefix, options);
+    expect(await listed(store, 'in/')).toEqual(store.keys('in/'));
+  });
+
+  it('asks once for what fits on a page', async () => {
+    const store = new MemoryBlobStore();
+    for (let index = 0; index < 1_000; index += 1) store.seed(`in/${index}`, 'x');
+    let requests = 0;
+    const plain = store.listPage.bind(store);
+    store.listPage = (prefix, options) => {
+      requests += 1;
+      return plain(prefix, options);
+    };
+    await listed(store, 'in/', { known: [{ last: 'in/5', objects: 100 }] });
+    expect(requests).toBe(1);
+  });
+});
+
+const digits = (number: number, width: number): string => String(number).padStart(width, '0');
+const hex = (seed: number): string => seededUint32(seed)().toString(16).padStart(8, '0');
+const CLASSES = ['ant', 'bee', 'cat', 'dog', 'elephant', 'fox', 'horse', 'zebra'];
+const ideograph = (number: number): string => String.fromCodePoint(0x4e00 + (number % 3_000));
+
+/** Keys as people and programs name them, and of the worst kind. */
+const KINDS: readonly (readonly [string, (index: number) => string])[] = [
+  ['numbers', (index) => digits(index, 9)],
+  ['numbers of any length', (index) => `img_${index}.jpg`],
+  ['one long common prefix', (index) => `${'train/images/'.repeat(20)}photo-${digits(index, 8)}.jpeg`],
+  ['folders of a thousand', (index) => `d${digits(Math.floor(index / 1_000), 4)}/${digits(index, 9)}.jpg`],
+  ['hashes', hex],
+  [
+    'folders with random names',
+    (index) => `${hex(Math.floor(index / 300))}/frame-${digits(index % 300, 6)}.png`,
+  ],
+  ['dates', (index) => new Date(Date.UTC(2025, 0) + index * 3e5).toISOString().replaceAll(/[-T]/g, '/')],
+  [
+    'classes of unequal size',
+    (index) => `${CLASSES[index % 3 === 0 ? index % 8 : 3]}/${digits(index, 7)}.jpg`,
+  ],
+  [
+    'one crowded folder among random names',
+    (index) => (index % 50 === 0 ? hex(index) : `8/a/b/${digits(index, 9)}`),
+  ],
+  ['words in another script', (index) => `${ideograph(index * 7)}${ideograph(index * 31)}-${index}`],
+  ['plus and percent', (index) => `50%+tax ${digits(index, 6)}%2F+.csv`],
+  ['pairs', (index) => `${digits(index >> 1, 8)}.${index % 2 === 0 ? 'jpg' : 'json'}`],
+  ['keys that differ at the end', (index) => `${'0'.repeat(400)}/${'z'.repeat(400)}-${digits(index, 6)}`],
+];
+
+/** A store whose answers take one turn each, as those of S3 take equal time. */
+class TurnStore extends MemoryBlobStore {
+  turns = 0;
+  requests = 0;
+  readonly #keys: readonly string[];
+  #waiting: (() => void)[] = [];
+
+  constructor(keys: readonly string[]) {
+    super();
+    this.#keys = keys;
+  }
+
+  override async listPage(_prefix: string, { startAfter = '' }: ListOptions = {}) {
+    this.requests += 1;
+    await new Promise<void>((go) => {
+      if (this.#waiting.length === 0)
+        setImmediate(() => {
+          this.turns += 1;
+          for (const each of this.#waiting.splice(0)) each();
+        });
+      this.#waiting.push(go);
+    });
+    let [low, high] = [0, this.#keys.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compareKeys(this.#keys[middle] ?? '', startAfter) > 0) high = middle;
+      else low = middle + 1;
+    }
+    const objects = this.#keys.slice(low, low + this.pageSize).map((key): ListedBlob => ({ ...BLOB, key }));
+    return { objects, prefixes: [], next: low + this.pageSize < this.#keys.length ? 'more' : undefined };
+  }
+}
+
+const BLOB = { size: 1, etag: 'e', lastModified: '2026-11-22T00:00:00Z' };
+const KEYS = 30_000;
+const PAGE = 50;
+
+const openStore = (nameOf: (index: number) => string) => {
+  const names = Array.from({ length: KEYS }, (_, index) => `in/${nameOf(index)}`);
+  const keys = [...new Set(names)].sort(compareKeys);
+  const store = new TurnStore(keys);
+  store.pageSize = PAGE;
+  return { store, keys };
+};
+
+describe('a parallel listing of 600 pages', () => {
+  it.each(KINDS)('takes less than a sixth of the turns: %s', async (_name, nameOf) => {
+    const { store, keys } = openStore(nameOf);
+    const found: string[] = [];
+    for await (const { objects } of listInParallel(store, 'in/'))
+      found.push(...objects.map(({ key }) => key));
+    expect(found).toEqual(keys);
+    const pages = keys.length / PAGE;
+    expect(store.turns).toBeLessThan(pages / 6);
+    expect(store.requests).toBeLessThan(pages * 1.75);
+  });
 });
 
 describe('a key between two others', () => {
+  const key = fc
+    .oneof(hostileKey, fc.string({ unit: 'grapheme', maxLength: 8 }))
+    .filter((text) => text.isWellFormed());
+
   it('lies between them', () => {
-    const key = fc.string({ unit: 'grapheme', maxLength: 8 }).filter((text) => text.isWellFormed());
     fc.assert(
       fc.property(key, key, (a, b) => {
         const [low, high] = compareKeys(a, b) < 0 ? [a, b] : [b, a];
@@ -100,5 +300,39 @@ describe('a key between two others', () => {
         expect(compareKeys(middle, high)).toBeLessThanOrEqual(0);
       }),
     );
+  });
+
+  it('is valid and lies ahead, if counted on', () => {
+    fc.assert(
+      fc.property(
+        fc.array(key, { minLength: 2, maxLength: 20 }),
+        key,
+        fc.double({ min: 0.1, max: 99 }),
+        (all, at, pages) => {
+          const keys = [...new Set(all)].sort(compareKeys).map((each) => `in/${each}`);
+          const [from, to] = [keys[0], keys.at(-1)];
+          if (from === undefined || to === undefined || from === to) return;
+          const alphabets = new KeyAlphabets('in/');
+          for (const each of keys) alphabets.learn(each);
+          const guess = alphabets.ahead(`in/${at}`, pages, { from, to, pages: 1 });
+          if (guess === undefined) return;
+          expect(compareKeys(`in/${at}`, guess)).toBeLessThan(0);
+          expect(guess.isWellFormed() && guess.startsWith('in/')).toBe(true);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each([
+    [['in/000', 'in/009', 'in/099'], 'in/100', 'in/200'],
+    [['in/a/90', 'in/a/99', 'in/b/00'], 'in/a/99', 'in/b/9'],
+  ])('counts on as keys do: %s', (keys, after, beyond) => {
+    const alphabets = new KeyAlphabets('in/');
+    for (const each of keys) alphabets.learn(each);
+    const [from = '', to = ''] = keys;
+    const guess = alphabets.ahead(after, 4, { from, to, pages: 1 }) ?? '';
+    expect(compareKeys(after, guess)).toBeLessThan(0);
+    expect(compareKeys(guess, beyond)).toBeLessThan(0);
   });
 });

@@ -1,0 +1,116 @@
+/** Where a parallel listing begins its next range: learned from the pages that it has read. */
+import type { ListedBlob } from '../model/blob-store.ts';
+import { compareKeys } from '../model/order.ts';
+import { KeyAlphabets, type Stretch } from './key-alphabets.ts';
+import { keyBetween } from './key-between.ts';
+
+export interface Guess {
+  readonly key: string;
+  /** Nothing is known of the keys about it. */
+  readonly isBlind: boolean;
+}
+
+/** The keys after `after`, up to and including `until` (undefined: to the end of the prefix). */
+interface Guessed {
+  readonly after: string;
+  readonly until: string | undefined;
+  /** How keys went on there, or shortly before. */
+  readonly stretch: Stretch | undefined;
+}
+
+/** Keys of a page that are learned from. */
+const LEARNED_KEYS = 16;
+/** Pages returned last that are looked back on. */
+const LOOKED_BACK = 32;
+/** After so many comparisons, older ones count half. */
+const COMPARED = 64;
+
+/** A copy that does not keep the whole page in memory, of whose text a key is a part. */
+const copyOf = (key: string): string => Buffer.from(key).toString();
+
+export class ListingGuesses {
+  readonly #prefix: string;
+  readonly #pagesApart: number;
+  readonly #alphabets: KeyAlphabets;
+  /** The last keys of the pages returned last. */
+  readonly #returned: string[] = [];
+  /** How often the keys went on as in the page before, and how often they did not. */
+  #wentOn = 1;
+  #brokeOff = 0;
+
+  constructor(prefix: string, pagesApart: number) {
+    this.#prefix = prefix;
+    this.#pagesApart = pagesApart;
+    this.#alphabets = new KeyAlphabets(prefix);
+  }
+
+  /** @returns how the keys of this page go on: by its last quarter, because its first may lie in another folder */
+  learn(objects: readonly ListedBlob[]): Stretch | undefined {
+    const { length } = objects;
+    for (let at = 0; at < length; at += Math.ceil(length / LEARNED_KEYS))
+      this.#alphabets.learn(objects[at]?.key ?? this.#prefix);
+    const start = Math.floor((length * 3) / 4);
+    const [first, last] = [objects[start]?.key, objects.at(-1)?.key];
+    if (first === undefined || last === undefined || first === last) return undefined;
+    const [from, to] = [copyOf(first), copyOf(last)];
+    this.#alphabets.learn(from);
+    this.#alphabets.learn(to);
+    return { from, to, pages: (length - 1 - start) / length };
+  }
+
+  /** @param last the key that ends the page behind the one that the stretch ends */
+  compare(stretch: Stretch, last: string): void {
+    const guess = this.#alphabets.ahead(stretch.to, 2, stretch);
+    const wentOn = guess !== undefined && compareKeys(last, guess) <= 0;
+    this.#note(wentOn);
+  }
+
+  /** A range without a key. */
+  noteEmpty(): void {
+    this.#note(false);
+  }
+
+  #note(wentOn: boolean): void {
+    if (wentOn) this.#wentOn += 1;
+    else this.#brokeOff += 1;
+    if (this.#wentOn + this.#brokeOff < COMPARED) return;
+    this.#wentOn /= 2;
+    this.#brokeOff /= 2;
+  }
+
+  /** A page that was returned. There is none between it and the one before. */
+  returned(objects: readonly ListedBlob[]): void {
+    const [first, last] = [objects[0]?.key, objects.at(-1)?.key];
+    if (first === undefined || last === undefined) return;
+    if (this.#returned.length === 0) this.#returned.push(copyOf(first));
+    this.#returned.push(copyOf(last));
+    if (this.#returned.length > LOOKED_BACK) this.#returned.shift();
+  }
+
+  /** A place some pages ahead in the range, if it seems to have as many more behind that. */
+  placeIn(range: Guessed): Guess | undefined {
+    const { after, until } = range;
+    const stretch = this.#stretchFor(range);
+    if (stretch === undefined) return undefined;
+    const near = this.#alphabets.ahead(after, this.#pagesApart, stretch);
+    if (near !== undefined && until === undefined) return { key: near, isBlind: false };
+    const far = near && this.#alphabets.ahead(after, 2 * this.#pagesApart, stretch);
+    if (near !== undefined && far !== undefined)
+      return until !== undefined && compareKeys(far, until) < 0 ? { key: near, isBlind: false } : undefined;
+    const key = keyBetween(after, until, this.#prefix);
+    return key === undefined ? undefined : { key, isBlind: true };
+  }
+
+  /** Where keys often break off within the pages that a guess is ahead, the pages returned last tell more than one. */
+  #stretchFor({ stretch }: Guessed): Stretch | undefined {
+    const [from, to] = [this.#returned[0], this.#returned.at(-1)];
+    if (
+      this.#brokeOff * this.#pagesApart <= this.#wentOn ||
+      from === undefined ||
+      to === undefined ||
+      from === to
+    )
+      return stretch;
+    return { from, to, pages: this.#returned.length - 1 };
+  }
+}
