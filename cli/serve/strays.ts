@@ -1,7 +1,12 @@
 /** Strays: declarations and data in the bucket that belong to no pipeline. The service ignores them and notes it in its logs only. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pipelineName } from '../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys, PIPELINES_PREFIX, pipelineOfDeclaration } from '../../functions/core/shared/keys.ts';
+import {
+  bucketKeys,
+  PIPELINES_PREFIX,
+  pipelineOfDeclaration,
+  testObjectKey,
+} from '../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../functions/core/shared/ports.ts';
 import type { Session } from './session.ts';
 
@@ -9,6 +14,8 @@ const LOOK_MILLISECONDS = 5_000;
 /** A listing of the emulator sorts all keys of the bucket: a large bucket is looked at less often. */
 const PAUSES_PER_LOOK = 30;
 const INCOMING = 'incoming';
+/** That of the test object of npm run check:deployment. */
+const [CHECK_FOLDER] = testObjectKey('').split('/');
 
 interface BucketLook {
   /** Keys under pipelines/. */
@@ -47,7 +54,7 @@ export function strayTexts({ declarations, folders }: BucketLook): string[] {
       return reason === undefined ? [] : [`${key} declares nothing: ${reason}`];
     }),
     ...folders
-      .filter((folder) => !declared.has(folder))
+      .filter((folder) => !declared.has(folder) && folder !== CHECK_FOLDER)
       .map((folder) => {
         const reason = whyNoName(folder);
         return reason === undefined

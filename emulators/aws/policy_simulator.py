@@ -1,5 +1,6 @@
-"""Makes IAM's policy simulator read `ContextEntries`. MiniStack ignores them, so a right with a
-condition on the request, such as one on a permissions boundary, always looks denied."""
+"""Two things that MiniStack's policy simulator lacks. It ignores `ContextEntries`, so a right with
+a condition on the request, such as one on a permissions boundary, always looks denied. And it
+answers for a role that does not exist."""
 
 from __future__ import annotations
 
@@ -30,6 +31,9 @@ def install() -> None:
 
 def _reading_entries(simulate: Callable[[Parameters], Any]) -> Callable[[Parameters], Any]:
     def simulate_with_entries(parameters: Parameters) -> Any:
+        principal = iam._p(parameters, "PolicySourceArn")
+        if _is_missing_role(principal):
+            return iam._error(404, "NoSuchEntity", f"{principal} does not exist.", ns="iam")
         token = _entries.set(dict(_entries_of(parameters)))
         try:
             return simulate(parameters)
@@ -37,6 +41,11 @@ def _reading_entries(simulate: Callable[[Parameters], Any]) -> Callable[[Paramet
             _entries.reset(token)
 
     return simulate_with_entries
+
+
+def _is_missing_role(arn: str) -> bool:
+    kind, _, name = arn.rpartition(":")[2].partition("/")
+    return kind == "role" and name.rpartition("/")[2] not in iam._roles
 
 
 def _entries_of(parameters: Parameters) -> Iterator[tuple[str, Any]]:

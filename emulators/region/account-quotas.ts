@@ -9,6 +9,8 @@ export function accountQuotas(profile: LimitProfile, accountId: string): Account
   return {
     accountId,
     services: {
+      // Fleets have no quota here.
+      ec2: { name: 'Amazon Elastic Compute Cloud (Amazon EC2)', quotas: [] },
       lambda: { name: 'AWS Lambda', quotas: lambdaQuotas(profile) },
       sagemaker: { name: 'Amazon SageMaker', quotas: sageMakerQuotas(profile) },
     },

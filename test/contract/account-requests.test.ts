@@ -245,9 +245,9 @@ describe('the answers of AWS', () => {
       ],
     });
     const look = await view.decisions({ roleArn: 'arn:x', actions: ['s3:GetObject'], resource: '*' });
-    expect(look.kind === 'seen' && look.value.map(({ isAllowed: may, deniedBy }) => deniedBy ?? may)).toEqual(
-      [true, 'organization', 'boundary', 'policy'],
-    );
+    expect(
+      look.kind === 'seen' && look.value?.map(({ isAllowed: may, deniedBy }) => deniedBy ?? may),
+    ).toEqual([true, 'organization', 'boundary', 'policy']);
   });
 });
 

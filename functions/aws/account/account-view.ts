@@ -83,7 +83,8 @@ export function accountView(clients: AccountClients): AccountView {
       look('lambda:ListEventSourceMappings and sqs:GetQueueAttributes', () =>
         queueReader(clients, functionName, queueUrl),
       ),
-    decisions: (question) => look('iam:SimulatePrincipalPolicy', () => decisions(iam, question)),
+    decisions: (question) =>
+      look('iam:SimulatePrincipalPolicy', () => unlessMissing(() => decisions(iam, question))),
   };
 }
 

@@ -123,5 +123,6 @@ export interface AccountView {
   /** Whether the bucket sends the creation of objects to EventBridge or to a queue. */
   sendsEvents(bucket: string): Promise<Look<boolean>>;
   queueReader(functionName: string, deadLetterQueueUrl: string): Promise<Look<QueueReader>>;
-  decisions(question: RoleQuestion): Promise<Look<readonly Decision[]>>;
+  /** undefined: there is no such role. */
+  decisions(question: RoleQuestion): Promise<Look<readonly Decision[] | undefined>>;
 }

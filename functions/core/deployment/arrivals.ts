@@ -3,10 +3,16 @@ import { type TestObjectStore } from '../runs/stores.ts';
 import { testObjectKey } from '../shared/keys.ts';
 import type { AccountView, Stack } from './account-view.ts';
 import { type Finding, fails, judged, limited, passed } from './finding.ts';
+import { restoring } from './restore.ts';
+
+interface Deployed {
+  readonly stack: Stack;
+  readonly bucket: string;
+  readonly stage: string;
+}
 
 export async function arrivalFindings(
-  stack: Stack,
-  bucket: string,
+  { stack, bucket, stage }: Deployed,
   view: Pick<AccountView, 'sendsEvents' | 'queueReader'>,
 ): Promise<readonly Finding[]> {
   const events = { check: 'arrivals', field: 'bucket notification' };
@@ -20,7 +26,7 @@ export async function arrivalFindings(
         : fails(events, {
             value: 'off',
             message: 'objects that arrive start no run',
-            remedy: 'deploy again; another tool that sets the notification of the bucket must keep this one',
+            remedy: `${restoring(stage)}; another tool that sets the notification of the bucket must keep this one`,
           }),
     ),
     ...(onArrival === undefined || deadLetters === undefined

@@ -28,7 +28,7 @@ export interface CheckDeps {
 }
 
 export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding[]> {
-  const { stack, pipelines, bucket, region, testObject } = deps;
+  const { stack, pipelines, region, testObject } = deps;
   const home = deps.viewIn(region);
   const regions = [
     ...new Set([region, ...pipelines.flatMap((each) => placesOf(each, region).map(({ name }) => name))]),
@@ -36,7 +36,7 @@ export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding
   const groups = await Promise.all([
     home.concurrency().then(concurrencyFindings),
     roleFindings(stack, deps, home),
-    arrivalFindings(stack, bucket, home),
+    arrivalFindings(deps, home),
     home.hasSpotRole().then((look) => spotRoleFindings(pipelines.filter(usesOwnInstances), look)),
     ...regions.map((name) => regionFindings(name, deps)),
     ...pipelines.map((pipeline) => imageFindings(pipeline, home)),

@@ -61,7 +61,8 @@ function fleetFindings(
     const place = { check: 'EC2 quotas', field: `${name}: compute.instanceTypes (${market})` };
     const beyond = gangs.filter(({ isWithin }) => !isWithin);
     const [first] = beyond;
-    if (gangs.length === 0) return [];
+    if (gangs.length === 0)
+      return topologies.length === 0 ? [] : [unlistedFinding(place, topologies, market)];
     if (first === undefined) return [passed(place, `${gangs.length} types and sizes`)];
     const trouble = {
       value: someOf(
@@ -83,14 +84,24 @@ function fleetFindings(
   });
 }
 
-function quotaOf(
-  { instanceType }: GangTopology,
+const unlistedFinding = (
+  place: { readonly check: string; readonly field: string },
+  gangs: readonly GangTopology[],
   market: Market,
-  quotas: ReadonlyMap<string, Quota>,
-): Quota | undefined {
-  const codes = CODES[classOf(instanceType)]?.[market] ?? [];
-  return codes.map((code) => quotas.get(code)).find((quota) => quota !== undefined);
-}
+): Finding => ({
+  ...place,
+  kind: 'notSeen',
+  message: `Service Quotas lists none of ${someOf([...new Set(gangs.flatMap((gang) => codesOf(gang, market)))])}`,
+  remedy: 'look for the vCPU quotas of EC2 in the Service Quotas console of this region',
+});
+
+const codesOf = ({ instanceType }: GangTopology, market: Market): readonly string[] =>
+  CODES[classOf(instanceType)]?.[market] ?? [];
+
+const quotaOf = (gang: GangTopology, market: Market, quotas: ReadonlyMap<string, Quota>): Quota | undefined =>
+  codesOf(gang, market)
+    .map((code) => quotas.get(code))
+    .find((quota) => quota !== undefined);
 
 /**
  * @param pipelines those that launch instances of the account's own

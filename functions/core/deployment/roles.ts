@@ -6,6 +6,7 @@
 import { bucketKeys } from '../shared/keys.ts';
 import type { AccountView, Decision, Stack } from './account-view.ts';
 import { type Finding, fails, judged, passed, someOf } from './finding.ts';
+import { restoring } from './restore.ts';
 
 interface Names {
   readonly bucketArn: string;
@@ -106,12 +107,18 @@ export async function roleFindings(
           context: context?.(names),
         });
         return judged(place, look, (decisions) => {
+          if (decisions === undefined)
+            return fails(place, {
+              value: 'missing',
+              message: `${consequence}: the account has no role ${name}`,
+              remedy: restoring(stage),
+            });
           const denied = decisions.filter(({ isAllowed }) => !isAllowed);
           if (denied.length === 0) return passed(place, 'allowed');
           return fails(place, {
             value: someOf(denied.map(({ action }) => action)),
             message: `${consequence}: ${causeOf(denied)}`,
-            remedy: remedyFor(denied),
+            remedy: remedyFor(denied, stage),
           });
         });
       },
@@ -127,7 +134,7 @@ const causeOf = ([first]: readonly Decision[]): string => {
     : 'no policy of the role allows it';
 };
 
-const remedyFor = ([first]: readonly Decision[]): string =>
+const remedyFor = ([first]: readonly Decision[], stage: string): string =>
   first?.deniedBy === 'organization' || first?.deniedBy === 'boundary'
     ? `let the administrators of the account allow ${first.action} for the roles of the stack`
-    : 'deploy again: npx osls deploy';
+    : restoring(stage);

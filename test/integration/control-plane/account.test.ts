@@ -158,6 +158,12 @@ it('asks the policy simulator about a role', async () => {
   });
 });
 
+it('sees that a role is missing', async () => {
+  const roleArn = 'arn:aws:iam::000000000000:role/removed-by-hand';
+  const question = { roleArn, actions: ['s3:PutObject'], resource: '*' };
+  expect(await view.decisions(question)).toEqual({ kind: 'seen', value: undefined });
+});
+
 it('asks about a right with a condition', async () => {
   const boundary = 'arn:aws:iam::000000000000:policy/scripts';
   const policy = {
@@ -179,7 +185,7 @@ it('asks about a right with a condition', async () => {
   const isAllowed = async (context: Record<string, string>) => {
     const question = { roleArn: Role?.Arn ?? '', actions: ['iam:CreateRole'], resource: '*', context };
     const look = await view.decisions(question);
-    return look.kind === 'seen' && look.value[0]?.isAllowed;
+    return look.kind === 'seen' && look.value?.[0]?.isAllowed;
   };
   expect(await isAllowed({ 'iam:PermissionsBoundary': boundary })).toBe(true);
   expect(await isAllowed({ 'iam:PermissionsBoundary': `${boundary}-of-others` })).toBe(false);

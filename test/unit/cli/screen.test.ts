@@ -102,7 +102,7 @@ describe('a file of the drop folder', () => {
 describe('what belongs to no pipeline in the bucket', () => {
   it('has a line with the remedy', () => {
     const declarations = [bucketKeys.pipeline('wine'), 'pipelines/beer.yml', 'pipelines/Bad Name.yaml'];
-    expect(strayTexts({ declarations, folders: ['wine', 'beer', 'Bad Name'] })).toEqual([
+    expect(strayTexts({ declarations, folders: ['wine', 'beer', 'Bad Name', 'tidewheel-check'] })).toEqual([
       'pipelines/beer.yml declares nothing: the name of a declaration is pipelines/<pipeline>.yaml',
       expect.stringMatching(/^pipelines\/Bad Name\.yaml declares nothing: .*use 1 to 32 of a-z/) as string,
       'beer/incoming/ waits for a pipeline: declare it at pipelines/beer.yaml',

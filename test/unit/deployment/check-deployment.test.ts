@@ -138,6 +138,13 @@ describe('quotas', () => {
     const found = await troubles({ quotas: async () => seen([]) }, { pipelines: [onSageMaker()] });
     expect(found.map(({ kind }) => kind)).toEqual(['notSeen', 'notSeen']);
   });
+
+  it('of EC2 that are not listed are no proof', async () => {
+    expect(await troubles({ quotas: async () => seen([]) }, { pipelines: [onEc2()] })).toMatchObject([
+      { kind: 'notSeen', message: 'Service Quotas lists none of L-3819A6DF' },
+      { kind: 'notSeen', message: 'Service Quotas lists none of L-DB2E81BA' },
+    ]);
+  });
 });
 
 describe('a subnet', () => {
@@ -269,39 +276,6 @@ describe('images and secrets', () => {
 });
 
 describe('the deployment', () => {
-  it('says which policy denies a role', async () => {
-    const view: Partial<AccountView> = {
-      decisions: async ({ actions }) =>
-        seen(
-          actions.map((action) =>
-            action === 'sagemaker:CreateTrainingJob'
-              ? { action, isAllowed: false, deniedBy: 'organization' as const }
-              : { action, isAllowed: true },
-          ),
-        ),
-    };
-    expect(await troubles(view)).toMatchObject([
-      {
-        kind: 'fails',
-        field: 'LaunchRole: sagemaker:CreateTrainingJob',
-        message: 'no training job can start: a service control policy of the organization denies it',
-      },
-    ]);
-  });
-
-  it('asks about resources of its own account', async () => {
-    const resources: string[] = [];
-    await check({
-      decisions: async ({ roleArn, resource, actions }) => {
-        expect(roleArn).toMatch(/^arn:aws:iam::123456789012:role\/tidewheel-dev-/);
-        resources.push(resource);
-        return seen(actions.map((action) => ({ action, isAllowed: true })));
-      },
-    });
-    expect(resources).toContain('arn:aws:sagemaker:us-east-1:123456789012:training-job/example');
-    expect(resources).toContain('arn:aws:s3:::tw-data/example/dataset/example-000001/shards/00000.tar');
-  });
-
   it('names silent buckets, stopped readers and dead letters', async () => {
     expect(await troubles({ sendsEvents: async () => seen(false) })).toMatchObject([
       { kind: 'fails', field: 'bucket notification' },
