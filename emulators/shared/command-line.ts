@@ -54,12 +54,22 @@ export function readCommandLine<Schema extends z.ZodType>(
   throw new UsageError(problems);
 }
 
+/**
+ * A reader may go before the command has ended (`npm run … | head`). Then the rest of the output goes nowhere, but the
+ * command still ends its work: it writes its files and stops what it started.
+ */
+function outliveReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
+
 /** Runs a command's body, prints its help, and turns what it throws into a message and an exit code (2: typed wrongly, 1: failed). */
 export async function runCommand(
   usage: string,
   body: (args: readonly string[]) => Promise<number>,
   args: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
+  for (const output of [process.stdout, process.stderr])
+    output.off('error', outliveReader).on('error', outliveReader);
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(`${usage.trimEnd()}\n`);
     return;

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { readCommandLine, UsageError, usable } from '@tidewheel/emulators/shared/command-line.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -34,6 +37,22 @@ it('an unwritable path is named by its option', async () => {
     ]),
   );
   await expect(usable('--state', '/folder', () => Promise.resolve(1))).resolves.toBe(1);
+});
+
+it('a command outlives the reader of its output', async () => {
+  const command = `
+    import { runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+    await runCommand('', async () => {
+      for (let line = 0; line < 3; line += 1) {
+        process.stdout.write('a line\\n');
+        await new Promise(setImmediate);
+      }
+      return 7;
+    });`;
+  const program = spawn(process.execPath, ['--input-type=module', '--eval', command]);
+  program.stdout.destroy();
+  const [errors, [code]] = await Promise.all([text(program.stderr), once(program, 'exit')]);
+  expect({ errors, code }).toEqual({ errors: '', code: 7 });
 });
 
 describe('a command line', () => {
