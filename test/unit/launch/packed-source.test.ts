@@ -12,6 +12,19 @@ const problemsOf = (...names: string[]): string[] =>
     WHERE,
   );
 
+describe('the folder that the script runs in', () => {
+  it.each(['vit', '${checkpoints}'])('may be %s', (workingDirectory) => {
+    const entries = ['train.py', 'vit/config.yaml'].map((name) => ({ name, size: 1 }));
+    expect(packedSourceProblems(entries, { ...WHERE, workingDirectory })).toEqual([]);
+  });
+
+  it('has to hold something', () => {
+    expect(
+      packedSourceProblems([{ name: 'train.py', size: 1 }], { ...WHERE, workingDirectory: 'vit' }),
+    ).toEqual([expect.stringContaining('vit is no folder under s3://b/digits/source/')]);
+  });
+});
+
 describe('the names of a source', () => {
   it.each([
     '../outside',

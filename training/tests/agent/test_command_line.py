@@ -90,6 +90,30 @@ def test_arguments_arrive_as_typed_with_the_hosts_folders(
     assert json.loads(variables["SM_USER_ARGS"]) == arguments
 
 
+def test_a_script_may_run_where_it_saves(run_script: RunScript, tmp_path: Path) -> None:
+    script = {"workingDirectory": "${checkpoints}", "checkpoint": {"folder": "out"}}
+    _, folder, _ = run_script(script)
+    checkpoints = tmp_path / "ml" / "checkpoints"
+    assert folder == str(checkpoints)
+    assert not (checkpoints / "out").is_symlink()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_shell_decides_what_a_path_cannot(
+    run_script: RunScript, tmp_path: Path, *, there: bool
+) -> None:
+    """As docs/pipeline.md starts nanoGPT."""
+
+    def before(base: Path) -> None:
+        if there:
+            (base / "checkpoints" / "ckpt.pt").write_text("x")
+
+    line = 'exec python train.py --dir="$0" $(test -f "$0/ckpt.pt" && echo --init_from=resume)'
+    arguments, *_ = run_script({"command": ["bash", "-c", line, "${checkpoints}"]}, before=before)
+    expected = ["--init_from=resume"] if there else []
+    assert arguments == [f"--dir={tmp_path / 'ml' / 'checkpoints'}", *expected]
+
+
 def test_hyperparameters_stand_where_they_are_asked_for(run_script: RunScript) -> None:
     arguments, *_ = run_script(
         {"arguments": ["fit", "${hyperparameters}", "x"]}, epochs=3, amp=True

@@ -1,5 +1,6 @@
 /** The user's source as one archive: its objects, their problems, its bytes and its hash. */
 import { createHash } from 'node:crypto';
+import { IN_CHECKPOINTS } from '../../pipeline/script/arguments.ts';
 import { type ZipFile, zipOf } from '../../shared/zip.ts';
 
 /** The whole source passes through the memory of one function. */
@@ -42,12 +43,17 @@ export function packedSourceProblems(
   const some = [...names].slice(0, MOST_NAMED).map(shown).join(', ');
   if (entryPoint !== undefined && !names.has(entryPoint))
     problems.push(`${entryPoint} is not under ${where} (${some} …): put it there, or correct entryPoint`);
-  if (workingDirectory !== undefined && ![...names].some((name) => name.startsWith(`${workingDirectory}/`)))
+  if (!isThere(workingDirectory, names))
     problems.push(
       `${workingDirectory} is no folder under ${where} (${some} …): put it there, or correct workingDirectory`,
     );
   return problems;
 }
+
+const isThere = (workingDirectory: string | undefined, names: ReadonlySet<string>): boolean =>
+  workingDirectory === undefined ||
+  workingDirectory === IN_CHECKPOINTS ||
+  [...names].some((name) => name.startsWith(`${workingDirectory}/`));
 
 interface SourcePlace {
   /** The source's address for the messages. */

@@ -49,14 +49,22 @@ export const commandSchema = z
   })
   .describe('A command instead of a Python script, such as [bash, run.sh] or [python, -m, package.module].');
 
+/** For scripts that save where they run. */
+export const IN_CHECKPOINTS = '${checkpoints}';
+
 export const workingDirectorySchema = z
   .string()
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}$/, 'name a folder inside the source')
+  .regex(
+    /^(?:\$\{checkpoints\}|[A-Za-z0-9_][A-Za-z0-9_./-]{0,199})$/,
+    `name a folder inside the source, or ${IN_CHECKPOINTS}`,
+  )
   .refine(
     (path) => path.split('/').every((part) => !/^\.{0,2}$/.test(part)),
     'write it without ".", ".." and final slash',
   )
-  .describe('The folder of the source in which the script runs; by default the source itself.');
+  .describe(
+    `The folder of the source in which the script runs; by default the source itself. ${IN_CHECKPOINTS}: for a script that saves where it runs.`,
+  );
 
 type Argument = z.output<typeof argument>;
 

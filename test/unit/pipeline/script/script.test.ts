@@ -1,6 +1,8 @@
 /** How a declaration says to start a script: what it accepts, what it refuses, and with which words. */
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { MAXIMUM_VALUE } from '../../../../functions/core/launch/job/hyperparameters.ts';
 import { scriptParameters } from '../../../../functions/core/launch/job/script-document.ts';
 import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
@@ -216,10 +218,31 @@ training: { strategy: single, hyperparameters: { <<: *base, wd: 0.10 } }`;
   });
 });
 
+describe('the documentation', () => {
+  const page = readFileSync(new URL('../../../../docs/pipeline.md', import.meta.url), 'utf8');
+  const examples = [...page.matchAll(/```yaml\n((?:#.*\n)*training:\n[^`]*)```/g)].map(
+    ([, text = '']) => text,
+  );
+
+  it('shows declarations that are taken', () => {
+    expect(examples.length).toBeGreaterThan(5);
+    for (const example of examples) {
+      const training = parse(example).training as Record<string, unknown>;
+      const text = stringify({
+        name: 'digits',
+        compute: { instanceTypes: ['g5.xlarge'] },
+        training: { strategy: 'single', ...training },
+      });
+      expect({ example, ...readDeclaration('digits', text) }).toMatchObject({ example, valid: true });
+    }
+  });
+});
+
 describe('the folder in which it runs', () => {
-  it('lies in the source', () => {
+  it('lies in the source or holds the checkpoints', () => {
     expect(problemsOf('workingDirectory: examples/vit')).toEqual({});
-    for (const path of ['/etc', '..', 'a/../b', 'a/', './a', 'a//b', ''])
+    expect(problemsOf("workingDirectory: '${checkpoints}'")).toEqual({});
+    for (const path of ['/etc', '..', 'a/../b', 'a/', './a', 'a//b', '', '${checkpoints}/../x', '${model}'])
       expect(Object.keys(problemsOf(`workingDirectory: '${path}'`))).toEqual(['training.workingDirectory']);
   });
 });

@@ -124,12 +124,16 @@ class Job:
     @property
     def working_dir(self) -> Path:
         """The folder that the script runs in."""
+        if self.script.runs_in_checkpoints:
+            return self.checkpoint_dir or self.code_dir
         return self.code_dir / self.script.working_directory
 
     @property
     def checkpoint_link(self) -> Path | None:
         """Leads from a folder of the source to the declared one of the checkpoints."""
         link = self.script.checkpoint_link
+        if self.script.runs_in_checkpoints:
+            return None
         return self.working_dir / link if link else None
 
     @property

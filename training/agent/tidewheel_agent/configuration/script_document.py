@@ -32,10 +32,14 @@ class ScriptDocument:
     """Instead of the hyperparameters."""
     environment: dict[str, str] = field(default_factory=dict)
     working_directory: str = ""
-    """Below the source."""
+    """Below the source, or `${checkpoints}`."""
     checkpoint: CheckpointRules | None = None
     checkpoint_link: str | None = None
     """A folder, below the working directory, that leads to the folder of `checkpoint`."""
+
+    @property
+    def runs_in_checkpoints(self) -> bool:
+        return self.working_directory == _CHECKPOINTS
 
 
 def read_script(
@@ -97,6 +101,8 @@ def _environment(value: object, problems: list[str]) -> dict[str, str]:
 def _folder(value: object, problems: list[str]) -> str:
     if value is None:
         return ""
+    if value == _CHECKPOINTS:
+        return _CHECKPOINTS
     if isinstance(value, str) and not value.startswith("/") and ".." not in value.split("/"):
         return value
     problems.append(f"training.workingDirectory: {value!r} is no folder of the source")
