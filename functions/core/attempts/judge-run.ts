@@ -11,6 +11,7 @@ import { RunNotFoundError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { judge } from './judge.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { watchResume } from './watch-resume.ts';
 
 export type NextStep =
   | { readonly kind: 'place'; readonly reason: string }
@@ -102,10 +103,11 @@ async function withProgress(
   run: RunRecord,
   attempts: readonly AttemptRecord[],
 ): Promise<AttemptRecord[]> {
-  const last = await withResultsCopiedBack(deps, attempts.at(-1));
-  if (last === undefined || last.progressAfter !== undefined) return [...attempts];
+  const copied = await withResultsCopiedBack(deps, attempts.at(-1));
+  if (copied === undefined || copied.progressAfter !== undefined) return [...attempts];
+  const last = await watchResume(deps, copied);
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
-  if (progressAfter === undefined) return [...attempts];
+  if (progressAfter === undefined) return [...attempts.slice(0, -1), last];
   const updatedAt = deps.clock.now().toISOString();
   const updated = await deps.attempts.update(run.runId, last.attempt, { progressAfter, updatedAt });
   return [...attempts.slice(0, -1), updated];

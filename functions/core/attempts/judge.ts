@@ -1,5 +1,6 @@
 /** Judges an ended attempt by its progress, not its time: the run is done, tries again, or has failed for good. */
-import type { AttemptOutcome, AttemptRecord, PlatformFault, Progress } from '../runs/run-records.ts';
+import { beganAgain, remedyFor } from '../runs/resume.ts';
+import type { AttemptOutcome, AttemptRecord, PlatformFault, Progress, Resume } from '../runs/run-records.ts';
 
 export type Judgement =
   | { readonly kind: 'done'; readonly reason: string }
@@ -34,7 +35,7 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
         reason: 'the training job was stopped from outside Tidewheel: start a new run to train again',
       };
     case 'timeLimit':
-      return atTimeLimit(last);
+      return atTimeLimit(last, attempts.at(-2));
     case 'interrupted':
     case 'capacity':
     case 'serviceError':
@@ -43,8 +44,21 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
   }
 }
 
-const atTimeLimit = ({ progressBefore, progressAfter }: AttemptRecord): Judgement =>
-  advanced(progressBefore, progressAfter)
+/**
+ * Work that later attempts can build on. A script that began again has left behind what was saved before it. One whose
+ * files are unknown shows by where it goes on that the attempt before it had saved something.
+ */
+const isFruitful = (attempt: AttemptRecord, previous: AttemptRecord | undefined): boolean =>
+  (advanced(attempt.progressBefore, attempt.progressAfter) && !beganAgain(attempt)) ||
+  wentFurther(attempt.resume, previous?.resume);
+
+const wentFurther = (resume: Resume | undefined, earlier: Resume | undefined): boolean =>
+  resume?.verdict?.kind === 'resumed' &&
+  resume.checkpoint === undefined &&
+  resume.verdict.position > (earlier?.verdict?.position ?? Number.NEGATIVE_INFINITY);
+
+const atTimeLimit = (last: AttemptRecord, previous: AttemptRecord | undefined): Judgement =>
+  isFruitful(last, previous)
     ? { kind: 'again', reason: 'the attempt reached its time limit with progress saved' }
     : {
         kind: 'failed',
@@ -87,8 +101,14 @@ function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string
   const recent = started.slice(-FRUITLESS_ATTEMPTS);
   const fruitless =
     recent.length === FRUITLESS_ATTEMPTS &&
-    recent.every((attempt) => !advanced(attempt.progressBefore, attempt.progressAfter));
+    recent.every((attempt) => !isFruitful(attempt, started[started.indexOf(attempt) - 1]));
   if (!fruitless) return { kind: 'again', reason };
+  const unread = recent.findLast(beganAgain)?.resume?.checkpoint;
+  if (unread !== undefined)
+    return {
+      kind: 'failed',
+      reason: `${FRUITLESS_ATTEMPTS} attempts in a row made no lasting progress, because the script begins again although ${unread.name} is there: ${remedyFor(unread)}`,
+    };
   return {
     kind: 'failed',
     reason: `${FRUITLESS_ATTEMPTS} attempts in a row trained without a new complete checkpoint: check that the script saves to TIDEWHEEL_CHECKPOINT_DIR and reads it back`,

@@ -17,6 +17,7 @@ import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { watchCheckpoints } from './watch-checkpoints.ts';
 import { watchHangs } from './watch-hangs.ts';
+import { watchResume } from './watch-resume.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
@@ -60,6 +61,7 @@ export async function reconcile(
       if (observed.kind !== 'running') return;
       await watchCheckpoints(deps, attempt, observed.job);
       await watchHangs(deps, attempt, observed.job);
+      await watchResume(deps, attempt);
       await reviseAttempt(deps, attempt, observed.job);
     },
   );

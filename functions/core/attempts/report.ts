@@ -2,6 +2,7 @@
 
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
+import { beganAgain, beganAt } from '../runs/resume.ts';
 import type {
   AttemptOutcome,
   AttemptRecord,
@@ -73,11 +74,13 @@ export interface ReportInput {
 
 export function makeReport(input: ReportInput): RunReport {
   const { run, status, failure, finishedAt } = input;
-  const attempts = input.attempts.flatMap((attempt) =>
-    attempt.outcome ? [reportAttempt(attempt, attempt.outcome)] : [],
+  const attempts = input.attempts.flatMap((attempt, index) =>
+    attempt.outcome ? [reportAttempt(attempt, attempt.outcome, restartAfter(input.attempts, index))] : [],
   );
   const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
-  const onDemandUsd = sum(input.attempts.map(onDemandCost));
+  const onDemandUsd = sum(
+    input.attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(input.attempts, index))),
+  );
   const last = input.attempts.at(-1);
   return {
     version: REPORT_VERSION,
@@ -104,7 +107,7 @@ export function makeReport(input: ReportInput): RunReport {
   };
 }
 
-function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptReport {
+function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome, restart: number): AttemptReport {
   const { placement } = attempt;
   return {
     attempt: attempt.attempt,
@@ -113,31 +116,51 @@ function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome): Attempt
     nodes: placement.topology.nodes,
     outcome: outcome.kind,
     message: outcome.message,
-    fromStep: attempt.progressBefore?.step ?? 0,
+    fromStep: fromStepOf(attempt),
     toStep: attempt.progressAfter?.step ?? attempt.progressBefore?.step ?? 0,
     trainingSeconds: outcome.trainingSeconds,
     billableSeconds: outcome.billableSeconds,
-    lostSeconds: round(lostSecondsOf(attempt, outcome), 1),
+    lostSeconds: round(lostSecondsOf(attempt, outcome, restart), 1),
     costUsd: attemptCost(attempt),
     log: attempt.log,
   };
 }
 
-function onDemandCost(attempt: AttemptRecord): number {
+const fromStepOf = (attempt: AttemptRecord): number => beganAt(attempt) ?? attempt.progressBefore?.step ?? 0;
+
+/** The lowest step from which a later attempt went on: what lies past it had to be done again. */
+const restartAfter = (attempts: readonly AttemptRecord[], index: number): number =>
+  Math.min(...attempts.slice(index + 1).map((later) => restartOf(later)));
+
+function restartOf(attempt: AttemptRecord): number {
+  if (beganAgain(attempt)) return beganAt(attempt) ?? 0;
+  const isBack = attempt.resume !== undefined && attempt.resume.repairs.length > 0;
+  return isBack ? (attempt.resume?.checkpoint?.step ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+function onDemandCost(attempt: AttemptRecord, restart: number): number {
   const { outcome } = attempt;
   return outcome
-    ? hoursCost(attempt, Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome)))
+    ? hoursCost(attempt, Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome, restart)))
     : 0;
 }
 
-/** Time from the last complete checkpoint to the end of an attempt that did not complete. */
-function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome): number {
+/**
+ * Time from the last complete checkpoint to the end of an attempt that did not complete, and the time of the steps that
+ * a later attempt did again.
+ */
+function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome, restart: number): number {
   if (outcome.kind === 'completed') return 0;
   const saved = attempt.progressAfter;
   if (saved === undefined || !advanced(attempt.progressBefore, saved)) return outcome.trainingSeconds;
-  if (outcome.endedAt === undefined) return 0;
-  const unsaved = (new Date(outcome.endedAt).getTime() - new Date(saved.updatedAt).getTime()) / 1000;
-  return Math.min(outcome.trainingSeconds, Math.max(0, unsaved));
+  const unsaved =
+    outcome.endedAt === undefined
+      ? 0
+      : (new Date(outcome.endedAt).getTime() - new Date(saved.updatedAt).getTime()) / 1000;
+  const lost = Math.min(outcome.trainingSeconds, Math.max(0, unsaved));
+  const from = fromStepOf(attempt);
+  const again = saved.step > from ? (saved.step - Math.max(from, restart)) / (saved.step - from) : 0;
+  return lost + (outcome.trainingSeconds - lost) * Math.max(0, again);
 }
 
 /** Restarts inside jobs, or 1 for an interrupted job without a restart. */

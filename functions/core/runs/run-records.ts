@@ -134,6 +134,37 @@ export interface Progress {
   readonly updatedAt: string;
 }
 
+/** How the script of an attempt went on from what earlier ones had saved, as the agent saw it. */
+export interface Resume {
+  /** What was there; absent where the agent knew no checkpoint. */
+  readonly checkpoint?:
+    | {
+        readonly name: string;
+        readonly step: number;
+        readonly unit?: Progress['unit'];
+        readonly format?: string | undefined;
+      }
+    | undefined;
+  /** Damaged checkpoints, and what took their place. */
+  readonly repairs: readonly {
+    readonly name: string;
+    readonly problem: string;
+    readonly instead: string;
+    readonly step?: number | undefined;
+  }[];
+  /** Absent while nothing shows it. */
+  readonly verdict?:
+    | {
+        readonly kind: 'resumed' | 'beganAgain';
+        readonly evidence: 'log' | 'checkpoint';
+        /** The first that the script printed or saved. */
+        readonly position: number;
+        /** In the unit of the checkpoint. */
+        readonly beganAt: number;
+      }
+    | undefined;
+}
+
 export type RunStatus = 'settling' | 'packing' | 'placing' | 'training' | 'succeeded' | 'failed' | 'empty';
 export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'empty'];
 
@@ -222,6 +253,8 @@ export interface AttemptRecord {
   readonly updatedAt: string;
   readonly progressBefore?: Progress | undefined;
   readonly progressAfter?: Progress | undefined;
+  /** Absent in the run's first attempt. */
+  readonly resume?: Resume | undefined;
   /** Set before Tidewheel stops the job. */
   readonly recall?: Recall | undefined;
   readonly outcome?: AttemptOutcome | undefined;

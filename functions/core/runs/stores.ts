@@ -69,7 +69,7 @@ export interface RunStore {
 type AttemptChange = Partial<
   Pick<
     AttemptRecord,
-    'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'recall' | 'outcome' | 'log'
+    'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'resume' | 'recall' | 'outcome' | 'log'
   >
 > & { readonly updatedAt: string };
 

@@ -44,6 +44,13 @@ export const bucketKeys = {
     `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
   /** The agent's file an attempt, of what the script printed or logged. */
   series: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-series/`,
+  /** The agent's file an attempt, of how the script went on from its checkpoint. */
+  resumes: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-resume/`,
+  resume: (pipeline: string, runId: string, attempt: number) =>
+    `${pipeline}/runs/${runId}/checkpoints/tidewheel-resume/attempt-${attempt}.json`,
+  /** The agent's copies of the last whole checkpoints. */
+  keptCheckpoints: (pipeline: string, runId: string) =>
+    `${pipeline}/runs/${runId}/checkpoints/tidewheel-kept/`,
   /** Names the shards of several generations for SageMaker (S3DataType ManifestFile). */
   trainManifest: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/train.manifest`,
   /** What one attempt on EC2 knows and says: job.json, and a file per host under hosts/. */

@@ -1,7 +1,7 @@
 /** After an attempt: done, again elsewhere, or failed for good. */
 import { describe, expect, it } from 'vitest';
 import { advanced, judge } from '../../../functions/core/attempts/judge.ts';
-import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/runs/run-records.ts';
+import type { AttemptOutcome, AttemptRecord, Resume } from '../../../functions/core/runs/run-records.ts';
 import { attemptOf, outcomeOf, progressOf } from '../../support/builders/records.ts';
 
 const RUN = 'digits-000001';
@@ -71,6 +71,35 @@ describe('fruitless attempts', () => {
     const fruitful = ended('interrupted', [10, 11]);
     expect(judge([fruitless, fruitless, fruitful]).kind).toBe('again');
     expect(judge([fruitless, fruitful, fruitless, fruitless]).kind).toBe('again');
+  });
+
+  it('are those that began again, however far they came', () => {
+    const again = (step: number, over: Partial<Resume> = {}): AttemptRecord => ({
+      ...ended('interrupted', [step, step + 20]),
+      resume: {
+        checkpoint: { name: 'last.ckpt', step },
+        repairs: [],
+        verdict: { kind: 'beganAgain', evidence: 'log', position: 0, beganAt: 0 },
+        ...over,
+      },
+    });
+    const first = ended('interrupted', [undefined, 20]);
+    expect(judge([first, again(20), again(40)]).kind).toBe('again');
+    const { kind, reason } = judge([first, again(20), again(40), again(60)]);
+    expect(kind).toBe('failed');
+    expect(reason).toContain('last.ckpt is there: pass ckpt_path');
+    const nothingKnown = again(60, { verdict: undefined });
+    expect(judge([first, again(20), again(40), nothingKnown]).kind).toBe('again');
+  });
+
+  it('are not those that go on from unknown files', () => {
+    const wentOn = (position: number): AttemptRecord => ({
+      ...ended('interrupted'),
+      resume: { repairs: [], verdict: { kind: 'resumed', evidence: 'log', position, beganAt: position } },
+    });
+    const first = ended('interrupted');
+    expect(judge([first, wentOn(30), wentOn(60)]).kind).toBe('again');
+    expect(judge([first, wentOn(30), wentOn(30), wentOn(30), wentOn(30)]).kind).toBe('failed');
   });
 
   it('count whatever took them away', () => {

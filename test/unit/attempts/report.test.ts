@@ -170,3 +170,28 @@ describe('the verdict', () => {
     );
   });
 });
+
+describe('work done again', () => {
+  const resume = {
+    checkpoint: { name: 'last.ckpt', step: 40 },
+    repairs: [],
+    verdict: { kind: 'beganAgain', evidence: 'log', position: 0, beganAt: 0 },
+  } as const;
+
+  it('is lost whole where the script began again', () => {
+    const again = { ...completed, resume };
+    const made = report({ attempts: [interrupted, again] });
+    expect(made.attempts.map(({ lostSeconds }) => lostSeconds)).toEqual([1_000, 0]);
+    expect(made.attempts.map(({ fromStep }) => fromStep)).toEqual([0, 0]);
+    // 1,200 s of 3 nodes at 2.00 USD, and nothing of the first attempt.
+    expect(made.onDemandUsd).toBeCloseTo((1_200 / 3_600) * 2 * 3, 6);
+  });
+
+  it('is lost in part behind a restored checkpoint', () => {
+    const repairs = [{ name: 'ckpt.pt', problem: 'cut off', instead: 'its copy', step: 10 }];
+    const back = { ...completed, resume: { checkpoint: { name: 'ckpt.pt', step: 10 }, repairs } };
+    const made = report({ attempts: [interrupted, back] });
+    // 250 s that no checkpoint covers, and 30 of 40 steps of the other 750 s.
+    expect(made.attempts[0]?.lostSeconds).toBe(250 + 750 * 0.75);
+  });
+});

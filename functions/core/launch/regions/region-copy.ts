@@ -33,7 +33,8 @@ export async function copyInputsToRegion(copy: RegionCopy, prefixes: readonly st
 export async function copyResultsBack(copy: RegionCopy): Promise<void> {
   const { home, region, pipeline, runId } = copy;
   await copyNewestCheckpoint(copy, region.store, home);
-  await copyMissing(copy, { from: region.store, to: home, prefix: bucketKeys.models(pipeline, runId) });
+  for (const prefix of [bucketKeys.resumes(pipeline, runId), bucketKeys.models(pipeline, runId)])
+    await copyMissing(copy, { from: region.store, to: home, prefix });
 }
 
 /** The data bucket's address of an object that `copyResultsBack` has copied. */
@@ -54,6 +55,7 @@ async function copyNewestCheckpoint(copy: RegionCopy, from: ObjectStore, to: Obj
   if (known !== undefined && known.step >= newest.step) return;
   const prefix = `${bucketKeys.checkpoints(pipeline, runId)}${newest.checkpoint}`;
   await copyMissing(copy, { from, to, prefix, last: CHECKPOINT_MARKER });
+  await copyMissing(copy, { from, to, prefix: bucketKeys.keptCheckpoints(pipeline, runId) });
   const note = await from.readText(bucketKeys.progress(pipeline, runId));
   if (note !== undefined) await to.writeText(bucketKeys.progress(pipeline, runId), note.text);
 }
@@ -67,12 +69,14 @@ interface PrefixCopy {
 }
 
 async function copyMissing(copy: RegionCopy, { from, to, prefix, last }: PrefixCopy): Promise<void> {
-  const sizes = new Map<string, number>();
-  for await (const { key, size } of to.list(prefix)) sizes.set(key, size);
+  const there = new Map<string, ListedObject>();
+  for await (const object of to.list(prefix)) there.set(object.key, object);
   const first: ListedObject[] = [];
   const afterwards: ListedObject[] = [];
   for await (const object of from.list(prefix)) {
-    if (sizes.get(object.key) === object.size) continue;
+    const known = there.get(object.key);
+    // A script may save over its own file, and the new one may have the same size.
+    if (known?.size === object.size && known.lastModified >= object.lastModified) continue;
     (last !== undefined && object.key.endsWith(`/${last}`) ? afterwards : first).push(object);
   }
   await copyAll(copy, first, from, to);

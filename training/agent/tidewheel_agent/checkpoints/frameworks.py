@@ -75,6 +75,8 @@ class FrameworkCheckpoints:
         """The checkpoints of the last look that are not whole."""
         self.whole: list[Found] = []
         """Those that are, and that count."""
+        self.first_new: Checkpoint | None = None
+        """The first that the script saved since its start."""
         self.left_out = ""
         """What the last look did not reach."""
 
@@ -92,6 +94,10 @@ class FrameworkCheckpoints:
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
         self.whole = whole
+        if self.first_new is None and self._foreign.started_at is not None:
+            new = [each for each in whole if self._is_new(each)]
+            first = min(new, key=lambda each: each.saved_at, default=None)
+            self.first_new = None if first is None else _checkpoint_of(first)
         keep = self._rules.keep if self._rules is not None else None
         if keep is not None and self._foreign.started_at is not None:
             remove_superseded(self._folder, whole, keep)
@@ -102,11 +108,14 @@ class FrameworkCheckpoints:
         """Names a missing file as damage, unless another host may have saved it just now."""
         if not found.elsewhere:
             return found
-        is_new = any(self._before.get(name) != state for name, state in found.files.items())
-        if self._has_peers and self._foreign.started_at is not None and is_new:
+        if self._has_peers and self._foreign.started_at is not None and self._is_new(found):
             return found
         problem = found.problem or f"{next(iter(found.elsewhere))}, which it lists, is missing"
         return replace(found, problem=problem)
+
+    def _is_new(self, found: Found) -> bool:
+        """The script has written a part of it since its start."""
+        return any(self._before.get(name) != state for name, state in found.files.items())
 
     def _counts(self, found: Found, noted: str | None) -> bool:
         if found.problem or self._foreign.holds(found, self._before):
@@ -116,8 +125,7 @@ class FrameworkCheckpoints:
         if self._foreign.started_at is None:
             return False
         # A save that a kill has cut off is quiet, too: what another attempt left proves nothing.
-        is_new = any(self._before.get(name) != state for name, state in found.files.items())
-        return is_new and time.time() - found.saved_at >= QUIET_SECONDS
+        return self._is_new(found) and time.time() - found.saved_at >= QUIET_SECONDS
 
     def _find_all(self) -> Iterator[Found]:
         if self._rules is not None:

@@ -62,6 +62,7 @@ class ProgressReporter:
         self._keeper = GenerationKeeper(folder) if folder is not None and keeps else None
         self._noted_generations: list[Generation] = []
         self._note: dict[str, object] = {}
+        self._first_own: Checkpoint | None = None
         self._next_look = 0.0
         self._told: set[str] = set()
         self._counted_step = self._earlier_step or 0
@@ -88,6 +89,13 @@ class ProgressReporter:
         """This script has printed a step or saved a checkpoint."""
         is_new = self.newest is not None and self.newest.saved_at > (self._started_at or 0.0)
         return self._log_progress.step is not None or is_new
+
+    @property
+    def first_new(self) -> Checkpoint | None:
+        """The first checkpoint that this script has saved."""
+        if self._first_own is not None:
+            return self._first_own
+        return self._frameworks.first_new if self._frameworks is not None else None
 
     def check(self) -> Checkpoint | None:
         """Looks for a new complete checkpoint and reports it; returns the newest one known."""
@@ -158,6 +166,9 @@ class ProgressReporter:
             return None
         own = find_last_checkpoint(self._folder)
         if own is not None:
+            is_new = self._started_at is not None and own.saved_at >= self._started_at
+            if is_new and self._first_own is None:
+                self._first_own = own
             return own
         started = time.monotonic()
         if started < self._next_look:

@@ -20,6 +20,7 @@ from ..metrics.data_wait import DataWait
 from ..metrics.nvml import open_gpus
 from ..metrics.usage import UsageRecorder
 from ..phase import script_begins
+from ..resumes.resume_proof import ResumeProof, open_resume_proof
 from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
@@ -76,8 +77,9 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )
+    proof = open_resume_proof(job, progress.newest, prepared.repairs)
     series = open_series(job, log_progress.metrics)
-    on_line = _line_reader(run, prepared, log_progress, series)
+    on_line = _line_reader(run, prepared, log_progress, series, proof)
     script = _start_script(run, prepared, argv, on_line)
     watchdog = Watchdog(script.token, script.pid)
     script.leave_alone(watchdog.pid)
@@ -95,7 +97,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         run.gang.state,
         _rules(run, prepared),
         stall_watch=stall_watch,
-        on_check=_checks(run, prepared, None if prepared.launch.serves else hang),
+        on_check=_checks(run, prepared, progress, proof, None if launch.serves else hang),
     )
     return Started(
         supervisor,
@@ -135,7 +137,11 @@ def _start_script(
 
 
 def _line_reader(
-    run: HostRun, prepared: Prepared, log_progress: LogProgress, series: RunSeries | None
+    run: HostRun,
+    prepared: Prepared,
+    log_progress: LogProgress,
+    series: RunSeries | None,
+    proof: ResumeProof | None,
 ) -> Callable[[str], None]:
     """Reads each line of the script's output."""
     read_options = prepared.launch.read_options
@@ -147,6 +153,8 @@ def _line_reader(
         point = lines.read(line) if series is not None else None
         if series is not None and point is not None:
             series.add("log", point)
+            if proof is not None:
+                proof.add(point)
         if read_options is not None and (options := read_options(line)):
             run.gang.send_launch(*options)
 
@@ -179,7 +187,11 @@ def _any_host_may_save(run: HostRun) -> bool:
 
 
 def _checks(
-    run: HostRun, prepared: Prepared, hang: HangReports | None
+    run: HostRun,
+    prepared: Prepared,
+    progress: ProgressReporter,
+    proof: ResumeProof | None,
+    hang: HangReports | None,
 ) -> Callable[[Checkpoint | None], None]:
     """Passes requests for a checkpoint to the script and to all hosts, whichever of them saves.
 
@@ -190,6 +202,8 @@ def _checks(
         if run.save.take_own():
             run.gang.send_save_request()
         run.save.update(prepared.files.save, newest)
+        if proof is not None:
+            proof.saw_checkpoint(progress.first_new)
         if hang is not None:
             hang.check()
 

@@ -1,0 +1,73 @@
+/** Reads how an attempt went on from the checkpoint that was there. The agent writes it beside the checkpoints. */
+import * as z from 'zod';
+import { bucketKeys } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { AttemptRecord, Resume } from './run-records.ts';
+
+const text = z.string().max(500);
+const count = z.number().min(0);
+/** Python writes null where a value is absent. */
+const absent = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+
+const resumeSchema = z.object({
+  checkpoint: absent(
+    z.object({
+      name: text,
+      step: count,
+      unit: z.enum(['step', 'epoch', 'saves']).optional().catch(undefined),
+      format: text.optional(),
+    }),
+  ),
+  repairs: z.array(z.object({ name: text, problem: text, instead: text, step: absent(count) })).max(100),
+  verdict: absent(
+    z.object({
+      kind: z.enum(['resumed', 'beganAgain']),
+      evidence: z.enum(['log', 'checkpoint']),
+      position: z.number(),
+      beganAt: count,
+    }),
+  ),
+});
+
+/** @returns undefined without a readable note, as in a run's first attempt */
+export async function readResume(
+  store: ObjectStore,
+  { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
+): Promise<Resume | undefined> {
+  const note = await store.readText(bucketKeys.resume(pipeline, runId, attempt));
+  try {
+    return note === undefined ? undefined : resumeSchema.safeParse(JSON.parse(note.text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where an attempt began that did not go on from its checkpoint. */
+export const beganAt = ({ resume }: Pick<AttemptRecord, 'resume'>): number | undefined =>
+  beganAgain({ resume }) ? resume?.verdict?.beganAt : undefined;
+
+/** A checkpoint was there, and the script did not go on from it. */
+export const beganAgain = ({ resume }: Pick<AttemptRecord, 'resume'>): boolean =>
+  resume?.verdict?.kind === 'beganAgain' && resume.checkpoint !== undefined;
+
+/** A sentence on the timeline; undefined while nothing is known. */
+export function describeResume(attempt: number, { checkpoint, verdict }: Resume): string | undefined {
+  if (verdict === undefined) return undefined;
+  if (checkpoint === undefined)
+    return verdict.kind === 'resumed'
+      ? `attempt ${attempt} went on at ${verdict.position}, from files that are not known as a checkpoint: name them in training.checkpoint`
+      : undefined;
+  const word = checkpoint.unit === 'epoch' ? 'epoch' : 'step';
+  if (verdict.kind === 'resumed') return `attempt ${attempt} went on from ${checkpoint.name}`;
+  const there = checkpoint.unit === 'saves' ? checkpoint.name : `${word} ${checkpoint.step}`;
+  return `attempt ${attempt} began at ${word} ${verdict.beganAt} although ${there} was there: ${remedyFor(checkpoint)}`;
+}
+
+/** The line to change, by what wrote the checkpoint. */
+export function remedyFor({ name, format = '' }: NonNullable<Resume['checkpoint']>): string {
+  if (name.endsWith('.ckpt')) return 'pass ckpt_path to Lightning’s fit';
+  if (format.includes('Hugging Face')) return 'call train(resume_from_checkpoint=True)';
+  if (format.includes('Accelerate')) return 'call load_state() when the script starts';
+  if (format.includes('Keras')) return 'add the callback BackupAndRestore';
+  return 'load the newest file of TIDEWHEEL_CHECKPOINT_DIR when the script starts';
+}

@@ -1,0 +1,1 @@
+"""Whether a script that started again went on from its checkpoint."""
