@@ -5,10 +5,12 @@
  */
 import path from 'node:path';
 import { formatAll, runChecks } from './setup/checks.mjs';
+import { pythonIsCurrent } from './setup/install.mjs';
 import { SetupError } from './setup/machine.mjs';
 import { places } from './setup/places.mjs';
 import { runInForeground } from './setup/program.mjs';
 import { setUp } from './setup/set-up.mjs';
+import { START_HELP, startMistakes } from './setup/start-options.mjs';
 import { closingLine, PARTS, runTests } from './setup/tests.mjs';
 
 const USAGE = `usage: node cli/bootstrap.mjs COMMAND
@@ -32,9 +34,32 @@ const LET_CHANNEL_GO = '--import=data:text/javascript,process.channel?.unref()';
 /** A program that prints its help needs the npm packages, and no Python. */
 const asksForHelp = (args) => args.includes('--help') || args.includes('-h');
 
+function say(text) {
+  process.stdout.write(text);
+  return 0;
+}
+
+/** As emulators/shared/command-line.ts does it, which needs packages. */
+function refuse(mistakes) {
+  process.stderr.write(`${mistakes.map((mistake) => `✗ ${mistake}\n`).join('')}\n${START_HELP}`);
+  return 2;
+}
+
 const COMMANDS = {
   async start(args) {
-    await setUp({ develop: false, python: !asksForHelp(args) });
+    if (asksForHelp(args)) return say(START_HELP);
+    const mistakes = startMistakes(args);
+    if (mistakes.length > 0) return refuse(mistakes);
+    await setUp({ develop: false, python: false });
+    if (!pythonIsCurrent('run')) {
+      const code = await runInForeground([
+        places.node,
+        path.join(places.root, 'cli', 'may-start.ts'),
+        ...args,
+      ]);
+      if (code !== 0) return code;
+    }
+    await setUp({ develop: false });
     const script = path.join(places.root, 'cli', 'start.ts');
     // The channel closes when this process dies, even by SIGKILL: the child ends then.
     const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];

@@ -23,10 +23,13 @@ const FILE = 'ports.json';
 const PREDECESSOR_SECONDS = 20;
 const LOOK_MILLISECONDS = 200;
 
-interface PortOptions {
+interface StatePlace {
   readonly stateDirectory: string;
   /** The emulator's own folder in it. */
   readonly emulatorDirectory: string;
+}
+
+interface PortOptions extends StatePlace {
   /** false leaves the usual ports to others: for a region that users need not find. */
   readonly usual: boolean;
   /** Called when the ports are still held by the emulator of a start that was killed. */
@@ -39,20 +42,41 @@ interface PortOptions {
  */
 export async function choosePorts(options: PortOptions): Promise<Ports> {
   const file = join(options.stateDirectory, FILE);
-  const kept = await readPorts(file);
-  // The emulator writes this note once it listens: from then on queue URLs, mappings and addresses may hold its port.
-  if (await exists(join(options.emulatorDirectory, 'temporary'))) {
-    if (kept === undefined) throw unknownPorts(file);
-    await ensureFree(kept, options);
-    return kept;
+  const deployed = await deployedPorts(options);
+  if (deployed !== undefined) {
+    await ensureFree(deployed, options);
+    return deployed;
   }
-  const ports = await firstFree([kept, ...(options.usual ? [PREFERRED] : [])]);
+  const ports = await firstFree([await readPorts(file), ...(options.usual ? [PREFERRED] : [])]);
   await mkdir(options.stateDirectory, { recursive: true });
   // Renamed into place, so that a kill leaves no half of it.
   await writeFile(`${file}.new`, `${JSON.stringify(ports)}\n`);
   await rename(`${file}.new`, file);
   return ports;
 }
+
+/**
+ * Changes nothing. The emulator of a start that was killed is left to end.
+ * @throws PortsError when a deployed state cannot have its ports
+ */
+export async function ensurePortsCanBeHad(place: StatePlace): Promise<void> {
+  const deployed = await deployedPorts(place);
+  const taken = deployed === undefined ? [] : await takenOf(deployed);
+  if (taken.length > 0 && !isPredecessor(taken, place)) throw takenPorts(taken);
+}
+
+/** undefined for a fresh state */
+async function deployedPorts({ stateDirectory, emulatorDirectory }: StatePlace): Promise<Ports | undefined> {
+  // The emulator writes this note once it listens: from then on queue URLs, mappings and addresses may hold its port.
+  if (!(await exists(join(emulatorDirectory, 'temporary')))) return undefined;
+  const file = join(stateDirectory, FILE);
+  const kept = await readPorts(file);
+  if (kept === undefined) throw unknownPorts(file);
+  return kept;
+}
+
+const isPredecessor = (taken: readonly Taken[], { emulatorDirectory }: StatePlace): boolean =>
+  taken.every(({ command }) => command.includes(emulatorDirectory));
 
 /**
  * Says that the state lives at another port than the region: queues, mappings and the API's address hold the port that
@@ -68,14 +92,13 @@ const unknownPorts = (file: string): PortsError =>
     `${file} does not hold the ports that this state was deployed with: restore it, or start with another --state folder`,
   );
 
-async function ensureFree(ports: Ports, { emulatorDirectory, onWait }: PortOptions): Promise<void> {
+async function ensureFree(ports: Ports, options: PortOptions): Promise<void> {
   const patience = Date.now() + PREDECESSOR_SECONDS * 1_000;
   for (let looks = 0; ; looks += 1) {
     const taken = await takenOf(ports);
     if (taken.length === 0) return;
-    const isPredecessor = taken.every(({ command }) => command.includes(emulatorDirectory));
-    if (!isPredecessor || Date.now() > patience) throw takenPorts(taken);
-    if (looks === 0) onWait?.();
+    if (!isPredecessor(taken, options) || Date.now() > patience) throw takenPorts(taken);
+    if (looks === 0) options.onWait?.();
     await delay(LOOK_MILLISECONDS);
   }
 }

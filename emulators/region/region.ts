@@ -24,6 +24,7 @@ import { deploy } from './deploy.ts';
 import { makeInterruptions } from './interruptions.ts';
 import { choosePorts, type Ports } from './ports.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
+import { emulatorDirectory } from './startable.ts';
 import { subnetZone } from './subnets.ts';
 
 export interface RegionOptions {
@@ -151,7 +152,6 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
 /** SageMaker's and EC2's hosts share what was installed once. */
 const environmentsDirectory = ({ stateDirectory }: RegionOptions): string =>
   join(stateDirectory, 'environments');
-const emulatorDirectory = ({ stateDirectory }: RegionOptions): string => join(stateDirectory, 'aws');
 
 const startMarket = (
   options: RegionOptions,

@@ -1,6 +1,7 @@
 /** How every command of this project reads its words: all that is wrong at once, in sentences, and where the help is. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type * as z from 'zod';
+import { mistypedOptions } from './mistyped.mjs';
 
 /** The command line is wrong; the command did nothing. */
 export class UsageError extends Error {
@@ -35,8 +36,7 @@ export function readCommandLine<Schema extends z.ZodType>(
     allowPositionals: true,
     tokens: true,
   });
-  const typed = tokens.filter((token) => token.kind === 'option');
-  const misread = typed.flatMap(({ rawName, name, value }) => misreadOption(options, rawName, name, value));
+  const misread = mistypedOptions(tokens, options);
   // The word after an unknown option may have been its value.
   const problems = misread.length > 0 ? [...misread] : [...misplaced(positionals, names)];
   const parsed = schema.safeParse(values);
@@ -95,23 +95,6 @@ export async function usable<T>(name: string, place: string, act: () => Promise<
   }
 }
 
-function misreadOption(
-  options: ParseArgsOptionsConfig,
-  rawName: string,
-  name: string,
-  value: string | undefined,
-): readonly string[] {
-  const type = optionType(options, name);
-  if (type === undefined) {
-    const near = nearest(name, Object.keys(options));
-    return [`there is no option ${rawName}${near === undefined ? '' : `; did you mean --${near}?`}`];
-  }
-  if (type === 'string' && value === undefined) return [`${rawName} needs a value`];
-  if (type === 'boolean' && value !== undefined)
-    return [`${rawName} takes no value, but "${value}" was given`];
-  return [];
-}
-
 const optionType = (options: ParseArgsOptionsConfig, name: string): 'string' | 'boolean' | undefined =>
   Object.hasOwn(options, name) ? options[name]?.type : undefined;
 
@@ -121,29 +104,4 @@ function misplaced(given: readonly string[], names: readonly string[]): readonly
   const missing = needed.slice(given.length).map((name) => `${name} is missing`);
   const beyond = isOpen ? [] : given.slice(names.length).map((word) => `"${word}" is one word too many`);
   return [...missing, ...beyond];
-}
-
-/** The known name that a typing mistake comes closest to, if it is close at all. */
-function nearest(typed: string, known: readonly string[]): string | undefined {
-  const ranked = known
-    .map((name) => ({ name, distance: editDistance(typed, name) }))
-    .toSorted((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(typed.length / 3))
-    ? best.name
-    : undefined;
-}
-
-/** Levenshtein's: insertions, deletions and replacements that make one of the other. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [index, letter] of a.split('').entries()) {
-    const next = [index + 1];
-    for (let column = 1; column <= b.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (letter === b[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -16,7 +16,7 @@ const children: ChildProcessWithoutNullStreams[] = [];
 
 beforeEach(async () => {
   clone = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-clone-'));
-  for (const name of ['cli/bootstrap.mjs', 'cli/setup'])
+  for (const name of ['cli/bootstrap.mjs', 'cli/setup', 'emulators/shared/mistyped.mjs'])
     await cp(path.join(PROJECT, name), path.join(clone, name), { recursive: true });
   await write('show.mjs', `console.log('ran on', process.version);`);
   await writeNodePackage();
@@ -151,6 +151,28 @@ it('one command installs all, once', async () => {
   expect(await python('import alpha; print(alpha.A)')).toBe('1');
   await expect(python('import omega')).rejects.toThrow('ModuleNotFoundError');
   expect((await succeed('run', '--python', 'show.mjs')).stderr).toBe('');
+});
+
+it('a mistaken start is refused before set-up', async () => {
+  const { code, stderr } = await start(['start', '--lmits', 'new-account', '--grace', '900']).ended;
+  expect(code).toBe(2);
+  expect(stderr.split('\n').slice(0, 2)).toEqual([
+    '✗ there is no option --lmits; did you mean --limits?',
+    '✗ --grace is "900": give seconds from 1 to 120',
+  ]);
+  expect(stderr).not.toContain('Setting up');
+  expect((await start(['start', '--help']).ended).stdout).toContain('--limits PROFILE');
+});
+
+it('what a region cannot have is refused before Python', async () => {
+  await write('cli/may-start.ts', `console.error('✗ the ports are taken'); process.exitCode = 1;`);
+  await write('cli/start.ts', `console.log('started');`);
+  const refused = await start(['start']).ended;
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/✓ npm packages[\s\S]*✗ the ports are taken\n$/);
+  expect(refused.stderr).not.toContain('Python packages');
+  await write('cli/may-start.ts', '');
+  expect(await start(['start']).ended).toMatchObject({ code: 0, stdout: 'started\n' });
 });
 
 it('a script without Python gets npm packages alone', async () => {

@@ -1,0 +1,76 @@
+/**
+ * The options of `npm start`, and what is wrong with those that were typed. It needs no package: a mistake is refused
+ * before the first of a gigabyte of packages is installed. cli/start/ready.ts reads the values.
+ */
+import util from 'node:util';
+import { mistypedOptions } from '../../emulators/shared/mistyped.mjs';
+
+/** A test compares these with the lists of the programs. */
+export const LAUNCHER_NAMES = ['sagemaker', 'ec2', 'cheapest'];
+export const PROFILE_NAMES = ['new-account', 'default', 'none'];
+const SCRIPTS =
+  'demo (one interruption a run; demo:NUMBER moves it), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
+export const SECONDS = 'give seconds from 1 to 120';
+
+/** @type {Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly default?: string | boolean }>>} */
+export const START_OPTIONS = {
+  once: { type: 'boolean', default: false },
+  'no-demo': { type: 'boolean', default: false },
+  launcher: { type: 'string', default: 'sagemaker' },
+  market: { type: 'string', default: 'demo' },
+  grace: { type: 'string', default: '30' },
+  limits: { type: 'string', default: 'none' },
+  state: { type: 'string' },
+  verbose: { type: 'boolean', default: false },
+};
+
+export const START_HELP = `npm start -- [options]
+
+  --once             end with the report of the demo's run; exit code 0 if it succeeded
+  --no-demo          start empty: no demo data, only what you drop
+  --launcher NAME    where the demo trains: ${LAUNCHER_NAMES.join(', ')} (default sagemaker; cheapest: placement weighs all)
+  --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
+  --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
+  --limits PROFILE   of an AWS account: ${PROFILE_NAMES.join(', ')} (default none). A new account runs 10 functions at once and has
+                     no instances with accelerators. Both others than none throttle S3, EC2 and SageMaker, and S3
+                     answers after 0.1 s (emulators/limits/profiles.ts has every figure and its source)
+  --state FOLDER     where everything is kept (default .tidewheel)
+  --verbose          also what the local SageMaker, EC2 and the market say
+  --help             this text
+`;
+
+/** @type {Readonly<Record<string, (value: string) => string | undefined>>} what is wrong with a value */
+const PROBLEM_OF = {
+  launcher: (value) => (LAUNCHER_NAMES.includes(value) ? undefined : `write ${LAUNCHER_NAMES.join(', ')}`),
+  market: (value) =>
+    /^(calm|demo|demo:\d{1,9}|seed:\d{1,9}|trace:.+)$/s.test(value)
+      ? undefined
+      : `there is no such market script; write ${SCRIPTS}`,
+  grace: (value) => (Number(value) >= 1 && Number(value) <= 120 ? undefined : SECONDS),
+  limits: (value) => (PROFILE_NAMES.includes(value) ? undefined : `write ${PROFILE_NAMES.join(', ')}`),
+};
+
+/**
+ * @param {readonly string[]} args
+ * @returns {string[]} every mistake, in a sentence each
+ */
+export function startMistakes(args) {
+  // Node 16 and older have no parseArgs; set-up refuses them.
+  if (util.parseArgs === undefined) return [];
+  const { values, positionals, tokens } = util.parseArgs({
+    args: [...args],
+    options: START_OPTIONS,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const mistyped = mistypedOptions(tokens, START_OPTIONS);
+  // The word after an unknown option may have been its value.
+  const surplus = mistyped.length > 0 ? [] : positionals.map((word) => `"${word}" is one word too many`);
+  const wrong = Object.entries(PROBLEM_OF).flatMap(([name, problemOf]) => {
+    const value = values[name];
+    const problem = typeof value === 'string' ? problemOf(value) : undefined;
+    return problem === undefined ? [] : [`--${name} is "${value}": ${problem}`];
+  });
+  return [...mistyped, ...surplus, ...wrong];
+}

@@ -1,0 +1,46 @@
+/** Reads the command line of `npm start`, and sees whether a region can start there, before anything else is loaded. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
+import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
+import { readCommandLine, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
+import * as z from 'zod';
+import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
+import { SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
+
+export const projectFolder = join(import.meta.dirname, '../..');
+
+export const startCommand = {
+  options: START_OPTIONS,
+  schema: z.object({
+    once: z.boolean(),
+    'no-demo': z.boolean(),
+    launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`),
+    market: z.string().transform((text, context) => {
+      try {
+        return marketScriptOf(text);
+      } catch (error: unknown) {
+        context.addIssue(error instanceof Error ? error.message : String(error));
+        return z.NEVER;
+      }
+    }),
+    grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
+    limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
+    state: z.string().default(join(projectFolder, '.tidewheel')),
+    verbose: z.boolean(),
+  }),
+} as const;
+
+export type StartOptions = z.output<typeof startCommand.schema>;
+
+/**
+ * @throws UsageError with every mistake
+ * @throws Error when another region has the folder, or another process the ports of its state
+ */
+export async function readyToStart(args: readonly string[]): Promise<StartOptions> {
+  const { values } = readCommandLine(args, startCommand);
+  await usable('--state', values.state, () => mkdir(values.state, { recursive: true }));
+  await ensureStartable(values.state);
+  return values;
+}

@@ -1,0 +1,72 @@
+/** From the start of a region to its end: the demo, and then whatever is dropped. */
+import { join } from 'node:path';
+import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { startRegion } from '@tidewheel/emulators/region/region.ts';
+import { DEMO_PIPELINE } from '../demo/demo.ts';
+import { runDemo } from '../demo/run-demo.ts';
+import { openStores } from '../serve/open-stores.ts';
+import { serveDrops, watchService } from '../serve/serve.ts';
+import type { Session } from '../serve/session.ts';
+import { showPipelines, takeUpRuns } from '../serve/take-up.ts';
+import { watchDisk } from '../show/disk-space.ts';
+import { terminalScreen } from '../show/screen.ts';
+import { whereToLook } from '../show/where-to-look.ts';
+import { projectFolder, type StartOptions } from './ready.ts';
+
+/** @returns the exit code */
+export async function runRegion(chosen: StartOptions): Promise<number> {
+  const screen = terminalScreen(process.stdout);
+  const stopping = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+  // The set-up that started us is gone, perhaps by kill -9: nothing could stop us any more.
+  process.on('disconnect', () => stopping.abort());
+  const region = await startRegion({
+    projectFolder,
+    stateDirectory: chosen.state,
+    pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python'),
+    market: chosen.market,
+    graceSeconds: chosen.grace,
+    limits: chosen.limits,
+    log: (line) => chosen.verbose && screen.line(`  ${line}`),
+    notice: (line) => screen.line(`  ${line}`),
+    onStep: (text) => screen.line(`  starting ${text}`),
+  });
+  void watchDisk(screen, chosen.state, stopping.signal);
+  void region.emulatorExited.then(() => stopping.abort());
+  try {
+    const session: Session = {
+      region,
+      api: apiClient(region),
+      ...openStores(region),
+      screen,
+      projectFolder,
+      stateDirectory: chosen.state,
+      launcher: chosen.launcher,
+      signal: stopping.signal,
+    };
+    screen.done('the region is up');
+    for (const line of whereToLook(region, chosen.state)) screen.line(line);
+    return await serve(session, { demo: !chosen['no-demo'], once: chosen.once });
+  } finally {
+    stopping.abort();
+    screen.line('  stopping: hosts save, state is kept for the next start');
+    await region.close();
+  }
+}
+
+async function serve(
+  session: Session,
+  { demo, once }: { readonly demo: boolean; readonly once: boolean },
+): Promise<number> {
+  const { screen } = session;
+  if ((await showPipelines(session)) === 0 && !demo) screen.line('  no pipeline is declared yet');
+  const watch = await watchService(session, demo ? DEMO_PIPELINE : undefined);
+  await takeUpRuns(session);
+  if (demo) {
+    const report = await runDemo(session);
+    if (once) return report?.status === 'succeeded' ? 0 : 1;
+    watch.showAll();
+  }
+  await serveDrops(session, watch);
+  return 0;
+}

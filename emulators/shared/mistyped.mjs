@@ -1,0 +1,61 @@
+/** Options as they were typed. It needs no package and no types, so that it also runs before set-up. */
+
+/**
+ * @typedef {Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>} KnownOptions
+ * @typedef {{ readonly kind: string, readonly name?: string, readonly rawName?: string, readonly value?: string | undefined }} Token
+ */
+
+/**
+ * What is wrong with the options alone: unknown ones with the nearest known, and values missing or too many.
+ * @param {readonly Token[]} tokens of node's parseArgs
+ * @param {KnownOptions} options
+ * @returns {string[]}
+ */
+export function mistypedOptions(tokens, options) {
+  return tokens.flatMap(({ kind, name = '', rawName = '', value }) => {
+    if (kind !== 'option') return [];
+    const type = Object.prototype.hasOwnProperty.call(options, name) ? options[name]?.type : undefined;
+    if (type === undefined) {
+      const near = nearest(name, Object.keys(options));
+      return [`there is no option ${rawName}${near === undefined ? '' : `; did you mean --${near}?`}`];
+    }
+    if (type === 'string' && value === undefined) return [`${rawName} needs a value`];
+    if (type === 'boolean' && value !== undefined)
+      return [`${rawName} takes no value, but "${value}" was given`];
+    return [];
+  });
+}
+
+/**
+ * The known name that a typing mistake comes closest to, if it is close at all.
+ * @param {string} typed
+ * @param {readonly string[]} known
+ * @returns {string | undefined}
+ */
+function nearest(typed, known) {
+  const ranked = known
+    .map((name) => ({ name, distance: editDistance(typed, name) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = ranked[0];
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(typed.length / 3))
+    ? best.name
+    : undefined;
+}
+
+/**
+ * Levenshtein's: insertions, deletions and replacements that make one of the other.
+ * @param {string} a
+ * @param {string} b
+ */
+function editDistance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (const [index, letter] of a.split('').entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (letter === b[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,45 @@
+/** Before set-up a start is judged without packages: by the same words as after it. */
+import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
+import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  LAUNCHER_NAMES,
+  PROFILE_NAMES,
+  START_HELP,
+  START_OPTIONS,
+  startMistakes,
+} from '../../../../cli/setup/start-options.mjs';
+import { startCommand } from '../../../../cli/start/ready.ts';
+import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '../../../../functions/core/pipeline/launchers.ts';
+
+function problemsAfterSetUp(args: readonly string[]): readonly string[] {
+  try {
+    readCommandLine(args, startCommand);
+  } catch (error: unknown) {
+    if (error instanceof UsageError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('a start', () => {
+  it.each([
+    [],
+    ['--once', '--limits', 'new-account', '--market', 'seed:3', '--grace=60', '--launcher', 'cheapest'],
+    ['--lmits', 'new-account', '--grace', '900', '--launcher', 'ec3', '--bogus=1', '--market', 'dmo'],
+    ['--limits', 'newaccount', '--market', 'seed:', '--once=yes'],
+    ['--grace', '--state'],
+    ['--grace', 'soon', 'now'],
+    ['--market', 'demo:1234567890', '--market=trace:'],
+  ])('is judged alike before and after set-up: %j', (...args) => {
+    const typed = args.flat();
+    expect(startMistakes(typed)).toEqual(problemsAfterSetUp(typed));
+  });
+
+  it('may choose from the same lists', () => {
+    expect(LAUNCHER_NAMES).toEqual(DECLARED_LAUNCHERS);
+    expect(PROFILE_NAMES).toEqual(LIMIT_PROFILES);
+    expect(START_OPTIONS['launcher']?.default).toBe(DEFAULT_LAUNCHER);
+    for (const name of Object.keys(START_OPTIONS)) expect(START_HELP).toContain(`  --${name} `);
+  });
+});
