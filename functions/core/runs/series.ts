@@ -17,7 +17,7 @@ interface SeriesPoint {
 interface Series {
   /** As the script names it. */
   readonly name: string;
-  /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv` or `trainer_state`. */
+  /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv`, `trainer_state` or `kubeflow`. */
   readonly source: string;
   readonly unit: 'step' | 'epoch';
   /** Positions strictly increase. */

@@ -33,10 +33,13 @@ class ScriptFiles:
     """Appears when the script should save and train on."""
     data_wait: Path
     """A folder, in which the script's processes measure how long they wait for data."""
+    status_token: Path
+    """What the callbacks of a framework must know to report to the agent."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:
-        files = cls(folder / "stop-soon", folder / "save-soon", folder / "data-wait")
+        names = ("stop-soon", "save-soon", "data-wait", "status-token")
+        files = cls(*(folder / name for name in names))
         files.data_wait.mkdir()
         return files
 

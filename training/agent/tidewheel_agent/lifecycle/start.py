@@ -78,9 +78,11 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         send=run.gang.send_checkpoint,
     )
     proof = open_resume_proof(job, progress.newest, prepared.repairs)
-    series = open_series(job, log_progress.metrics)
+    series = open_series(job, log_progress.metrics, prepared.files.status_token)
     on_line = _line_reader(run, prepared, log_progress, series, proof)
-    script = _start_script(run, prepared, argv, on_line)
+    # A variable that the pipeline sets wins.
+    environment = {**(series.environment if series else {}), **prepared.environment}
+    script = _start_script(run, prepared, argv, on_line, environment)
     watchdog = Watchdog(script.token, script.pid)
     script.leave_alone(watchdog.pid)
     started_at = time.time()
@@ -113,12 +115,16 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
 
 
 def _start_script(
-    run: HostRun, prepared: Prepared, argv: list[str], on_line: Callable[[str], None]
+    run: HostRun,
+    prepared: Prepared,
+    argv: list[str],
+    on_line: Callable[[str], None],
+    environment: dict[str, str],
 ) -> Script:
     try:
         return Script(
             argv,
-            environment=prepared.environment,
+            environment=environment,
             directory=run.job.working_dir,
             on_line=on_line,
             has_launcher=prepared.launch.has_launcher,
