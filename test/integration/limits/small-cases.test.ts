@@ -4,7 +4,7 @@ import { CASES } from '../../../bench/limits/cases.ts';
 import { runKeptListing, runLongListing } from '../../../bench/limits/long-listing.ts';
 
 const options = { profile: 'new-account', small: true } as const;
-const drops = CASES.filter(({ name }) => !/^(million|kept)-/.test(name));
+const drops = CASES.filter(({ name }) => !/^(million|kept|key)-/.test(name));
 
 describe('an account with limits', () => {
   it.each(drops)('ends with sealed datasets: $name', async ({ name, run }) => {

@@ -89,28 +89,33 @@ export class ListingGuesses {
 
   /** A place some pages ahead in the range, if it seems to have as many more behind that. */
   placeIn(range: Guessed): Guess | undefined {
-    const { after, until } = range;
-    const stretch = this.#stretchFor(range);
+    const { after, until, stretch } = range;
     if (stretch === undefined) return undefined;
-    const near = this.#alphabets.ahead(after, this.#pagesApart, stretch);
-    if (near !== undefined && until === undefined) return { key: near, isBlind: false };
-    const far = near && this.#alphabets.ahead(after, 2 * this.#pagesApart, stretch);
-    if (near !== undefined && far !== undefined)
-      return until !== undefined && compareKeys(far, until) < 0 ? { key: near, isBlind: false } : undefined;
-    const key = keyBetween(after, until, this.#prefix);
+    const wide = this.#wideStretch();
+    const guess = this.#ahead(range, wide ?? stretch);
+    if (guess === 'tooShort' && wide === undefined) return undefined;
+    if (guess !== undefined && guess !== 'tooShort') return { ...guess, isBlind: false };
+    const local = wide && this.#ahead(range, stretch);
+    if (local === 'tooShort') return undefined;
+    const key = local?.key ?? keyBetween(after, until, this.#prefix);
     return key === undefined ? undefined : { key, isBlind: true };
   }
 
+  /** @returns undefined where the known characters say nothing */
+  #ahead({ after, until }: Guessed, stretch: Stretch): { readonly key: string } | 'tooShort' | undefined {
+    const near = this.#alphabets.ahead(after, this.#pagesApart, stretch);
+    if (near === undefined) return undefined;
+    if (until === undefined) return { key: near };
+    const far = this.#alphabets.ahead(after, 2 * this.#pagesApart, stretch);
+    if (far === undefined) return undefined;
+    return compareKeys(far, until) < 0 ? { key: near } : 'tooShort';
+  }
+
   /** Where keys often break off within the pages that a guess is ahead, the pages returned last tell more than one. */
-  #stretchFor({ stretch }: Guessed): Stretch | undefined {
+  #wideStretch(): Stretch | undefined {
     const [from, to] = [this.#returned[0], this.#returned.at(-1)];
-    if (
-      this.#brokeOff * this.#pagesApart <= this.#wentOn ||
-      from === undefined ||
-      to === undefined ||
-      from === to
-    )
-      return stretch;
+    const isLocal = this.#brokeOff * this.#pagesApart <= this.#wentOn;
+    if (isLocal || from === undefined || to === undefined || from === to) return undefined;
     return { from, to, pages: this.#returned.length - 1 };
   }
 }

@@ -55,6 +55,8 @@ interface Range {
   stretch: Stretch | undefined;
   /** Keys that an earlier listing found and this one has not yet read. */
   keysLeft: number;
+  /** It begins at a guess and has no answer yet. */
+  isGuess: boolean;
   /** No place to split it was found since the last page. */
   isWhole: boolean;
 }
@@ -68,6 +70,7 @@ const rangeOf = (start: string, until: string | undefined): Range => ({
   isDone: false,
   stretch: undefined,
   keysLeft: 0,
+  isGuess: false,
   isWhole: false,
 });
 
@@ -84,8 +87,8 @@ const isUntouched = ({ start, after, pages, isBusy, isDone }: Range): boolean =>
   after === start && pages.length === 0 && !isBusy && !isDone;
 
 const PAGE_KEYS = 1_000;
-/** Answers without a key that are allowed beside one for every two others. Then nothing is guessed any more. */
-const EMPTY_AT_FIRST = 16;
+/** Answers without a key that are allowed beside one for every other. Then nothing is guessed any more. */
+const EMPTY_AT_FIRST = 64;
 
 class ParallelListing {
   readonly #store: BlobStore;
@@ -101,6 +104,9 @@ class ParallelListing {
   /** Answers with keys, and without. */
   #found = 0;
   #empty = 0;
+  /** Ranges that begin at a guess and have no answer yet, and how many there may be. */
+  #guessed = 0;
+  #mostGuessed = 1;
   /** The range that was begun blindly. Its first answer decides on the next. */
   #blind: Range | undefined;
   /** Found last. */
@@ -139,14 +145,8 @@ class ParallelListing {
     }
   }
 
-  /** One request more for every page that was found, because most listings are short. */
-  get #allowed(): number {
-    const { readers } = this.#limits;
-    return this.#found > 0 && this.#known.length > 0 ? readers : Math.min(readers, 1 + this.#found);
-  }
-
   #send(): void {
-    while (this.#failure === undefined && this.#inFlight.size < this.#allowed) {
+    while (this.#failure === undefined && this.#inFlight.size < this.#limits.readers) {
       const range = this.#next();
       if (range === undefined) return;
       range.isBusy = true;
@@ -169,7 +169,7 @@ class ParallelListing {
     const [first] = this.#ranges;
     if (first !== undefined && !first.isBusy && !first.isDone) return first;
     // Rather than let most readers rest, the most distant page is forgotten and read again later.
-    if (this.#inFlight.size >= this.#limits.readers / 2) return undefined;
+    if (!this.#isIdle) return undefined;
     const next = this.#nextOf(this.#farthest());
     if (next !== undefined) this.#forgetFarthest();
     return next;
@@ -202,17 +202,27 @@ class ParallelListing {
   }
 
   #split(range: Range, index: number): Range | undefined {
-    if (range.isWhole || range.keysLeft > 0 || this.#empty > EMPTY_AT_FIRST + this.#found / 2)
-      return undefined;
+    if (range.isWhole || range.keysLeft > 0 || this.#guessed >= this.#mostGuessed) return undefined;
+    if (this.#empty > EMPTY_AT_FIRST + this.#found) return undefined;
     const guess = this.#guesses.placeIn(range);
     range.isWhole = guess === undefined;
-    if (guess === undefined || (guess.isBlind && this.#blind !== undefined)) return undefined;
+    if (guess === undefined || (guess.isBlind && !this.#mayGuessBlindly)) return undefined;
     if (this.#gaps.some((gap) => isIn(gap, guess.key))) return undefined;
-    const upper: Range = { ...rangeOf(guess.key, range.until), stretch: range.stretch };
+    const upper: Range = { ...rangeOf(guess.key, range.until), stretch: range.stretch, isGuess: true };
+    this.#guessed += 1;
     if (guess.isBlind) this.#blind = upper;
     range.until = guess.key;
     this.#ranges.splice(index + 1, 0, upper);
     return upper;
+  }
+
+  /** One at a time, and only if most readers rest. */
+  get #mayGuessBlindly(): boolean {
+    return this.#blind === undefined && this.#isIdle;
+  }
+
+  get #isIdle(): boolean {
+    return this.#inFlight.size < this.#limits.readers / 2;
   }
 
   async #read(range: Range): Promise<void> {
@@ -229,12 +239,21 @@ class ParallelListing {
     range.isDone = page.next === undefined || isAtEnd(range, last);
     if (page.next === undefined) this.#endAfter(last);
     const objects = keysUpTo(range.until, page);
+    if (range.isGuess) this.#learnFrom(range, objects.length > 0);
     if (objects.length > 0) this.#keep(range, objects, page);
     else {
       this.#empty += 1;
       this.#guesses.noteEmpty();
       this.#addGap({ after, before: first });
     }
+  }
+
+  /** As TCP finds how much a network takes: one more for each that was right, half for each that was wrong. */
+  #learnFrom(range: Range, isRight: boolean): void {
+    range.isGuess = false;
+    this.#guessed -= 1;
+    this.#mostGuessed = isRight ? this.#mostGuessed + 1 : Math.ceil(this.#mostGuessed / 2);
+    this.#mostGuessed = Math.min(this.#mostGuessed, this.#limits.readers);
   }
 
   /** @param objects those of the page that belong to the range */
