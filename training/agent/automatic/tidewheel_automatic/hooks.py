@@ -1,0 +1,167 @@
+"""Puts the session between the script and PyTorch. Called once, right after torch is imported."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+from .journal import RefusedError
+from .loaders import LoaderIterator
+from .session import Session
+
+_READS = ("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")
+_CONVERSIONS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__")
+_LARGEST_READ_BYTES = 1 << 20
+
+
+def install(session: Session) -> None:
+    for name in (*_READS, *_CONVERSIONS):
+        setattr(torch.Tensor, name, _read(session, name, getattr(torch.Tensor, name)))
+    for name in ("equal", "allclose", "is_nonzero"):
+        setattr(torch, name, _read(session, name, getattr(torch, name)))
+    _hook_backward(session)
+    _hook_optimizers(session)
+    _hook_loaders(session)
+    _hook_files(session)
+    atexit.register(session.finish)
+    sys.excepthook = _shown(session, sys.excepthook)
+
+
+def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that turns tensors into Python values: recorded, and replayed."""
+
+    @functools.wraps(original)
+    def read(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        if not session.is_active:
+            return original(*args, **kwargs)
+        if session.is_phantom:
+            return session.journal.replay(name)
+        with session.inside():
+            value = original(*args, **kwargs)
+        session.journal.record(name, _kept(value))
+        return value
+
+    return read
+
+
+def _kept(value: Any) -> Any:  # noqa: ANN401
+    """A copy where the script may write into the value."""
+    size = getattr(value, "nbytes", 0)
+    if size > _LARGEST_READ_BYTES:
+        raise RefusedError(f"the loop reads {size} bytes out of a tensor at once")
+    return value.copy() if hasattr(value, "nbytes") else value
+
+
+def _hook_backward(session: Session) -> None:
+    for owner in (torch.Tensor, torch.autograd):
+        original = owner.backward
+
+        @functools.wraps(original)
+        def backward(*args: Any, _original: Any = original, **kwargs: Any) -> Any:  # noqa: ANN401
+            session.begin()
+            if session.is_phantom:
+                return session.phantom_gradients()
+            with session.inside():
+                return _original(*args, **kwargs)
+
+        setattr(owner, "backward", backward)
+
+
+def _hook_optimizers(session: Session) -> None:
+    original = torch.optim.Optimizer.__init__
+
+    @functools.wraps(original)
+    def init(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        original(self, *args, **kwargs)
+        session.add_optimizer(self)
+        owner = next(kind for kind in type(self).__mro__ if "step" in vars(kind))
+        if not hasattr(owner.step, "_tidewheel"):
+            owner.step = _step(session, owner.step)  # type: ignore[method-assign]
+
+    torch.optim.Optimizer.__init__ = init  # type: ignore[method-assign]
+
+
+def _step(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        if session.is_nested:
+            return original(self, *args, **kwargs)
+        session.begin()
+        closure = kwargs.get("closure", args[0] if args else None)
+        if session.is_phantom:
+            result = _closure_again(session, closure)
+        elif closure is None:
+            with session.inside():
+                result = original(self, *args, **kwargs)
+        else:
+            result = _with_closure(session, original, self, closure)
+        session.after_step()
+        return result
+
+    step._tidewheel = True  # type: ignore[attr-defined]
+    return step
+
+
+def _with_closure(session: Session, original: Any, optimizer: Any, closure: Any) -> Any:  # noqa: ANN401
+    """LBFGS calls the closure many times; each call may count or print something."""
+
+    def counted() -> Any:  # noqa: ANN401
+        session.journal.record("closure", True)
+        with session.outside():
+            return closure()
+
+    with session.inside():
+        result = original(optimizer, counted)
+    session.journal.record("closure", False)
+    return result
+
+
+def _closure_again(session: Session, closure: Any) -> Any:  # noqa: ANN401
+    result = None
+    while closure is not None and session.journal.replay("closure"):
+        result = closure()
+    return result
+
+
+def _hook_loaders(session: Session) -> None:
+    original = DataLoader.__iter__
+
+    @functools.wraps(original)
+    def iterate(self: DataLoader[Any]) -> Any:  # noqa: ANN401
+        with session.inside():
+            return LoaderIterator(self, original, session)
+
+    DataLoader.__iter__ = iterate  # type: ignore[assignment,method-assign]
+
+
+def _hook_files(session: Session) -> None:
+    original = torch.save
+
+    @functools.wraps(original)
+    def save(obj: object, f: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        if session.is_phantom:
+            return
+        with session.inside():
+            original(obj, f, *args, **kwargs)
+        if isinstance(f, (str, os.PathLike)) and session.is_active:
+            session.files[os.path.abspath(f)] = None
+
+    torch.save = save
+
+
+def _shown(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+    def excepthook(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        session.stop_replay()
+        original(kind, error, trace)
+
+    return excepthook

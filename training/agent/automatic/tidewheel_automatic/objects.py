@@ -1,0 +1,152 @@
+"""Finds the tensors, optimizers and generators that a script can reach, each under a path.
+
+A replay brings the script to the same place with objects of the same shape, so a path names the
+same object in both processes: the stack's frames, their variables, attributes, keys and indices.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from .randomness import is_generator
+
+Path = tuple[object, ...]
+Leaf = Callable[[Path, Any, bool], Any]
+"""Gets path, object and whether a module owns it; returns the object or another in its place."""
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+_LONG = 20_000
+_DEEP = 40
+_ATOMS = (str, bytes, int, float, bool, complex, type(None), type, types.ModuleType, torch.dtype)
+
+
+def visit(leaf: Leaf) -> None:
+    """Calls `leaf` for each object; replaces those for which it returns another."""
+    walk = _Walk(leaf)
+    frames = _frames()
+    for index, frame in enumerate(reversed(frames)):
+        walk.frame(frame, ("frame", index, frame.f_code.co_name))
+    for name, module in _own_modules():
+        walk.value(vars(module), ("module", name), False, 0)
+
+
+def _frames() -> list[types.FrameType]:
+    """The script's part of the stack, the innermost first."""
+    found = []
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((_HERE, _TORCH, "<frozen")):
+            found.append(frame)
+        frame = frame.f_back
+    return found
+
+
+def _own_modules() -> Iterator[tuple[str, types.ModuleType]]:
+    """Modules of the script's own folder: their globals outlive every frame."""
+    main = sys.modules.get("__main__")
+    folder = os.path.dirname(os.path.abspath(getattr(main, "__file__", None) or "."))
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        is_own = file.startswith(folder + os.sep) and "site-packages" not in file
+        if isinstance(module, types.ModuleType) and (name == "__main__" or is_own):
+            yield name, module
+
+
+class _Walk:
+    def __init__(self, leaf: Leaf) -> None:
+        self._leaf = leaf
+        self._seen: dict[int, tuple[object, object]] = {}
+        """By identity: the object, which must stay alive meanwhile, and what stands for it."""
+
+    def frame(self, frame: types.FrameType, path: Path) -> None:
+        variables = frame.f_locals
+        if variables is frame.f_globals:
+            self.value(variables, path, False, 0)
+            return
+        is_changed = False
+        for name, value in list(variables.items()):
+            new = self.value(value, (*path, name), False, 0)
+            if new is not value:
+                variables[name] = new
+                is_changed = True
+        if is_changed and sys.version_info < (3, 13):
+            # Before PEP 667 f_locals is a copy.
+            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+
+    def value(self, value: Any, path: Path, owned: bool, depth: int) -> Any:  # noqa: ANN401
+        if isinstance(value, _ATOMS) or depth > _DEEP:
+            return value
+        if id(value) in self._seen:
+            return self._seen[id(value)][1]
+        self._seen[id(value)] = (value, value)
+        owned = owned or isinstance(value, torch.nn.Module)
+        if isinstance(value, torch.Tensor) or is_generator(value):
+            new = self._leaf(path, value, owned)
+        elif isinstance(value, torch.optim.Optimizer):
+            new = self._leaf(path, value, owned)
+            self.value(value.param_groups, (*path, "param_groups"), True, depth + 1)
+        elif type(value) is tuple or isinstance(value, tuple):
+            new = self._tuple(value, path, owned, depth)
+        else:
+            self._children(value, path, owned, depth)
+            new = value
+        self._seen[id(value)] = (value, new)
+        return new
+
+    def _tuple(self, value: Any, path: Path, owned: bool, depth: int) -> Any:  # noqa: ANN401
+        items = [self.value(v, (*path, i), owned, depth + 1) for i, v in enumerate(value)]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        make = getattr(type(value), "_make", None)
+        return make(items) if make else type(value)(items)
+
+    def _children(self, value: Any, path: Path, owned: bool, depth: int) -> None:  # noqa: ANN401
+        if isinstance(value, dict):
+            for index, (key, child) in enumerate(list(value.items())):
+                name = key if isinstance(key, (str, int)) else ("item", index)
+                new = self.value(child, (*path, name), owned, depth + 1)
+                if new is not child:
+                    value[key] = new
+        elif isinstance(value, (list, deque)):
+            for index, child in enumerate(list(value) if len(value) <= _LONG else []):
+                new = self.value(child, (*path, index), owned, depth + 1)
+                if new is not child:
+                    value[index] = new
+        elif isinstance(value, types.GeneratorType):
+            if value.gi_frame is not None and not value.gi_running:
+                self.frame(value.gi_frame, (*path, "frame"))
+        elif isinstance(value, types.MethodType):
+            self.value(value.__self__, (*path, "self"), owned, depth + 1)
+        elif isinstance(value, types.FunctionType):
+            self._closure(value, path, depth)
+        else:
+            self._attributes(value, path, owned, depth)
+
+    def _closure(self, function: types.FunctionType, path: Path, depth: int) -> None:
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=False
+        ):
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                continue  # Not bound yet.
+            new = self.value(content, (*path, name), False, depth + 1)
+            if new is not content:
+                cell.cell_contents = new
+
+    def _attributes(self, value: Any, path: Path, owned: bool, depth: int) -> None:  # noqa: ANN401
+        if type(value).__module__.startswith("tidewheel_automatic"):
+            return
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            self.value(attributes, (*path, "."), owned, depth + 1)

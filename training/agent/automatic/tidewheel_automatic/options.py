@@ -1,0 +1,34 @@
+"""What the agent asks of the hooks, from the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Options:
+    root: Path
+    """TIDEWHEEL_AUTOMATIC_DIR: the folder of the checkpoints."""
+    seconds: float
+    """TIDEWHEEL_CHECKPOINT_SECONDS: least time between two saves; they also take at most 1 %."""
+    every_steps: int
+    """TIDEWHEEL_AUTOMATIC_STEPS: saves at each multiple instead, for trials and tests."""
+    request_files: tuple[str, ...]
+    """The agent's stop and save files."""
+    rank: int
+    ranks: int
+
+
+def read_options() -> Options:
+    get = os.environ.get
+    requests = (get("TIDEWHEEL_STOP_FILE"), get("TIDEWHEEL_SAVE_FILE"))
+    return Options(
+        root=Path(os.environ["TIDEWHEEL_AUTOMATIC_DIR"]),
+        seconds=float(get("TIDEWHEEL_CHECKPOINT_SECONDS") or 10.0),
+        every_steps=int(get("TIDEWHEEL_AUTOMATIC_STEPS") or 0),
+        request_files=tuple(path for path in requests if path),
+        rank=int(get("RANK") or 0),
+        ranks=int(get("WORLD_SIZE") or 1),
+    )

@@ -1,0 +1,85 @@
+"""Tensors without data, which stand in while a resumed script runs through the steps it has done.
+
+PyTorch's fake tensors know shapes, types and devices. Under this mode every operation gives one,
+and no operation changes a real tensor in a way that lasts: all of them are restored afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_map
+
+
+class PhantomMode(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self._fake = FakeTensorMode(allow_non_fake_inputs=True)
+        self.is_busy = False
+        """Whether PyTorch itself is at work here, whose reads are none of the script's."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        was_busy, self.is_busy = self.is_busy, True
+        try:
+            with self._fake:
+                result = func(*args, **(kwargs or {}))
+        finally:
+            self.is_busy = was_busy
+        schema = func._schema
+        if schema.is_mutable and len(schema.returns) == 1 and schema.returns[0].alias_info:
+            for value, argument in zip(args, schema.arguments, strict=False):
+                if argument.alias_info is not None and argument.alias_info.is_write:
+                    # `x += 1` binds x to the result, which has to be the same object.
+                    return value
+        return result
+
+    def end(self) -> None:
+        """From now on a phantom that meets real data is an error, never a wrong value."""
+        self._fake.allow_non_fake_inputs = False
+
+
+def is_phantom(value: object) -> bool:
+    return isinstance(value, FakeTensor)
+
+
+def without_modes() -> Any:  # noqa: ANN401
+    """In this context operations are real even under a PhantomMode."""
+    return _disable_current_modes()
+
+
+def describe(batch: Any) -> Any:  # noqa: ANN401
+    """The batch with a description in the place of each tensor."""
+    return tree_map(
+        lambda leaf: (
+            _Description(tuple(leaf.shape), leaf.dtype, str(leaf.device))
+            if isinstance(leaf, torch.Tensor)
+            else leaf
+        ),
+        batch,
+    )
+
+
+def build(description: Any) -> Any:  # noqa: ANN401
+    """Under a PhantomMode: the batch that was described, with phantoms."""
+    return tree_map(
+        lambda leaf: leaf.build() if isinstance(leaf, _Description) else leaf, description
+    )
+
+
+class _Description:
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: str) -> None:
+        self.shape, self.dtype, self.device = shape, dtype, device
+
+    def build(self) -> torch.Tensor:
+        return torch.empty(self.shape, dtype=self.dtype, device=self.device)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Description) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.device))

@@ -1,0 +1,212 @@
+"""One process's training: records what the script reads, saves, and replays after an interruption.
+
+A resumed script runs from its top. At the first backward pass or optimizer step the replay begins:
+tensors are phantoms, loaders load nothing, and reads of tensors give the recorded values. At the
+saved step everything gets its saved state, and training goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from . import loaders, randomness, snapshot, storage
+from .journal import Journal, RefusedError
+from .options import Options
+from .output import Output
+from .phantoms import PhantomMode, without_modes
+
+
+class Session:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._output = Output()
+        self.journal = Journal()
+        self.has_begun = False
+        self.is_phantom = False
+        self.steps = 0
+        self._batches = 0
+        self._batches_at_step = 0
+        self._is_pending = False
+        self._depth = 0
+        self._thread = threading.get_ident()
+        self._mode = PhantomMode()
+        self._unchanged: dict[int, int] = {}
+        self._optimizers: list[torch.optim.Optimizer] = []
+        self._saved_at = time.monotonic()
+        self._save_seconds = 0.0
+        self._requested_ns = 0
+        self.files: dict[str, None] = {}
+        """Files that the script wrote with torch.save; a resumed script may read them again."""
+        self._saved: dict[str, Any] | None = None
+        self._random = randomness.capture()
+        folder = storage.newest(options.root, options.ranks)
+        if folder is not None:
+            self._prepare_replay(folder)
+
+    def _prepare_replay(self, folder: Path) -> None:
+        self._saved = saved = storage.load(folder, self._options.rank)
+        self.journal = Journal(saved["journal"])
+        randomness.restore(saved["random_at_start"])
+        self._random = saved["random_at_start"]
+        for name, content in saved["files"].items():
+            self.files[name] = None
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(content)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a read of a tensor is the script's own, in the training loop's thread."""
+        is_own = self._depth == 0 and not self._mode.is_busy
+        return self.has_begun and is_own and threading.get_ident() == self._thread
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether PyTorch itself calls: an optimizer inside an optimizer's step."""
+        return self._depth > 0
+
+    def inside(self) -> _Depth:
+        """In this context reads are PyTorch's own, which a replay does not repeat."""
+        return _Depth(self, self._depth + 1)
+
+    def outside(self) -> _Depth:
+        """In this context PyTorch has called the script's code."""
+        return _Depth(self, 0)
+
+    def add_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
+        self._optimizers.append(optimizer)
+
+    def begin(self) -> None:
+        """The first backward pass or step: all before it runs for real in every process."""
+        if self.has_begun:
+            return
+        self.has_begun = True
+        self._thread = threading.get_ident()
+        self._unchanged = snapshot.versions()
+        if self._saved is not None:
+            self._output.say(
+                f"resuming: steps 1 to {self._saved['step']} are done and are not repeated"
+            )
+            self._output.mute()
+            self.is_phantom = True
+            self._mode.__enter__()
+
+    def phantom_gradients(self) -> None:
+        """Scripts clip or read gradients; their values do not matter before the restore."""
+        with without_modes():
+            for optimizer in self._optimizers:
+                for group in optimizer.param_groups:
+                    for parameter in group["params"]:
+                        if parameter.grad is None and parameter.requires_grad:
+                            parameter.grad = torch.zeros_like(parameter)
+
+    def before_batch(self) -> None:
+        """A loader is asked for a batch: the previous step's work is over."""
+        self._batches += 1
+        if self._is_pending:
+            self._is_pending = False
+            self._boundary(("batch", self._batches))
+
+    def after_step(self) -> None:
+        self.steps += 1
+        if self._batches > self._batches_at_step:
+            self._is_pending = True
+        else:  # The script has no loader, or steps several times for a batch.
+            self._is_pending = False
+            self._boundary(("step", self.steps))
+        self._batches_at_step = self._batches
+
+    def _boundary(self, position: tuple[str, int]) -> None:
+        if self.is_phantom:
+            assert self._saved is not None
+            if position == self._saved["position"]:
+                self._restore(self._saved)
+        elif self._is_due():
+            self._save(position)
+
+    def _is_due(self) -> bool:
+        options = self._options
+        if options.every_steps:
+            return self.steps % options.every_steps == 0
+        pause = max(options.seconds, 100 * self._save_seconds)
+        return time.monotonic() - self._saved_at >= pause or self._is_requested()
+
+    def _is_requested(self) -> bool:
+        """The agent wants a checkpoint: it is to stop, or the host may be taken away."""
+        newest = 0
+        for path in self._options.request_files:
+            try:
+                newest = max(newest, os.stat(path).st_mtime_ns)
+            except OSError:
+                continue
+        is_new = newest > self._requested_ns
+        self._requested_ns = max(newest, self._requested_ns)
+        return is_new
+
+    def _save(self, position: tuple[str, int]) -> None:
+        began = time.monotonic()
+        with self.inside():
+            state = {
+                "step": self.steps,
+                "position": position,
+                "journal": self.journal.entries(),
+                "random_at_start": self._random,
+                "random": randomness.capture(),
+                "loaders": loaders.live_states(),
+                "objects": snapshot.capture(self._unchanged),
+                "files": _contents(self.files),
+            }
+            options = self._options
+            storage.save(options.root, self.steps, options.rank, options.ranks, state)
+        self._saved_at = time.monotonic()
+        self._save_seconds = self._saved_at - began
+
+    def _restore(self, saved: dict[str, Any]) -> None:
+        if self.journal.is_replaying:
+            raise RefusedError("the script reads less than before the checkpoint")
+        self._mode.__exit__(None, None, None)
+        self._mode.end()
+        self.is_phantom = False
+        with self.inside():
+            snapshot.restore(saved["objects"])
+            loaders.restore_live(saved["loaders"])
+            # Last: to make a loader's iterator again draws random numbers.
+            randomness.restore(saved["random"])
+        self._saved = None
+        self._saved_at = time.monotonic()
+        self._output.unmute()
+        self._output.say(f"restored after step {saved['step']}: training goes on")
+
+    def stop_replay(self) -> None:
+        """An error ends the script: it has to be readable."""
+        self._output.unmute()
+
+    def finish(self) -> None:
+        """At the end of the process."""
+        if self.is_phantom:
+            self._output.unmute()
+            self._output.say("the script ended before the step of its checkpoint")
+            sys.stdout.flush()
+            os._exit(1)
+
+
+class _Depth:
+    def __init__(self, session: Session, depth: int) -> None:
+        self._session, self._depth = session, depth
+
+    def __enter__(self) -> None:
+        self._before = self._session._depth
+        self._session._depth = self._depth
+
+    def __exit__(self, *_error: object) -> None:
+        self._session._depth = self._before
+
+
+def _contents(files: dict[str, None]) -> dict[str, bytes]:
+    return {name: Path(name).read_bytes() for name in files if Path(name).is_file()}

@@ -1,0 +1,123 @@
+"""Scripts that save nothing, resumed from each checkpoint that the hooks made: real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hosts import TRAINING
+
+HOOKS = TRAINING / "agent" / "automatic"
+SCRIPTS = Path(__file__).parent / "scripts"
+pytestmark = pytest.mark.slow
+
+
+def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(HOOKS),
+        "OMP_NUM_THREADS": "1",
+        "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, str(SCRIPTS / script)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def digest(ended: subprocess.CompletedProcess[str]) -> str:
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()[-1]
+
+
+def steps(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "checkpoints").glob("step-*"))
+
+
+@pytest.mark.parametrize(
+    ("script", "every"),
+    [
+        ("epochs_script.py", 5),
+        ("workers_script.py", 13),
+        ("recurrent_script.py", 11),
+        ("adversarial_script.py", 9),
+    ],
+)
+def test_a_resumed_script_ends_with_the_same_weights(
+    script: str, every: int, tmp_path: Path
+) -> None:
+    whole = run(script, tmp_path, TIDEWHEEL_AUTOMATIC_STEPS=str(every))
+    expected = digest(whole)
+    kept = steps(tmp_path)
+    assert len(kept) == 2
+    for name in reversed(kept):
+        # Another host has nothing but the checkpoints.
+        other = tmp_path / name
+        shutil.copytree(tmp_path / "checkpoints", other / "checkpoints")
+        resumed = run(script, other)
+        assert digest(resumed) == expected
+        step = int(name[5:])
+        assert f"restored after step {step}: training goes on" in resumed.stderr
+        printed = resumed.stdout.splitlines()
+        assert len(printed) < len(whole.stdout.splitlines())
+        assert whole.stdout.splitlines()[-len(printed) :] == printed
+        shutil.rmtree(tmp_path / "checkpoints" / name)
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    expected = digest(run("recurrent_script.py", tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="9"))
+    newest = tmp_path / "checkpoints" / steps(tmp_path)[-1] / "rank-0.pt"
+    data = bytearray(newest.read_bytes())
+    data[len(data) // 2] ^= 1
+    newest.write_bytes(data)
+    resumed = run("recurrent_script.py", tmp_path)
+    assert "restored after step 9" in resumed.stderr
+    assert digest(resumed) == expected
+
+
+def test_a_script_that_takes_another_path_is_refused(tmp_path: Path) -> None:
+    code = (
+        "import os, torch\n"
+        "model = torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for step in range(6):\n"
+        "    loss = model(torch.ones(1, 2)).sum()\n"
+        "    loss.backward(); optimizer.step()\n"
+        "    (loss.item if 'OTHER' in os.environ else loss.tolist)()\n"
+    )
+    (tmp_path / "script.py").write_text(code)
+    script = str(tmp_path / "script.py")
+    assert run(script, tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="4").returncode == 0
+    refused = run(script, tmp_path, OTHER="1")
+    assert refused.returncode != 0
+    assert "did not take the path of its first run: it asks for item" in refused.stderr
+
+
+def test_a_script_without_torch_runs_as_before(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("import sys\nprint('torch' in sys.modules)\n")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("print('the image has one too')\n")
+    path = os.pathsep.join([str(HOOKS), str(tmp_path / "site")])
+    ended = run(str(tmp_path / "script.py"), tmp_path, PYTHONPATH=path)
+    assert ended.stdout.splitlines() == ["the image has one too", "False"]
+
+
+def test_the_marker_lists_each_file_with_its_checksum(tmp_path: Path) -> None:
+    digest(run("recurrent_script.py", tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="20"))
+    folder = tmp_path / "checkpoints" / "step-00000020"
+    marker = json.loads((folder / "COMPLETE.json").read_text())
+    assert marker["step"] == 20
+    (name,) = marker["files"]
+    assert marker["files"][name]["bytes"] == (folder / name).stat().st_size
