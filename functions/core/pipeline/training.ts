@@ -130,7 +130,8 @@ export const trainingSchema = trainingFields.superRefine((training, context) => 
 const BOTH_PROGRAMS = 'and training.entryPoint exclude each other: a script is started by one of them';
 
 /** Also reads what another rule has refused, so a field may be of any type. */
-function scriptProblems({ command, entryPoint, environment, channels, ...rest }: Training) {
+function scriptProblems(training: Training) {
+  const { command, entryPoint, environment, channels, ...rest } = training;
   const line: CommandLine = { command, arguments: rest.arguments };
   const named = Object.keys(channels ?? {});
   return [
@@ -140,7 +141,14 @@ function scriptProblems({ command, entryPoint, environment, channels, ...rest }:
     ...commandLineProblems(line, named),
     ...environmentProblems(environment, named),
     ...lengthProblems(line, environment),
+    ...automaticProblems(training),
   ];
+}
+
+function automaticProblems({ checkpoint, strategy }: Training) {
+  if (checkpoint !== 'automatic' || strategy === 'single') return [];
+  const message = `automatic saves one process so far: choose strategy single, or let the script save under ${strategy}`;
+  return [{ path: ['checkpoint'], message }];
 }
 
 /** The service passes them in hyperparameters of the job, of which SageMaker allows 100 with 2,500 characters each. */

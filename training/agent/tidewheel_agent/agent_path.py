@@ -10,6 +10,9 @@ AGENT = Path(__file__).resolve().parent.parent
 FOR_SCRIPTS = AGENT / "for_scripts"
 """On PYTHONPATH for every script, so that `import tidewheel` works, from a zip too."""
 
+AUTOMATIC = AGENT / "automatic"
+"""On PYTHONPATH where the pipeline declares `training.checkpoint: automatic`."""
+
 
 def program(name: str) -> list[str]:
     """The command line of a module in strategies/programs/; its arguments follow."""

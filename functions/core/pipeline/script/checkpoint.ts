@@ -74,16 +74,11 @@ const rules = z
         });
   });
 
-/** Lifted once the agent saves for scripts that do not. */
-const AUTOMATIC_REFUSED =
-  'automatic is not there yet: let the script save, and declare { folder, pattern } where its checkpoints are not recognised';
-
 export const checkpointSchema = z
   .union([z.literal('automatic'), rules])
-  .superRefine((value, context) => {
-    if (value === 'automatic') context.addIssue({ code: 'custom', message: AUTOMATIC_REFUSED });
-  })
-  .describe("What counts as a checkpoint, instead of the agent's own rules.");
+  .describe(
+    "What counts as a checkpoint, instead of the agent's own rules. automatic: the agent saves and restores a PyTorch script that does neither; strategy single only.",
+  );
 
 export const progressSchema = z.strictObject({
   pattern: z

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkpointSchema, progressSchema } from '../../../../functions/core/pipeline/script/checkpoint.ts';
 import { patternFacts } from '../../../../functions/core/pipeline/script/patterns.ts';
+import { trainingSchema } from '../../../../functions/core/pipeline/training.ts';
 
 const problemsOf = (schema: typeof checkpointSchema | typeof progressSchema, value: unknown) =>
   schema.safeParse(value).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
@@ -36,8 +37,14 @@ describe('checkpoints', () => {
       expect(problemsOf(checkpointSchema, { pattern: '*', step })).toHaveLength(1);
   });
 
-  it('are not saved automatically yet', () => {
-    expect(problemsOf(checkpointSchema, 'automatic')[0]).toContain('is not there yet');
+  it('are saved automatically for a script of one process', () => {
+    const declared = (strategy: string) =>
+      trainingSchema.safeParse({ strategy, source: 's3://bucket/code.tar.gz', checkpoint: 'automatic' });
+    const refused = declared('ddp').error?.issues.find(({ path }) => path.join('.') === 'checkpoint');
+    expect(refused?.message).toContain('choose strategy single');
+    expect(declared('single').error?.issues.map(({ path }) => path.join('.')) ?? []).not.toContain(
+      'checkpoint',
+    );
   });
 });
 

@@ -39,7 +39,7 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
     """A function that turns tensors into Python values: recorded, and replayed."""
 
     @functools.wraps(original)
-    def read(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def read(*args: Any, **kwargs: Any) -> Any:
         if not session.is_active:
             return original(*args, **kwargs)
         if session.is_phantom:
@@ -52,7 +52,7 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
     return read
 
 
-def _kept(value: Any) -> Any:  # noqa: ANN401
+def _kept(value: Any) -> Any:
     """A copy where the script may write into the value."""
     size = getattr(value, "nbytes", 0)
     if size > _LARGEST_READ_BYTES:
@@ -61,37 +61,38 @@ def _kept(value: Any) -> Any:  # noqa: ANN401
 
 
 def _hook_backward(session: Session) -> None:
-    for owner in (torch.Tensor, torch.autograd):
+    owners: tuple[Any, ...] = (torch.Tensor, torch.autograd)
+    for owner in owners:
         original = owner.backward
 
         @functools.wraps(original)
-        def backward(*args: Any, _original: Any = original, **kwargs: Any) -> Any:  # noqa: ANN401
+        def backward(*args: Any, _original: Any = original, **kwargs: Any) -> Any:
             session.begin()
             if session.is_phantom:
                 return session.phantom_gradients()
             with session.inside():
                 return _original(*args, **kwargs)
 
-        setattr(owner, "backward", backward)
+        owner.backward = backward
 
 
 def _hook_optimizers(session: Session) -> None:
     original = torch.optim.Optimizer.__init__
 
     @functools.wraps(original)
-    def init(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+    def init(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         session.add_optimizer(self)
-        owner = next(kind for kind in type(self).__mro__ if "step" in vars(kind))
+        owner: Any = next(kind for kind in type(self).__mro__ if "step" in vars(kind))
         if not hasattr(owner.step, "_tidewheel"):
-            owner.step = _step(session, owner.step)  # type: ignore[method-assign]
+            owner.step = _step(session, owner.step)
 
     torch.optim.Optimizer.__init__ = init  # type: ignore[method-assign]
 
 
 def _step(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def step(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
         if session.is_nested:
             return original(self, *args, **kwargs)
         session.begin()
@@ -110,10 +111,10 @@ def _step(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     return step
 
 
-def _with_closure(session: Session, original: Any, optimizer: Any, closure: Any) -> Any:  # noqa: ANN401
+def _with_closure(session: Session, original: Any, optimizer: Any, closure: Any) -> Any:
     """LBFGS calls the closure many times; each call may count or print something."""
 
-    def counted() -> Any:  # noqa: ANN401
+    def counted() -> Any:
         session.journal.record("closure", True)
         with session.outside():
             return closure()
@@ -124,7 +125,7 @@ def _with_closure(session: Session, original: Any, optimizer: Any, closure: Any)
     return result
 
 
-def _closure_again(session: Session, closure: Any) -> Any:  # noqa: ANN401
+def _closure_again(session: Session, closure: Any) -> Any:
     result = None
     while closure is not None and session.journal.replay("closure"):
         result = closure()
@@ -135,18 +136,18 @@ def _hook_loaders(session: Session) -> None:
     original = DataLoader.__iter__
 
     @functools.wraps(original)
-    def iterate(self: DataLoader[Any]) -> Any:  # noqa: ANN401
+    def iterate(self: DataLoader[Any]) -> Any:
         with session.inside():
             return LoaderIterator(self, original, session)
 
-    DataLoader.__iter__ = iterate  # type: ignore[assignment,method-assign]
+    DataLoader.__iter__ = iterate  # type: ignore[method-assign]
 
 
 def _hook_files(session: Session) -> None:
     original = torch.save
 
     @functools.wraps(original)
-    def save(obj: object, f: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+    def save(obj: object, f: Any, *args: Any, **kwargs: Any) -> None:
         if session.is_phantom:
             return
         with session.inside():

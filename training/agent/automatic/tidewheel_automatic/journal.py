@@ -25,11 +25,11 @@ class Journal:
     def is_replaying(self) -> bool:
         return self._next < len(self._entries)
 
-    def record(self, kind: str, value: Any) -> None:  # noqa: ANN401
+    def record(self, kind: str, value: Any) -> None:
         self._entries.append((kind, value))
         self._next = len(self._entries)
 
-    def replay(self, kind: str) -> Any:  # noqa: ANN401
+    def replay(self, kind: str) -> Any:
         if not self.is_replaying:
             raise RefusedError(f"the script reads more than before the checkpoint ({kind})")
         recorded, value = self._entries[self._next]

@@ -46,7 +46,7 @@ class LoaderIterator(Iterator[Any]):
     def __len__(self) -> int:
         return len(self._loader)
 
-    def __next__(self) -> Any:  # noqa: ANN401
+    def __next__(self) -> Any:
         self._session.before_batch()
         if self._session.is_phantom:
             description = self._session.journal.replay("batch")
@@ -65,7 +65,7 @@ class LoaderIterator(Iterator[Any]):
         self._record(batch)
         return batch
 
-    def _record(self, batch: Any) -> None:  # noqa: ANN401
+    def _record(self, batch: Any) -> None:
         if self._session.has_begun:
             self._session.journal.record("batch", batch if batch is _END else describe(batch))
 

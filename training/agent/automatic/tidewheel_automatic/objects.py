@@ -83,7 +83,7 @@ class _Walk:
             # Before PEP 667 f_locals is a copy.
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
-    def value(self, value: Any, path: Path, owned: bool, depth: int) -> Any:  # noqa: ANN401
+    def value(self, value: Any, path: Path, owned: bool, depth: int) -> Any:
         if isinstance(value, _ATOMS) or depth > _DEEP:
             return value
         if id(value) in self._seen:
@@ -103,14 +103,14 @@ class _Walk:
         self._seen[id(value)] = (value, new)
         return new
 
-    def _tuple(self, value: Any, path: Path, owned: bool, depth: int) -> Any:  # noqa: ANN401
+    def _tuple(self, value: Any, path: Path, owned: bool, depth: int) -> Any:
         items = [self.value(v, (*path, i), owned, depth + 1) for i, v in enumerate(value)]
         if all(new is old for new, old in zip(items, value, strict=True)):
             return value
         make = getattr(type(value), "_make", None)
         return make(items) if make else type(value)(items)
 
-    def _children(self, value: Any, path: Path, owned: bool, depth: int) -> None:  # noqa: ANN401
+    def _children(self, value: Any, path: Path, owned: bool, depth: int) -> None:
         if isinstance(value, dict):
             for index, (key, child) in enumerate(list(value.items())):
                 name = key if isinstance(key, (str, int)) else ("item", index)
@@ -122,7 +122,11 @@ class _Walk:
                 new = self.value(child, (*path, index), owned, depth + 1)
                 if new is not child:
                     value[index] = new
-        elif isinstance(value, types.GeneratorType):
+        else:
+            self._of_object(value, path, owned, depth)
+
+    def _of_object(self, value: Any, path: Path, owned: bool, depth: int) -> None:
+        if isinstance(value, types.GeneratorType):
             if value.gi_frame is not None and not value.gi_running:
                 self.frame(value.gi_frame, (*path, "frame"))
         elif isinstance(value, types.MethodType):
@@ -144,7 +148,7 @@ class _Walk:
             if new is not content:
                 cell.cell_contents = new
 
-    def _attributes(self, value: Any, path: Path, owned: bool, depth: int) -> None:  # noqa: ANN401
+    def _attributes(self, value: Any, path: Path, owned: bool, depth: int) -> None:
         if type(value).__module__.startswith("tidewheel_automatic"):
             return
         attributes = getattr(value, "__dict__", None)

@@ -22,8 +22,12 @@ class PhantomMode(TorchDispatchMode):
         """Whether PyTorch itself is at work here, whose reads are none of the script's."""
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        self,
+        func: Any,
+        types: Any,
+        args: Any = (),
+        kwargs: Any = None,
+    ) -> Any:
         was_busy, self.is_busy = self.is_busy, True
         try:
             with self._fake:
@@ -47,12 +51,12 @@ def is_phantom(value: object) -> bool:
     return isinstance(value, FakeTensor)
 
 
-def without_modes() -> Any:  # noqa: ANN401
+def without_modes() -> Any:
     """In this context operations are real even under a PhantomMode."""
     return _disable_current_modes()
 
 
-def describe(batch: Any) -> Any:  # noqa: ANN401
+def describe(batch: Any) -> Any:
     """The batch with a description in the place of each tensor."""
     return tree_map(
         lambda leaf: (
@@ -64,7 +68,7 @@ def describe(batch: Any) -> Any:  # noqa: ANN401
     )
 
 
-def build(description: Any) -> Any:  # noqa: ANN401
+def build(description: Any) -> Any:
     """Under a PhantomMode: the batch that was described, with phantoms."""
     return tree_map(
         lambda leaf: leaf.build() if isinstance(leaf, _Description) else leaf, description

@@ -43,7 +43,7 @@ def is_generator(value: object) -> bool:
     )
 
 
-def generator_state(generator: Any) -> Any:  # noqa: ANN401
+def generator_state(generator: Any) -> Any:
     if isinstance(generator, random.Random):
         return generator.getstate()
     if type(generator).__module__.startswith("torch"):
@@ -53,12 +53,12 @@ def generator_state(generator: Any) -> Any:  # noqa: ANN401
     return generator.bit_generator.state
 
 
-def set_generator_state(generator: Any, state: Any) -> None:  # noqa: ANN401
+def set_generator_state(generator: Any, state: Any) -> None:
     if isinstance(generator, random.Random):
         generator.setstate(state)
-    elif type(generator).__module__.startswith("torch"):
-        generator.set_state(state)
-    elif type(generator).__name__ == "RandomState":
+    elif (
+        type(generator).__module__.startswith("torch") or type(generator).__name__ == "RandomState"
+    ):
         generator.set_state(state)
     else:
         generator.bit_generator.state = state

@@ -18,7 +18,7 @@ def versions() -> dict[int, int]:
     """The version counter of each large tensor before the first step."""
     found: dict[int, int] = {}
 
-    def note(_path: Path, value: Any, owned: bool) -> Any:  # noqa: ANN401
+    def note(_path: Path, value: Any, owned: bool) -> Any:
         if isinstance(value, torch.Tensor) and not owned and value.nbytes > _LARGE_BYTES:
             found[id(value)] = value._version
         return value
@@ -31,7 +31,7 @@ def capture(unchanged: dict[int, int]) -> dict[Path, Any]:
     """`unchanged`: what `versions` gave; such data is left out where no step has written it."""
     found: dict[Path, Any] = {}
 
-    def note(path: Path, value: Any, owned: bool) -> Any:  # noqa: ANN401
+    def note(path: Path, value: Any, owned: bool) -> Any:
         if isinstance(value, torch.optim.Optimizer):
             found[path] = _optimizer_state(value)
         elif not isinstance(value, torch.Tensor):
@@ -50,7 +50,7 @@ def restore(saved: dict[Path, Any]) -> None:
     """Raises RefusedError for a parameter or optimizer that is not where it was."""
     left = dict(saved)
 
-    def put(path: Path, value: Any, _owned: bool) -> Any:  # noqa: ANN401
+    def put(path: Path, value: Any, _owned: bool) -> Any:
         if path not in left:
             return value
         old = left.pop(path)
@@ -133,7 +133,7 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, saved: list[Any]) -> No
                 optimizer.state[parameter] = {n: _unpack(value) for n, value in state.items()}
 
 
-def _pack(value: Any) -> Any:  # noqa: ANN401
+def _pack(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return _Tensor(value)
     if isinstance(value, list):
@@ -141,7 +141,7 @@ def _pack(value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def _unpack(value: Any) -> Any:  # noqa: ANN401
+def _unpack(value: Any) -> Any:
     if isinstance(value, _Tensor):
         return value.data.to(value.device)
     if isinstance(value, list):

@@ -46,7 +46,11 @@ class _Loader(importlib.abc.Loader):
 
 def _install() -> None:
     from .hooks import install
+    from .journal import RefusedError
     from .options import read_options
     from .session import Session
 
-    install(Session(read_options()))
+    options = read_options()
+    if options.ranks > 1:
+        raise RefusedError(f"the script runs as {options.ranks} processes, and one is supported")
+    install(Session(options))

@@ -28,9 +28,10 @@ def newest(root: Path, ranks: int) -> Path | None:
         try:
             marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
             files = marker["files"]
-            if marker["writer"] == "automatic" and len(files) == ranks:
-                if all(_sha256(folder / name) == file["sha256"] for name, file in files.items()):
-                    return folder
+            if marker["writer"] != "automatic" or len(files) != ranks:
+                continue
+            if all(_sha256(folder / name) == file["sha256"] for name, file in files.items()):
+                return folder
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return None

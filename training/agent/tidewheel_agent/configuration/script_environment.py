@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..agent_path import FOR_SCRIPTS
+from ..agent_path import AUTOMATIC, FOR_SCRIPTS
 from .hardware import Hardware
 from .job import Job
 from .placeholders import expand
@@ -76,9 +76,25 @@ def script_environment(
         own["TIDEWHEEL_CHECKPOINT_DIR"] = str(job.checkpoint_dir)
     if job.checkpoint_seconds is not None:
         own["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{job.checkpoint_seconds:g}"
+    own |= automatic_environment(job, own["PYTHONPATH"])
     threads = thread_environment(hardware.cpus, processes, inherited)
     declared = {name: expand(text, job.paths) for name, text in job.script.environment.items()}
     return {**defaults, **threads, "PYTHONUNBUFFERED": "1", **inherited, **declared, **own}
+
+
+def automatic_environment(job: Job, python_path: str) -> dict[str, str]:
+    """What the hooks of `training.checkpoint: automatic` need; empty where it is not declared.
+
+    The order of a set of strings differs between two processes unless the hash seed is fixed.
+    """
+    rules = job.checkpoint_rules
+    if rules is None or not rules.automatic:
+        return {}
+    return {
+        "PYTHONPATH": f"{AUTOMATIC}{os.pathsep}{python_path}",
+        "PYTHONHASHSEED": "0",
+        "TIDEWHEEL_AUTOMATIC_DIR": str(rules.folder),
+    }
 
 
 def thread_environment(cpus: int, processes: int, inherited: Mapping[str, str]) -> dict[str, str]:

@@ -50,7 +50,7 @@ def steps(folder: Path) -> list[str]:
     ("script", "every"),
     [
         ("epochs_script.py", 5),
-        ("workers_script.py", 13),
+        ("workers_script.py", 7),
         ("recurrent_script.py", 11),
         ("adversarial_script.py", 9),
     ],
@@ -60,25 +60,24 @@ def test_a_resumed_script_ends_with_the_same_weights(
 ) -> None:
     whole = run(script, tmp_path, TIDEWHEEL_AUTOMATIC_STEPS=str(every))
     expected = digest(whole)
-    kept = steps(tmp_path)
-    assert len(kept) == 2
-    for name in reversed(kept):
-        # Another host has nothing but the checkpoints.
-        other = tmp_path / name
-        shutil.copytree(tmp_path / "checkpoints", other / "checkpoints")
-        resumed = run(script, other)
-        assert digest(resumed) == expected
-        step = int(name[5:])
-        assert f"restored after step {step}: training goes on" in resumed.stderr
-        printed = resumed.stdout.splitlines()
-        assert len(printed) < len(whole.stdout.splitlines())
-        assert whole.stdout.splitlines()[-len(printed) :] == printed
-        shutil.rmtree(tmp_path / "checkpoints" / name)
+    step = int(steps(tmp_path)[0][5:])
+    # Another host has nothing but the checkpoints.
+    other = tmp_path / "other"
+    shutil.copytree(tmp_path / "checkpoints", other / "checkpoints")
+    shutil.rmtree(other / "checkpoints" / steps(tmp_path)[1])
+    resumed = run(script, other)
+    assert digest(resumed) == expected
+    assert f"restored after step {step}: training goes on" in resumed.stderr
+    printed = resumed.stdout.splitlines()
+    assert len(printed) < len(whole.stdout.splitlines())
+    assert whole.stdout.splitlines()[-len(printed) :] == printed
 
 
 def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
     expected = digest(run("recurrent_script.py", tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="9"))
     newest = tmp_path / "checkpoints" / steps(tmp_path)[-1] / "rank-0.pt"
+    marker = json.loads((newest.parent / "COMPLETE.json").read_text())
+    assert marker["files"]["rank-0.pt"]["bytes"] == newest.stat().st_size
     data = bytearray(newest.read_bytes())
     data[len(data) // 2] ^= 1
     newest.write_bytes(data)
@@ -112,12 +111,3 @@ def test_a_script_without_torch_runs_as_before(tmp_path: Path) -> None:
     path = os.pathsep.join([str(HOOKS), str(tmp_path / "site")])
     ended = run(str(tmp_path / "script.py"), tmp_path, PYTHONPATH=path)
     assert ended.stdout.splitlines() == ["the image has one too", "False"]
-
-
-def test_the_marker_lists_each_file_with_its_checksum(tmp_path: Path) -> None:
-    digest(run("recurrent_script.py", tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="20"))
-    folder = tmp_path / "checkpoints" / "step-00000020"
-    marker = json.loads((folder / "COMPLETE.json").read_text())
-    assert marker["step"] == 20
-    (name,) = marker["files"]
-    assert marker["files"][name]["bytes"] == (folder / name).stat().st_size

@@ -1,4 +1,4 @@
-"""As PyTorch's own tutorials train: epochs, a shuffled loader, a test after each; nothing seeded."""
+"""As tutorials train: epochs, a shuffled loader, a test after each; nothing is seeded."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""No loader; the hidden state is carried from one step to the next; AdamW, warm-up, accumulation."""
+"""No loader; a hidden state carried from step to step; AdamW, warm-up, accumulation."""
 
 import torch
 from end import print_digest
