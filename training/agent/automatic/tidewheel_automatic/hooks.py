@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from .journal import RefusedError
 from .loaders import LoaderIterator
 from .session import Session
 
@@ -46,18 +45,15 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
             return session.journal.replay(name)
         with session.inside():
             value = original(*args, **kwargs)
-        session.journal.record(name, _kept(value))
+        size = getattr(value, "nbytes", 0)
+        if size > _LARGEST_READ_BYTES:
+            session.give_up(f"the loop reads {size} bytes out of a tensor at once")
+        else:
+            # A copy where the script may write into the value.
+            session.journal.record(name, value.copy() if hasattr(value, "nbytes") else value)
         return value
 
     return read
-
-
-def _kept(value: Any) -> Any:
-    """A copy where the script may write into the value."""
-    size = getattr(value, "nbytes", 0)
-    if size > _LARGEST_READ_BYTES:
-        raise RefusedError(f"the loop reads {size} bytes out of a tensor at once")
-    return value.copy() if hasattr(value, "nbytes") else value
 
 
 def _hook_backward(session: Session) -> None:
@@ -162,7 +158,7 @@ def _shown(session: Session, original: Callable[..., Any]) -> Callable[..., Any]
     def excepthook(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        session.stop_replay()
+        session.stop_replay(error)
         original(kind, error, trace)
 
     return excepthook

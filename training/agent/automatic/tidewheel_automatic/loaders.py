@@ -66,7 +66,7 @@ class LoaderIterator(Iterator[Any]):
         return batch
 
     def _record(self, batch: Any) -> None:
-        if self._session.has_begun:
+        if self._session.is_recording:
             self._session.journal.record("batch", batch if batch is _END else describe(batch))
 
     def state(self) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class Session:
         self._requested_ns = 0
         self.files: dict[str, None] = {}
         """Files that the script wrote with torch.save; a resumed script may read them again."""
+        self._has_given_up = False
         self._saved: dict[str, Any] | None = None
         self._random = randomness.capture()
         folder = storage.newest(options.root, options.ranks)
@@ -64,7 +65,18 @@ class Session:
     def is_active(self) -> bool:
         """Whether a read of a tensor is the script's own, in the training loop's thread."""
         is_own = self._depth == 0 and not self._mode.is_busy
-        return self.has_begun and is_own and threading.get_ident() == self._thread
+        return self.is_recording and is_own and threading.get_ident() == self._thread
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether reads and batches have to be in the journal."""
+        return self.has_begun and not self._has_given_up
+
+    def give_up(self, reason: str) -> None:
+        """The script trains on without checkpoints; those that it has keep their steps safe."""
+        self._has_given_up = True
+        self.journal = Journal()
+        self._output.say(f"no automatic checkpoints from step {self.steps} on: {reason}")
 
     @property
     def is_nested(self) -> bool:
@@ -107,7 +119,7 @@ class Session:
                             parameter.grad = torch.zeros_like(parameter)
 
     def before_batch(self) -> None:
-        """A loader is asked for a batch: the previous step's work is over."""
+        """The script requests a batch: the previous step's work is over."""
         self._batches += 1
         if self._is_pending:
             self._is_pending = False
@@ -127,8 +139,11 @@ class Session:
             assert self._saved is not None
             if position == self._saved["position"]:
                 self._restore(self._saved)
-        elif self._is_due():
-            self._save(position)
+        elif not self._has_given_up and self._is_due():
+            try:
+                self._save(position)
+            except Exception as error:  # The script comes first.
+                self.give_up(str(error) if isinstance(error, RefusedError) else repr(error))
 
     def _is_due(self) -> bool:
         options = self._options
@@ -183,9 +198,12 @@ class Session:
         self._output.unmute()
         self._output.say(f"restored after step {saved['step']}: training goes on")
 
-    def stop_replay(self) -> None:
+    def stop_replay(self, error: BaseException) -> None:
         """An error ends the script: it has to be readable."""
         self._output.unmute()
+        if self.is_phantom:
+            self.is_phantom = False
+            self._output.say(f"cannot resume this script, it failed in the replay: {error!r}")
 
     def finish(self) -> None:
         """At the end of the process."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from cluster import running, wait_until
 from hosts import TRAINING
+from sagemaker_host import make_host
 
 HOOKS = TRAINING / "agent" / "automatic"
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -101,7 +104,56 @@ def test_a_script_that_takes_another_path_is_refused(tmp_path: Path) -> None:
     assert run(script, tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="4").returncode == 0
     refused = run(script, tmp_path, OTHER="1")
     assert refused.returncode != 0
+    assert "tidewheel: cannot resume this script" in refused.stderr
     assert "did not take the path of its first run: it asks for item" in refused.stderr
+
+
+def test_a_script_that_cannot_be_saved_trains_on(tmp_path: Path) -> None:
+    code = (
+        "import torch\n"
+        "model = torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for step in range(6):\n"
+        "    loss = model(torch.ones(1, 2)).sum()\n"
+        "    loss.backward(); optimizer.step()\n"
+        "    if step == 3: torch.zeros(1 << 19).numpy()\n"
+        "print('trained')\n"
+    )
+    (tmp_path / "script.py").write_text(code)
+    ended = run(str(tmp_path / "script.py"), tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="2")
+    assert ended.stdout == "trained\n"
+    reason = "no automatic checkpoints from step 4 on: the loop reads 2097152 bytes"
+    assert reason in ended.stderr
+    assert steps(tmp_path) == ["step-00000002", "step-00000004"]
+
+
+def test_the_agent_saves_on_the_warning_and_resumes_elsewhere(tmp_path: Path) -> None:
+    def host(name: str) -> Path:
+        base = make_host(
+            tmp_path / name,
+            source=SCRIPTS,
+            hyperparameters={
+                "sagemaker_program": "slow_script.py",
+                "tidewheel_strategy": "single",
+                "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
+            },
+        )
+        return base
+
+    variables = {"TIDEWHEEL_MODEL": "", "OMP_NUM_THREADS": "1"}
+    first, second = host("first"), host("second")
+    with running([first], **variables) as cluster:
+        wait_until(lambda: "step 20 " in cluster.log(), 60, "step 20")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait() == [143]
+    saved = cluster.progress()["step"]
+    assert saved >= 20
+    shutil.copytree(first / "checkpoints", second / "checkpoints", dirs_exist_ok=True)
+    with running([second], **variables) as cluster:
+        assert cluster.wait() == [0]
+    assert f"restored after step {saved}: training goes on" in cluster.log()
+    alone = run("slow_script.py", tmp_path / "alone", TIDEWHEEL_AUTOMATIC_DIR="", PAUSE="0")
+    assert digest(alone) in cluster.log()
 
 
 def test_a_script_without_torch_runs_as_before(tmp_path: Path) -> None:
