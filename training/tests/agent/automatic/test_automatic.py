@@ -1,4 +1,7 @@
-"""Scripts that save nothing, resumed from each checkpoint that the hooks made: real processes."""
+"""Scripts that save nothing, resumed from a checkpoint that the hooks made: real processes.
+
+Two scripts more, half a minute: `pytest -m heavy tests/agent/automatic`.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +56,9 @@ def steps(folder: Path) -> list[str]:
     ("script", "every"),
     [
         ("epochs_script.py", 5),
-        ("workers_script.py", 7),
-        ("recurrent_script.py", 11),
         ("adversarial_script.py", 9),
+        pytest.param("workers_script.py", 7, marks=pytest.mark.heavy),
+        pytest.param("recurrent_script.py", 11, marks=pytest.mark.heavy),
     ],
 )
 def test_a_resumed_script_ends_with_the_same_weights(
