@@ -10,7 +10,9 @@ import pytest
 
 from agent_runs import run
 from sagemaker_host import make_host
-from tidewheel_agent.lifecycle.model_folder import remove_what_cannot_be_kept
+from tidewheel_agent.configuration.read_job import read_job
+from tidewheel_agent.configuration.settings import Settings
+from tidewheel_agent.lifecycle.model_folder import missing_model, remove_what_cannot_be_kept
 
 HostOf = Callable[[str], Path]
 MODEL = "import os, pathlib\nmodel = pathlib.Path(os.environ['SM_MODEL_DIR'])\n"
@@ -97,3 +99,19 @@ def test_everything_else_is_left_out_and_named(tmp_path: Path) -> None:
         "pipe",
     ]
     assert [path.name for path in model.iterdir()] == ["weights"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "hosts", "fails"),
+    [("ray", 2, False), ("ray", 1, True), ("ddp", 2, True)],
+    ids=["ray on two hosts", "ray on one", "ddp on two"],
+)
+def test_only_ray_on_several_hosts_may_leave_the_model_elsewhere(
+    tmp_path: Path, strategy: str, hosts: int, fails: bool
+) -> None:
+    names = [f"127.0.0.{number}" for number in range(1, hosts + 1)]
+    parameters = {"sagemaker_program": "train.py", "tidewheel_strategy": strategy}
+    base = make_host(tmp_path / "ml", hosts=names, hyperparameters=parameters)
+    (base / "model").mkdir()
+    job = read_job(Settings(base=base))
+    assert (missing_model(job, []) is not None) is fails

@@ -9,6 +9,7 @@ from ..failure_file import LogTail, failure_text
 from ..gang.state import PeerFailure
 from ..log import log
 from ..supervision.script_end import ScriptEnd
+from ..supervision.sigterm_note import note_left_unsaved
 from .host_run import HostRun
 from .model_folder import missing_model, remove_what_cannot_be_kept
 from .outcome import Outcome, peer_failed
@@ -57,6 +58,7 @@ def judge(job: Job, end: ScriptEnd, tail: LogTail) -> Outcome:
     if end.was_stopped:
         how = "was ended" if end.was_killed else f"left with exit code {end.script_code}"
         log(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")
+        _remember_signal(job, end)
         return Outcome(end.exit_code)
     if end.script_code == 0 and not end.was_killed:
         log(f"{job.program} finished; {safe}")
@@ -66,6 +68,15 @@ def judge(job: Job, end: ScriptEnd, tail: LogTail) -> Outcome:
     log(f"{job.program} failed with exit code {end.script_code}; {safe}")
     text = failure_text(_failure_summary(job, end.script_code), tail)
     return Outcome(end.script_code, text)
+
+
+def _remember_signal(job: Job, end: ScriptEnd) -> None:
+    """A script that saves at other times is let run to its next save by later attempts."""
+    if not end.left_unsaved or not job.is_leader or job.checkpoint_dir is None:
+        return
+    log("the script left on SIGTERM without saving: what it did since its last checkpoint is lost")
+    if end.newest is not None:
+        note_left_unsaved(job.checkpoint_dir)
 
 
 def _what_is_safe(job: Job, end: ScriptEnd) -> str:

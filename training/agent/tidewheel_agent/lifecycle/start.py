@@ -25,6 +25,7 @@ from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
 from ..supervision.script_source import read_source
+from ..supervision.sigterm_note import has_left_unsaved
 from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
 from ..trackers.run_series import RunSeries, open_series
@@ -175,12 +176,16 @@ def _hang_file(job: Job) -> Path | None:
 def _rules(run: HostRun, prepared: Prepared) -> Rules:
     job, gang = run.job, run.gang
     serves = prepared.launch.serves
+    source = read_source(job.code_dir)
+    folder = job.checkpoint_dir
+    left_unsaved = folder is not None and has_left_unsaved(folder)
     return Rules(
         stop_file=prepared.files.stop,
         grace_seconds=run.settings.grace_seconds,
         can_save=job.checkpoint_dir is not None,
         # Hosts of a gang end one another, so only a script alone ends for its own reasons.
-        may_ask=len(job.hosts) > 1 or serves or read_source(job.code_dir).may_ask,
+        may_ask=len(job.hosts) > 1 or serves or source.may_ask,
+        withholds_sigterm=source.leaves_unsaved or (left_unsaved and not source.may_ask),
         serves_until=(lambda: job.leader in gang.state.exit_codes) if serves else None,
         late_checkpoint_seconds=_LATE_CHECKPOINT_SECONDS if _any_host_may_save(run) else 0.0,
     )

@@ -26,6 +26,9 @@ class ScriptEnd:
     peer_failure: PeerFailure | None = None
     """Another host failed or was lost before the script ended."""
 
+    left_unsaved: bool = False
+    """It left by itself after SIGTERM, and saved nothing on the way."""
+
     @property
     def has_finished_unaware(self) -> bool:
         """It ended well by itself, and had no other reason to end than its own end."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ASKS = re.compile(rb"TIDEWHEEL_STOP_FILE|\btidewheel\b|stop_soon")
+_LIGHTNING = re.compile(rb"^\s*(?:import|from)\s+(?:lightning|pytorch_lightning)\b", re.MULTILINE)
+_SAVES_ON_SIGTERM = re.compile(rb"save_on_exception|OnExceptionCheckpoint|SIGTERM|SLURMEnvironment")
 _LARGEST_FILE = 4 * 1024 * 1024
 _MOST_FILES = 5000
 
@@ -16,12 +18,21 @@ _MOST_FILES = 5000
 class ScriptSource:
     may_ask: bool
     """The source mentions the stop file or Tidewheel's module, so it may leave on its own."""
+    leaves_unsaved: bool = False
+    """The source uses Lightning, whose Trainer ends at the next batch after SIGTERM and saves only
+    where `save_on_exception` or a handler of the script's own says so (lightning 2.6,
+    pytorch/loops/training_epoch_loop.py, on_advance_end)."""
 
 
 def read_source(folder: Path) -> ScriptSource:
     """A source that cannot be read may ask for anything."""
     try:
-        return ScriptSource(any(_ASKS.search(text) for text in _texts(folder)))
+        asks = uses_lightning = saves = False
+        for text in _texts(folder):
+            asks = asks or bool(_ASKS.search(text))
+            uses_lightning = uses_lightning or bool(_LIGHTNING.search(text))
+            saves = saves or bool(_SAVES_ON_SIGTERM.search(text))
+        return ScriptSource(asks, uses_lightning and not saves and not asks)
     except OSError:
         return ScriptSource(may_ask=True)
 

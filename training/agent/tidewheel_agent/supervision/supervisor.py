@@ -18,9 +18,12 @@ from .script import Script
 from .script_end import ScriptEnd
 from .stop_request import StopRequest
 
+_NO_HANDLER = "has no SIGTERM handler"
 _TICK_SECONDS = 0.2
 _CHECK_SECONDS = 1.0
 _KILL_NOTICE_SECONDS = 3.0
+_JUST_SAVED_SECONDS = 10.0
+"""A script that has saved so shortly before a stop has little to save."""
 _PEER_PATIENCE_SECONDS = 10.0
 """The script's time to notice by itself that another host is gone, and to say so."""
 
@@ -35,6 +38,8 @@ class Rules:
     """The job has a checkpoint folder."""
     may_ask: bool = True
     """The script may look at the stop file, so that leaving with 0 after a stop proves nothing."""
+    withholds_sigterm: bool = False
+    """The script would leave on it without saving: it runs to its next checkpoint instead."""
     serves_until: Callable[[], bool] | None = None
     """For a program that only serves the leader's script: whether the leader has ended."""
     late_checkpoint_seconds: float = 0.0
@@ -90,6 +95,7 @@ class Supervisor:
             self._was_killed,
             heard_nothing=not self._rules.may_ask and not self._script.was_signalled,
             peer_failure=self._gang.peer_failure,
+            left_unsaved=self._has_left_unsaved(newest),
         )
 
     def _check(self) -> Checkpoint | None:
@@ -103,8 +109,9 @@ class Supervisor:
         """Signals the script's processes, gives them the grace to save, then ends the script."""
         if self._deadline is None:
             self._deadline = self._announce_stop()
-        for pid in self._script.forward_sigterm():
-            log(f"SIGTERM passed on to process {pid}")
+        if not self._withholds_sigterm:
+            for pid in self._script.forward_sigterm():
+                log(f"SIGTERM passed on to process {pid}")
         if time.time() >= self._deadline:
             log("the grace is over and the script still runs: killing it")
             self._end_script(0.0)
@@ -138,7 +145,19 @@ class Supervisor:
         }
         write_atomically(self._rules.stop_file, json.dumps(document) + "\n")
         log(f"{self._stop.reason}: the script has {grace_seconds:g} s to save and leave")
+        if self._withholds_sigterm:
+            log("it gets no SIGTERM, on which it would leave without saving: it may save once more")
         return deadline
+
+    @property
+    def _withholds_sigterm(self) -> bool:
+        return self._rules.withholds_sigterm and self._rules.can_save
+
+    def _has_left_unsaved(self, newest: Checkpoint | None) -> bool:
+        if not self._stop.is_set() or self._was_killed or not self._script.was_signalled:
+            return False
+        saved_at = newest.saved_at if newest is not None else 0.0
+        return saved_at < self._stop.requested_at - _JUST_SAVED_SECONDS
 
     def _has_nothing_to_wait_for(self) -> bool:
         """A script without a SIGTERM handler may run to its next checkpoint, and is ended there."""
@@ -147,7 +166,8 @@ class Supervisor:
             return True
         newest = self._progress.check()
         if newest is not None and newest.saved_at > self._stop.requested_at:
-            log(f"the script has no SIGTERM handler; {newest.name} is new and complete: ending it")
+            why = "would leave on SIGTERM unsaved" if self._withholds_sigterm else _NO_HANDLER
+            log(f"the script {why}; {newest.name} is new and complete: ending it")
             return True
         return False
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
 from hosts import TRAINING
-from tidewheel_agent.supervision.process_tree import Process, sigterm_targets
+from tidewheel_agent.supervision.process_tree import (
+    SERVICE_VARIABLE,
+    TOKEN_VARIABLE,
+    Process,
+    kill_all,
+    script_processes,
+    sigterm_targets,
+)
 
 TORCHRUN = Process(10, 1, ("python", "-m", "torch.distributed.run", "train.py"), True)
 
@@ -31,6 +39,29 @@ def test_loader_workers_do_not_get_it() -> None:
     spawned = Process(21, 11, ("python", "-c", "from multiprocessing.spawn import …"), True)
     served = Process(22, 21, ("python", "-c", "from multiprocessing.forkserver import …"), True)
     assert sigterm_targets([TORCHRUN, rank(11), forked, spawned, served], launcher=10) == [11]
+
+
+def test_services_do_not_get_it() -> None:
+    server = Process(11, 10, ("ray", "raylet"), True, is_service=True)
+    assert sigterm_targets([server, rank(12, parent=1)], launcher=None) == [12]
+
+
+def test_programs_below_a_service_are_services() -> None:
+    """Ray's workers are no ranks; what they hold is to be saved."""
+    sleep = [sys.executable, "-c", "import time; time.sleep(30)"]
+    nested = f"import subprocess; subprocess.run({sleep!r})"
+    environment = {**os.environ, TOKEN_VARIABLE: "t0", SERVICE_VARIABLE: "1"}
+    program = subprocess.Popen([sys.executable, "-c", nested], env=environment)
+    try:
+        deadline = time.monotonic() + 10
+        while len(script_processes("t0", [])) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        found = script_processes("t0", [])
+        assert len(found) == 2
+        assert all(process.is_service for process in found)
+    finally:
+        kill_all("t0", [program.pid])
+        program.wait()
 
 
 def test_spawned_ranks_under_a_plain_parent_get_it() -> None:

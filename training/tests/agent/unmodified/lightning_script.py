@@ -19,7 +19,7 @@ class Model(lightning.LightningModule):
     def training_step(self, batch: list[torch.Tensor], index: int) -> torch.Tensor:
         time.sleep(0.1)
         loss = torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1])
-        print(f"step {self.global_step} of 40", flush=True)
+        print(f"step {self.global_step} of 80", flush=True)
         return loss
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
@@ -28,9 +28,11 @@ class Model(lightning.LightningModule):
 
 folder = "/opt/ml/checkpoints" if os.path.isdir("/opt/ml/checkpoints") else os.environ["SAVE_TO"]
 data = TensorDataset(torch.randn(32, 4), torch.randn(32, 1))
-callbacks: list[Callback] = [ModelCheckpoint(dirpath=folder, every_n_train_steps=5, save_last=True)]
+callbacks: list[Callback] = [
+    ModelCheckpoint(dirpath=folder, every_n_train_steps=20, save_last=True)
+]
 trainer = lightning.Trainer(
-    max_steps=40,
+    max_steps=80,
     callbacks=callbacks,
     logger=False,
     enable_progress_bar=False,

@@ -10,6 +10,7 @@ import json
 import signal
 import time
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,15 @@ def host(folder: Path, script: str) -> Path:
     return make_host(folder / "host", source=source, hyperparameters=parameters)
 
 
-def agent(base: Path, python: Path) -> AbstractContextManager[Cluster]:
-    environment = {"AGENT_PYTHON": str(python), "SAVE_TO": str(base / "checkpoints")}
+def agent(base: Path, python: Path, **more: str) -> AbstractContextManager[Cluster]:
+    environment = {"AGENT_PYTHON": str(python), "SAVE_TO": str(base / "checkpoints"), **more}
     # Lightning loads MPI, which belongs to the packages of .venv.
     environment["LD_LIBRARY_PATH"] = str(ROOT / ".venv" / "lib")
     return running([base], TIDEWHEEL_SPOT="1", TIDEWHEEL_CPUS="2", **environment)
+
+
+def saved_at(note: dict[str, str]) -> float:
+    return datetime.fromisoformat(note["updatedAt"].replace("Z", "+00:00")).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -63,14 +68,30 @@ def test_an_unmodified_script_stops_after_saving_and_resumes(
         first.signal_all(signal.SIGTERM)
         assert first.wait(LIMIT_SECONDS) == [143], first.log()
         assert time.time() - stopped_at < GRACE_SECONDS
-        # It ends after a new checkpoint, or by the framework's own handler.
-        log = first.log()
-        assert "is new and complete: ending it" in log or "SIGTERM passed on" in log
+        assert "is new and complete: ending it" in first.log()
     note = json.loads(progress.read_text())
+    # What the script had done before the warning is not lost.
+    assert saved_at(note) > stopped_at
     saved = base / "checkpoints" / note["checkpoint"]
     assert saved.exists() or list(saved.parent.glob(f"{saved.name}.*"))
 
     with agent(base, python) as second:
         assert second.wait(LIMIT_SECONDS) == [0], second.log()
         assert f"resumable from {note['checkpoint']}" in second.log()
+    resume = base / "checkpoints" / "tidewheel-resume" / "attempt-1.json"
+    assert json.loads(resume.read_text())["verdict"]["kind"] == "resumed"
     assert any((base / "model").iterdir())
+
+
+def test_hugging_faces_jit_checkpoint_saves_on_the_signal(tmp_path: Path) -> None:
+    base, python = host(tmp_path / "first", "trainer_script.py"), python_over_torch("frameworks")
+    with agent(base, python, JIT_CHECKPOINT="1") as first:
+        first.await_step(90, LIMIT_SECONDS)
+        stopped_at = time.time()
+        first.signal_all(signal.SIGTERM)
+        assert first.wait(LIMIT_SECONDS) == [143], first.log()
+        assert "SIGTERM passed on" in first.log()
+    note = first.progress()
+    assert saved_at(note) > stopped_at
+    # It does not wait for its next regular save.
+    assert 90 < note["step"] < 180

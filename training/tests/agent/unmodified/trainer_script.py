@@ -30,17 +30,19 @@ class Data(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         return {"x": torch.ones(4) * index / 160, "labels": torch.ones(1)}
 
 
+SAVE_EVERY = 90 if "JIT_CHECKPOINT" in os.environ else 20
 folder = os.environ["SAVE_TO"]
 arguments = TrainingArguments(
     output_dir=folder,
-    max_steps=40,
-    save_steps=5,
+    max_steps=200 if "JIT_CHECKPOINT" in os.environ else 80,
+    save_steps=SAVE_EVERY,
     save_total_limit=2,
     per_device_train_batch_size=4,
     report_to=[],
     use_cpu=True,
     disable_tqdm=True,
     logging_steps=5,
+    enable_jit_checkpoint="JIT_CHECKPOINT" in os.environ,
 )
 trainer = Trainer(model=Model(), args=arguments, train_dataset=Data())
 trainer.train(resume_from_checkpoint=get_last_checkpoint(folder))
