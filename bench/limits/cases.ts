@@ -41,7 +41,7 @@ export const CASES: readonly LimitCase[] = [
   {
     name: 'kept-keys',
     title:
-      'ten million keys, all sealed but the last 5,000: settle and plan in the memory of their functions',
+      'ten million keys, all sealed but the last 5,000: settle, sweep and plan in the memory of their functions',
     run: (options) => runKeptListing({ keys: 10_000_000, fresh: 5_000 }, options),
   },
   {

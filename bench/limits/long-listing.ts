@@ -49,7 +49,7 @@ const corpusOf = (count: number): Corpus =>
 export const runLongListing = (keys: number, { profile, small }: CaseOptions): Promise<CaseResult> =>
   playParts(corpusOf(small ? keys / 10 : keys), PARTS, profile);
 
-/** Of a run over a folder in which all but the last keys are sealed: one look, and the plan with and without its ranges. */
+/** Of a folder in which all but the last keys are sealed: looks, a sweep, and the plan with and without its ranges. */
 export function runKeptListing(
   { keys, fresh }: { readonly keys: number; readonly fresh: number },
   { profile, small }: CaseOptions,
@@ -60,6 +60,7 @@ export function runKeptListing(
     corpus,
     [
       { part: 'settle', name: 'settle' },
+      { part: 'sweep', name: 'reconcile' },
       { part: 'plan-new', name: 'plan-shards', beside: known, title: 'plan' },
       { part: 'plan-new', name: 'plan-shards', beside: sealed, title: 'plan without ranges' },
     ],

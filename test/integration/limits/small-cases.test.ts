@@ -28,6 +28,9 @@ describe('an account with limits', () => {
 
   it('plans what is new among kept keys', async () => {
     const { ok, outcome } = await runKeptListing({ keys: 50_000, fresh: 500 }, options);
-    expect({ ok, outcome }).toEqual({ ok: true, outcome: 'settled after 2 looks, planned 500 objects' });
+    expect({ ok, outcome }).toEqual({
+      ok: true,
+      outcome: 'settled after 2 looks, woke tide-000001, planned 500 objects',
+    });
   });
 });
