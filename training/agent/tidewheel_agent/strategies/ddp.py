@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from ..configuration.command_line import script_command, script_with_arguments
 from ..configuration.hardware import Hardware
@@ -31,7 +32,14 @@ def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
         **network_environment(job),
     }
     # torchrun starts a Python script by itself, with -u.
-    command = (
-        ["--no-python", *script_command(job)] if job.script.command else script_with_arguments(job)
-    )
-    return Launch([*argv, *command], processes, environment, has_launcher=True)
+    if job.script.command:
+        program, *arguments = script_command(job)
+        argv += ["--no-python", program, *_escaped(arguments)]
+    else:
+        argv += _escaped(script_with_arguments(job))
+    return Launch(argv, processes, environment, has_launcher=True)
+
+
+def _escaped(arguments: Sequence[str]) -> list[str]:
+    """Torchrun replaces ${local_rank} and $$ in arguments, by Python's string.Template."""
+    return [text.replace("$", "$$") for text in arguments]

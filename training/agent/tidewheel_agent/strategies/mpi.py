@@ -9,6 +9,7 @@ https://github.com/pmodels/mpich/blob/main/doc/wiki/how_to/Using_the_Hydra_Proce
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -22,6 +23,7 @@ from ..configuration.job import Job
 from ..configuration.network import network_environment
 from ..configuration.settings import ConfigurationError, Settings
 from .launch import Launch, processes_per_host
+from .programs.mpi_rank import COMMAND_VARIABLE
 
 _LAUNCH_LINE = re.compile(
     r"HYDRA_LAUNCH: \S+ --control-port (?P<control>\S+):(?P<port>\d{1,5}) (?P<rest>.*)"
@@ -46,7 +48,8 @@ def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
     """The proxies start the ranks."""
     processes = processes_per_host(job, hardware)
     index = job.training_hosts.index(job.current_host)
-    environment = network_environment(job)
+    command = {COMMAND_VARIABLE: json.dumps(script_command(job))}
+    environment = {**network_environment(job), **command}
     if index > 0:
         return Launch(
             [],
@@ -58,7 +61,7 @@ def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
             make_argv=partial(proxy_arguments, job.leader),
         )
     pin = "1" if job.agent_parameters.get("tidewheel_pin_gpus") is True and hardware.gpus else "0"
-    rank = [*program("mpi_rank"), pin, *script_command(job)]
+    rank = [*program("mpi_rank"), pin]
     argv = _mpiexec_arguments(job, processes, environment.get("GLOO_SOCKET_IFNAME"), rank)
     return Launch(argv, processes, environment, has_launcher=True, read_options=proxy_options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -40,8 +41,8 @@ def test_the_program_gets_its_arguments_unchanged() -> None:
     code = "import os, sys; print(os.environ['TIDEWHEEL_LOCAL_RANK'], os.getppid(), sys.argv[1:])"
     program = [sys.executable, "-c", code, "a b", "$(id)"]
     started = subprocess.Popen(
-        [sys.executable, str(agent_file()), "--run", "mpi_rank", "0", *program],
-        env={**SECOND_OF_FOUR},
+        [sys.executable, str(agent_file()), "--run", "mpi_rank", "0"],
+        env={**SECOND_OF_FOUR, "TIDEWHEEL_RANK_COMMAND": json.dumps(program)},
         stdout=subprocess.PIPE,
         text=True,
     )

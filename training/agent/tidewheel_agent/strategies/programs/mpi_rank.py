@@ -1,15 +1,20 @@
-"""`--run mpi_rank PIN PROGRAM…`: the program as one rank of an MPI job.
+"""`--run mpi_rank PIN`: the command in TIDEWHEEL_RANK_COMMAND as one rank of an MPI job.
 
 Sets `TIDEWHEEL_RANK`, `TIDEWHEEL_LOCAL_RANK` and `TIDEWHEEL_LOCAL_RANKS` for programs that need
 their rank before they start MPI. With PIN = 1 the rank sees one GPU, that of its local rank
-(`CUDA_VISIBLE_DEVICES`). Replaces itself by the program, which so gets signals directly.
+(`CUDA_VISIBLE_DEVICES`). Replaces itself by the program, which so gets signals directly. The
+command, a JSON list, comes from this rank's own host: mpiexec would start the first host's paths
+everywhere, and reads an argument such as `:` itself.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
+
+COMMAND_VARIABLE = "TIDEWHEEL_RANK_COMMAND"
 
 
 def rank_environment(environment: Mapping[str, str], *, pins: bool) -> dict[str, str]:
@@ -34,7 +39,8 @@ def _own_gpu(environment: Mapping[str, str], local: int) -> str:
 
 
 def main() -> None:
-    pin, *argv = sys.argv[1:]
+    (pin,) = sys.argv[1:]
+    argv: list[str] = json.loads(os.environ.pop(COMMAND_VARIABLE))
     # mpiexec starts all ranks in its own folder, which differs from host to host.
     if os.path.isdir(own := os.environ.get("TIDEWHEEL_WORKING_DIR", "")):
         os.chdir(own)
