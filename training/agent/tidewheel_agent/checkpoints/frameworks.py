@@ -31,6 +31,7 @@ from .formats.files import FileReader, FileState
 from .formats.step_names import explicit_position, position_in_name
 from .quiet_files import FAMILY as UNKNOWN_FAMILY
 from .quiet_files import QUIET_SECONDS, unknown_sets
+from .save_duration import Rewrites
 from .tree import Folder, look
 
 UNKNOWN_STEP = -1
@@ -75,6 +76,7 @@ class FrameworkCheckpoints:
         """The checkpoints of the last look that are not whole."""
         self.whole: list[Found] = []
         """Those that are, and that count."""
+        self.rewrites = Rewrites()
         self.first_new: Checkpoint | None = None
         """The first that the script saved since its start."""
         self.left_out = ""
@@ -94,6 +96,7 @@ class FrameworkCheckpoints:
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
         self.whole = whole
+        self.rewrites.look(found, time.time())
         if self.first_new is None and self._foreign.started_at is not None:
             new = [each for each in whole if self._is_new(each)]
             first = min(new, key=lambda each: each.saved_at, default=None)

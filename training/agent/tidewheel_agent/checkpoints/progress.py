@@ -21,6 +21,8 @@ from .note import PROGRESS_FILE, read_note
 from .save_duration import save_duration
 
 _WEIGHT_OF_LAST_SAVE = 0.3
+_COLD_SAVES = 1
+"""They count only until a later save is measured."""
 _MOST_FILES_IN_NOTE = 500
 _SHARE_OF_TIME = 0.05
 """Of the agent's time that looking may take in a folder with very many files."""
@@ -69,6 +71,7 @@ class ProgressReporter:
         """The step given to checkpoints whose own step is unknown."""
         self._reported: Checkpoint | None = None
         self.newest: Checkpoint | None = None
+        self._measured_saves = 0
         self.save_seconds: float | None = None
         """Mean duration of a save, weighted towards the last ones; None before the first."""
         self.newest = self._find(is_first_look=True)
@@ -154,11 +157,17 @@ class ProgressReporter:
             return
         since = max(self._started_at, self._reported.saved_at if self._reported else 0.0)
         seconds = self._log_progress.save_seconds
+        began = self._frameworks.rewrites.began(newest.name) if self._frameworks else None
         if seconds is None:
             seconds = save_duration(self._folder, newest, since)
-        if seconds is not None:
-            weight = 1.0 if self.save_seconds is None else _WEIGHT_OF_LAST_SAVE
-            self.save_seconds = (1 - weight) * (self.save_seconds or 0.0) + weight * seconds
+        if seconds is None and began is not None:
+            seconds = max(0.0, newest.saved_at - began)
+        if seconds is None:
+            return
+        # The first save is a cold one: libraries load, and the file system allocates.
+        weight = 1.0 if self._measured_saves < _COLD_SAVES + 1 else _WEIGHT_OF_LAST_SAVE
+        self._measured_saves += 1
+        self.save_seconds = (1 - weight) * (self.save_seconds or 0.0) + weight * seconds
 
     def _find(self, *, is_first_look: bool = False) -> Checkpoint | None:
         """Tidewheel's own layout proves itself; frameworks' checkpoints count where it has none."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .checkpoint import Checkpoint
+from .families.found import Found
+from .formats.files import FileState
 
 _AT_FDCWD = -100
 _STATX_BTIME = 0x800
@@ -47,6 +49,33 @@ def save_duration(folder: Path, checkpoint: Checkpoint, not_before: float) -> fl
     if not of_this_save:
         return None
     return max(0.0, checkpoint.saved_at - min(of_this_save))
+
+
+class Rewrites:
+    """When checkpoints that keep their names began to change: their creation is long ago.
+
+    Looks are about a second apart, so a rewrite began half a second before it was seen, give or
+    take as much.
+    """
+
+    def __init__(self) -> None:
+        self._last_look: float | None = None
+        self._seen: dict[str, Mapping[str, FileState]] = {}
+        self._began: dict[str, float] = {}
+
+    def look(self, found: Iterable[Found], at: float) -> None:
+        """`found`: all that a look found, at Unix seconds `at`, whether whole or not."""
+        for each in found:
+            known = self._seen.get(each.name)
+            if known is not None and known != each.files and self._last_look is not None:
+                seen_at = max(self._last_look, min(at, each.saved_at))
+                self._began.setdefault(each.name, (self._last_look + seen_at) / 2)
+            self._seen[each.name] = each.files
+        self._last_look = at
+
+    def began(self, name: str) -> float | None:
+        """Unix seconds, once for each rewrite."""
+        return self._began.pop(name, None)
 
 
 def _paths_of(folder: Path, checkpoint: Checkpoint) -> Iterable[Path]:

@@ -166,6 +166,62 @@ def test_keras_weights_count_at_their_full_length(
     assert find_last(tmp_path) is None
 
 
+def hdf5(path: Path) -> Path:
+    content = bytearray(b"\x89HDF\r\n\x1a\n\x02" + b"\0" * 91)
+    struct.pack_into("<Q", content, 28, 100)
+    path.write_bytes(content)
+    return path
+
+
+def problems_of(folder: Path) -> list[str]:
+    checkpoints = FrameworkCheckpoints(folder)
+    assert checkpoints.find_last() is None
+    return [found.problem for found in checkpoints.damaged]
+
+
+def test_the_number_of_a_keras_shard_is_no_step(tmp_path: Path) -> None:
+    """As keras 3.15 saves with max_shard_size: shards from 0, then the index."""
+    shards = [f"model_{number:05d}.weights.h5" for number in range(3)]
+    for name in shards:
+        hdf5(tmp_path / name)
+    index = tmp_path / "model.weights.json"
+    missing = f"{index.name}, which lists the shards, is missing"
+    assert problems_of(tmp_path) == [missing]
+    text = json.dumps({"metadata": {}, "weight_map": {"/layers/dense/vars": shards}})
+    index.write_text(text[:40])
+    assert problems_of(tmp_path) == [f"{index.name} is cut off"]
+    index.write_text(text)
+    assert problems_of(tmp_path) == []
+    (tmp_path / shards[1]).unlink()
+    assert problems_of(tmp_path) == [f"{shards[1]} is missing"]
+
+
+def test_epochs_in_the_names_of_keras_weights_are_steps(tmp_path: Path) -> None:
+    for number in (1, 2):
+        hdf5(tmp_path / f"model_{number:05d}.weights.h5")
+    found = find_last(tmp_path)
+    assert found is not None and found.step == 2
+
+
+def test_shards_without_an_index_count_together(tmp_path: Path) -> None:
+    for number in (1, 2):
+        safetensors = tmp_path / f"model-{number:05d}-of-00003.safetensors"
+        safetensors.write_bytes(struct.pack("<Q", 2) + b"{}")
+    assert problems_of(tmp_path) == ["2 of 3 shards are there"]
+
+
+def test_keras_backup_needs_every_shard(tmp_path: Path) -> None:
+    (tmp_path / "training_metadata.json").write_text('{"epoch": 4}')
+    shards = ["latest_00000.weights.h5", "latest_00001.weights.h5"]
+    index = {"weight_map": {"/layers/dense/vars": shards}}
+    (tmp_path / "latest.weights.json").write_text(json.dumps(index))
+    hdf5(tmp_path / shards[0])
+    assert problems_of(tmp_path) == [f"{shards[1]}, which latest.weights.json lists, is missing"]
+    hdf5(tmp_path / shards[1])
+    found = find_last(tmp_path)
+    assert found is not None and (found.step, found.unit) == (4, "epoch")
+
+
 def test_distributed_checkpoints_count_with_their_metadata(tmp_path: Path) -> None:
     folder = tmp_path / "step-30"
     save = vars(torch.distributed.checkpoint)["save"]

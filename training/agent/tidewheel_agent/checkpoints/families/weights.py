@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from ..formats.files import FileReader
@@ -20,6 +22,9 @@ SINGLE_WEIGHTS = (
 )
 _FOLDERS = ("pytorch_model_fsdp_*", "pytorch_model", "global_step*", "*unet*", "*transformer*")
 INDEX_SUFFIX = ".index.json"
+_H5 = ".weights.h5"
+_SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.(?:safetensors|bin)")
+_KERAS_SHARD = re.compile(r"(.+)_(\d{5})\.weights\.h5")
 
 
 def has_weights(folder: Folder) -> bool:
@@ -55,19 +60,56 @@ def find_sharded_weights(folder: Folder, reader: FileReader) -> Claim | None:
     for index in folder.files:
         if not index.endswith((INDEX_SUFFIX, ".weights.json")):
             continue
-        shards = shards_of(folder, index)
-        if not shards:
+        try:
+            shards = shards_of(folder, index)
+        except ValueError:
+            shards, problem = set(), f"{index} is cut off"
+        else:
+            problem = next((f"{s} is missing" for s in sorted(shards - folder.files.keys())), "")
+        if not shards and not problem:
             continue
         present = {*shards, index} & folder.files.keys()
-        problem = next((f"{s} is missing" for s in sorted(shards - folder.files.keys())), "")
-        for shard in sorted(shards & folder.files.keys()):
-            reading = reader.read(folder.path / shard, folder.files[shard])
-            problem = problem or (reading.problem if reading else "")
-        position = position_of_folder(folder)
-        name, files = folder.child(index), folder.named(present)
-        found.append(Found("sharded weights", name, files, position, problem, needs_quiet=True))
+        found.append(_sharded(folder, reader, index, present, problem))
         names |= present
+    for name, shards, problem in _shards_without_index(folder, names):
+        if name not in names:
+            found.append(_sharded(folder, reader, name, shards, problem))
+        names |= shards
     return Claim(tuple(found), frozenset(names)) if found else None
+
+
+def _sharded(
+    folder: Folder, reader: FileReader, name: str, present: set[str], problem: str
+) -> Found:
+    for shard in sorted(present):
+        reading = reader.read(folder.path / shard, folder.files[shard])
+        problem = problem or (reading.problem if reading else "")
+    position = position_of_folder(folder)
+    files = folder.named(present)
+    named = folder.child(name)
+    return Found("sharded weights", named, files, position, problem, needs_quiet=True)
+
+
+def _shards_without_index(folder: Folder, claimed: set[str]) -> Iterator[tuple[str, set[str], str]]:
+    """The number in a shard's name is no step. Name, files and problem of each set.
+
+    The index comes last. Keras numbers its shards from 0, and the epochs in a file's name from 1.
+    """
+    sets: dict[str, tuple[set[str], str]] = {}
+    for name in folder.files.keys() - claimed:
+        if match := _SHARD.fullmatch(name):
+            shards, _ = sets.setdefault(f"{match[1]}-of-{match[3]}", (set(), match[3]))
+            shards.add(name)
+        elif (match := _KERAS_SHARD.fullmatch(name)) and f"{match[1]}_00000{_H5}" in folder.files:
+            shards, _ = sets.setdefault(f"{match[1]}.weights.json", (set(), ""))
+            shards.add(name)
+    for name, (shards, count) in sorted(sets.items()):
+        if not count:
+            yield name, shards, f"{name}, which lists the shards, is missing"
+        elif len(shards) < int(count):
+            yield name, shards, f"{len(shards)} of {int(count)} shards are there"
+        else:
+            yield name, shards, ""
 
 
 def find_lone_weights(folder: Folder, reader: FileReader) -> Claim | None:
