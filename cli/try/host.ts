@@ -23,6 +23,8 @@ export interface Trial {
   readonly environmentsDirectory: string;
   readonly graceSeconds: number;
   readonly masterPort: number;
+  /** Of the machine, as an image would set it. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface TrialHost {
@@ -112,5 +114,6 @@ function environmentOf(trial: Trial, root: string, python: string): Record<strin
     TIDEWHEEL_CPUS: String(availableParallelism()),
     TIDEWHEEL_GRACE_SECONDS: String(trial.graceSeconds),
     TIDEWHEEL_MASTER_PORT: String(trial.masterPort),
+    ...trial.environment,
   };
 }

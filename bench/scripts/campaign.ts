@@ -1,0 +1,185 @@
+/** All that happens to one script: two undisturbed runs, then trainings that are killed at drawn moments. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Trial } from '../../cli/try/host.ts';
+import type { Outcome } from './outcome.ts';
+import type { Script } from './script.ts';
+import { changedLines, type Source } from './source.ts';
+import { playStart, type Start } from './start.ts';
+
+export interface CampaignOptions {
+  readonly kills: number;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  readonly onStep: (text: string) => void;
+}
+
+interface Tally {
+  readonly undisturbed: Start;
+  /** The shortest training without a kill: on a busy machine they differ. */
+  seconds: number;
+  readonly families: Set<string>;
+  kills: number;
+  resumed: number;
+  restored: number;
+  stepsDone: number;
+  trainings: number;
+  equal: number;
+}
+
+/** Its trials: `plain` without anything of ours, `declared` as a user would declare the script. */
+export interface Trials {
+  readonly plain: Trial;
+  readonly declared: Trial;
+}
+
+export async function playCampaign(
+  script: Script,
+  source: Source,
+  trials: Trials,
+  options: CampaignOptions,
+): Promise<Outcome> {
+  const play = player(script, trials, options);
+  const first = await play(trials.plain, undefined, undefined);
+  const outcome = (given: Partial<Outcome>): Promise<Outcome> => outcomeOf(script, source, first, given);
+  if (first.exitCode !== 0) return outcome({ refusal: reasonOf(first) });
+  if (first.weights === undefined)
+    return outcome({ refusal: 'it ends without weights that can be compared' });
+  const second = await play(trials.declared, undefined, undefined);
+  const recognised = second.family === undefined ? [] : [second.family];
+  if (second.exitCode !== 0) return outcome({ recognised, refusal: reasonOf(second) });
+  const tally: Tally = {
+    undisturbed: first,
+    seconds: Math.min(first.seconds, second.seconds),
+    families: new Set(recognised),
+    kills: 0,
+    resumed: 0,
+    restored: 0,
+    stepsDone: 0,
+    trainings: 0,
+    equal: 0,
+  };
+  let refusal = '';
+  while (refusal === '' && tally.kills < options.kills)
+    refusal = await train(play, trials.declared, options, tally);
+  const { kills, resumed, restored, trainings, equal } = tally;
+  return outcome({
+    recognised: [...tally.families],
+    kills,
+    resumed,
+    restored,
+    trainings,
+    equal,
+    refusal,
+    isDeterministic: first.weights === second.weights,
+    lostSteps:
+      first.steps === undefined || trainings === 0
+        ? undefined
+        : Math.round(tally.stepsDone / trainings - first.steps),
+  });
+}
+
+type Play = (
+  trial: Trial,
+  earlier: Start | undefined,
+  killAfterSeconds: number | undefined,
+) => Promise<Start>;
+
+/** Starts it under names of their own; what a host leaves is removed once the next one has its checkpoints. */
+function player(script: Script, { declared }: Trials, options: CampaignOptions): Play {
+  let count = 0;
+  return async (trial, earlier, killAfterSeconds) => {
+    count += 1;
+    const name = `${script.name}-${count}`;
+    const start = await playStart(trial, {
+      name,
+      earlier: earlier?.checkpoints,
+      killAfterSeconds,
+      result: script.result,
+      signal: options.signal,
+    });
+    await rm(join(declared.work, `${script.name}-${count - 1}`), { recursive: true, force: true });
+    const end = start.wasKilled ? `killed after ${start.seconds.toFixed(1)} s` : `exit ${start.exitCode}`;
+    options.onStep(`  ${name}: ${end}, ${start.steps ?? 'no'} steps, ${start.family ?? 'no checkpoint'}`);
+    return start;
+  };
+}
+
+/** One training to its end, killed at drawn moments as long as kills are left. Why it did not end, or ''. */
+async function train(
+  play: Play,
+  trial: Trial,
+  { kills, random }: CampaignOptions,
+  tally: Tally,
+): Promise<string> {
+  let earlier: Start | undefined;
+  for (;;) {
+    const killAfter = tally.kills < kills ? random() * tally.seconds : undefined;
+    const start = await play(trial, earlier, killAfter);
+    tally.stepsDone += start.steps ?? 0;
+    if (start.family !== undefined) tally.families.add(start.family);
+    if (start.wasKilled) {
+      tally.kills += 1;
+      earlier = start;
+      continue;
+    }
+    if (start.exitCode !== 0) return reasonOf(start);
+    countEnd(start, earlier, tally);
+    return '';
+  }
+}
+
+function countEnd(start: Start, earlier: Start | undefined, tally: Tally): void {
+  const { undisturbed } = tally;
+  tally.trainings += 1;
+  if (start.weights === undisturbed.weights) tally.equal += 1;
+  if (earlier === undefined) tally.seconds = Math.min(tally.seconds, start.seconds);
+  if (earlier?.family === undefined || undisturbed.steps === undefined) return;
+  tally.resumed += 1;
+  if ((start.steps ?? 0) < undisturbed.steps) tally.restored += 1;
+}
+
+/** The agent's own report if it wrote one, else the script's last line. */
+function reasonOf({ failure, lines, exitCode }: Start): string {
+  const own = lines.findLast((line) => /^tidewheel: (cannot|no automatic)/.test(line));
+  const last = failure.split('\n').findLast((line) => line.trim() !== '');
+  return own ?? last ?? lines.at(-1) ?? `exit code ${exitCode}`;
+}
+
+async function outcomeOf(
+  script: Script,
+  source: Source,
+  first: Start,
+  given: Partial<Outcome>,
+): Promise<Outcome> {
+  return {
+    ...unprepared(script, ''),
+    didStart: first.exitCode === 0 || first.steps !== undefined,
+    changedLines: await changedLines(source),
+    steps: first.steps,
+    seconds: first.seconds,
+    ...given,
+  };
+}
+
+/** What there is to say of a script that never ran. */
+export function unprepared({ name, origin }: Script, refusal: string): Outcome {
+  return {
+    name,
+    origin: 'written' in origin ? 'written' : `${origin.package} ${origin.version}`,
+    didStart: false,
+    changedLines: 0,
+    recognised: [],
+    kills: 0,
+    resumed: 0,
+    restored: 0,
+    steps: undefined,
+    lostSteps: undefined,
+    isDeterministic: false,
+    trainings: 0,
+    equal: 0,
+    refusal,
+    seconds: 0,
+  };
+}

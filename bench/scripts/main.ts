@@ -1,0 +1,144 @@
+/** npm run scripts: training scripts of others under the agent, killed at drawn moments. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import type { Trial } from '../../cli/try/host.ts';
+import { packAgent } from '../../functions/aws/lambda/agent.ts';
+import { trainingSchema } from '../../functions/core/pipeline/training.ts';
+import { playCampaign, type Trials, unprepared } from './campaign.ts';
+import { CATALOGUE } from './catalogue.ts';
+import { environmentOf } from './environment.ts';
+import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
+import { seededRandom } from './random.ts';
+import type { Script } from './script.ts';
+import { layOutSource, type Source } from './source.ts';
+
+const NAMES = CATALOGUE.map(({ name }) => name);
+
+const USAGE = `npm run scripts -- [OPTIONS]
+
+Runs training scripts that know nothing of Tidewheel, as their packages ship them, with the agent that every job gets.
+Each is trained twice undisturbed; then its host is killed at drawn moments, and it resumes on another. Prints what the
+agent recognised, what was restored and lost, and whether the weights equal the undisturbed ones to the bit. Source
+archives and packages come from the package index of pip, into .tidewheel. Exits with 1 if weights differ.
+
+  --only NAMES     some of the names below, as a,b; default all
+  --kills N        for each script; default 10
+  --seed S         of the moments; default 1
+  --json FILE      writes all outcomes to a file
+  --help
+
+${NAMES.map((name) => `  ${name}`).join('\n')}
+`;
+
+const whole = (usual: string) =>
+  z.coerce
+    .number('give a whole number')
+    .int('give a whole number')
+    .min(0, 'give 0 or more')
+    .default(Number(usual));
+
+const spec = {
+  options: {
+    only: { type: 'string', default: NAMES.join(',') },
+    kills: { type: 'string' },
+    seed: { type: 'string' },
+    json: { type: 'string' },
+  },
+  schema: z.object({
+    only: z
+      .string()
+      .transform((text) => text.split(','))
+      .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`),
+    kills: whole('10'),
+    seed: whole('1'),
+    json: z.string().optional(),
+  }),
+} as const;
+
+const root = join(import.meta.dirname, '../..');
+const CACHE = join(root, '.tidewheel/scripts');
+/** An hour's interval would be longer than these trainings. */
+const CHECKPOINT_SECONDS = 1;
+const PORT = 29_411;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = readCommandLine(args, spec);
+  const stopping = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => stopping.abort(new Error('stopped')));
+  const work = await mkdtemp(join(tmpdir(), 'tw-scripts-'));
+  const outcomes: Outcome[] = [];
+  try {
+    const agentFile = join(work, 'agent.pyz');
+    await writeFile(agentFile, await packAgent(root));
+    await mkdir(CACHE, { recursive: true });
+    for (const script of CATALOGUE.filter(({ name }) => values.only.includes(name))) {
+      say(script.name);
+      const random = seededRandom(`${values.seed} ${script.name}`);
+      const options = { kills: values.kills, random, signal: stopping.signal, onStep: say };
+      const outcome = await tried(script, work, agentFile, options).catch((error: unknown) => {
+        stopping.signal.throwIfAborted();
+        return unprepared(script, error instanceof Error ? error.message : String(error));
+      });
+      outcomes.push(outcome);
+      if (values.json !== undefined)
+        await writeFile(fileOf(values.json), JSON.stringify(outcomes, undefined, 2));
+    }
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  say(`\n${tableOf(outcomes)}\n\n${summaryOf(outcomes)}`);
+  return outcomes.some((outcome) => verdictOf(outcome) === 'not equal') ? 1 : 0;
+}
+
+const fileOf = (path: string): string => resolve(process.env['INIT_CWD'] ?? process.cwd(), path);
+
+async function tried(
+  script: Script,
+  work: string,
+  agentFile: string,
+  options: Parameters<typeof playCampaign>[3],
+): Promise<Outcome> {
+  const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
+  const source = await layOutSource(script, pythonPath, CACHE, join(work, 'source', script.name));
+  const trials = trialsOf(script, source, {
+    work,
+    agentFile,
+    pythonPath: await environmentOf(script.requirements, pythonPath, CACHE),
+    channels: {},
+    environmentsDirectory: join(root, '.tidewheel/environments'),
+    graceSeconds: 20,
+    masterPort: PORT,
+    environment: {
+      PYTHONPATH: join(import.meta.dirname, 'observe'),
+      OMP_NUM_THREADS: '1',
+      MPLBACKEND: 'Agg',
+    },
+  });
+  return playCampaign(script, source, trials, options);
+}
+
+function trialsOf(script: Script, source: Source, machine: Omit<Trial, 'folder' | 'training'>): Trials {
+  const declared = trainingSchema.parse({
+    strategy: 'single',
+    entryPoint: source.entry,
+    arguments: script.arguments,
+    environment: script.environment,
+    workingDirectory: script.within,
+    checkpoint: script.checkpoint,
+  });
+  const hyperparameters = { tidewheel_checkpoint_seconds: CHECKPOINT_SECONDS };
+  const { checkpoint: _checkpoint, ...plain } = declared;
+  const folder = source.folder;
+  return {
+    plain: { ...machine, folder, training: plain },
+    declared: { ...machine, folder, training: { ...declared, hyperparameters } },
+  };
+}
+
+await runCommand(USAGE, main);

@@ -1,0 +1,31 @@
+/** A training script of others, and how it is tried. */
+import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+
+/** A script that a package's source archive ships, or one of ours after a framework's documentation. */
+export type Origin =
+  | {
+      readonly package: string;
+      readonly version: string;
+      /** Of the source archive, as the package index lists it. */
+      readonly sha256: string;
+      /** Below the archive's first folder; what lies beside it comes along. */
+      readonly file: string;
+    }
+  | { readonly written: string; readonly documentation: string };
+
+export interface Script {
+  readonly name: string;
+  readonly origin: Origin;
+  /** What pip installs over the project's own packages. */
+  readonly requirements: readonly string[];
+  readonly arguments?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The folder of the source in which it lies and runs; undefined: the source itself. */
+  readonly within?: string;
+  /** Images in small files like MNIST's, in this folder of the source. */
+  readonly mnist?: { readonly folder: string; readonly count: number };
+  /** `automatic` for a script that saves nothing; undefined: the agent's own rules. */
+  readonly checkpoint?: Pipeline['training']['checkpoint'];
+  /** With what the script ends, below its folder; undefined: the parameters of its PyTorch optimizers. */
+  readonly result?: string;
+}

