@@ -2,11 +2,16 @@
 import { ec2Market } from '../../functions/aws/market/ec2-market.ts';
 import { ec2In } from '../../functions/aws/shared/compute-clients.ts';
 import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
+import type { Finding } from '../../functions/core/deployment/finding.ts';
+import { launcherChecks } from '../../functions/core/deployment/launcher-checks.ts';
+import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { launchersOf } from '../../functions/core/pipeline/launchers.ts';
+import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import type { Deployment } from '../deployment/open-deployment.ts';
-import { type Ground, playRun, removePipeline } from './play-run.ts';
+import { declarationOf, type Ground, playRun, removePipeline } from './play-run.ts';
 import type { StepResult } from './results.ts';
 import type { RunFacts } from './run-facts.ts';
-import type { Hosts, Step } from './steps.ts';
+import { type Hosts, STEPS, type Step } from './steps.ts';
 
 export interface StepDeps {
   readonly deployment: Deployment;
@@ -16,6 +21,7 @@ export interface StepDeps {
   readonly testObjectId: () => string;
 }
 
+type RunStep = Extract<Step, { kind: 'run' }>;
 type Found = Omit<StepResult, 'number' | 'at' | 'seconds'>;
 
 export async function playStep(step: Step, deps: StepDeps): Promise<StepResult> {
@@ -48,7 +54,9 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
     case 'scores':
       return foundByScores(deps);
     case 'run': {
-      const pipeline = `first-day-${step.number}`;
+      const lacking = await lackingQuotas(step, deps);
+      if (lacking.length > 0) return { outcome: 'notPossibleHere', lines: [...lacking] };
+      const pipeline = pipelineName(step);
       const facts = await playRun({ pipeline, plan: step.plan, hosts: deps.hosts }, deps.ground);
       // The pipeline of a run that goes on stays, so that the next start can wait for it.
       if (facts === undefined)
@@ -59,12 +67,46 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
   }
 }
 
+const pipelineName = ({ number }: Step): string => `first-day-${number}`;
+
+function pipelineOf(step: RunStep, hosts: Hosts | undefined): Pipeline {
+  const name = pipelineName(step);
+  const read = readDeclaration(name, declarationOf({ pipeline: name, plan: step.plan, hosts }));
+  if (read.valid) return read.pipeline;
+  const problems = read.problems.map(({ path, message }) => `${path}: ${message}`);
+  throw new Error(`step ${step.number} cannot be declared: ${problems.join('; ')}`);
+}
+
+/** Quotas without which no attempt of the step can start: nothing is dropped for it then. */
+async function lackingQuotas(
+  step: RunStep,
+  { deployment: { region, viewIn }, hosts }: StepDeps,
+): Promise<readonly string[]> {
+  const pipeline = pipelineOf(step, hosts);
+  const groups = await Promise.all(
+    launchersOf(pipeline.compute).map(async (launcher) =>
+      launcherChecks[launcher].quotaFindings(
+        { pipelines: [pipeline], region, launcher },
+        await viewIn(region).quotas(launcher),
+      ),
+    ),
+  );
+  return groups.flat().flatMap((each) => (each.kind === 'fails' ? lineOf(each) : []));
+}
+
+function lineOf(finding: Finding): readonly string[] {
+  const { kind, check, field } = finding;
+  if (kind === 'passed') return [];
+  const value = kind === 'notSeen' ? '' : `${finding.value}: `;
+  return [`${kind}: ${check}: ${field}: ${value}${finding.message} → ${finding.remedy}`];
+}
+
 const judge = (facts: RunFacts, differences: readonly string[]): Found => ({
   outcome: differences.length === 0 ? 'asExpected' : 'differs',
   costUsd: facts.costUsd,
   lines: [
     ...differences,
-    `${facts.samples} samples sealed, ${facts.attempts.length} attempts, ${facts.interruptions} interruptions, ${facts.lostSeconds.toFixed(0)} s lost`,
+    `samples sealed: ${facts.samples}, attempts: ${facts.attempts.length}, interruptions: ${facts.interruptions}, seconds lost: ${facts.lostSeconds.toFixed(0)}`,
     ...facts.attempts.map(
       ({ attempt, outcome, fromStep, toStep, trainingSeconds, message }) =>
         `attempt ${attempt}: ${outcome}, steps ${fromStep} to ${toStep}, ${trainingSeconds.toFixed(0)} s: ${message}`,
@@ -72,15 +114,26 @@ const judge = (facts: RunFacts, differences: readonly string[]): Found => ({
   ],
 });
 
-async function foundByCheck({ deployment, testObjectId }: StepDeps): Promise<Found> {
+/** Of what is declared, and of what the further steps will declare, but for the step in a closed network. */
+async function foundByCheck({ deployment, hosts, isLocal, testObjectId }: StepDeps): Promise<Found> {
   const { testObject, ...rest } = deployment;
-  const findings = await checkDeployment({ ...rest, testObject: { id: testObjectId(), ...testObject } });
-  const troubles = findings.flatMap((each) =>
-    each.kind === 'passed' ? [] : [`${each.kind}: ${each.check}: ${each.field}: ${each.message}`],
+  const coming = STEPS.flatMap((step) =>
+    step.kind === 'run' && !step.needsHosts && obstacleTo(step, { isLocal, hosts }) === undefined
+      ? [pipelineOf(step, hosts)]
+      : [],
   );
+  const declared = rest.pipelines.filter(({ name }) => coming.every((each) => each.name !== name));
+  const findings = await checkDeployment({
+    ...rest,
+    pipelines: [...declared, ...coming],
+    testObject: { id: testObjectId(), ...testObject },
+  });
   return {
     outcome: findings.some(({ kind }) => kind === 'fails') ? 'differs' : 'asExpected',
-    lines: [...troubles, `${findings.length - troubles.length} checks passed`],
+    lines: [
+      ...findings.flatMap(lineOf),
+      `${findings.filter(({ kind }) => kind === 'passed').length} checks passed`,
+    ],
   };
 }
 

@@ -67,8 +67,13 @@ const onEc2 =
 
 const unless = (holds: boolean, difference: string): readonly string[] => (holds ? [] : [difference]);
 
-const succeeded = ({ status, failure }: RunFacts): readonly string[] =>
-  unless(status === 'succeeded', `the run ${status}: ${failure ?? 'without a reason'}`);
+/** @param further what a run that succeeded may still differ in: of one that did not, the failure says enough */
+const succeeded =
+  (further: (facts: RunFacts) => readonly string[] = () => []) =>
+  (facts: RunFacts): readonly string[] =>
+    facts.status === 'succeeded'
+      ? further(facts)
+      : [`the run ${facts.status}: ${facts.failure ?? 'without a reason'}`];
 
 const FEW = { files: 20, bytesEach: 1_000 } as const;
 
@@ -95,12 +100,11 @@ export const STEPS: readonly Step[] = [
       maximumRunSeconds: 1_800,
       trainingSeconds: 30,
       patienceMinutes: 40,
-      differences: (facts) => [
-        ...succeeded(facts),
+      differences: succeeded((facts) => [
         ...unless(facts.samples === 2_000, `${facts.samples} samples are sealed, not 2,000`),
         ...unless(facts.attempts.length === 1, `${facts.attempts.length} attempts, not one`),
         ...unless(facts.hasModel, 'there is no model'),
-      ],
+      ]),
     },
   },
   {
@@ -119,10 +123,9 @@ export const STEPS: readonly Step[] = [
       maximumRunSeconds: 3_600,
       trainingSeconds: 30,
       patienceMinutes: 90,
-      differences: (facts) => [
-        ...succeeded(facts),
-        ...unless(facts.samples === 100, `${facts.samples} samples are sealed, not 100`),
-      ],
+      differences: succeeded(({ samples }) =>
+        unless(samples === 100, `${samples} samples are sealed, not 100`),
+      ),
     },
   },
   {
@@ -140,13 +143,12 @@ export const STEPS: readonly Step[] = [
       maximumRunSeconds: 120,
       trainingSeconds: 150,
       patienceMinutes: 60,
-      differences: (facts) => [
-        ...succeeded(facts),
+      differences: succeeded((facts) => [
         ...unless(facts.attempts.length >= 2, 'there was no second attempt'),
         // An attempt may be interrupted before its first save, so only the last is judged.
         ...unless((facts.attempts.at(-1)?.fromStep ?? 0) > 0, 'the last attempt began at step 0'),
         ...unless(facts.lostSeconds < 60, `${facts.lostSeconds} s of training were lost`),
-      ],
+      ]),
     },
   },
   {
@@ -170,7 +172,7 @@ export const STEPS: readonly Step[] = [
       maximumRunSeconds: 900,
       trainingSeconds: 30,
       patienceMinutes: 30,
-      differences: succeeded,
+      differences: succeeded(),
     },
   },
   {

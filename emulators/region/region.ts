@@ -25,7 +25,7 @@ import { makeInterruptions } from './interruptions.ts';
 import { choosePorts, type Ports } from './ports.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { emulatorDirectory } from './startable.ts';
-import { subnetZone } from './subnets.ts';
+import { openDefaultVpc, subnetZone } from './subnets.ts';
 
 export interface RegionOptions {
   readonly projectFolder: string;
@@ -132,6 +132,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     closers.push(await startControlServer({ ...options, credentials, interruptions }));
     closers.push(() => time.stop());
     options.onStep?.('stack (osls deploy, if the service has changed)');
+    await openDefaultVpc(clients.ec2);
     const { stack } = await deploy({ ...options, endpoints, credentials, clients });
     signal?.throwIfAborted();
     return {

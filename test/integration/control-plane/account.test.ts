@@ -10,6 +10,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { SSMClient } from '@aws-sdk/client-ssm';
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import { accountQuotas } from '@tidewheel/emulators/region/account-quotas.ts';
+import { defaultVpc, openDefaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accountView } from '../../../functions/aws/account/account-view.ts';
 import type { AccountView } from '../../../functions/core/deployment/account-view.ts';
@@ -71,6 +72,26 @@ it('names the quotas of 0 of a new account', async () => {
   const small = [declaration({ compute: { instanceTypes: ['c5.xlarge'], nodes: 1 } })];
   const served = trainingQuotaFindings({ ...question, pipelines: small }, quotas);
   expect(served.map(({ kind }) => kind)).toEqual(['passed', 'passed', 'passed']);
+});
+
+it('finds the default VPC of a region open', async () => {
+  const own = await startTestEmulator();
+  const ec2 = new EC2Client(clientConfiguration(own.url));
+  try {
+    const opened = accountView({ region: 'us-east-1', ...clients, ec2 });
+    for (let start = 0; start < 2; start += 1) await openDefaultVpc(ec2);
+    const { securityGroupIds, subnets } = await defaultVpc(ec2);
+    const vpc = { securityGroupIds: [...securityGroupIds], subnets: [...subnets] };
+    const pipeline = declaration({ compute: { nodes: 2, vpc } });
+    const look = await opened.network({
+      subnetIds: vpc.subnets.map(({ id }) => id),
+      securityGroupIds: vpc.securityGroupIds,
+    });
+    const findings = networkFindings(pipeline, vpc, look);
+    expect(findings.map(({ kind }) => kind)).toEqual(['passed', 'passed', 'passed', 'passed']);
+  } finally {
+    await own.stop();
+  }
 });
 
 it('finds a missing route, and the route once added', async () => {

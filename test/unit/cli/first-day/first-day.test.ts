@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declarationOf, type Ground, playRun, removePipeline } from '../../../../cli/first-day/play-run.ts';
-import { obstacleTo } from '../../../../cli/first-day/play-step.ts';
+import { obstacleTo, playStep, type StepDeps } from '../../../../cli/first-day/play-step.ts';
 import { keepResults, markdownOf, readResults, withoutNames } from '../../../../cli/first-day/results.ts';
 import { type Hosts, type RunPlan, STEPS } from '../../../../cli/first-day/steps.ts';
 import { trainingPrice } from '../../../../functions/core/catalog/catalog.ts';
+import type { AccountView } from '../../../../functions/core/deployment/account-view.ts';
 import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { account, quota, seen, stack } from '../../../support/builders/account.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const HOSTS: Hosts = {
@@ -123,6 +125,69 @@ describe('a step with a run', () => {
     await playRun({ pipeline: PIPELINE, plan: large, hosts: undefined }, at);
     const { objects } = await store.listPage(bucketKeys.incoming(PIPELINE));
     expect(objects.map(({ size }) => size)).toEqual([2_000_000, 2_000_000, 2_000_000]);
+  });
+});
+
+describe('a step', () => {
+  const lack = (name: string) => quota(`ml.${name} training job usage`, 0, `L-${name.length}`);
+  const depsOf = (over: Partial<AccountView>) => {
+    const store = new MemoryBlobStore();
+    const deps: StepDeps = {
+      deployment: {
+        stack: stack(),
+        stage: 'dev',
+        bucket: 'tw-data',
+        region: 'us-east-1',
+        stateMachineArn: 'arn:aws:states:us-east-1:123456789012:stateMachine:tidewheel-dev-run',
+        viewIn: () => account(over),
+        pipelines: [],
+        invalid: [],
+        testObject: {
+          testObjects: { takenAt: async () => '2026-11-23T12:00:00Z' },
+          put: async () => undefined,
+          remove: async () => undefined,
+          now: () => new Date(0),
+          sleep: async () => undefined,
+        },
+      },
+      ground: {
+        store,
+        script: new Uint8Array(1),
+        now: () => new Date(0),
+        sleep: async () => undefined,
+        say: () => undefined,
+      },
+      hosts: undefined,
+      isLocal: false,
+      testObjectId: () => 'x',
+    };
+    return { store, deps };
+  };
+  const [first] = STEPS;
+  const spot = runs.find(({ number }) => number === 4);
+  if (first === undefined || spot === undefined) throw new Error('a step is missing');
+  const none = { quotas: async () => seen([lack('g4dn.xlarge for spot'), lack('c5.xlarge for')]) };
+
+  it('without its quota drops nothing', async () => {
+    const { store, deps } = depsOf(none);
+    const found = await playStep(spot, deps);
+    expect(found.outcome).toBe('notPossibleHere');
+    expect(found.lines[0]).toMatch(
+      /ml\.g4dn\.xlarge for spot training job usage: 0, needed 1: .* → request: aws service-quotas /,
+    );
+    expect(await store.listPage('')).toMatchObject({ objects: [] });
+  });
+
+  it('names in the beginning what later ones lack', async () => {
+    const { deps } = depsOf(none);
+    const found = await playStep(first, deps);
+    expect(found.outcome).toBe('differs');
+    const lacking = found.lines.filter((line) => line.startsWith('fails: training quotas'));
+    expect(lacking.map((line) => /first-day-\d/.exec(line)?.[0])).toEqual([
+      'first-day-2',
+      'first-day-3',
+      'first-day-4',
+    ]);
   });
 });
 
