@@ -94,8 +94,9 @@ def tracker_environment(job: Job, mlflow_run: str | None) -> dict[str, str]:
     board = str(folder / "tensorboard")
     environment |= {
         "WANDB_DIR": str(folder),
-        # W&B's own is 15 s, and all of it is lost when the host is.
-        "WANDB_X_TRANSACTION_LOG_FLUSH_INTERVAL": "0.2",
+        # W&B's own is 15 s, and all of it is lost when the host is. A look without new rows writes
+        # nothing.
+        "WANDB_X_TRANSACTION_LOG_FLUSH_INTERVAL": "0.02",
         "TIDEWHEEL_TENSORBOARD_DIR": board,
         "TENSORBOARD_LOGGING_DIR": board,
         "MLFLOW_TRACKING_URI": mlflow_folder(folder).as_uri(),

@@ -6,7 +6,9 @@ and `metrics/<name>`, whose lines are `<milliseconds> <value> <step>`.
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from pathlib import Path
 
 from ..files import write_atomically
@@ -29,6 +31,52 @@ def find_mlflow_run(store: Path, identity: str) -> str | None:
         if start and re.search(r"^lifecycle_stage: active$", text, re.MULTILINE):
             found.append((int(start[1]), folder.name))
     return min(found)[1] if found else None
+
+
+def restore_mlflow_metadata(store: Path, identity: str) -> int:
+    """Writes the `meta.yaml` that a kill has emptied again; returns how many.
+
+    MLflow overwrites it in place when a run is resumed or ends. Without it the store does not know
+    the run, and the next attempt would be another one.
+    """
+    count = 0
+    for folder in _runs(store, identity):
+        path = folder / "meta.yaml"
+        text = _text(path)
+        if "\nlifecycle_stage: " in text and "\nstart_time: " in text and text.endswith("\n"):
+            continue
+        write_atomically(path, _remade_meta(folder))
+        count += 1
+    return count
+
+
+def _remade_meta(folder: Path) -> str:
+    """What MLflow writes for an active run (`_make_persisted_run_info_dict`), from its files."""
+    tags = folder / "tags"
+    values = {
+        "artifact_uri": (folder / "artifacts").as_uri(),
+        "end_time": "null",
+        "entry_point_name": "''",
+        "experiment_id": json.dumps(folder.parent.name),
+        "lifecycle_stage": "active",
+        "run_id": json.dumps(folder.name),
+        "run_name": json.dumps(_text(tags / "mlflow.runName") or folder.name),
+        "source_name": "''",
+        "source_type": "4",
+        "source_version": "''",
+        "start_time": str(_first_moment(folder)),
+        "status": "1",
+        "tags": "[]",
+        "user_id": json.dumps(_text(tags / "mlflow.user")),
+    }
+    return "".join(f"{name}: {value}\n" for name, value in values.items())
+
+
+def _first_moment(folder: Path) -> int:
+    """Milliseconds of the first metric, else now."""
+    texts = [_text(path) for path in (folder / "metrics").rglob("*") if path.is_file()]
+    found = (re.match(r"(\d{1,15}) ", text) for text in texts)
+    return min((int(match[1]) for match in found if match), default=int(time.time() * 1000))
 
 
 def move_mlflow_store(store: Path) -> None:

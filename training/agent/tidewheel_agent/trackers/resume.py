@@ -17,7 +17,12 @@ from ..series.event_file import EVENT_FILES, EventFile, Restart, session_start
 from ..series.point import Point
 from ..series.wandb_file import WandbFile
 from .identity import mlflow_folder, run_identity, tracker_environment, trackers_folder
-from .mlflow_store import find_mlflow_run, forget_lost_metrics, move_mlflow_store
+from .mlflow_store import (
+    find_mlflow_run,
+    forget_lost_metrics,
+    move_mlflow_store,
+    restore_mlflow_metadata,
+)
 from .resume_point import ResumePoint, read_resume_point
 
 _DEPTH = 5
@@ -37,6 +42,10 @@ def prepare_trackers(job: Job, declared: Mapping[str, str]) -> dict[str, str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         move_mlflow_store(store)
+        if restored := restore_mlflow_metadata(store, identity.unique):
+            log(
+                f"{restored} runs in MLflow's store have their metadata again, which a kill cut off"
+            )
         mlflow_run = find_mlflow_run(store, identity.unique)
         resume = read_resume_point(job.checkpoint_dir)
         count = forget_lost_metrics(store, identity.unique, resume) if job.is_leader else 0

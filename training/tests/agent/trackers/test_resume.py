@@ -98,6 +98,22 @@ def test_a_metric_that_a_kill_cut_short_is_removed(tmp_path: Path, torn: str) ->
     assert not (run / "metrics" / "loss").exists()
 
 
+@pytest.mark.parametrize("torn", ["", "artifact_uri: file:///elsewhere\nend_time: nu"])
+def test_a_run_whose_metadata_a_kill_emptied_is_resumed(tmp_path: Path, torn: str) -> None:
+    trained = run_job(tmp_path / "ml", 2)
+    assert trained.checkpoint_dir is not None
+    run = mlflow_metric(trained.checkpoint_dir, lines(7, 8))
+    (run / "tags" / "mlflow.runName").write_text("a: name")
+    (run / "meta.yaml").write_text(torn)
+    assert prepare_trackers(trained, {})["MLFLOW_RUN_ID"] == MLFLOW_RUN
+    text = (run / "meta.yaml").read_text()
+    assert f"artifact_uri: {run.as_uri()}/artifacts\n" in text
+    assert 'run_name: "a: name"\n' in text and "start_time: 1007000\n" in text
+    # Remade once: what is whole stays as MLflow wrote it.
+    prepare_trackers(trained, {})
+    assert (run / "meta.yaml").read_text() == text
+
+
 def test_another_runs_metrics_stay(tmp_path: Path) -> None:
     trained = run_job(tmp_path / "ml", 2)
     assert trained.checkpoint_dir is not None

@@ -29,7 +29,7 @@ SEEDS = int(os.environ.get("TIDEWHEEL_TRACKER_SEEDS", "1"))
 KILLS = int(os.environ.get("TIDEWHEEL_TRACKER_KILLS", "20"))
 STEPS = 12 * KILLS
 WANDB_SECONDS = 2.0
-"""W&B's process writes every 0.2 s, as the agent asks it to; a busy machine lets it wait."""
+"""W&B's process writes every 0.02 s, as the agent asks it to; a busy machine lets it wait."""
 # TensorBoard's own reader says which steps it shows.
 SHOWN = """
 import json, sys
@@ -142,5 +142,7 @@ def test_each_tracker_has_one_run_with_each_step_once(tmp_path: Path, seed: int)
     assert list(wandb) == ["run-tracked-000001-0a1b2c"]
     (steps_there,) = wandb.values()
     assert steps_there == sorted(set(steps_there)), f"W&B after {kills} kills"
-    assert set(every) - set(steps_there) <= late, f"W&B after {kills} kills"
+    lacking = set(every) - set(steps_there)
+    print(f"seed {seed}: {kills} kills, W&B lacks {len(lacking)} of {STEPS} steps")
+    assert lacking <= late, f"W&B after {kills} kills"
     assert kills >= KILLS // 2
