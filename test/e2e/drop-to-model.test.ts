@@ -15,6 +15,7 @@ import { demoDeclaration, dropDigits, uploadSource } from '../../cli/demo/demo.t
 import type { AttemptReport, RunReport } from '../../functions/core/attempts/report.ts';
 import { bucketKeys, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
+import { GOT, putTyped, TYPED } from './typed.ts';
 
 const run = promisify(execFile);
 
@@ -211,6 +212,40 @@ print(json.dumps(len(png)))`);
     const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
     expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({ samples: 40 });
   }, 400_000);
+});
+
+describe('a script that starts as typed', () => {
+  it('gets its arguments, and later its checkpoint', async () => {
+    const { clients, stack, endpoints, credentials } = test.region;
+    const digits = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
+    const declared = await api.call(
+      'PUT',
+      `/pipelines/${TYPED}`,
+      await putTyped(clients.s3, stack.bucket, digits),
+    );
+    expect(declared).toMatchObject({ status: 200 });
+    await api.call('POST', `/pipelines/${TYPED}/runs`);
+    const { status, attempts } = await finishedRun(api, `${TYPED}-000001`);
+    expect({ status, attempts: attempts.map(({ outcome }) => outcome) }).toEqual({
+      status: 'succeeded',
+      attempts: ['interrupted', 'completed'],
+    });
+
+    const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
+    const env = { PATH: process.env['PATH'], ...environment };
+    const { stdout } = await run(process.execPath, ['cli/logs.ts', `${TYPED}-000001`], {
+      cwd: PROJECT_FOLDER,
+      env,
+    });
+    expect(stdout.match(/^── attempt \d(?: ended \(\w+\)| completed)?/gm)).toEqual([
+      '── attempt 1',
+      '── attempt 1 ended (interrupted)',
+      '── attempt 2',
+      '── attempt 2 completed',
+    ]);
+    const got = [...stdout.matchAll(/^\S+ GOT (.+)$/gm)].map(([, json = '']): unknown => JSON.parse(json));
+    expect(got).toEqual(GOT);
+  }, 240_000);
 });
 
 describe('small drops', () => {
