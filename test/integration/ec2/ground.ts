@@ -86,7 +86,10 @@ export async function makeGround(url: string, options: GroundOptions) {
     publishAgent: agentPublisher(store, path.join(import.meta.dirname, '../../..')),
   };
   const declaration = declarationOf('digits', {
-    training: { strategy },
+    training: {
+      strategy,
+      arguments: ['--out_dir=${checkpoints}', '--from=${checkpoints}/none.pt?', '$$(id)', 'a\nb'],
+    },
     compute: {
       instanceTypes: ['c5.xlarge'],
       nodes,

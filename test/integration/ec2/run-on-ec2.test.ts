@@ -5,12 +5,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import {
   interruptionWarning,
   sendInstanceEvents,
 } from '@tidewheel/emulators/spot-market/model/instance-events.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { jobLog } from '../../../cli/show/job-log.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
@@ -102,7 +102,11 @@ it('resumes a run in another zone after a warning', async () => {
   expect(report).toMatchObject({ status: 'succeeded', interruptions: 1 });
   expect(report.modelUri).toContain(`${secondJob}/output/model.tar.gz`);
   expect(report.timeline.some(({ text }) => text.includes(`log: ${LOG_GROUP}`))).toBe(true);
-  expect(await logOf(made, `${secondJob}/${secondId}`)).toContain(`resumed at ${saved}`);
+  // Arguments reach the script as typed.
+  expect(await linesOf(made, 2)).toContainEqual({
+    host: secondId,
+    message: `resumed at ${saved} with ["--out_dir=CHECKPOINTS", "$(id)", "a\\nb"]`,
+  });
   expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
 }, 300_000);
 
@@ -153,9 +157,11 @@ it('replaces a dead host and keeps the other', async () => {
   expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
 }, 300_000);
 
-async function logOf(of: Ground, logStreamName: string): Promise<string> {
-  const { events = [] } = await of.logs.send(
-    new GetLogEventsCommand({ logGroupName: LOG_GROUP, logStreamName, startFromHead: true }),
-  );
-  return events.map(({ message }) => message).join('\n');
+/** As `npm run logs` reads them. */
+async function linesOf({ deps, logs }: Ground, attempt: number) {
+  const record = await deps.attempts.get(RUN, attempt);
+  if (record === undefined) throw new Error(`attempt ${attempt} is not on record`);
+  const lines: { host: string; message: string }[] = [];
+  for await (const { host, message } of jobLog(logs, record, 0)) lines.push({ host, message });
+  return lines;
 }

@@ -6,6 +6,7 @@ however slow the machine.
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +17,8 @@ folder = Path(tidewheel.checkpoint_dir() or "")
 saves = os.environ["SM_CURRENT_HOST"] == json.loads(os.environ["SM_HOSTS"])[0]
 saved = sorted(folder.glob("step-*/COMPLETE.json"), key=lambda path: int(path.parent.name[5:]))
 step = first = int(saved[-1].parent.name[5:]) if saved else 0
-print(f"resumed at {step}", flush=True)
+arguments = [text.replace(str(folder), "CHECKPOINTS") for text in sys.argv[1:]]
+print(f"resumed at {step} with {json.dumps(arguments)}", flush=True)
 while step < TOTAL and not tidewheel.stop_soon():
     time.sleep(0.1)
     if first == 0 and step == TOTAL // 2:
