@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Session:
         self._unchanged: dict[int, int] = {}
         self._optimizers: list[torch.optim.Optimizer] = []
         self._saved_at = time.monotonic()
-        self._save_seconds = 0.0
+        self._save_seconds: deque[float] = deque(maxlen=3)
         self._requested_ns = 0
         self.files: dict[str, None] = {}
         """Files that the script wrote with torch.save; a resumed script may read them again."""
@@ -149,8 +150,14 @@ class Session:
         options = self._options
         if options.every_steps:
             return self.steps % options.every_steps == 0
-        pause = max(options.seconds, 100 * self._save_seconds)
-        return time.monotonic() - self._saved_at >= pause or self._is_requested()
+        is_over = time.monotonic() - self._saved_at >= self._pause_seconds()
+        return is_over or self._is_requested()
+
+    def _pause_seconds(self) -> float:
+        """A save may take 1 % of the time. The first is slow, and so is one on a busy disk: the
+        shortest of several tells what a save costs."""
+        shortest = min(self._save_seconds) if len(self._save_seconds) > 1 else 0.0
+        return max(self._options.seconds, 100 * shortest)
 
     def _is_requested(self) -> bool:
         """The agent wants a checkpoint: it is to stop, or the host may be taken away."""
@@ -180,7 +187,7 @@ class Session:
             options = self._options
             storage.save(options.root, self.steps, options.rank, options.ranks, state)
         self._saved_at = time.monotonic()
-        self._save_seconds = self._saved_at - began
+        self._save_seconds.append(self._saved_at - began)
 
     def _restore(self, saved: dict[str, Any]) -> None:
         if self.journal.is_replaying:
