@@ -44,21 +44,27 @@ export function makeLeases(deps: LeaseDeps): Leases {
   /** Pools requested without success since the listeners were last called. */
   const wanted = new Map<string, SpotPool>();
   let callOff: (() => void) | undefined;
+  /** Every change up to this moment has been acted on. */
+  let lookedAt = time.now();
   const closures = makeClosures(time);
 
   const lookAgain = (): void => {
+    lookedAt = time.now();
     for (const held of ledger.overdrawn()) reclaim(held, deps);
     wanted.clear();
     listeners.call();
     schedule();
   };
 
-  /** Wakes at the next change of a pool that is leased or wanted. */
+  /**
+   * Wakes at the next change of a pool that is leased or wanted: the next since the last look, not since now. A timer
+   * may wake a moment early or late, and a change in between would never be acted on.
+   */
   const schedule = (): void => {
     callOff?.();
     const pools = [...ledger.pools(), ...(listeners.count() > 0 ? wanted.values() : [])];
-    const changes = pools.flatMap((pool) => plan.nextChange(pool, time.now()) ?? []);
-    changes.push(...closures.ends());
+    const changes = pools.flatMap((pool) => plan.nextChange(pool, lookedAt) ?? []);
+    changes.push(...closures.endsAfter(lookedAt));
     callOff = changes.length > 0 ? time.at(Math.min(...changes), lookAgain) : undefined;
   };
 
@@ -128,7 +134,7 @@ function makeClosures(time: MarketTime) {
       closures.set(keyOf(owner, zoneId), time.now() + seconds * time.scale);
     },
     has: (owner: string, zoneId: string) => (closures.get(keyOf(owner, zoneId)) ?? 0) > time.now(),
-    ends: () => [...closures.values()].filter((end) => end > time.now()),
+    endsAfter: (at: MarketSecond) => [...closures.values()].filter((end) => end > at),
   };
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CapacityPlan } from '../../../spot-market/model/capacity-plan.ts';
 import type { CapacityLease } from '../../../spot-market/model/capacity-source.ts';
 import { type Leases, makeLeases } from '../../../spot-market/model/leases.ts';
-import { startMarketTime } from '../../../spot-market/model/market-time.ts';
+import { type MarketTime, startMarketTime } from '../../../spot-market/model/market-time.ts';
 import { tracePlan } from '../../../spot-market/scripts/trace.ts';
 
 const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'];
@@ -143,6 +143,89 @@ describe('a pool that loses capacity', () => {
     expect(leases.acquire(gang('b', 1))).toBeUndefined();
     lease?.release();
     expect(leases.acquire(gang('b', 1))).toBeDefined();
+  });
+});
+
+describe('a change that no timer meets exactly', () => {
+  /** Moves only when told, and wakes nobody by itself: real timers are early or late by a moment. */
+  function byHand() {
+    let now = 0;
+    let due: { readonly moment: number; readonly action: () => void } | undefined;
+    const time: MarketTime = {
+      scale: 1,
+      now: () => now,
+      wallMs: (at) => at * 1_000,
+      marketSecond: (wallMs) => wallMs / 1_000,
+      at: (moment, action) => {
+        const own = { moment, action };
+        due = own;
+        return () => {
+          if (due === own) due = undefined;
+        };
+      },
+    };
+    const wake = (): number | undefined => {
+      const woken = due;
+      due = undefined;
+      woken?.action();
+      return woken?.moment;
+    };
+    return { time, wake, move: (to: number) => (now = to) };
+  }
+
+  const lostAt = (second: number, look: () => void = () => undefined): CapacityPlan => ({
+    capacityAt: ({ zoneId }, at) => {
+      const left = zoneId === 'use1-az1' && at >= second ? 0 : 4;
+      look();
+      return left;
+    },
+    nextChange: ({ zoneId }, at) => (zoneId === 'use1-az1' && at < second ? second : undefined),
+  });
+
+  const leasesBy = (plan: CapacityPlan, time: MarketTime): Leases =>
+    makeLeases({
+      plan,
+      time,
+      zonesFor: () => ZONES,
+      priceOf: () => 1,
+      graceSeconds: 120,
+      log: () => undefined,
+    });
+
+  it('is acted on where it comes while an early timer is looking', () => {
+    const { time, wake, move } = byHand();
+    let isLooking = false;
+    const leases = leasesBy(
+      lostAt(4, () => isLooking && move(4)),
+      time,
+    );
+    const listener = vi.fn<() => void>();
+    leases.acquire(gang('a', 1, ['use1-az1']))?.onReclaim(listener);
+    move(3.999);
+    isLooking = true;
+    wake();
+    expect(listener).not.toHaveBeenCalled();
+    wake();
+    expect(listener).toHaveBeenCalledTimes(1);
+  });
+
+  it('is acted on where others ask before a late timer wakes', () => {
+    const { time, wake, move } = byHand();
+    const leases = leasesBy(lostAt(4), time);
+    const listener = vi.fn<() => void>();
+    leases.acquire(gang('a', 1, ['use1-az1']))?.onReclaim(listener);
+    move(4.001);
+    leases.acquire(gang('b', 1, ['use1-az2']));
+    wake();
+    expect(listener).toHaveBeenCalledTimes(1);
+  });
+
+  it('is looked at once', () => {
+    const { time, wake, move } = byHand();
+    const leases = leasesBy(lostAt(4), time);
+    leases.acquire(gang('a', 1, ['use1-az1']));
+    move(5);
+    expect([wake(), wake()]).toEqual([4, undefined]);
   });
 });
 
