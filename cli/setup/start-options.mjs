@@ -12,6 +12,10 @@ const SCRIPTS =
   'demo (one interruption a run; demo:NUMBER moves it), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
 export const SECONDS = 'give seconds from 1 to 120';
 
+/** Together they would start a region that never ends. */
+export const ONCE_WITHOUT_DEMO =
+  '--once ends with the report of the demo, which --no-demo leaves out: take one of them out';
+
 /** @type {Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly default?: string | boolean }>>} */
 export const START_OPTIONS = {
   once: { type: 'boolean', default: false },
@@ -72,5 +76,6 @@ export function startMistakes(args) {
     const problem = typeof value === 'string' ? problemOf(value) : undefined;
     return problem === undefined ? [] : [`--${name} is "${value}": ${problem}`];
   });
-  return [...mistyped, ...surplus, ...wrong];
+  const contrary = values['once'] === true && values['no-demo'] === true ? [ONCE_WITHOUT_DEMO] : [];
+  return [...mistyped, ...surplus, ...wrong, ...contrary];
 }

@@ -7,29 +7,35 @@ import { readCommandLine, usable } from '@tidewheel/emulators/shared/command-lin
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
-import { SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
+import { ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');
 
 export const startCommand = {
   options: START_OPTIONS,
-  schema: z.object({
-    once: z.boolean(),
-    'no-demo': z.boolean(),
-    launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`),
-    market: z.string().transform((text, context) => {
-      try {
-        return marketScriptOf(text);
-      } catch (error: unknown) {
-        context.addIssue(error instanceof Error ? error.message : String(error));
-        return z.NEVER;
-      }
+  schema: z
+    .object({
+      once: z.boolean(),
+      'no-demo': z.boolean(),
+      launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`),
+      market: z.string().transform((text, context) => {
+        try {
+          return marketScriptOf(text);
+        } catch (error: unknown) {
+          context.addIssue(error instanceof Error ? error.message : String(error));
+          return z.NEVER;
+        }
+      }),
+      grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
+      limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
+      state: z.string().default(join(projectFolder, '.tidewheel')),
+      verbose: z.boolean(),
+    })
+    // `when`: it is told beside what else is wrong.
+    .refine((values) => !(values.once === true && values['no-demo'] === true), {
+      error: ONCE_WITHOUT_DEMO,
+      when: () => true,
     }),
-    grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
-    limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
-    state: z.string().default(join(projectFolder, '.tidewheel')),
-    verbose: z.boolean(),
-  }),
 } as const;
 
 export type StartOptions = z.output<typeof startCommand.schema>;

@@ -1,7 +1,7 @@
 /** From the start of a region to its end: the demo, and then whatever is dropped. */
 import { join } from 'node:path';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
-import { startRegion } from '@tidewheel/emulators/region/region.ts';
+import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { openStores } from '../serve/open-stores.ts';
@@ -9,7 +9,7 @@ import { serveDrops, watchService } from '../serve/serve.ts';
 import type { Session } from '../serve/session.ts';
 import { showPipelines, takeUpRuns } from '../serve/take-up.ts';
 import { watchDisk } from '../show/disk-space.ts';
-import { terminalScreen } from '../show/screen.ts';
+import { type Screen, terminalScreen } from '../show/screen.ts';
 import { whereToLook } from '../show/where-to-look.ts';
 import { projectFolder, type StartOptions } from './ready.ts';
 
@@ -20,7 +20,20 @@ export async function runRegion(chosen: StartOptions): Promise<number> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
   // The set-up that started us is gone, perhaps by kill -9: nothing could stop us any more.
   process.on('disconnect', () => stopping.abort());
-  const region = await startRegion({
+  let region;
+  try {
+    region = await openRegion(chosen, screen, stopping.signal);
+  } catch (error: unknown) {
+    // What it was doing then ended badly because we asked for it.
+    if (!stopping.signal.aborted) throw error;
+    screen.line('  stopped before the region was up: the next start goes on from here');
+    return 1;
+  }
+  return serveRegion(region, chosen, screen, stopping);
+}
+
+const openRegion = (chosen: StartOptions, screen: Screen, signal: AbortSignal): Promise<Region> =>
+  startRegion({
     projectFolder,
     stateDirectory: chosen.state,
     pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python'),
@@ -30,7 +43,15 @@ export async function runRegion(chosen: StartOptions): Promise<number> {
     log: (line) => chosen.verbose && screen.line(`  ${line}`),
     notice: (line) => screen.line(`  ${line}`),
     onStep: (text) => screen.line(`  starting ${text}`),
+    signal,
   });
+
+async function serveRegion(
+  region: Region,
+  chosen: StartOptions,
+  screen: Screen,
+  stopping: AbortController,
+): Promise<number> {
   void watchDisk(screen, chosen.state, stopping.signal);
   void region.emulatorExited.then(() => stopping.abort());
   try {

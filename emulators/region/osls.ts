@@ -50,15 +50,18 @@ export async function runOsls(options: OslsOptions, args: readonly string[], bui
   );
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
-  const code = await new Promise<number | null>((resolve, reject) => {
+  const began = performance.now();
+  const [code, by] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     // One that was ended has an error before it is gone, and would write into a folder that is being removed.
     child.once('error', (error) => signal?.aborted || reject(error));
-    child.once('close', resolve);
+    child.once('close', (...ending) => resolve(ending));
   });
   const text = Buffer.concat(output).toString();
   await appendFile(log, text);
   signal?.throwIfAborted();
   if (code === 0) return;
-  const how = code === null ? `did not end within ${LIMIT_MILLISECONDS / 1_000} s` : 'failed';
+  const isLate = performance.now() - began >= LIMIT_MILLISECONDS;
+  const cut = isLate ? `did not end within ${LIMIT_MILLISECONDS / 1_000} s` : `was ended by ${by}`;
+  const how = code === null ? cut : 'failed';
   throw new DeployError(`osls ${args[0]} ${how} (its whole output: ${log}):\n${text.slice(-2_000)}`);
 }

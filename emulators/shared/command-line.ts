@@ -17,7 +17,7 @@ export class UsageError extends Error {
 export interface CommandSpec<Schema extends z.ZodType> {
   /** Which options there are and which take a value, as node:util has it. */
   readonly options: ParseArgsOptionsConfig;
-  /** What they must be: its messages end the sentence `--name is "value": `. */
+  /** What they must be: its messages end the sentence `--name is "value": `; those about several are sentences. */
   readonly schema: Schema;
   /** What stands without a dash, by name, in order; a name that ends in `?` may be left out, one in `...` may come again. */
   readonly positionals?: readonly string[];
@@ -42,7 +42,12 @@ export function readCommandLine<Schema extends z.ZodType>(
   const parsed = schema.safeParse(values);
   if (parsed.success && problems.length === 0) return { values: parsed.data, positionals };
   for (const issue of parsed.error?.issues ?? []) {
-    const name = String(issue.path[0] ?? '');
+    if (issue.path.length === 0) {
+      // About several options together: its words name them.
+      problems.push(issue.message);
+      continue;
+    }
+    const name = String(issue.path[0]);
     // Already reported: it lacks its value, or takes none.
     if (values[name] !== undefined && typeof values[name] !== optionType(options, name)) continue;
     problems.push(

@@ -167,3 +167,17 @@ it('starts on its ports right after kill -9', async () => {
   next.child.kill('SIGINT');
   expect(await next.ended).toBe(0);
 }, 180_000);
+
+it('says so when Ctrl-C comes before the region is up', async () => {
+  const fresh = start('--no-demo', '--state', join(state, 'fresh'));
+  await until(() => fresh.output().includes('starting stack'), `deploying\n${fresh.output()}`, 60);
+  fresh.child.kill('SIGINT');
+  const requested = performance.now();
+  expect({ code: await fresh.ended, output: fresh.output() }).toMatchObject({ code: 1 });
+  expect(performance.now() - requested).toBeLessThan(SOON_MILLISECONDS);
+  expect(fresh.output().trim().split('\n').at(-1)).toBe(
+    '  stopped before the region was up: the next start goes on from here',
+  );
+  expect(fresh.output()).not.toMatch(/✗|ready for a drop/);
+  expect(await leftBehind()).toEqual([]);
+}, 120_000);

@@ -4,6 +4,7 @@ import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command
 import { describe, expect, it } from 'vitest';
 import {
   LAUNCHER_NAMES,
+  ONCE_WITHOUT_DEMO,
   PROFILE_NAMES,
   START_HELP,
   START_OPTIONS,
@@ -31,9 +32,17 @@ describe('a start', () => {
     ['--grace', '--state'],
     ['--grace', 'soon', 'now'],
     ['--market', 'demo:1234567890', '--market=trace:'],
+    ['--once', '--no-demo'],
+    ['--no-demo', '--grace', '900', '--once', '--lmits', 'none'],
+    ['--once=yes', '--no-demo'],
   ])('is judged alike before and after set-up: %j', (...args) => {
     const typed = args.flat();
     expect(startMistakes(typed)).toEqual(problemsAfterSetUp(typed));
+  });
+
+  it('with --once needs the demo that it ends with', () => {
+    expect(startMistakes(['--once', '--no-demo'])).toEqual([ONCE_WITHOUT_DEMO]);
+    expect(startMistakes(['--no-demo'])).toEqual([]);
   });
 
   it('may choose from the same lists', () => {
