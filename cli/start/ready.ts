@@ -31,7 +31,7 @@ export const startCommand = {
       state: z.string().default(join(projectFolder, '.tidewheel')),
       verbose: z.boolean(),
     })
-    // `when`: it is told beside what else is wrong.
+    // `when`: it is reported beside what else is wrong.
     .refine((values) => !(values.once === true && values['no-demo'] === true), {
       error: ONCE_WITHOUT_DEMO,
       when: () => true,

@@ -70,7 +70,7 @@ async function serveRegion(
     return await serve(session, { demo: !chosen['no-demo'], once: chosen.once });
   } finally {
     stopping.abort();
-    screen.line('  stopping: hosts save, state is kept for the next start');
+    screen.line(`  stopping: hosts save (${chosen.grace} s at most), state is kept for the next start`);
     await region.close();
   }
 }

@@ -57,7 +57,6 @@ export interface LocalEc2 {
 }
 
 const LOOK_MILLISECONDS = 1_000;
-const CLOSE_SECONDS = 10;
 const GRACE_SECONDS = 120;
 
 /** A machine of an earlier start is gone, whatever EC2 says: its instance is ended, and the run continues on another. */
@@ -107,6 +106,10 @@ class RunningEc2 implements LocalEc2 {
     this.#jobs = new Jobs(this.#s3);
   }
 
+  get #graceSeconds(): number {
+    return this.#options.graceSeconds ?? GRACE_SECONDS;
+  }
+
   async start(): Promise<void> {
     for (const instance of await aliveInstances(this.#ec2)) {
       this.#lives.set(instance.instanceId, this.#end(instance, undefined));
@@ -116,9 +119,11 @@ class RunningEc2 implements LocalEc2 {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const end = new Date(Date.now() + CLOSE_SECONDS * 1_000);
+    // As at an interruption: every script reckons with this time to save.
+    const graceMilliseconds = this.#graceSeconds * 1_000;
+    const end = new Date(Date.now() + graceMilliseconds);
     for (const host of this.hosts.values()) host.announceEnd(end);
-    const timer = setTimeout(() => this.hosts.forEach((host) => host.kill()), CLOSE_SECONDS * 1_000);
+    const timer = setTimeout(() => this.hosts.forEach((host) => host.kill()), graceMilliseconds);
     await this.#watching;
     await Promise.all(this.#lives.values());
     clearTimeout(timer);
@@ -188,7 +193,7 @@ class RunningEc2 implements LocalEc2 {
       plan,
       folder: join(stateDirectory, instance.instanceId),
       temporary: join(this.#temporary.path, instance.instanceId),
-      graceSeconds: this.#options.graceSeconds ?? GRACE_SECONDS,
+      graceSeconds: this.#graceSeconds,
       consoleFile: join(stateDirectory, `${instance.instanceId}.log`),
       pythonPath,
       environmentsDirectory: resolve(environmentsDirectory),

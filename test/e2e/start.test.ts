@@ -168,7 +168,7 @@ it('starts on its ports right after kill -9', async () => {
   expect(await next.ended).toBe(0);
 }, 180_000);
 
-it('says so when Ctrl-C comes before the region is up', async () => {
+it('ends soon when Ctrl-C comes before it is up', async () => {
   const fresh = start('--no-demo', '--state', join(state, 'fresh'));
   await until(() => fresh.output().includes('starting stack'), `deploying\n${fresh.output()}`, 60);
   fresh.child.kill('SIGINT');

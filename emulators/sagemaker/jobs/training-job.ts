@@ -31,9 +31,6 @@ export interface JobServices extends StateServices, StayServices {
 
 /** How long (in job seconds) an On-Demand job without accelerators is retried here before it fails; AWS tells no figure. */
 const ON_DEMAND_PATIENCE_SECONDS = 900;
-/** Peers of a failed host are of no more use; what they may still save they save in this time. */
-const PEER_GRACE_SECONDS = 10;
-const CLOSE_GRACE_SECONDS = 5;
 const DAY_SECONDS = 86_400;
 
 export class TrainingJob {
@@ -251,7 +248,8 @@ export class TrainingJob {
 
   /** The program ended by itself. */
   async #conclude(outcome: GangOutcome, gang: Gang): Promise<void> {
-    await gang.stop(outcome.kind === 'failed' ? PEER_GRACE_SECONDS : 0);
+    // Peers of a failed host may save too: in the time that every script reckons with.
+    await gang.stop(outcome.kind === 'failed' ? this.#services.settings.graceSeconds : 0);
     await gang.finish();
     this.#keepMetrics(gang);
     await this.#state.change('InProgress', 'Uploading', 'Uploading generated training model');
@@ -264,9 +262,8 @@ export class TrainingJob {
   async #finishEarly(gang: Gang | undefined): Promise<void> {
     const ending = this.#endings.ending ?? 'stopped';
     if (ending === 'noCapacity') throw new JobFailure('CapacityError', NO_CAPACITY);
-    const { graceSeconds } = this.#services.settings;
     if (gang) {
-      await gang.stop(ending === 'serverCloses' ? Math.min(CLOSE_GRACE_SECONDS, graceSeconds) : graceSeconds);
+      await gang.stop(this.#services.settings.graceSeconds);
       await gang.finish();
       this.#keepMetrics(gang);
     }

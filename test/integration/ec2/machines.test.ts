@@ -128,8 +128,12 @@ it('warns before it reclaims capacity', async () => {
 it('ends its instances and those of earlier starts', async () => {
   const instanceId = await launch('heeds');
   const host = await machines.hostOf(instanceId);
+  const closed = Date.now();
   await machines.close();
   expect(await host.exited).toMatchObject({ exitCode: 0 });
+  const [, announced = ''] = /notice .*?"time":"([^"]+)"/.exec(await machines.printedBy(instanceId)) ?? [];
+  // EC2's 120 s, to the whole second.
+  expect(Date.parse(announced) - closed).toBeGreaterThan(118_000);
   expect(await stateOf(instanceId)).toBe('terminated');
   const orphan = await launch('heeds');
   machines = await startMachines(emulator.url, path.join(folder, 'ec2'));

@@ -147,7 +147,7 @@ describe('a pool that loses capacity', () => {
 });
 
 describe('a change that no timer meets exactly', () => {
-  /** Moves only when told, and wakes nobody by itself: real timers are early or late by a moment. */
+  /** Moves only by hand, and wakes no caller by itself: real timers are early or late by a moment. */
   function byHand() {
     let now = 0;
     let due: { readonly moment: number; readonly action: () => void } | undefined;
@@ -192,7 +192,7 @@ describe('a change that no timer meets exactly', () => {
       log: () => undefined,
     });
 
-  it('is acted on where it comes while an early timer is looking', () => {
+  it('is acted on while an early timer looks', () => {
     const { time, wake, move } = byHand();
     let isLooking = false;
     const leases = leasesBy(
@@ -209,7 +209,7 @@ describe('a change that no timer meets exactly', () => {
     expect(listener).toHaveBeenCalledTimes(1);
   });
 
-  it('is acted on where others ask before a late timer wakes', () => {
+  it('is acted on before a late timer wakes', () => {
     const { time, wake, move } = byHand();
     const leases = leasesBy(lostAt(4), time);
     const listener = vi.fn<() => void>();
