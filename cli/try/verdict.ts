@@ -58,6 +58,9 @@ function verdictOf(phases: readonly Phase[], restored: readonly Restored[]): Ver
   return restored.includes('unknown') ? 'restore not shown' : 'ready';
 }
 
+/** The number of a checkpoint is that of the moment: the newest one of such a name is wanted. */
+const newestOf = (name: string): string => name.replace(/\d+/g, '*');
+
 const isIdle = (phase: Phase | undefined): boolean =>
   phase?.scriptLines === 0 && phase.cpuSeconds < phase.seconds / 10;
 
@@ -70,7 +73,7 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[], canSaveItself: boo
     case 'ready':
       return '';
     case 'restores nothing':
-      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${name}?'`;
+      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${newestOf(name)}?'`;
     case 'restore not shown':
       return "training.progress: { pattern: 'step (?P<step>\\d+)' } for a line that your script prints at each step";
     case 'hangs':

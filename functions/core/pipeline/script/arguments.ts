@@ -36,7 +36,7 @@ export const argumentsSchema = z
   .array(argument)
   .max(MOST_ARGUMENTS)
   .describe(
-    'The command line as typed, instead of the hyperparameters. Placeholders: ${checkpoints}, ${model}, ${output}, ${source}, ${channel:NAME}, ${hyperparameters}; $$ is a dollar sign. An argument that ends with ? is left out where its path is missing, and so is a list of arguments that holds one.',
+    'The command line as typed, instead of the hyperparameters. Placeholders: ${checkpoints}, ${model}, ${output}, ${source}, ${channel:NAME}, ${hyperparameters}; $$ is a dollar sign. An argument that ends with ? is left out where its path is missing, and so is a list of arguments that holds one. With a *, as in ${checkpoints}/epoch_*.pt?, it is the newest whole checkpoint of such a name.',
   );
 
 export const commandSchema = z

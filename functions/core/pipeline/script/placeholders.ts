@@ -51,9 +51,26 @@ export const channelsIn = (text: string): readonly string[] =>
 export const isOptional = (argument: string): boolean =>
   argument.endsWith('?') && !argument.endsWith('??') && placeholdersIn(argument).length > 0;
 
-export const optionalProblems = (argument: string): string[] =>
-  isOptional(argument) && placeholdersIn(argument).length > 1
-    ? [
-        'ends with ? and has several placeholders: only one path can be looked for, so leave out the ? or a placeholder',
-      ]
-    : [];
+export function optionalProblems(argument: string): string[] {
+  if (!isOptional(argument)) return [];
+  if (placeholdersIn(argument).length > 1)
+    return [
+      'ends with ? and has several placeholders: only one path can be looked for, so leave out the ? or a placeholder',
+    ];
+  return newestProblems(argument);
+}
+
+/** `*` below the checkpoint folder asks for the newest checkpoint of such a name. */
+function newestProblems(argument: string): string[] {
+  const [, name = '', below = ''] = /(?<!\$)(?:\$\$)*\$\{([^{}]*)\}(.*)\?$/su.exec(argument) ?? [];
+  if (!below.includes('*')) return [];
+  const example = 'write it like ${checkpoints}/epoch_*.pt?, for the newest checkpoint of such a name';
+  if (name !== 'checkpoints') return [`has * below \${${shown(name)}}: ${example}`];
+  if (!below.startsWith('/')) return [`has no / after \${checkpoints}: ${example}`];
+  if (below.includes('**')) return ['has **: write one * for each folder of the path'];
+  const isPlain = below
+    .slice(1)
+    .split('/')
+    .every((part) => !/^\.{0,2}$/.test(part));
+  return isPlain ? [] : ['write the path below ${checkpoints} without ".", ".." and empty parts'];
+}

@@ -63,6 +63,13 @@ describe('the line to change', () => {
     expect(finding.remedy).toContain('${checkpoints}/last.pt?');
   });
 
+  it('asks for the newest of numbered checkpoints', () => {
+    const after = { ...note(40), checkpoint: 'run/epoch=3-step=40.ckpt' };
+    const again = phaseOf({ before: note(40), after, endedBy: 'kill', ...printed(1, 20) });
+    const { remedy } = findingOf([first, again, again], false);
+    expect(remedy).toContain('--resume=${checkpoints}/run/epoch=*-step=*.ckpt?');
+  });
+
   it('names the files that are no known checkpoint', () => {
     expect(remedyOf(phaseOf({ checkpointFiles: ['round-12.model'] }))).toContain("pattern: 'round-*.model'");
   });

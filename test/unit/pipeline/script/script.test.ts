@@ -86,6 +86,37 @@ describe('arguments', () => {
     expect(problemsOf("arguments: ['${source}/a=${model}?']")['training.arguments[0]']).toContain('several');
   });
 
+  it('may ask for the newest checkpoint of a name', () => {
+    const given = [
+      '--resume=${checkpoints}/epoch_*.pt?',
+      ['--ckpt_path', '${checkpoints}/runs/version_*/step=*.ckpt?'],
+      '$${x}=*:${checkpoints}/a.pt?',
+      '*${checkpoints}/a.pt?',
+      // The script itself resolves these.
+      '${channel:train}/*.tar',
+      '${checkpoints}/*.pt',
+    ];
+    expect(problemsOf(`arguments: ${JSON.stringify(given)}`)).toEqual({});
+    expect(trainingOf(`arguments: ${JSON.stringify(given)}`).arguments).toEqual(given);
+  });
+
+  it('may ask so only below the checkpoints', () => {
+    const given = [
+      '${source}/*.pt?',
+      ['--from', '${checkpoints}_*.pt?'],
+      '${checkpoints}/**/x.pt?',
+      '${checkpoints}/../*.pt?',
+      '${checkpoints}/*//x.pt?',
+    ];
+    const problems = problemsOf(`arguments: ${JSON.stringify(given)}`);
+    expect(problems['training.arguments[0]']).toContain('has * below ${source}');
+    expect(problems['training.arguments[0]']).toContain('${checkpoints}/epoch_*.pt?');
+    expect(problems['training.arguments[1][1]']).toContain('no / after ${checkpoints}');
+    expect(problems['training.arguments[2]']).toContain('one * for each folder');
+    expect(problems['training.arguments[3]']).toContain('".."');
+    expect(problems['training.arguments[4]']).toContain('empty parts');
+  });
+
   it('that no program can get are refused', () => {
     expect(problemsOf('arguments: ["a\\0b"]')['training.arguments[0]']).toContain('NUL');
     expect(problemsOf('arguments: ["\\ud800"]')['training.arguments[0]']).toContain('surrogate');

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,10 +88,7 @@ class FrameworkCheckpoints:
         self._reader.checks_everything = False
 
     def find_last(self, noted: str | None = None) -> Checkpoint | None:
-        """The whole checkpoint that is furthest on, or None.
-
-        Of equals, the one named `noted` wins, then the newer one.
-        """
+        """The whole checkpoint that is furthest on, or None."""
         found = [self._without_peers(each) for each in self._find_all()]
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
@@ -104,7 +101,7 @@ class FrameworkCheckpoints:
         keep = self._rules.keep if self._rules is not None else None
         if keep is not None and self._foreign.started_at is not None:
             remove_superseded(self._folder, whole, keep)
-        best = max(whole, key=lambda each: _rank(each, noted), default=None)
+        best = furthest(whole, noted)
         return None if best is None else _checkpoint_of(best)
 
     def _without_peers(self, found: Found) -> Found:
@@ -182,6 +179,11 @@ class FrameworkCheckpoints:
             reading.problem,
             is_weights_only=reading.is_weights_only,
         )
+
+
+def furthest(found: Iterable[Found], noted: str | None) -> Found | None:
+    """Of equals, the one named `noted` wins, then the newer one."""
+    return max(found, key=lambda each: _rank(each, noted), default=None)
 
 
 def _rank(found: Found, noted: str | None) -> tuple[int, int, int, bool, float]:

@@ -42,7 +42,8 @@ def _command(job: Job) -> list[str]:
 
 def _expanded(job: Job, arguments: Sequence[Argument]) -> list[str]:
     try:
-        return expand_arguments(arguments, job.paths, script_arguments(job.hyperparameters))
+        hyperparameters = script_arguments(job.hyperparameters)
+        return expand_arguments(arguments, job.paths, hyperparameters, job.newest_checkpoints)
     except UnknownPlaceholderError as error:
         raise ConfigurationError([f"training.arguments or training.command: {error}"]) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -60,6 +61,8 @@ class Job:
     distribution_groups: tuple[str, ...]
     progress_pattern: re.Pattern[str] | None
     script: ScriptDocument = field(default_factory=ScriptDocument)
+    newest_checkpoints: Mapping[str, str] = field(default_factory=dict)
+    """For patterns in the script's arguments: paths relative to the checkpoint folder."""
 
     @property
     def distribution_hosts(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ The service checks their names (functions/core/pipeline/script/placeholders.ts);
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 Argument = str | list[str]
@@ -35,29 +35,69 @@ def expand(text: str, paths: Mapping[str, str]) -> str:
 
 
 def expand_arguments(
-    arguments: Sequence[Argument], paths: Mapping[str, str], hyperparameters: Sequence[str]
+    arguments: Sequence[Argument],
+    paths: Mapping[str, str],
+    hyperparameters: Sequence[str],
+    newest: Mapping[str, str],
 ) -> list[str]:
-    """The arguments of this host. Raises UnknownPlaceholderError."""
+    """The arguments of this host. Raises UnknownPlaceholderError.
+
+    `newest`: for each of the arguments' `checkpoint_patterns` that finds one, the name of the
+    newest checkpoint.
+    """
     expanded: list[str] = []
     for argument in arguments:
         if argument == HYPERPARAMETERS:
             expanded += hyperparameters
             continue
         parts = [argument] if isinstance(argument, str) else argument
-        texts = [_argument(part, paths) for part in parts]
+        texts = [_argument(part, paths, newest) for part in parts]
         if None not in texts:
             expanded += [text for text in texts if text is not None]
     return expanded
 
 
-def _argument(text: str, paths: Mapping[str, str]) -> str | None:
+def checkpoint_patterns(arguments: Sequence[Argument]) -> Iterator[str]:
+    """Those that ask for the newest checkpoint, such as `epoch_*.pt` of
+    `--resume=${checkpoints}/epoch_*.pt?`."""
+    for argument in arguments:
+        for text in [argument] if isinstance(argument, str) else argument:
+            place = _optional_place(text)
+            if place is not None and (pattern := _pattern(text, place)):
+                yield pattern
+
+
+def _argument(text: str, paths: Mapping[str, str], newest: Mapping[str, str]) -> str | None:
     """None for an argument that ends with `?` and whose path is not there."""
-    first = next((m for m in _TOKEN.finditer(text) if m[0] != "$$"), None)
-    if first is None or not text.endswith("?"):
-        return expand(text, paths)
-    if text.endswith("??"):
-        return expand(text[:-1], paths)
-    return expand(text[:-1], paths) if _is_there(expand(text[first.start() : -1], paths)) else None
+    place = _optional_place(text)
+    if place is None:
+        return expand(text[:-1] if _ends_as_typed(text) else text, paths)
+    if pattern := _pattern(text, place):
+        name = newest.get(pattern)
+        return None if name is None else f"{expand(text[: place.end()], paths)}/{name}"
+    return expand(text[:-1], paths) if _is_there(expand(text[place.start() : -1], paths)) else None
+
+
+def _optional_place(text: str) -> re.Match[str] | None:
+    """The placeholder of an argument that may be left out."""
+    return _first_place(text) if text.endswith("?") and not text.endswith("??") else None
+
+
+def _ends_as_typed(text: str) -> bool:
+    """`??` at the end is one question mark."""
+    return text.endswith("??") and _first_place(text) is not None
+
+
+def _first_place(text: str) -> re.Match[str] | None:
+    return next((m for m in _TOKEN.finditer(text) if m[0] != "$$"), None)
+
+
+def _pattern(text: str, place: re.Match[str]) -> str | None:
+    """What follows the checkpoint folder, where it has a `*`."""
+    below = text[place.end() : -1]
+    if place[1] != "checkpoints" or "*" not in below or not below.startswith("/"):
+        return None
+    return expand(below[1:], {})
 
 
 def _is_there(path: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Callable
@@ -12,19 +11,18 @@ from pathlib import Path
 from ..checkpoints.kept.repair import Repair
 from ..configuration.hardware import Hardware, find_hardware
 from ..configuration.job import Job
-from ..configuration.script_environment import ScriptFiles, script_environment
+from ..configuration.script_environment import ScriptFiles
 from ..configuration.settings import ConfigurationError
 from ..failure_file import LogTail
 from ..log import log
 from ..source.place import place_source
 from ..source.requirements import install_requirements
 from ..strategies.launch import Launch
-from ..strategies.plan import plan
 from ..supervision.script_end import EXIT_STOPPED
-from ..trackers.resume import prepare_trackers
 from .damaged import replace_damaged
 from .host_run import HostRun
 from .outcome import Outcome
+from .plan_launch import plan_launch
 
 
 @dataclass(frozen=True)
@@ -56,18 +54,8 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     _make_folders(job)
     place_source(job)
     repairs = replace_damaged(job)
-    launch = plan(job, settings, hardware)
     files = ScriptFiles.create(work)
-    declared = {**os.environ, **job.script.environment}
-    environment = script_environment(
-        job,
-        settings,
-        hardware,
-        files,
-        defaults={**launch.environment, **prepare_trackers(job, declared)},
-        processes=launch.processes,
-        inherited=os.environ,
-    )
+    launch, environment = plan_launch(job, settings, hardware, files)
     tail = LogTail()
     install_requirements(
         job,

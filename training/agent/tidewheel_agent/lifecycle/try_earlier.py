@@ -10,6 +10,7 @@ from ..failure_file import LogTail
 from ..log import log
 from ..supervision.script_end import ScriptEnd
 from .host_run import HostRun
+from .plan_launch import plan_launch
 from .prepare import Prepared
 from .start import Started
 
@@ -43,6 +44,12 @@ def try_earlier(
     problem = f"the script failed {seconds:.0f} s after it resumed from it"
     done = replace(done, problem=problem)
     log(f"{done.name} may be damaged: {problem}; trying once with {done.instead}")
+    launch, environment = plan_launch(job, run.settings, prepared.hardware, prepared.files)
     return replace(
-        prepared, tail=LogTail(), repairs=(*prepared.repairs, done), has_stepped_back=True
+        prepared,
+        launch=launch,
+        environment=environment,
+        tail=LogTail(),
+        repairs=(*prepared.repairs, done),
+        has_stepped_back=True,
     )
