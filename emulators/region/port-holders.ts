@@ -16,10 +16,15 @@ export async function holderOf(port: number): Promise<PortHolder | undefined> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     if (!(await holdsAny(pid, sockets))) continue;
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    return { pid: Number(pid), command: command.replaceAll(/[\0\s]+/g, ' ').trim() };
+    return { pid: Number(pid), command: await commandOf(Number(pid)) };
   }
   return undefined;
+}
+
+/** With its arguments, on one line; empty where it cannot be read. */
+export async function commandOf(pid: number): Promise<string> {
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return command.replaceAll(/[\0\s]+/g, ' ').trim();
 }
 
 /** `socket:[inode]` of all that listen there. */

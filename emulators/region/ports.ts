@@ -5,7 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
-import { holderOf } from './port-holders.ts';
+import { LockedError, lockName } from '../shared/folder-lock.ts';
+import { commandOf, holderOf } from './port-holders.ts';
 
 const port = z.int().min(1).max(65_535);
 const portsSchema = z.object({ aws: port, sageMaker: port, ec2: port });
@@ -34,25 +35,41 @@ interface PortOptions extends StatePlace {
   readonly usual: boolean;
   /** Called when the ports are still held by the emulator of a start that was killed. */
   readonly onWait?: () => void;
+  /** Called when a fresh state cannot have the usual ports. */
+  readonly onMove?: (chosen: Ports) => void;
+}
+
+export interface ChosenPorts {
+  readonly ports: Ports;
+  /** Gives them to other regions of this machine; so does the end of the process. */
+  readonly release: () => void;
 }
 
 /**
  * The ports that the state was deployed with; for a fresh state the usual ones if they are free, else any that are.
+ * They are this region's from now on: it listens on them only seconds later, and another one may start meanwhile.
  * @throws PortsError when a deployed state cannot have its ports
  */
-export async function choosePorts(options: PortOptions): Promise<Ports> {
+export async function choosePorts(options: PortOptions): Promise<ChosenPorts> {
   const file = join(options.stateDirectory, FILE);
   const deployed = await deployedPorts(options);
   if (deployed !== undefined) {
-    await ensureFree(deployed, options);
-    return deployed;
+    const release = await claimDeployed(deployed);
+    try {
+      await ensureFree(deployed, options);
+    } catch (error: unknown) {
+      release();
+      throw error;
+    }
+    return { ports: deployed, release };
   }
-  const ports = await firstFree([await readPorts(file), ...(options.usual ? [PREFERRED] : [])]);
+  const chosen = await firstFree([await readPorts(file), ...(options.usual ? [PREFERRED] : [])]);
   await mkdir(options.stateDirectory, { recursive: true });
   // Renamed into place, so that a kill leaves no half of it.
-  await writeFile(`${file}.new`, `${JSON.stringify(ports)}\n`);
+  await writeFile(`${file}.new`, `${JSON.stringify(chosen.ports)}\n`);
   await rename(`${file}.new`, file);
-  return ports;
+  if (options.usual && chosen.ports.aws !== PREFERRED.aws) options.onMove?.(chosen.ports);
+  return chosen;
 }
 
 /**
@@ -61,8 +78,41 @@ export async function choosePorts(options: PortOptions): Promise<Ports> {
  */
 export async function ensurePortsCanBeHad(place: StatePlace): Promise<void> {
   const deployed = await deployedPorts(place);
-  const taken = deployed === undefined ? [] : await takenOf(deployed);
+  if (deployed === undefined) return;
+  const release = await claimDeployed(deployed);
+  const taken = await takenOf(deployed).finally(release);
   if (taken.length > 0 && !isPredecessor(taken, place)) throw takenPorts(taken);
+}
+
+/** @throws PortsError when another region has them, even one that does not listen yet */
+async function claimDeployed(ports: Ports): Promise<() => void> {
+  const claimed = await claim(ports);
+  if (!('taken' in claimed)) return claimed.release;
+  const { port: number, pid } = claimed.taken;
+  const command = pid === undefined ? '' : await commandOf(pid);
+  throw takenPorts([{ port: number, pid, command }]);
+}
+
+interface TakenPort {
+  readonly port: number;
+  readonly pid: number | undefined;
+}
+
+async function claim(ports: Ports): Promise<{ release: () => void } | { taken: TakenPort }> {
+  const releases: (() => void)[] = [];
+  const release = () => {
+    for (const free of releases.splice(0)) free();
+  };
+  for (const number of Object.values(ports)) {
+    try {
+      releases.push(await lockName(`port ${number}`));
+    } catch (error: unknown) {
+      release();
+      if (!(error instanceof LockedError)) throw error;
+      return { taken: { port: number, pid: error.pid } };
+    }
+  }
+  return { release };
 }
 
 /** undefined for a fresh state */
@@ -103,9 +153,7 @@ async function ensureFree(ports: Ports, options: PortOptions): Promise<void> {
   }
 }
 
-interface Taken {
-  readonly port: number;
-  readonly pid: number | undefined;
+interface Taken extends TakenPort {
   readonly command: string;
 }
 
@@ -136,16 +184,27 @@ const COMMAND_CHARACTERS = 120;
 const shortened = (command: string): string =>
   command.length > COMMAND_CHARACTERS ? `${command.slice(0, COMMAND_CHARACTERS)}…` : command;
 
-async function firstFree(candidates: readonly (Ports | undefined)[]): Promise<Ports> {
+async function firstFree(candidates: readonly (Ports | undefined)[]): Promise<ChosenPorts> {
   for (const ports of candidates) {
-    if (ports === undefined) continue;
-    const free = await Promise.all(
-      Object.values(ports).map(async (port) => (await tryPort(Number(port))) !== undefined),
-    );
-    if (free.every(Boolean)) return ports;
+    const chosen = ports && (await claimFree(ports));
+    if (chosen !== undefined) return chosen;
   }
-  const [aws = 0, sageMaker = 0, ec2 = 0] = await freePorts(3);
-  return { aws, sageMaker, ec2 };
+  for (;;) {
+    const [aws = 0, sageMaker = 0, ec2 = 0] = await freePorts(3);
+    const chosen = await claimFree({ aws, sageMaker, ec2 });
+    if (chosen !== undefined) return chosen;
+  }
+}
+
+async function claimFree(ports: Ports): Promise<ChosenPorts | undefined> {
+  const claimed = await claim(ports);
+  if ('taken' in claimed) return undefined;
+  const free = await Promise.all(
+    Object.values(ports).map(async (port) => (await tryPort(port)) !== undefined),
+  );
+  if (free.every(Boolean)) return { ports, release: claimed.release };
+  claimed.release();
+  return undefined;
 }
 
 /** Below those that systems hand out by themselves: one of these is not taken by a connection before it is listened on. */

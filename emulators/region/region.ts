@@ -94,23 +94,26 @@ function endpointsAt(ports: Ports): Endpoints {
 }
 
 async function startLocked(options: RegionOptions, unlock: () => void): Promise<Region> {
-  const ports = await choosePorts({
+  const { ports, release } = await choosePorts({
     stateDirectory: options.stateDirectory,
     emulatorDirectory: emulatorDirectory(options),
     usual: !options.usesOtherPorts,
     onWait: () => options.onStep?.('once the emulator of a killed start has saved its state'),
+    onMove: ({ aws }) =>
+      options.onStep?.(`on port ${aws} and two others: the usual 4566 to 4568 are not all free`),
   });
   const endpoints = endpointsAt(ports);
-  const credentials = await accessKeyIn(join(options.stateDirectory, ACCESS_KEY_FILE));
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
     // Last started, first ended: hosts save their checkpoints before the bucket goes away.
     for (const closer of closers.splice(0).reverse()) await closer();
+    release();
     unlock();
   };
   const { signal } = options;
   try {
     signal?.throwIfAborted();
+    const credentials = await accessKeyIn(join(options.stateDirectory, ACCESS_KEY_FILE));
     const time = await startRegionClock(options);
     closers.push(() => time.close());
     options.onStep?.('emulator (S3, EventBridge, Step Functions, Lambda, DynamoDB, SQS, API Gateway)');

@@ -1,4 +1,4 @@
-/** One process for a folder: a second one would take the first one's work for abandoned. */
+/** One process for a folder, or for whatever else has a name on this machine: a second one would take the first one's work for abandoned. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { realpath, rm } from 'node:fs/promises';
@@ -7,31 +7,55 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
+/** Another process has what was to be locked. */
+export class LockedError extends Error {
+  override readonly name = 'LockedError';
+
+  /** undefined: it has ended since. */
+  readonly pid: number | undefined;
+
+  constructor(pid: number | undefined, cause: unknown) {
+    super(pid === undefined ? 'another process has it' : `process ${pid} has it`, { cause });
+    this.pid = pid;
+  }
+}
+
 /**
  * @param user what the folder is locked for, in words; locks for different users do not meet
  * @returns gives the folder free; so does the end of the process, even by kill -9
  * @throws Error that names the process that has it
  */
 export async function lockFolder(directory: string, user: string): Promise<() => void> {
-  const name = createHash('sha256')
-    .update(`${user} ${await realpath(directory)}`)
-    .digest('hex')
-    .slice(0, 24);
+  const name = `${user} ${await realpath(directory)}`;
+  try {
+    return await lockName(name);
+  } catch (error: unknown) {
+    if (!(error instanceof LockedError)) throw error;
+    const holder = error.pid === undefined ? '' : ` (process ${error.pid})`;
+    throw new Error(
+      `${directory} is in use by another ${user}${holder}: stop that one, or name another folder`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * @param name of anything that one process of this machine may have at a time
+ * @returns gives it free; so does the end of the process, even by kill -9
+ * @throws LockedError when a process has it, this one included
+ */
+export async function lockName(name: string): Promise<() => void> {
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 24);
   // Linux: a name without a file, which the kernel forgets with its owner. Elsewhere a socket file, which may be stale.
   const path =
-    process.platform === 'linux' ? `\0tidewheel-${name}` : join(tmpdir(), `tidewheel-${name}.sock`);
+    process.platform === 'linux' ? `\0tidewheel-${digest}` : join(tmpdir(), `tidewheel-${digest}.sock`);
   if (process.platform !== 'linux' && (await holderAt(path)) === undefined) await rm(path, { force: true });
   const server = createServer((socket) => socket.end(String(process.pid)));
   server.listen(path);
   try {
     await once(server, 'listening');
   } catch (error) {
-    const pid = await holderAt(path);
-    const holder = pid === undefined ? '' : ` (process ${pid})`;
-    throw new Error(
-      `${directory} is in use by another ${user}${holder}: stop that one, or name another folder`,
-      { cause: error },
-    );
+    throw new LockedError(await holderAt(path), error);
   }
   server.unref();
   return () => server.close();

@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { holderOf } from '../../../region/port-holders.ts';
-import { choosePorts, type Ports } from '../../../region/ports.ts';
+import { type ChosenPorts, choosePorts, ensurePortsCanBeHad, type Ports } from '../../../region/ports.ts';
 import { lockFolder } from '../../../shared/folder-lock.ts';
 
 let folder: string;
@@ -25,13 +25,19 @@ afterEach(async () => {
 });
 
 const emulatorDirectory = () => path.join(folder, 'aws');
-const choose = (onWait?: () => void): Promise<Ports> =>
+const claim = (stateDirectory: string, onWait?: () => void): Promise<ChosenPorts> =>
   choosePorts({
-    stateDirectory: folder,
-    emulatorDirectory: emulatorDirectory(),
+    stateDirectory,
+    emulatorDirectory: path.join(stateDirectory, 'aws'),
     usual: false,
     ...(onWait && { onWait }),
   });
+/** As a start that has ended since. */
+async function choose(onWait?: () => void): Promise<Ports> {
+  const { ports, release } = await claim(folder, onWait);
+  release();
+  return ports;
+}
 
 /** What the emulator leaves as soon as it listens. */
 async function deploy(): Promise<void> {
@@ -84,6 +90,44 @@ describe('a fresh state', () => {
     const second = await choose();
     expect(Object.values(second)).not.toContain(first.ec2);
     expect(await choose()).toEqual(second);
+  });
+});
+
+describe('two regions that start at the same moment', () => {
+  const second = () => path.join(folder, 'second');
+
+  /** Another state that would have the same ports. */
+  async function sharePorts(): Promise<Ports> {
+    const ports = await choose();
+    await mkdir(second());
+    await writeFile(path.join(second(), 'ports.json'), JSON.stringify(ports));
+    return ports;
+  }
+
+  it('get ports of their own, though neither listens yet', async () => {
+    const ports = await sharePorts();
+    const chosen = await Promise.all([claim(folder), claim(second())]);
+    const all = chosen.flatMap((one) => Object.values(one.ports));
+    expect(new Set(all).size).toBe(6);
+    expect(all).toContain(ports.aws);
+    for (const { release } of chosen) release();
+  });
+
+  it('are refused where both states have the same ports', async () => {
+    const ports = await sharePorts();
+    await deploy();
+    await mkdir(path.join(second(), 'aws'));
+    await writeFile(path.join(second(), 'aws', 'temporary'), '');
+    const { release } = await claim(folder);
+    const refusal = new RegExp(
+      `^this state was deployed with port ${ports.aws}, which process ${process.pid} \\(.+\\) has taken: `,
+    );
+    await expect(claim(second())).rejects.toThrow(refusal);
+    const place = { stateDirectory: second(), emulatorDirectory: path.join(second(), 'aws') };
+    await expect(ensurePortsCanBeHad(place)).rejects.toThrow(refusal);
+    release();
+    await ensurePortsCanBeHad(place);
+    (await claim(second())).release();
   });
 });
 
