@@ -12,9 +12,7 @@ import { ec2In, iam } from '../../functions/aws/shared/compute-clients.ts';
 import type { AccountView, Stack } from '../../functions/core/deployment/account-view.ts';
 import type { TestObjectDeps } from '../../functions/core/deployment/arrivals.ts';
 import type { CheckDeps } from '../../functions/core/deployment/check-deployment.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-import { PIPELINES_PREFIX } from '../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../functions/core/shared/ports.ts';
+import { deploymentOf, readDeclarations } from '../../functions/core/deployment/declarations.ts';
 
 export interface Deployment extends Omit<CheckDeps, 'testObject'> {
   readonly testObject: TestObjectDeps;
@@ -31,14 +29,18 @@ export async function openDeployment({
   const stack = await stackOf(stage, region);
   const bucket = outputOf(stack, 'DataBucketName');
   const { testObjects } = dynamoStores(dynamo(), outputOf(stack, 'TableName'));
+  const stateMachineArn = outputOf(stack, 'RunStateMachineArn');
   return {
     stack,
     stage,
     bucket,
     region,
-    stateMachineArn: outputOf(stack, 'RunStateMachineArn'),
+    stateMachineArn,
     viewIn,
-    ...(await declared(s3ObjectStore(s3(), bucket))),
+    ...(await readDeclarations(
+      s3ObjectStore(s3(), bucket),
+      deploymentOf(stack, { bucket, stateMachineArn }),
+    )),
     testObject: {
       testObjects,
       ...testObjectIn(s3(), bucket),
@@ -78,16 +80,3 @@ const viewIn = (region: string): AccountView =>
     sqs: account.sqs(),
     ssm: account.ssmIn(region),
   });
-
-async function declared(store: ObjectStore): Promise<Pick<CheckDeps, 'pipelines' | 'invalid'>> {
-  const pipelines: CheckDeps['pipelines'][number][] = [];
-  const invalid: CheckDeps['invalid'][number][] = [];
-  for await (const { key } of store.list(PIPELINES_PREFIX)) {
-    if (!key.endsWith('.yaml')) continue;
-    const name = key.slice(PIPELINES_PREFIX.length, -'.yaml'.length);
-    const declaration = readDeclaration(name, (await store.readText(key))?.text ?? '');
-    if (declaration.valid) pipelines.push(declaration.pipeline);
-    else invalid.push({ name, problems: declaration.problems });
-  }
-  return { pipelines, invalid };
-}

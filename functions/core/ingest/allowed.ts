@@ -25,7 +25,7 @@ export interface Allowed {
   readonly packageIndexSecret: string;
 }
 
-interface Deployment {
+export interface Deployment {
   readonly allowed: Allowed;
   /** The data bucket. */
   readonly bucket: string;

@@ -1,0 +1,58 @@
+/** The declarations of a deployment, judged by what it allows. A run is refused what the deployment does not allow. */
+import * as z from 'zod';
+import { type Deployment, readAllowedDeclaration } from '../ingest/allowed.ts';
+import { PIPELINES_PREFIX } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { Stack } from './account-view.ts';
+import type { CheckDeps } from './check-deployment.ts';
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== ''),
+  );
+
+/** The output `Parameters` of the stack (serverless/plugin.cjs). */
+const parametersSchema = z.object({
+  subnets: list,
+  securityGroups: list,
+  imageAccounts: list,
+  sharedPrefixes: list,
+  packageIndexSecret: z.string().default(''),
+  notify: z.enum(['objects', 'markers']).default('objects'),
+  marker: z.string().default('_SUCCESS'),
+});
+
+export function deploymentOf(
+  { outputs }: Pick<Stack, 'outputs'>,
+  { bucket, stateMachineArn }: Pick<CheckDeps, 'bucket' | 'stateMachineArn'>,
+): Deployment {
+  const [, , , , account = ''] = stateMachineArn.split(':');
+  const { notify, marker, ...named } = parametersSchema.parse(JSON.parse(outputs.get('Parameters') ?? '{}'));
+  return {
+    allowed: { account, ...named },
+    bucket,
+    ...(notify === 'markers' && { notifiedMarker: marker }),
+  };
+}
+
+export async function readDeclarations(
+  store: Pick<ObjectStore, 'list' | 'readText'>,
+  deployment: Deployment,
+): Promise<Pick<CheckDeps, 'pipelines' | 'invalid'>> {
+  const pipelines: CheckDeps['pipelines'][number][] = [];
+  const invalid: CheckDeps['invalid'][number][] = [];
+  for await (const { key } of store.list(PIPELINES_PREFIX)) {
+    if (!key.endsWith('.yaml')) continue;
+    const name = key.slice(PIPELINES_PREFIX.length, -'.yaml'.length);
+    const text = (await store.readText(key))?.text ?? '';
+    const declaration = readAllowedDeclaration(deployment, name, text);
+    if (declaration.valid) pipelines.push(declaration.pipeline);
+    else invalid.push({ name, problems: declaration.problems });
+  }
+  return { pipelines, invalid };
+}
