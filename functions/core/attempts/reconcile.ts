@@ -148,7 +148,8 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
   if (status === undefined) {
     const ageSeconds = (deps.clock.now().getTime() - new Date(run.updatedAt).getTime()) / 1000;
     if (ageSeconds < START_GRACE_SECONDS) return false;
-    await startExecution(deps.executions, run);
+    // Step Functions keeps a name for 90 days, which a state machine of a removed stack may have taken.
+    if ((await startExecution(deps.executions, run)) === 'closed') await continueRun(deps, run);
     return true;
   }
   const decided = decidedVerdict(await deps.timeline.list(run.runId));

@@ -54,6 +54,22 @@ describe('a run', () => {
     expect(running()).toEqual([`${RUN}-x1`]);
   });
 
+  it('takes the next name where Step Functions still keeps the first', async () => {
+    await started();
+    const { start, status } = at.executions;
+    const first = `${RUN}-x1`;
+    at.executions.started.delete(first);
+    const executions = {
+      ...at.executions,
+      start: (name: string, input: unknown) =>
+        name === first ? Promise.resolve('closed' as const) : start(name, input),
+      status: (name: string) => (name === first ? Promise.resolve(undefined) : status(name)),
+    };
+    expect((await reconcile({ ...at, executions }, { sweep: false })).resumed).toEqual([RUN]);
+    expect(running()).toEqual([`${RUN}-x2`]);
+    expect(await at.runs.get(RUN)).toMatchObject({ execution: 2 });
+  });
+
   it('is left alone when it has ended', async () => {
     await started();
     at.executions.end(`${RUN}-x1`);
