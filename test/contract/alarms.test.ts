@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { Notice } from '../../functions/core/shared/ports.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
 
@@ -22,6 +23,37 @@ describe('the alarms', () => {
     expect(letters.length).toBeGreaterThan(0);
     for (const [id] of letters)
       expect(watched).toContainEqual([{ Name: 'QueueName', Value: { 'Fn::GetAtt': [id, 'QueueName'] } }]);
+  });
+
+  it('watch what docs/deploy.md names, beside dead letters', () => {
+    const watched = alarms()
+      .filter(([id]) => !id.endsWith('DeadLettersAlarm'))
+      .map(([, { Properties }]) => {
+        const { Namespace, MetricName, Period, EvaluationPeriods, ComparisonOperator, Threshold } =
+          Properties;
+        const minutes = (Number(Period) * Number(EvaluationPeriods)) / 60;
+        const isBelow = ComparisonOperator === 'LessThanThreshold';
+        return [
+          `${String(Namespace)} ${String(MetricName)}`,
+          `${isBelow ? 'below' : 'above'} ${String(Threshold)} in ${minutes} min`,
+        ] as const;
+      });
+    expect(Object.fromEntries(watched)).toEqual({
+      'AWS/Lambda Errors': 'above 2 in 60 min',
+      'AWS/Lambda Invocations': 'below 1 in 15 min',
+      'AWS/Lambda Throttles': 'above 0 in 15 min',
+      'AWS/SQS ApproximateAgeOfOldestMessage': 'above 60 in 1 min',
+      'AWS/States ExecutionsFailed': 'above 0 in 5 min',
+      'Tidewheel PartialFailures': 'above 2 in 240 min',
+    });
+  });
+
+  it('announce runs that fail, stall or hang', () => {
+    const pattern = made.template.Resources['NoticeRule']?.Properties['EventPattern'];
+    expect(pattern).toEqual({
+      source: ['tidewheel'],
+      'detail-type': ['RunFailed', 'CheckpointStalled', 'ScriptHangs'] satisfies Notice['type'][],
+    });
   });
 
   it('publish to a topic that lets CloudWatch publish', () => {

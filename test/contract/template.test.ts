@@ -84,6 +84,19 @@ describe('the packaged template', () => {
     expect(odd).toEqual([]);
   });
 
+  it('keeps no version of a function', () => {
+    // Each deployment would add one of every function, and an account has 75 GB for them.
+    expect(ofType(made.template, 'AWS::Lambda::Version')).toEqual([]);
+  });
+
+  it('names the number of packers to planning functions', () => {
+    const settings = all('AWS::Lambda::Function').flatMap(([, resource]) => {
+      const packers = get(resource.Properties, 'Environment', 'Variables', 'TIDEWHEEL_PACKERS');
+      return packers === undefined ? [] : [[functionName(resource), packers] as const];
+    });
+    expect(Object.fromEntries(settings)).toEqual({ 'plan-compaction': '100', 'plan-shards': '100' });
+  });
+
   it('keeps every bundle far below the limit of Lambda', () => {
     const zips = readdirSync(made.folder).filter((name) => name.endsWith('.zip'));
     expect(zips.length).toBe(all('AWS::Lambda::Function').length);

@@ -2,8 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { CASES } from '../../../bench/limits/cases.ts';
 import { runKeptListing, runLongListing } from '../../../bench/limits/long-listing.ts';
+import { runMillionFiles } from '../../../bench/limits/million-files.ts';
 
 const options = { profile: 'new-account', small: true } as const;
+const SMALL_SHARE = 0.1;
 const drops = CASES.filter(({ name }) => !/^(million|kept|key)-/.test(name));
 
 describe('an account with limits', () => {
@@ -15,6 +17,19 @@ describe('an account with limits', () => {
     expect(throttled > 0).toBe(name === 'two-pipelines');
     for (const kind of ['s3 get', 's3 put or list', 'state transition', 'lambda invocation'])
       expect(requests.find((each) => each.kind === kind)?.count).toBeGreaterThan(0);
+  });
+
+  // Beside the PUTs. The prices are those of docs/research/benchmarks.md.
+  it.each([
+    ['objects', 0.96],
+    ['markers', 0.47],
+  ] as const)('pays what is documented where S3 notifies of %s', async (notify, usdAMillion) => {
+    const { ok, requests } = await runMillionFiles(notify, options);
+    const spent = requests.reduce((sum, { usd }) => sum + usd, 0);
+    expect(ok).toBe(true);
+    expect(spent / SMALL_SHARE).toBeLessThanOrEqual(usdAMillion);
+    const gets = requests.find(({ kind }) => kind === 's3 get')?.count ?? 0;
+    expect(gets).toBeGreaterThanOrEqual(1_000_000 * SMALL_SHARE);
   });
 
   it('settles, sweeps and plans in its functions', async () => {

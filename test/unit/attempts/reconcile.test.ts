@@ -54,16 +54,16 @@ describe('a run', () => {
     expect(running()).toEqual([`${RUN}-x1`]);
   });
 
-  it('takes the next name where Step Functions still keeps the first', async () => {
+  it('takes the next name where the first is kept', async () => {
     await started();
-    const { start, status } = at.executions;
+    const kept = at.executions;
     const first = `${RUN}-x1`;
     at.executions.started.delete(first);
     const executions = {
-      ...at.executions,
+      ...kept,
       start: (name: string, input: unknown) =>
-        name === first ? Promise.resolve('closed' as const) : start(name, input),
-      status: (name: string) => (name === first ? Promise.resolve(undefined) : status(name)),
+        name === first ? Promise.resolve('closed' as const) : kept.start(name, input),
+      status: (name: string) => (name === first ? Promise.resolve(undefined) : kept.status(name)),
     };
     expect((await reconcile({ ...at, executions }, { sweep: false })).resumed).toEqual([RUN]);
     expect(running()).toEqual([`${RUN}-x2`]);

@@ -49,10 +49,10 @@ describe('a declared network', () => {
   });
 });
 
-describe('a declared image', () => {
-  const image = (account: string) =>
-    `name: digits\ntraining: { strategy: single, image: "${account}.dkr.ecr.us-east-1.amazonaws.com/own:1" }\ncompute: { instanceTypes: [g5.xlarge] }\n`;
+const image = (account: string) =>
+  `name: digits\ntraining: { strategy: single, image: "${account}.dkr.ecr.us-east-1.amazonaws.com/own:1" }\ncompute: { instanceTypes: [g5.xlarge] }\n`;
 
+describe('a declared image', () => {
   it('may be of the account that holds the stack', async () => {
     expect((await declaredIn({}, image('123456789012'))).valid).toEqual(['digits']);
     expect((await declaredIn({}, image('999999999999'))).problems.join()).toContain('imageAccounts=');

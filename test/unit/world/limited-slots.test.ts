@@ -30,6 +30,15 @@ describe('a drop in an account with few slots', () => {
     expect(minutes).toBeLessThan(1.5 * ((items / slots) * (itemSeconds / 60)) + 5);
   });
 
+  it('takes no more slots than its packers', async () => {
+    const drops = [{ pipeline: 'tide', items: 40, itemSeconds: 60 }];
+    const account = { concurrentExecutions: 1_000, packers: 6, callSeconds };
+    const { runs, usage } = await trainDrops(account, drops);
+    expect(runs.map(({ status }) => status)).toEqual(['succeeded']);
+    // Forty without the limit; one or two are of functions that look after runs.
+    expect(usage.mostSlots).toBeLessThanOrEqual(8);
+  });
+
   it('is sealed beside the drop of another pipeline', async () => {
     const { runs } = await inAccount(10, [
       { pipeline: 'tide', items: 100, itemSeconds: 60 },
