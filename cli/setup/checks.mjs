@@ -8,7 +8,10 @@ const training = path.join(places.root, 'training');
 const emulator = path.join(places.root, 'emulators', 'aws');
 const clock = path.join(places.root, 'emulators', 'clock', 'python');
 const ec2 = path.join(places.root, 'emulators', 'ec2');
+const bench = path.join(places.root, 'bench');
 const environments = path.join(places.root, 'emulators', 'environments');
+
+const PYTHON_FOLDERS = ['training', 'emulators', 'test', 'bench', 'cli'];
 
 const CHECKS = [
   { name: 'biome', command: ['biome', 'check', '--error-on-warnings'] },
@@ -16,8 +19,8 @@ const CHECKS = [
   { name: 'tsc', command: ['tsc', '-p', '.'] },
   { name: 'knip', command: ['knip'] },
   { name: 'markdownlint', command: ['markdownlint-cli2'] },
-  { name: 'ruff', command: ['ruff', 'check', 'training', 'emulators', 'test'] },
-  { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'emulators', 'test'] },
+  { name: 'ruff', command: ['ruff', 'check', ...PYTHON_FOLDERS] },
+  { name: 'ruff format', command: ['ruff', 'format', '--check', ...PYTHON_FOLDERS] },
   { name: 'vulture training', command: [python, '-m', 'vulture'], cwd: training },
   { name: 'mypy training', command: [python, 'check_types.py'], cwd: training },
   { name: 'mypy emulators/aws', command: [python, '-m', 'mypy', '--strict', '.'], cwd: emulator },
@@ -27,6 +30,7 @@ const CHECKS = [
     command: [python, '-m', 'mypy', '--strict', '.'],
     cwd: environments,
   },
+  { name: 'mypy bench', command: [python, '-m', 'mypy', '--strict', '.'], cwd: bench },
   { name: 'mypy emulators/ec2', command: [python, '-m', 'mypy', '--strict', '.'], cwd: ec2 },
 ];
 
@@ -53,8 +57,8 @@ export async function runChecks(out = process.stdout) {
 export async function formatAll() {
   const commands = [
     ['biome', 'check', '--write'],
-    ['ruff', 'check', '--fix', '--exit-zero', 'training', 'emulators', 'test'],
-    ['ruff', 'format', 'training', 'emulators', 'test'],
+    ['ruff', 'check', '--fix', '--exit-zero', ...PYTHON_FOLDERS],
+    ['ruff', 'format', ...PYTHON_FOLDERS],
   ];
   let worst = 0;
   for (const command of commands) {

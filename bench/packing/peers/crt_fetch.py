@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 from urllib.parse import quote, urlparse
 
-import boto3  # type: ignore[import-untyped]
+import boto3
 from awscrt.auth import AwsCredentialsProvider
 from awscrt.http import HttpHeaders, HttpRequest
 from awscrt.io import ClientBootstrap, DefaultHostResolver, EventLoopGroup

@@ -1,4 +1,4 @@
-"""boto3 threads feed webdataset's ShardWriter, shards go up with upload_file as they are finished."""
+"""boto3 threads feed webdataset's ShardWriter; upload_file sends each shard once it is finished."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
-import webdataset  # type: ignore[import-untyped]
-from botocore.config import Config  # type: ignore[import-untyped]
+import boto3
+import webdataset
+from botocore.config import Config
 
 PREFIX = "bench/incoming/"
 THREADS = 32
@@ -48,7 +48,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPFS", "/dev/shm")) as folder:
         pattern = f"{folder}/shard-%06d.tar"
         with (
-            webdataset.ShardWriter(pattern, maxcount=limit, mtime=0, verbose=0, post=upload) as writer,
+            webdataset.ShardWriter(
+                pattern, maxcount=limit, mtime=0, verbose=0, post=upload
+            ) as writer,
             ThreadPoolExecutor(THREADS) as pool,
         ):
             sample: dict[str, Any] = {}
