@@ -48,7 +48,7 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'torch-optimizer-mnist',
     origin: { ...TORCH_OPTIMIZER, file: 'examples/mnist.py' },
-    requirements: [...VISION, 'torch_optimizer==0.3.0', 'tensorboardX'],
+    requirements: [...VISION, 'torch_optimizer==0.3.0', 'tensorboard'],
     within: 'examples',
     mnist: { folder: 'data', count: 640 },
     checkpoint: 'automatic',
@@ -56,7 +56,7 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'neuromancer-estimation',
     origin: { ...NEUROMANCER, file: 'examples/ODEs/Part_2_param_estim_ODE.py' },
-    requirements: ['neuromancer==1.5.6'],
+    requirements: ['neuromancer==1.5.6', 'wandb'],
     arguments: ['-epochs', '10'],
     checkpoint: 'automatic',
   },
