@@ -4,6 +4,7 @@ import { jobOf, portOf } from '../launch/launcher.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
 import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
+import { tellAutomatic } from '../runs/automatic.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
@@ -106,6 +107,7 @@ async function withProgress(
   const copied = await withResultsCopiedBack(deps, attempts.at(-1));
   if (copied === undefined || copied.progressAfter !== undefined) return [...attempts];
   const last = await watchResume(deps, copied);
+  await tellAutomatic(deps, last);
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
   if (progressAfter === undefined) return [...attempts.slice(0, -1), last];
   const updatedAt = deps.clock.now().toISOString();

@@ -5,6 +5,7 @@ import { startExecution } from '../ingest/start-execution.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
 import { jobSaltOf, parseJobName } from '../launch/job/job-name.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
+import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
@@ -62,6 +63,7 @@ export async function reconcile(
       await watchCheckpoints(deps, attempt, observed.job);
       await watchHangs(deps, attempt, observed.job);
       await watchResume(deps, attempt);
+      await tellAutomatic(deps, attempt);
       await reviseAttempt(deps, attempt, observed.job);
     },
   );

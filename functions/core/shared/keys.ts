@@ -38,6 +38,9 @@ export const bucketKeys = {
   reads: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/reads/`,
   /** SageMaker keeps this in step with /opt/ml/checkpoints; every attempt of a run shares it. */
   checkpoints: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`,
+  /** The agent's note on automatic checkpoints. */
+  automatic: (pipeline: string, runId: string) =>
+    `${pipeline}/runs/${runId}/checkpoints/tidewheel-automatic.json`,
   /** Written by the agent on rank 0 into the checkpoint folder. */
   hangs: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-hangs/`,
   progress: (pipeline: string, runId: string) =>

@@ -146,6 +146,9 @@ def _hook_files(session: Session) -> None:
     def save(obj: object, f: Any, *args: Any, **kwargs: Any) -> None:
         if session.is_phantom:
             return
+        if isinstance(f, (str, os.PathLike)):
+            # PyTorch's own writer tells Python of no open file.
+            session.may_write(os.path.abspath(f))
         with session.inside():
             original(obj, f, *args, **kwargs)
         if isinstance(f, (str, os.PathLike)) and session.is_active:

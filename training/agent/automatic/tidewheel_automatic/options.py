@@ -19,11 +19,20 @@ class Options:
     """The agent's stop and save files."""
     rank: int
     ranks: int
+    trial: Path | None
+    """TIDEWHEEL_AUTOMATIC_TRIAL: where to save once for the trial; None without one."""
+    trial_seconds: float
+    """TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS: from the first step to the trial's checkpoint."""
+    scratch: Path | None
+    """TIDEWHEEL_AUTOMATIC_SCRATCH: this is the trial's second process, which may write there."""
+    protected: tuple[str, ...]
+    """TIDEWHEEL_AUTOMATIC_PROTECTED: folders and files that the second process may not touch."""
 
 
 def read_options() -> Options:
     get = os.environ.get
     requests = (get("TIDEWHEEL_STOP_FILE"), get("TIDEWHEEL_SAVE_FILE"))
+    trial, scratch = get("TIDEWHEEL_AUTOMATIC_TRIAL"), get("TIDEWHEEL_AUTOMATIC_SCRATCH")
     return Options(
         root=Path(os.environ["TIDEWHEEL_AUTOMATIC_DIR"]),
         seconds=float(get("TIDEWHEEL_CHECKPOINT_SECONDS") or 10.0),
@@ -31,4 +40,8 @@ def read_options() -> Options:
         request_files=tuple(path for path in requests if path),
         rank=int(get("RANK") or 0),
         ranks=int(get("WORLD_SIZE") or 1),
+        trial=Path(trial) if trial else None,
+        trial_seconds=float(get("TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS") or 5.0),
+        scratch=Path(scratch) if scratch else None,
+        protected=tuple((get("TIDEWHEEL_AUTOMATIC_PROTECTED") or os.devnull).split(os.pathsep)),
     )

@@ -22,6 +22,8 @@ from .journal import Journal, RefusedError
 from .options import Options
 from .output import Output
 from .phantoms import PhantomMode, without_modes
+from .sandbox import Sandbox
+from .trial import SecondProcess, Trial, tell_agent
 
 
 class Session:
@@ -48,9 +50,16 @@ class Session:
         self._has_given_up = False
         self._saved: dict[str, Any] | None = None
         self._random = randomness.capture()
+        self._second = SecondProcess(options.scratch) if options.scratch else None
+        self._sandbox = Sandbox(options.scratch, options.protected) if options.scratch else None
         folder = storage.newest(options.root, options.ranks)
         if folder is not None:
             self._prepare_replay(folder)
+        # A script that resumes is the proof itself.
+        tries = folder is None
+        self._trial = (
+            Trial(options.trial, options.trial_seconds) if options.trial and tries else None
+        )
 
     def _prepare_replay(self, folder: Path) -> None:
         self._saved = saved = storage.load(folder, self._options.rank)
@@ -78,6 +87,13 @@ class Session:
         self._has_given_up = True
         self.journal = Journal()
         self._output.say(f"no automatic checkpoints from step {self.steps} on: {reason}")
+        if self._options.trial is not None:
+            tell_agent(self._options.trial, self.steps, reason)
+
+    def may_write(self, path: str) -> None:
+        """Raises PermissionError in the trial's second process for a file of the training."""
+        if self._sandbox is not None:
+            self._sandbox.check(path)
 
     @property
     def is_nested(self) -> bool:
@@ -140,18 +156,35 @@ class Session:
             assert self._saved is not None
             if position == self._saved["position"]:
                 self._restore(self._saved)
-        elif not self._has_given_up and self._is_due():
+        elif self._second is not None:
+            self._second.look(self.steps, lambda: self._state(position))
+        elif not self._has_given_up:
             try:
-                self._save(position)
+                self._try(position)
+                if self._is_due():
+                    self._save(position)
             except Exception as error:  # The script comes first.
                 self.give_up(str(error) if isinstance(error, RefusedError) else repr(error))
 
+    def _try(self, position: tuple[str, int]) -> None:
+        if self._trial is None:
+            return
+        options = self._options
+        try:
+            self._trial.look(self.steps, options.rank, options.ranks, lambda: self._state(position))
+        except RefusedError:
+            storage.remove_all(options.root)
+            raise
+
     def _is_due(self) -> bool:
         options = self._options
+        if self._is_requested():
+            return True
+        if self._trial is not None and self._trial.holds_saves:
+            return False
         if options.every_steps:
             return self.steps % options.every_steps == 0
-        is_over = time.monotonic() - self._saved_at >= self._pause_seconds()
-        return is_over or self._is_requested()
+        return time.monotonic() - self._saved_at >= self._pause_seconds()
 
     def _pause_seconds(self) -> float:
         """A save may take 1 % of the time. The first is slow, and so is one on a busy disk: the
@@ -173,8 +206,14 @@ class Session:
 
     def _save(self, position: tuple[str, int]) -> None:
         began = time.monotonic()
+        options = self._options
+        storage.save(options.root, self.steps, options.rank, options.ranks, self._state(position))
+        self._saved_at = time.monotonic()
+        self._save_seconds.append(self._saved_at - began)
+
+    def _state(self, position: tuple[str, int]) -> dict[str, Any]:
         with self.inside():
-            state = {
+            return {
                 "step": self.steps,
                 "position": position,
                 "journal": self.journal.entries(),
@@ -184,10 +223,6 @@ class Session:
                 "objects": snapshot.capture(self._unchanged),
                 "files": _contents(self.files),
             }
-            options = self._options
-            storage.save(options.root, self.steps, options.rank, options.ranks, state)
-        self._saved_at = time.monotonic()
-        self._save_seconds.append(self._saved_at - began)
 
     def _restore(self, saved: dict[str, Any]) -> None:
         if self.journal.is_replaying:
@@ -202,18 +237,25 @@ class Session:
             randomness.restore(saved["random"])
         self._saved = None
         self._saved_at = time.monotonic()
+        if self._second is not None:
+            self._second.restored(saved["step"])
         self._output.unmute()
         self._output.say(f"restored after step {saved['step']}: training goes on")
 
     def stop_replay(self, error: BaseException) -> None:
         """An error ends the script: it has to be readable."""
         self._output.unmute()
+        if self._second is not None:
+            self._second.failed(_text_of(error), has_begun=self.has_begun, error=error)
         if self.is_phantom:
             self.is_phantom = False
             self._output.say(f"cannot resume this script, it failed in the replay: {error!r}")
 
     def finish(self) -> None:
         """At the end of the process."""
+        if self._second is not None:
+            reason = "the script ended before the step of its checkpoint"
+            self._second.failed(reason, has_begun=self.has_begun)
         if self.is_phantom:
             self._output.unmute()
             self._output.say("the script ended before the step of its checkpoint")
@@ -231,6 +273,10 @@ class _Depth:
 
     def __exit__(self, *_error: object) -> None:
         self._session._depth = self._before
+
+
+def _text_of(error: BaseException) -> str:
+    return str(error) if isinstance(error, RefusedError) else f"{type(error).__name__}: {error}"
 
 
 def _contents(files: dict[str, None]) -> dict[str, bytes]:

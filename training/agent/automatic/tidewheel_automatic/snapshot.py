@@ -37,9 +37,9 @@ def capture(unchanged: dict[int, int]) -> dict[Path, Any]:
         elif not isinstance(value, torch.Tensor):
             found[path] = randomness.generator_state(value)
         elif is_phantom(value):
-            raise RefusedError(f"{_name(path)} holds a tensor that was not restored")
+            raise RefusedError(f"{name_of(path)} holds a tensor that was not restored")
         elif owned or unchanged.get(id(value)) != value._version:
-            found[path] = _Tensor(value)
+            found[path] = SavedTensor(value)
         return value
 
     visit(note)
@@ -64,12 +64,12 @@ def restore(saved: dict[Path, Any]) -> None:
 
     with without_modes():
         visit(put)
-    missing = [path for path, old in left.items() if not isinstance(old, _Tensor) or old.trains]
+    missing = [path for path, old in left.items() if not isinstance(old, SavedTensor) or old.trains]
     if missing:
-        raise RefusedError(f"{_name(missing[0])} is not there when the script starts again")
+        raise RefusedError(f"{name_of(missing[0])} is not there when the script starts again")
 
 
-class _Tensor:
+class SavedTensor:
     """One tensor on the CPU, with what is needed to put it back."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
@@ -135,21 +135,21 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, saved: list[Any]) -> No
 
 def _pack(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return _Tensor(value)
+        return SavedTensor(value)
     if isinstance(value, list):
         return [_pack(item) for item in value]
     return value
 
 
 def _unpack(value: Any) -> Any:
-    if isinstance(value, _Tensor):
+    if isinstance(value, SavedTensor):
         return value.data.to(value.device)
     if isinstance(value, list):
         return [_unpack(item) for item in value]
     return value
 
 
-def _name(path: Path) -> str:
+def name_of(path: Path) -> str:
     """As a person writes it: `train.model.fc1.weight`."""
     shown = [str(part) for part in path[2:] if part not in (".", "_modules", "_parameters")]
     return ".".join(shown) or str(path)

@@ -56,17 +56,23 @@ def save(root: Path, step: int, rank: int, ranks: int, state: dict[str, Any]) ->
     torch.save(state, buffer)
     data = buffer.getbuffer()
     name = f"rank-{rank}.pt"
-    _write(folder / name, data)
+    write(folder / name, data)
     described = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     if ranks > 1:
-        _write(folder / f"{name}.json", json.dumps(described).encode())
+        write(folder / f"{name}.json", json.dumps(described).encode())
     if rank == 0:
         files = {name: described} if ranks == 1 else _of_all_ranks(folder, ranks)
         marker = {"writer": "automatic", "step": step, "files": files}
-        _write(folder / MARKER, json.dumps(marker, sort_keys=True).encode())
+        write(folder / MARKER, json.dumps(marker, sort_keys=True).encode())
         for old in _folders(root)[_KEPT:]:
             shutil.rmtree(old, ignore_errors=True)
     return len(data)
+
+
+def remove_all(root: Path) -> None:
+    """Removes the checkpoints of the hooks: no process can restore them."""
+    for folder in _folders(root):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _of_all_ranks(folder: Path, ranks: int) -> dict[str, Any]:
@@ -85,7 +91,7 @@ def _folders(root: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name[5:]), reverse=True)
 
 
-def _write(path: Path, data: bytes | memoryview) -> None:
+def write(path: Path, data: bytes | memoryview) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("wb") as file:
         file.write(data)

@@ -35,12 +35,15 @@ class ScriptFiles:
     """A folder, in which the script's processes measure how long they wait for data."""
     status_token: Path
     """What the callbacks of a framework must know to report to the agent."""
+    automatic: Path
+    """A folder, in which the hooks and the agent try automatic checkpoints."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:
-        names = ("stop-soon", "save-soon", "data-wait", "status-token")
+        names = ("stop-soon", "save-soon", "data-wait", "status-token", "automatic")
         files = cls(*(folder / name for name in names))
         files.data_wait.mkdir()
+        files.automatic.mkdir()
         return files
 
 
@@ -76,13 +79,13 @@ def script_environment(
         own["TIDEWHEEL_CHECKPOINT_DIR"] = str(job.checkpoint_dir)
     if job.checkpoint_seconds is not None:
         own["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{job.checkpoint_seconds:g}"
-    own |= automatic_environment(job, own["PYTHONPATH"])
+    own |= automatic_environment(job, files, own["PYTHONPATH"])
     threads = thread_environment(hardware.cpus, processes, inherited)
     declared = {name: expand(text, job.paths) for name, text in job.script.environment.items()}
     return {**defaults, **threads, "PYTHONUNBUFFERED": "1", **inherited, **declared, **own}
 
 
-def automatic_environment(job: Job, python_path: str) -> dict[str, str]:
+def automatic_environment(job: Job, files: ScriptFiles, python_path: str) -> dict[str, str]:
     """What the hooks of `training.checkpoint: automatic` need; empty where it is not declared.
 
     The order of a set of strings differs between two processes unless the hash seed is fixed.
@@ -94,6 +97,7 @@ def automatic_environment(job: Job, python_path: str) -> dict[str, str]:
         "PYTHONPATH": f"{AUTOMATIC}{os.pathsep}{python_path}",
         "PYTHONHASHSEED": "0",
         "TIDEWHEEL_AUTOMATIC_DIR": str(rules.folder),
+        "TIDEWHEEL_AUTOMATIC_TRIAL": str(files.automatic),
     }
 
 

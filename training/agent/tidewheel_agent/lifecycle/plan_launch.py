@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from ..automatic.watch import without_refused_hooks
 from ..checkpoints.newest import newest_checkpoint
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
@@ -36,7 +37,7 @@ def plan_launch(
         processes=launch.processes,
         inherited=os.environ,
     )
-    return launch, environment
+    return launch, without_refused_hooks(job, environment)
 
 
 def _newest_checkpoints(job: Job) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..automatic.watch import AutomaticWatch, watch_automatic
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.log_progress import LogProgress
 from ..checkpoints.note import has_started_before
@@ -24,7 +25,7 @@ from ..resumes.resume_proof import ResumeProof, open_resume_proof
 from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
-from ..supervision.script_source import read_source
+from ..supervision.script_source import ScriptSource, read_source
 from ..supervision.sigterm_note import has_left_unsaved
 from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
@@ -50,6 +51,7 @@ class Started:
     progress: ProgressReporter
     started_at: float
     """Unix seconds."""
+    automatic: AutomaticWatch
     resumes: bool
     """A script of this run has started before."""
 
@@ -83,6 +85,8 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     on_line = _line_reader(run, prepared, log_progress, series, proof)
     # A variable that the pipeline sets wins.
     environment = {**(series.environment if series else {}), **prepared.environment}
+    source = read_source(job.code_dir)
+    automatic = watch_automatic(job, source, prepared.files, argv, prepared.environment)
     script = _start_script(run, prepared, argv, on_line, environment)
     watchdog = Watchdog(script.token, script.pid)
     script.leave_alone(watchdog.pid)
@@ -98,9 +102,12 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         progress,
         run.stop,
         run.gang.state,
-        _rules(run, prepared),
+        _rules(run, prepared, source),
         stall_watch=stall_watch,
-        on_check=_checks(run, prepared, progress, proof, None if launch.serves else hang),
+        on_check=_all(
+            _checks(run, prepared, progress, proof, None if launch.serves else hang),
+            lambda newest: automatic.check(script, newest, is_stopping=run.stop.is_set()),
+        ),
     )
     return Started(
         supervisor,
@@ -111,6 +118,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         prepared.tail,
         progress,
         started_at,
+        automatic,
         resumes,
     )
 
@@ -173,10 +181,9 @@ def _hang_file(job: Job) -> Path | None:
     return None if folder is None else folder / HANGS_FOLDER / f"{job.current_host}.json"
 
 
-def _rules(run: HostRun, prepared: Prepared) -> Rules:
+def _rules(run: HostRun, prepared: Prepared, source: ScriptSource) -> Rules:
     job, gang = run.job, run.gang
     serves = prepared.launch.serves
-    source = read_source(job.code_dir)
     folder = job.checkpoint_dir
     left_unsaved = folder is not None and has_left_unsaved(folder)
     return Rules(
@@ -217,6 +224,16 @@ def _checks(
             proof.saw_checkpoint(progress.first_new)
         if hang is not None:
             hang.check()
+
+    return on_check
+
+
+def _all(
+    *checks: Callable[[Checkpoint | None], None],
+) -> Callable[[Checkpoint | None], None]:
+    def on_check(newest: Checkpoint | None) -> None:
+        for check in checks:
+            check(newest)
 
     return on_check
 

@@ -21,6 +21,7 @@ def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
         end = started.supervisor.run()
     finally:
         started.watchdog.dismiss()
+        started.automatic.close()
         if started.series is not None:
             started.series.close()
         stall_watch = started.stall_watch

@@ -10,6 +10,14 @@ from pathlib import Path
 _ASKS = re.compile(rb"TIDEWHEEL_STOP_FILE|\btidewheel\b|stop_soon")
 _LIGHTNING = re.compile(rb"^\s*(?:import|from)\s+(?:lightning|pytorch_lightning)\b", re.MULTILINE)
 _SAVES_ON_SIGTERM = re.compile(rb"save_on_exception|OnExceptionCheckpoint|SIGTERM|SLURMEnvironment")
+_TORCH = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+_LOOP = re.compile(rb"\.backward\(")
+_OTHER_LOOPS = re.compile(
+    rb"^\s*(?:import|from)\s+(?:lightning|pytorch_lightning|transformers|accelerate|deepspeed|ray"
+    rb"|tensorflow|keras|jax|horovod|torch_xla)\b|torch\.compile\(|FullyShardedDataParallel"
+    rb"|init_process_group",
+    re.MULTILINE,
+)
 _LARGEST_FILE = 4 * 1024 * 1024
 _MOST_FILES = 5000
 
@@ -22,17 +30,24 @@ class ScriptSource:
     """The source uses Lightning, whose Trainer ends at the next batch after SIGTERM and saves only
     where `save_on_exception` or a handler of the script's own says so (lightning 2.6,
     pytorch/loops/training_epoch_loop.py, on_advance_end)."""
+    has_plain_loop: bool = False
+    """A training loop of plain PyTorch, which `training.checkpoint: automatic` can save."""
 
 
 def read_source(folder: Path) -> ScriptSource:
     """A source that cannot be read may ask for anything."""
     try:
         asks = uses_lightning = saves = False
+        uses_torch = has_loop = has_other = False
         for text in _texts(folder):
             asks = asks or bool(_ASKS.search(text))
             uses_lightning = uses_lightning or bool(_LIGHTNING.search(text))
             saves = saves or bool(_SAVES_ON_SIGTERM.search(text))
-        return ScriptSource(asks, uses_lightning and not saves and not asks)
+            uses_torch = uses_torch or bool(_TORCH.search(text))
+            has_loop = has_loop or bool(_LOOP.search(text))
+            has_other = has_other or bool(_OTHER_LOOPS.search(text))
+        is_plain = uses_torch and has_loop and not has_other and not asks
+        return ScriptSource(asks, uses_lightning and not saves and not asks, is_plain)
     except OSError:
         return ScriptSource(may_ask=True)
 

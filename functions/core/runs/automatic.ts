@@ -1,0 +1,90 @@
+/** Tells on the timeline what became of automatic checkpoints: their trial, their end, or that they would help. */
+import * as z from 'zod';
+import { bucketKeys } from '../shared/keys.ts';
+import type { Clock, ObjectStore } from '../shared/ports.ts';
+import type { AttemptRecord } from './run-records.ts';
+import type { Stores } from './stores.ts';
+
+const count = z.number().min(0);
+const fact = z.object({
+  attempt: count,
+  step: count.catch(0),
+  seconds: count.catch(0),
+  reason: z.string().max(500).catch(''),
+});
+
+/** The agent's automatic/note.py writes it. A script may write there, too. */
+const noteSchema = z.object({
+  trial: fact
+    .extend({ result: z.enum(['passed', 'refused', 'untried']) })
+    .optional()
+    .catch(undefined),
+  stopped: fact.optional().catch(undefined),
+  offer: fact.optional().catch(undefined),
+});
+
+type Note = z.infer<typeof noteSchema>;
+
+/** Safe to repeat: each fact has one entry. */
+export async function tellAutomatic(
+  deps: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
+  { pipeline, runId }: Pick<AttemptRecord, 'pipeline' | 'runId'>,
+): Promise<void> {
+  const stored = await deps.store.readText(bucketKeys.automatic(pipeline, runId));
+  for (const [id, attempt, text] of sentences(parsed(stored?.text)))
+    await deps.timeline.add(runId, {
+      id: `automatic-${id}-${attempt}`,
+      at: deps.clock.now().toISOString(),
+      kind: 'AutomaticCheckpoints',
+      text: `attempt ${attempt}: ${text}`,
+    });
+}
+
+function sentences({
+  trial,
+  stopped,
+  offer,
+}: Note): (readonly [id: string, attempt: number, text: string])[] {
+  return [
+    ...(trial === undefined ? [] : [['trial', trial.attempt, describeTrial(trial)] as const]),
+    ...(stopped === undefined
+      ? []
+      : [
+          [
+            'stopped',
+            stopped.attempt,
+            `no automatic checkpoints from step ${stopped.step} on, so an interruption loses what comes after it: ${stopped.reason}`,
+          ] as const,
+        ]),
+    ...(offer === undefined
+      ? []
+      : [
+          [
+            'offer',
+            offer.attempt,
+            `the script has saved nothing for ${offer.seconds} s, so an interruption loses all of it: training.checkpoint: automatic would save and restore it, without a change to it`,
+          ] as const,
+        ]),
+  ];
+}
+
+function describeTrial({ result, reason, step, seconds }: NonNullable<Note['trial']>): string {
+  switch (result) {
+    case 'passed':
+      return reason === ''
+        ? `a second process restored the script and came to the same bits at step ${step}, in ${seconds} s: automatic checkpoints are on`
+        : `a second process restored the script, and automatic checkpoints are on; ${reason}`;
+    case 'refused':
+      return `automatic checkpoints are off, so an interruption loses all of the training: ${reason}. Let the script save by itself`;
+    case 'untried':
+      return `automatic checkpoints are on and untried: ${reason}. npm run interrupt shows whether the script can be restored`;
+  }
+}
+
+function parsed(text: string | undefined): Note {
+  try {
+    return noteSchema.safeParse(JSON.parse(text ?? '{}')).data ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,56 @@
+"""Digests of all that a checkpoint would hold, so that two processes can compare where they are."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .snapshot import SavedTensor, name_of
+
+_SHORT = 16
+
+
+def fingerprint(state: dict[str, Any]) -> dict[str, str]:
+    """A digest for each object, generator and loader, by the name that a person would use."""
+    digests: dict[str, Any] = {}
+    for path, value in state["objects"].items():
+        _add(digests.setdefault(name_of(path), hashlib.sha256()).update, value)
+    for name, value in state["random"].items():
+        _add(digests.setdefault(f"random numbers of {name}", hashlib.sha256()).update, value)
+    for number, value in state["loaders"].items():
+        _add(digests.setdefault(f"loader {number}", hashlib.sha256()).update, value["position"])
+    return {name: digest.hexdigest()[:_SHORT] for name, digest in digests.items()}
+
+
+def _add(update: Callable[[Any], object], value: Any) -> None:
+    if isinstance(value, SavedTensor):
+        _add(update, value.data)
+        _add(update, value.grad)
+    elif isinstance(value, torch.Tensor):
+        update(f"{value.dtype} {tuple(value.shape)}".encode())
+        update(_bytes_of(value))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            update(repr(key).encode())
+            _add(update, item)
+    elif isinstance(value, (list, tuple)):
+        update(str(len(value)).encode())
+        for item in value:
+            _add(update, item)
+    elif hasattr(value, "tobytes"):
+        update(value.tobytes())
+    else:
+        update(repr(value).encode())
+
+
+def _bytes_of(tensor: torch.Tensor) -> Any:
+    data = tensor.detach().cpu()
+    if data.layout == torch.strided and not data.is_quantized:
+        return data.contiguous().reshape(-1).view(torch.uint8).numpy()
+    buffer = io.BytesIO()
+    torch.save(data, buffer)
+    return buffer.getvalue()
