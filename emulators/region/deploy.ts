@@ -6,7 +6,7 @@ import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { filesBelow } from '../shared/files.ts';
 import { type Endpoints, findStack, type LocalClients, STACK_NAME, type Stack } from './clients.ts';
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
-import { cachedPackage, keepPackage } from './package-cache.ts';
+import { packageOnce } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
 
 export interface DeployOptions extends OslsOptions {
@@ -47,7 +47,7 @@ function ensureSamePort(stack: Stack, endpoints: Endpoints): void {
   if (deployed !== chosen) throw movedPorts(deployed, Number(chosen));
 }
 
-/** In a folder of this process: two starts in one clone do not meet. */
+/** In a folder of this process: its bundles do not meet those of another start in this clone. */
 async function packageAndDeploy(options: DeployOptions, wanted: string): Promise<void> {
   const build = join('.esbuild', String(process.pid));
   const folder = join(options.projectFolder, build);
@@ -65,18 +65,24 @@ async function packageAndDeploy(options: DeployOptions, wanted: string): Promise
   }
 }
 
-async function packageOf(options: DeployOptions, digest: string, build: string): Promise<string> {
-  const { projectFolder, onStep } = options;
-  const cached = await cachedPackage(projectFolder, digest);
-  if (cached !== undefined) return cached;
-  onStep?.('stack: packaging the functions, once until their code changes');
+function packageOf(options: DeployOptions, digest: string, build: string): Promise<string> {
+  const { projectFolder, signal, onStep } = options;
   const made = join(projectFolder, build, 'package');
-  await withProgress(
-    runOsls(options, ['package', '--package', made], build),
-    async () => `stack: ${await bundlesIn(join(projectFolder, build))} functions bundled`,
-    onStep,
-  );
-  return keepPackage(projectFolder, digest, made);
+  return packageOnce({
+    projectFolder,
+    digest,
+    signal,
+    onWait: (pid) => onStep?.(`stack, once process ${pid ?? '(ended)'} has packaged the functions`),
+    make: async () => {
+      onStep?.('stack: packaging the functions, once until their code changes');
+      await withProgress(
+        runOsls(options, ['package', '--package', made], build),
+        async () => `stack: ${await bundlesIn(join(projectFolder, build))} functions bundled`,
+        onStep,
+      );
+      return made;
+    },
+  });
 }
 
 const PROGRESS_MILLISECONDS = 5_000;

@@ -1,14 +1,48 @@
 /** Packages of the service, each under the digest of its content: packaged once, deployed into every region of this clone. */
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { waitForName } from '../shared/folder-lock.ts';
 
 /** About 40 MB each. */
 const KEPT = 3;
 
 const cacheIn = (projectFolder: string): string => join(projectFolder, '.tidewheel', 'packages');
 
+interface Packaging {
+  readonly projectFolder: string;
+  readonly digest: string;
+  /** @returns the folder of the complete package */
+  readonly make: () => Promise<string>;
+  /** Called when another process of this clone packages already. */
+  readonly onWait: (pid: number | undefined) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The kept package, or a new one. One process of a clone packages at a time: osls zips all packages in one folder, and
+ * the second of two starts needs only what the first one makes.
+ */
+export async function packageOnce({
+  projectFolder,
+  digest,
+  make,
+  onWait,
+  signal,
+}: Packaging): Promise<string> {
+  const cached = await cachedPackage(projectFolder, digest);
+  if (cached !== undefined) return cached;
+  await mkdir(cacheIn(projectFolder), { recursive: true });
+  const unlock = await waitForName(`packages ${await realpath(cacheIn(projectFolder))}`, { onWait, signal });
+  try {
+    const made = await cachedPackage(projectFolder, digest);
+    return made ?? (await keepPackage(projectFolder, digest, await make()));
+  } finally {
+    unlock();
+  }
+}
+
 /** Folder of the package, or undefined when it has to be made. */
-export async function cachedPackage(projectFolder: string, digest: string): Promise<string | undefined> {
+async function cachedPackage(projectFolder: string, digest: string): Promise<string | undefined> {
   const folder = join(cacheIn(projectFolder), digest);
   try {
     const now = new Date();
@@ -25,12 +59,12 @@ export async function cachedPackage(projectFolder: string, digest: string): Prom
  * Moves a complete package into the cache, and removes the packages that were used least recently.
  * @returns its folder there
  */
-export async function keepPackage(projectFolder: string, digest: string, made: string): Promise<string> {
+async function keepPackage(projectFolder: string, digest: string, made: string): Promise<string> {
   const cache = cacheIn(projectFolder);
   const folder = join(cache, digest);
   await mkdir(cache, { recursive: true });
   try {
-    // A rename appears whole or not at all: of two starts at once, both deploy the first one's package.
+    // A rename appears whole or not at all.
     await rename(made, folder);
   } catch (error: unknown) {
     if (!isCode(error, 'ENOTEMPTY') && !isCode(error, 'EEXIST')) throw error;

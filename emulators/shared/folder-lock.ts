@@ -6,6 +6,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Another process has what was to be locked. */
 export class LockedError extends Error {
@@ -59,6 +60,30 @@ export async function lockName(name: string): Promise<() => void> {
   }
   server.unref();
   return () => server.close();
+}
+
+const LOOK_MILLISECONDS = 300;
+
+/**
+ * As lockName, but waits while another process has it.
+ * @param onWait called once, with that process
+ */
+export async function waitForName(
+  name: string,
+  {
+    onWait,
+    signal,
+  }: { readonly onWait: (pid: number | undefined) => void; readonly signal?: AbortSignal | undefined },
+): Promise<() => void> {
+  for (let looks = 0; ; looks += 1) {
+    try {
+      return await lockName(name);
+    } catch (error: unknown) {
+      if (!(error instanceof LockedError)) throw error;
+      if (looks === 0) onWait(error.pid);
+      await sleep(LOOK_MILLISECONDS, undefined, signal && { signal });
+    }
+  }
 }
 
 /** The process that answers at the socket. */

@@ -1,9 +1,9 @@
 /** Packages of the service, kept between deployments. */
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { cachedPackage, keepPackage } from '../../../region/package-cache.ts';
+import { packageOnce } from '../../../region/package-cache.ts';
 
 let project: string;
 beforeEach(async () => {
@@ -17,29 +17,49 @@ async function made(content: string): Promise<string> {
   return folder;
 }
 
+/** Makes the package, or finds it kept. */
+const packaged = (digest: string, make: () => Promise<string>, onWait = (_pid?: number): void => undefined) =>
+  packageOnce({ projectFolder: project, digest, make, onWait });
+
+const kept = (digest: string) => packaged(digest, () => made(digest));
+
+const refuse = () => Promise.reject(new Error('packaged again'));
+
 it('is found by the digest of its content', async () => {
-  expect(await cachedPackage(project, 'one')).toBeUndefined();
-  const kept = await keepPackage(project, 'one', await made('first'));
-  expect(await cachedPackage(project, 'one')).toBe(kept);
-  expect(await cachedPackage(project, 'two')).toBeUndefined();
-  expect(await readFile(join(kept, 'api.zip'), 'utf8')).toBe('first');
+  const folder = await packaged('one', () => made('first'));
+  expect(await packaged('one', refuse)).toBe(folder);
+  await expect(packaged('two', refuse)).rejects.toThrow('packaged again');
+  expect(await readFile(join(folder, 'api.zip'), 'utf8')).toBe('first');
 });
 
-it('is the first one of two starts at once', async () => {
-  const folders = [await made('first'), await made('second')];
-  const kept = await Promise.all(folders.map((folder) => keepPackage(project, 'one', folder)));
-  expect(new Set(kept).size).toBe(1);
-  expect(await readdir(kept[0] ?? '')).toEqual(['api.zip']);
+it('is made by one of two starts at once', async () => {
+  const begun = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const first = packaged('one', async () => {
+    begun.resolve();
+    await mayEnd.promise;
+    return made('first');
+  });
+  await begun.promise;
+  const waited = Promise.withResolvers<number | undefined>();
+  const second = packaged('one', refuse, waited.resolve);
+  expect(await waited.promise).toBe(process.pid);
+  mayEnd.resolve();
+  expect(await second).toBe(await first);
+});
+
+it('is made again where the first start fails', async () => {
+  await expect(packaged('one', refuse)).rejects.toThrow();
+  expect(await readdir(await kept('one'))).toEqual(['api.zip']);
 });
 
 it('leaves when three others were used later', async () => {
   const cache = join(project, '.tidewheel', 'packages');
-  await mkdir(cache, { recursive: true });
   for (const [index, digest] of ['a', 'b', 'c'].entries()) {
-    await keepPackage(project, digest, await made(digest));
+    await kept(digest);
     await utimes(join(cache, digest), index + 1, index + 1);
   }
-  await cachedPackage(project, 'a');
-  await keepPackage(project, 'd', await made('d'));
+  await packaged('a', refuse);
+  await kept('d');
   expect((await readdir(cache)).sort()).toEqual(['a', 'c', 'd']);
 });
