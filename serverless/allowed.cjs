@@ -34,6 +34,12 @@ module.exports = {
   subnetArns: async (context) => ec2Arns(await subnets(context), 'subnet'),
   securityGroupIds: async (context) => orNone(await securityGroups(context), 'none'),
   securityGroupArns: async (context) => ec2Arns(await securityGroups(context), 'security-group'),
+  /** All that an interface of a training job is made of. */
+  interfaceArns: async (context) => [
+    arn('ec2:*:${AWS::AccountId}:network-interface/*'),
+    ...ec2Arns(await subnets(context), 'subnet'),
+    ...ec2Arns(await securityGroups(context), 'security-group'),
+  ],
   /** Owners of machine images. `amazon` stands for AWS's own, such as its Deep Learning AMIs. */
   machineImageOwners: async (context) => [
     'amazon',

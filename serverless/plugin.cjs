@@ -7,6 +7,7 @@ const path = require('node:path');
 const { CloudFormationClient, DescribeStacksCommand } = require('@aws-sdk/client-cloudformation');
 const { adoptionProblems } = require('./adoption.cjs');
 const { combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults } = require('./parameters.cjs');
+const { policyProblems } = require('./policy-size.cjs');
 const { removalProblem } = require('./removal.cjs');
 const { shapeTemplate } = require('./shape-template.cjs');
 
@@ -40,6 +41,8 @@ class TidewheelPlugin {
   shape() {
     const { provider } = this.serverless.service;
     const shaped = shapeTemplate(provider.compiledCloudFormationTemplate, withDefaults(this.parameters));
+    const stackName = this.provider.naming.getStackName();
+    this.refuse(policyProblems(shaped, { stackName, region: this.provider.getRegion() }));
     shaped.Outputs = { ...shaped.Outputs, [OUTPUT]: { Value: JSON.stringify(this.parameters) } };
     provider.compiledCloudFormationTemplate = shaped;
   }

@@ -46,6 +46,21 @@ const functionRoles = describedFunctions.map(([name, { permissions }]) => [
   }),
 ]);
 
+/** Of the parameters without which a policy is shorter: IAM takes 6,144 characters (policy-size.cjs). */
+const CONDITIONS = {
+  imageAccounts: 'HasImageAccounts',
+  packageIndexSecret: 'HasPackageIndexSecret',
+  sharedPrefixes: 'HasSharedPrefixes',
+  subnets: 'HasSubnets',
+};
+
+function onlyWith(
+  parameter: keyof typeof CONDITIONS,
+  ...statements: readonly allow.Statement[]
+): readonly Value[] {
+  return asValues(statements).map((each) => onlyIf(CONDITIONS[parameter], each));
+}
+
 // What scripts may do. Both policies name the pipeline by the tag of the role that has them.
 
 /** The `!` keeps CloudFormation from reading the variable, which is IAM's. */
@@ -53,15 +68,17 @@ const OWN = `\${!aws:PrincipalTag/${PIPELINE_TAG}}`;
 /** Its whole key: the "*" of another region's bucket would let a folder `agent` of any pipeline pass. */
 const AGENT = `agent/${'?'.repeat(16)}/${AGENT_FILE}`;
 const readCodeAndData = [
-  // Credentials of a private package index: the secret that the deployment names, or none.
-  allow.statement(
-    'secretsmanager',
-    ['GetSecretValue'],
-    ["${param:packageIndexSecret, 'arn:aws:secretsmanager:us-east-1:000000000000:secret:none'}"],
+  ...asValues([allow.listBucket, allow.readObjects(`${OWN}/*`, AGENT)]),
+  // Credentials of a private package index.
+  ...onlyWith(
+    'packageIndexSecret',
+    allow.statement(
+      'secretsmanager',
+      ['GetSecretValue'],
+      ["${param:packageIndexSecret, 'arn:aws:secretsmanager:us-east-1:000000000000:secret:none'}"],
+    ),
   ),
-  allow.listBucket,
-  allow.readObjects(`${OWN}/*`, AGENT),
-  ...allow.readSharedPrefixes,
+  ...onlyWith('sharedPrefixes', ...allow.readSharedPrefixes),
 ];
 const SAVED = [`${OWN}/runs/*/checkpoints/*`, `${OWN}/runs/*/models/*`];
 /** Folders of the pipeline in the bucket of another region. */
@@ -69,8 +86,8 @@ const COPIED = [`${OWN}/dataset/*`, `${OWN}/sources/*`, `${OWN}/runs/*`];
 const SAVE = ['PutObject', 'DeleteObject', 'AbortMultipartUpload'];
 
 const trainingPolicy = policyOf([
+  ...readCodeAndData,
   ...asValues([
-    ...readCodeAndData,
     allow.onObjects(SAVE, ...SAVED),
     // An attempt in another region reads and saves in the bucket there.
     allow.listBucketElsewhere,
@@ -87,12 +104,13 @@ const trainingPolicy = policyOf([
     }),
     ...allow.pullImages,
   ]),
-  ...asValues(allow.attachToSubnets).map((each) => onlyIf('HasSubnets', each)),
+  ...onlyWith('imageAccounts', allow.pullImagesOfOthers),
+  ...onlyWith('subnets', ...allow.attachToSubnets),
 ]);
 
-const hostPolicy = policyOf(
-  asValues([
-    ...readCodeAndData,
+const hostPolicy = policyOf([
+  ...readCodeAndData,
+  ...asValues([
     allow.onObjects(
       ['PutObject', 'AbortMultipartUpload'],
       ...SAVED,
@@ -101,7 +119,7 @@ const hostPolicy = policyOf(
     ),
     allow.statement('logs', ['CreateLogStream', 'PutLogEvents'], [arnOf('HostLogGroup')]),
   ]),
-);
+]);
 
 /** Kept when the stack is deleted, because the roles that the service has created bear it until they are deleted. */
 function policyOf(statements: readonly Value[]): Value {
@@ -114,7 +132,12 @@ function policyOf(statements: readonly Value[]): Value {
 }
 
 export const rolesDocument: Value = {
-  Conditions: { HasSubnets: { 'Fn::Not': [{ 'Fn::Equals': ["${param:subnets, ''}", ''] }] } },
+  Conditions: Object.fromEntries(
+    Object.entries(CONDITIONS).map(([parameter, name]) => [
+      name,
+      { 'Fn::Not': [{ 'Fn::Equals': [`\${param:${parameter}, ''}`, ''] }] },
+    ]),
+  ),
   Resources: {
     ...Object.fromEntries(functionRoles),
     TrainingPolicy: trainingPolicy,

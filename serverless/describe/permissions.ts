@@ -152,12 +152,12 @@ export const readSharedPrefixes = [
 
 const PULL = ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'];
 const repositoriesOf = (account: string) => sub(`arn:\${AWS::Partition}:ecr:*:${account}:repository/*`);
-/** Images of AWS, of this account, and of the accounts that the deployment names. */
+/** Images of AWS and of this account. */
 export const pullImages = [
   withoutResource('ecr', 'GetAuthorizationToken'),
   statement('ecr', PULL, ['${AWS::AccountId}', ...AWS_IMAGE_ACCOUNTS].map(repositoriesOf)),
-  statement('ecr', PULL, [allowed('repositoryArns')]),
 ];
+export const pullImagesOfOthers = statement('ecr', PULL, [allowed('repositoryArns')]);
 
 const INTERFACES = [sub('arn:${AWS::Partition}:ec2:*:${AWS::AccountId}:network-interface/*')];
 /**
@@ -167,9 +167,7 @@ const INTERFACES = [sub('arn:${AWS::Partition}:ec2:*:${AWS::AccountId}:network-i
  * interface's own subnet later. AWS does not document which `ec2:AuthorizedService` SageMaker gives.
  */
 export const attachToSubnets = [
-  statement('ec2', ['CreateNetworkInterface'], INTERFACES),
-  statement('ec2', ['CreateNetworkInterface'], [allowed('subnetArns')]),
-  statement('ec2', ['CreateNetworkInterface'], [allowed('securityGroupArns')]),
+  statement('ec2', ['CreateNetworkInterface'], [allowed('interfaceArns')]),
   statement(
     'ec2',
     ['CreateNetworkInterfacePermission', 'DeleteNetworkInterface', 'DeleteNetworkInterfacePermission'],

@@ -1,0 +1,58 @@
+/** A deployment whose policies IAM would not take ends before anything is deployed. */
+import { createRequire } from 'node:module';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Packaged, packaged, type Template } from '../packaged.ts';
+import { deployedWith, type Parameters } from './deployed.ts';
+
+const load = createRequire(import.meta.url);
+const {
+  policyProblems,
+}: {
+  policyProblems(template: Template, place: { stackName: string; region: string }): readonly string[];
+} = load('../../../serverless/policy-size.cjs');
+const { shapeTemplate }: { shapeTemplate(template: Template, parameters: unknown): Template } = load(
+  '../../../serverless/shape-template.cjs',
+);
+const { withDefaults }: { withDefaults(given: Parameters): unknown } = load(
+  '../../../serverless/parameters.cjs',
+);
+
+let made: Packaged;
+beforeAll(async () => {
+  made = await packaged();
+}, 300_000);
+
+const several = (count: number, nameOf: (number: number) => string): string =>
+  Array.from({ length: count }, (_, index) => nameOf(index)).join(',');
+const subnets = (count: number) => several(count, (each) => `subnet-${`${each}`.padStart(17, '0')}`);
+const securityGroups = (count: number) => several(count, (each) => `sg-${`${each}`.padStart(17, '0')}`);
+
+async function problemsOf(parameters: Parameters): Promise<readonly string[]> {
+  const template = shapeTemplate(await deployedWith(made.template, parameters), withDefaults(parameters));
+  return policyProblems(template, { stackName: 'tidewheel-production', region: 'ap-southeast-2' });
+}
+
+describe('the policies of a deployment', () => {
+  it('fit without parameters', async () => {
+    expect(await problemsOf({})).toEqual([]);
+  });
+
+  it('fit with six subnets, a key and long names', async () => {
+    const parameters = {
+      subnets: subnets(6),
+      securityGroups: securityGroups(2),
+      kmsKey: 'arn:aws:kms:ap-southeast-2:123456789012:key/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f',
+      bucket: `data-${'x'.repeat(58)}`,
+    };
+    expect(await problemsOf(parameters)).toEqual([]);
+  });
+
+  it('are refused when lists are too long', async () => {
+    const problems = await problemsOf({ subnets: subnets(40), securityGroups: securityGroups(1) });
+    expect(problems).toEqual([
+      expect.stringMatching(/^LaunchRole would have \d+ characters, and IAM takes 10240: name fewer subnets/),
+      expect.stringMatching(/^TrainingPolicy would have \d+ characters, and IAM takes 6144: name fewer/),
+    ]);
+    expect(await problemsOf({ subnets: '*', securityGroups: '*' })).toEqual([]);
+  });
+});
