@@ -11,6 +11,7 @@ import type { PreparedObject } from '../job/channels.ts';
 import { downloadBytesOf, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
 import { type Disk, diskOf } from './disk.ts';
+import { type Download, lateDownload } from './download.ts';
 import { networkInterfaces } from './efa.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
 import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
@@ -51,16 +52,19 @@ export function buildFleet(input: FleetInput): FleetResult {
     whyNoFileSystems: 'hosts on EC2 mount no file systems: remove launcher: ec2, or name an S3 prefix',
   });
   const site = siteOf(input);
-  const disk = diskOf({
-    instanceType: placement.pool.instanceType,
-    downloadBytes: downloadBytesOf(input),
-    volumeGigabytes: declaration.compute.volumeGigabytes,
-  });
+  const { instanceType } = placement.pool;
+  const downloadBytes = downloadBytesOf(input);
+  const { volumeGigabytes } = declaration.compute;
+  const disk = diskOf({ instanceType, downloadBytes, volumeGigabytes });
   const problems = [
     ...ofParts,
     ...site.problems,
     ...gangProblems(declaration.compute, placement),
-    ...(disk.kind === 'problem' ? [disk.problem] : []),
+    ...diskProblems(disk, {
+      instanceType,
+      downloadBytes,
+      limitSeconds: declaration.limits.maximumRunSeconds,
+    }),
   ];
   if (problems.length > 0 || site.kind === 'nowhere' || disk.kind === 'problem')
     return { kind: 'problems', problems };
@@ -87,7 +91,7 @@ export function buildFleet(input: FleetInput): FleetResult {
     fleet: fleetRequest({
       name,
       tags: parts.Tags,
-      instanceType: placement.pool.instanceType,
+      instanceType,
       purchaseOption: placement.pool.purchaseOption,
       hosts: placement.topology.nodes,
       round: 1,
@@ -128,6 +132,18 @@ function siteOf(
   if (ec2 === undefined || vpc === undefined || subnet === undefined) return { kind: 'nowhere', problems };
   const { securityGroupIds } = vpc;
   return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, problems };
+}
+
+function diskProblems(
+  disk: ReturnType<typeof diskOf>,
+  {
+    downloadBytes: bytes,
+    ...question
+  }: { readonly downloadBytes: number } & Omit<Download, 'bytes' | 'disk'>,
+): readonly Problem[] {
+  if (disk.kind === 'problem') return [disk.problem];
+  const late = lateDownload({ ...question, bytes, disk });
+  return late === undefined ? [] : [late];
 }
 
 function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement): Problem[] {

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
-import { diskOf } from '../../../../functions/core/launch/ec2/disk.ts';
+import { type Disk, diskOf } from '../../../../functions/core/launch/ec2/disk.ts';
+import { lateDownload } from '../../../../functions/core/launch/ec2/download.ts';
 import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
 import { onInstanceStore } from '../../../../functions/core/launch/ec2/instance-store.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
@@ -14,6 +15,13 @@ import { generationAt } from '../../../support/builders/generations.ts';
 const GIGABYTE = 1e9;
 const disk = (instanceType: string, gigabytes: number) =>
   diskOf({ instanceType, downloadBytes: gigabytes * GIGABYTE, volumeGigabytes: 30 });
+
+const shards = (gigabytes: number): NonNullable<Choice['over']> => {
+  const generation = generationAt('digits/dataset/a/shards/', ['0.tar']);
+  return {
+    generations: [{ ...generation, totals: { shards: 1, bytes: gigabytes * GIGABYTE } }],
+  };
+};
 
 describe('the disk of a host', () => {
   it('holds the image, the shards and the declared room', () => {
@@ -44,13 +52,6 @@ describe('the disk of a host', () => {
 });
 
 describe('a fleet', () => {
-  const shards = (gigabytes: number): NonNullable<Choice['over']> => {
-    const generation = generationAt('digits/dataset/a/shards/', ['0.tar']);
-    return {
-      generations: [{ ...generation, totals: { shards: 1, bytes: gigabytes * GIGABYTE } }],
-    };
-  };
-
   it('requests a volume for the shards of a host', () => {
     const choice = { instanceType: 'c5.xlarge', nodes: 2, over: shards(150) };
     const volume = (training: Choice['training']) =>
@@ -70,6 +71,47 @@ describe('a fleet', () => {
     expect(buildFleet(fleetInput({ instanceType: 'c5.xlarge', over: shards(15_000) }))).toMatchObject({
       kind: 'problems',
       problems: [{ path: 'compute.volumeGigabytes' }],
+    });
+  });
+});
+
+describe('a download', () => {
+  const HOUR = 3_600;
+  const late = (gigabytes: number, instanceType = 'c5.xlarge', limitSeconds = HOUR) =>
+    lateDownload({
+      instanceType,
+      bytes: gigabytes * GIGABYTE,
+      limitSeconds,
+      disk: diskOf({ instanceType, downloadBytes: gigabytes * GIGABYTE, volumeGigabytes: 30 }) as Disk,
+    })?.message;
+
+  it('may take the whole limit at full rates', () => {
+    // 1,000 MiB/s of the volume, and 10 Gbit/s for an hour, then 1.25.
+    expect(late(3_700)).toBeUndefined();
+    expect(late(3_800)).toContain('of 3800 GB of shards at most 3775 GB reach a host (c5.xlarge) in 1.0 h');
+    expect(late(4_900, 'c5.xlarge', 2 * HOUR)).toBeUndefined();
+    expect(late(5_100, 'c5.xlarge', 2 * HOUR)).toContain('at most 5063 GB');
+  });
+
+  it('skips the volume with an instance store', () => {
+    expect(late(20_000, 'p5.48xlarge')).toBeUndefined();
+  });
+
+  it('of an unknown type may be fast', () => {
+    expect(late(3_000, 'unknown.type')).toBeUndefined();
+  });
+
+  it('that ends too late is not paid for', () => {
+    const { declaration, ...input } = fleetInput({ instanceType: 'c5.xlarge', over: shards(4_000) });
+    const within = (maximumRunSeconds: number) =>
+      buildFleet({
+        ...input,
+        declaration: { ...declaration, limits: { ...declaration.limits, maximumRunSeconds } },
+      });
+    expect(within(24 * HOUR)).toMatchObject({ kind: 'fleet' });
+    expect(within(HOUR)).toMatchObject({
+      kind: 'problems',
+      problems: [{ path: 'limits.maximumRunSeconds', message: expect.stringContaining('ShardedByS3Key') }],
     });
   });
 });
