@@ -55,7 +55,9 @@ class TidewheelPlugin {
     const chosen = JSON.parse(Outputs[OUTPUT].Value);
     const stack = await this.stack();
     this.refuse(conflicts(chosen, stack?.parameters, this.given));
-    this.refuse(await adoptionProblems(await this.provider.getAwsSdkV3Config(), chosen));
+    if (chosen.bucket === undefined && chosen.table === undefined) return;
+    const config = await this.provider.getAwsSdkV3Config();
+    this.refuse(await adoptionProblems(config, chosen, await this.provider.getAccountId()));
   }
 
   async checkRemoval() {

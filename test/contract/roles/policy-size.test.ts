@@ -5,17 +5,21 @@ import { type Packaged, packaged, type Template } from '../packaged.ts';
 import { deployedWith, type Parameters } from './deployed.ts';
 
 const load = createRequire(import.meta.url);
-const {
-  policyProblems,
-}: {
-  policyProblems(template: Template, place: { stackName: string; region: string }): readonly string[];
-} = load('../../../serverless/policy-size.cjs');
-const { shapeTemplate }: { shapeTemplate(template: Template, parameters: unknown): Template } = load(
-  '../../../serverless/shape-template.cjs',
-);
-const { withDefaults }: { withDefaults(given: Parameters): unknown } = load(
-  '../../../serverless/parameters.cjs',
-);
+interface Sizing {
+  readonly policyProblems: (
+    template: Template,
+    place: { readonly stackName: string; readonly region: string },
+  ) => readonly string[];
+}
+interface Shaping {
+  readonly shapeTemplate: (template: Template, parameters: unknown) => Template;
+}
+interface Defaults {
+  readonly withDefaults: (given: Parameters) => unknown;
+}
+const { policyProblems } = load('../../../serverless/policy-size.cjs') as Sizing;
+const { shapeTemplate } = load('../../../serverless/shape-template.cjs') as Shaping;
+const { withDefaults } = load('../../../serverless/parameters.cjs') as Defaults;
 
 let made: Packaged;
 beforeAll(async () => {

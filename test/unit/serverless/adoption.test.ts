@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
+  GetBucketEncryptionCommand,
   GetBucketNotificationConfigurationCommand,
   GetBucketPolicyCommand,
   HeadBucketCommand,
@@ -10,12 +11,17 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 const adoption: {
-  adoptionProblems(config: unknown, chosen: { bucket?: string; table?: string }): Promise<string[]>;
+  adoptionProblems(
+    config: unknown,
+    chosen: { bucket?: string; table?: string; kmsKey?: string },
+    account: string,
+  ): Promise<string[]>;
 } = createRequire(import.meta.url)('../../../serverless/adoption.cjs');
 const s3 = mockClient(S3Client);
 const dynamo = mockClient(DynamoDBClient);
-const problems = () =>
-  adoption.adoptionProblems({ region: 'us-east-1' }, { bucket: 'lake', table: 'records' });
+const ACCOUNT = '123456789012';
+const problems = (over: { kmsKey?: string } = {}) =>
+  adoption.adoptionProblems({ region: 'us-east-1' }, { bucket: 'lake', table: 'records', ...over }, ACCOUNT);
 
 const INDEXES = [{ IndexName: 'open' }, { IndexName: 'list' }];
 const KEYS = [
@@ -29,6 +35,7 @@ beforeEach(() => {
   s3.reset();
   dynamo.reset();
   s3.on(HeadBucketCommand).resolves({ BucketRegion: 'us-east-1' });
+  s3.on(GetBucketEncryptionCommand).resolves({});
   s3.on(GetBucketPolicyCommand).rejects(new Error('NoSuchBucketPolicy'));
   s3.on(GetBucketNotificationConfigurationCommand).resolves({ EventBridgeConfiguration: {} });
   describeTable(INDEXES);
@@ -53,6 +60,43 @@ describe('a bucket and a table that exist', () => {
     const condition = { StringEquals: { 's3:x-amz-content-sha256': 'UNSIGNED-PAYLOAD' } };
     s3.on(GetBucketPolicyCommand).resolves({ Policy: JSON.stringify({ Condition: condition }) });
     expect(await problems()).toEqual([expect.stringContaining('Remove the condition')]);
+  });
+
+  it.each([
+    ['StringNotEquals', 'aws:kms', 1],
+    ['StringNotEqualsIfExists', 'aws:kms', 1],
+    ['Null', 'true', 1],
+    ['Null', 'false', 0],
+    ['StringEquals', 'AES256', 0],
+  ])('meet a policy that denies by %s %s', async (operator, value, count) => {
+    const Condition = { [operator]: { 's3:x-amz-server-side-encryption': value } };
+    const Statement = [{ Effect: 'Deny', Principal: '*', Action: 's3:PutObject', Condition }];
+    s3.on(GetBucketPolicyCommand).resolves({ Policy: JSON.stringify({ Statement }) });
+    expect(await problems()).toHaveLength(count);
+  });
+
+  const ARN = `arn:aws:kms:us-east-1:${ACCOUNT}:key/0a1b-2c3d`;
+  it.each([
+    [ARN, undefined, 1],
+    [ARN, ARN, 0],
+    ['0a1b-2c3d', ARN, 0],
+    [ARN, `${ARN}9`, 1],
+    [`arn:aws:kms:us-east-1:${ACCOUNT}:alias/lake`, undefined, 1],
+    [`arn:aws:kms:us-east-1:${ACCOUNT}:alias/lake`, ARN, 0],
+    [`arn:aws:kms:us-east-1:${ACCOUNT}:alias/aws/s3`, undefined, 0],
+    [undefined, undefined, 0],
+  ])('need kmsKey: a bucket with %s, deployed with %s', async (KMSMasterKeyID, kmsKey, count) => {
+    const byDefault = { SSEAlgorithm: 'aws:kms' as const, ...(KMSMasterKeyID && { KMSMasterKeyID }) };
+    s3.on(GetBucketEncryptionCommand).resolves({
+      ServerSideEncryptionConfiguration: { Rules: [{ ApplyServerSideEncryptionByDefault: byDefault }] },
+    });
+    expect(await problems(kmsKey === undefined ? {} : { kmsKey })).toHaveLength(count);
+  });
+
+  it('belong to the account of the stack', async () => {
+    await problems();
+    const [head] = s3.commandCalls(HeadBucketCommand);
+    expect(head?.args[0].input).toEqual({ Bucket: 'lake', ExpectedBucketOwner: ACCOUNT });
   });
 
   it('are refused when the table lacks an index', async () => {
