@@ -32,7 +32,7 @@ const REMEMBERED = {
     pattern: /^arn:[^:]+:secretsmanager:/,
     remedy: 'write the ARN of a secret in Secrets Manager',
   },
-  packers: { default: '100', pattern: /^[1-9]\d{0,4}$/, remedy: 'write a number from 1 to 10000' },
+  packers: { default: '100', pattern: /^([1-9]\d{0,3}|10000)$/, remedy: 'write a number from 1 to 10000' },
   securityGroups: {
     default: '',
     pattern: /^(\*|sg-\w+(, ?sg-\w+)*)$/,
@@ -96,9 +96,28 @@ function combinationProblems({ alarmEmail, alarmTopic, bucket, versioning }) {
 
 /** Other partitions differ in service principals, in the accounts of training images and in where prices are read. */
 const regionProblems = (region) =>
-  /^(cn|us-gov|us-iso|us-isob|eusc|eu-isoe)-/.test(region)
+  /^(cn|us-gov|us-iso[a-z]?|eusc|eu-isoe)-/.test(region)
     ? [`${region} lies in another partition of AWS, where Tidewheel has no images and prices: deploy elsewhere, such as us-east-1`]
     : [];
+
+/** Whose ARNs must lie in the region of the stack, and why. */
+const IN_REGION = {
+  alarmTopic: 'alarms publish to topics of their own region',
+  kmsKey: 'S3 encrypts with keys of the region of the bucket',
+};
+
+/**
+ * @param parameters `effective` ones
+ * @returns {string[]} which ARNs lie in another region, where CloudFormation would fail or S3 refuse every object
+ */
+function arnProblems(parameters, region) {
+  return Object.entries(IN_REGION).flatMap(([name, why]) => {
+    const own = parameters[name]?.split(':')[3];
+    return own === undefined || own === region
+      ? []
+      : [`--param="${name}=${parameters[name]}" is of ${own}, and the stack of ${region}: ${why}`];
+  });
+}
 
 const forgotten = (given) => (given.forget ?? '').split(',').filter((name) => name !== '');
 
@@ -140,4 +159,4 @@ const withDefaults = (parameters) => ({
   ...parameters,
 });
 
-module.exports = { combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults };
+module.exports = { arnProblems, combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults };

@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CloudFormationClient, DescribeStacksCommand } = require('@aws-sdk/client-cloudformation');
 const { adoptionProblems } = require('./adoption.cjs');
-const { combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults } = require('./parameters.cjs');
+const { arnProblems, combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults } = require('./parameters.cjs');
 const { policyProblems } = require('./policy-size.cjs');
 const { removalProblem } = require('./removal.cjs');
 const { shapeTemplate } = require('./shape-template.cjs');
@@ -30,11 +30,12 @@ class TidewheelPlugin {
   async asyncInit() {
     const { commands, options } = this.serverless.processedInput;
     this.given = parse(options.param ?? []);
-    this.refuse([...problemsOf(this.given), ...regionProblems(this.provider.getRegion())]);
+    const region = this.provider.getRegion();
+    this.refuse([...problemsOf(this.given), ...regionProblems(region)]);
     const isDeployed = commands[0] === 'deploy' && options.package === undefined;
     const stack = isDeployed ? await this.stack() : undefined;
     this.parameters = effective(this.given, stack?.parameters);
-    this.refuse(combinationProblems(this.parameters));
+    this.refuse([...combinationProblems(this.parameters), ...arnProblems(this.parameters, region)]);
     this.serverless.configurationInput.params = { default: this.parameters };
   }
 

@@ -10,6 +10,7 @@ const parameters: {
   withDefaults(given: Parameters): Parameters;
   combinationProblems(chosen: Parameters): string[];
   regionProblems(region: string): string[];
+  arnProblems(chosen: Parameters, region: string): string[];
   effective(given: Parameters, stack: Parameters | undefined): Parameters;
   conflicts(chosen: Parameters, stack: Parameters | undefined, given: Parameters): string[];
 } = createRequire(import.meta.url)('../../../serverless/parameters.cjs');
@@ -39,6 +40,7 @@ describe('parameters of a deployment', () => {
 
   it.each([
     ['packers=0', '1 to 10000'],
+    ['packers=10001', '1 to 10000'],
     ['images=maybe', 'yes or no'],
     ['alarmEmail=ops', 'e-mail'],
     ['alarmTopic=ops', 'ARN of an SNS topic'],
@@ -72,8 +74,23 @@ describe('a region', () => {
   it('is refused in another partition', () => {
     for (const region of ['us-east-1', 'eu-central-1', 'ap-south-2'])
       expect(parameters.regionProblems(region)).toEqual([]);
-    for (const region of ['cn-north-1', 'us-gov-west-1', 'us-isob-east-1'])
+    for (const region of [
+      'cn-north-1',
+      'us-gov-west-1',
+      'us-iso-east-1',
+      'us-isof-south-1',
+      'eusc-de-east-1',
+    ])
       expect(parameters.regionProblems(region)).toHaveLength(1);
+  });
+});
+
+describe('an ARN', () => {
+  it.each(['kmsKey', 'alarmTopic'])('of %s is refused in another region', (name) => {
+    const chosen = { [name]: 'arn:aws:service:eu-west-1:123456789012:name' };
+    expect(parameters.arnProblems(chosen, 'eu-west-1')).toEqual([]);
+    expect(parameters.arnProblems(chosen, 'us-east-1')).toEqual([expect.stringContaining('is of eu-west-1')]);
+    expect(parameters.arnProblems({}, 'us-east-1')).toEqual([]);
   });
 });
 
