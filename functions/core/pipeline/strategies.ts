@@ -28,6 +28,8 @@ export interface StrategyTraits {
   readonly dataPreparedBy: 'trainingHosts' | 'helpers' | 'allHosts';
   /** Whose script saves: that of the first training host, or of any of them. */
   readonly savedBy: 'leader' | 'anyHost';
+  /** Whether the agent can save and restore its scripts (`training.checkpoint: automatic`). */
+  readonly savedAutomatically: boolean;
   /** Whether training resumes from a checkpoint with new hosts in place of lost ones, while the others stay. */
   readonly replacesLostHosts: boolean;
   /** Whether it runs on AWS's Trainium. */
@@ -43,6 +45,7 @@ const GANG = {
   otherGroups: 'wait',
   dataPreparedBy: 'trainingHosts',
   savedBy: 'leader',
+  savedAutomatically: false,
   replacesLostHosts: true,
   runsOnTrainium: false,
 } as const satisfies Partial<StrategyTraits>;
@@ -54,12 +57,19 @@ export const strategyTraits: Readonly<Record<Strategy, StrategyTraits>> = {
     otherGroups: 'runScript',
     dataPreparedBy: 'trainingHosts',
     savedBy: 'leader',
+    savedAutomatically: true,
     replacesLostHosts: false,
     runsOnTrainium: true,
     framework: 'any',
   },
   // https://sagemaker.readthedocs.io/en/v2.232.2/frameworks/pytorch/using_pytorch.html: torchrun launches Trainium.
-  ddp: { ...GANG, processes: 'perAccelerator', runsOnTrainium: true, framework: 'pytorch' },
+  ddp: {
+    ...GANG,
+    processes: 'perAccelerator',
+    savedAutomatically: true,
+    runsOnTrainium: true,
+    framework: 'pytorch',
+  },
   // Ray places rank 0, which saves in most scripts, on any training host.
   ray: {
     ...GANG,

@@ -13,7 +13,7 @@ import {
 } from './script/arguments.ts';
 import { checkpointSchema, progressSchema } from './script/checkpoint.ts';
 import { environmentProblems, environmentSchema } from './script/environment.ts';
-import { STRATEGIES, strategyTraits } from './strategies.ts';
+import { STRATEGIES, strategiesWith, strategyTraits } from './strategies.ts';
 import { WRITTEN_NUMBER } from './written-numbers.ts';
 
 const hyperparameter = z.union([
@@ -147,9 +147,10 @@ function scriptProblems(training: Training) {
 
 function automaticProblems({ checkpoint, strategy }: Training) {
   // Another rule names a strategy that is unknown.
-  const traits = STRATEGIES.includes(strategy) ? strategyTraits[strategy] : undefined;
-  if (checkpoint !== 'automatic' || traits === undefined || traits.trainingHosts === 'one') return [];
-  const message = `automatic saves one process so far: choose strategy single, or let the script save under ${strategy}`;
+  if (checkpoint !== 'automatic' || !STRATEGIES.includes(strategy)) return [];
+  if (strategyTraits[strategy].savedAutomatically) return [];
+  const suitable = strategiesWith(({ savedAutomatically }) => savedAutomatically);
+  const message = `automatic saves PyTorch scripts: choose strategy ${suitable}, or let the script save under ${strategy}`;
   return [{ path: ['checkpoint'], message }];
 }
 

@@ -77,7 +77,7 @@ const rules = z
 export const checkpointSchema = z
   .union([z.literal('automatic'), rules])
   .describe(
-    "What counts as a checkpoint, instead of the agent's own rules. automatic: the agent saves and restores a PyTorch script that does neither; strategy single only.",
+    "What counts as a checkpoint, instead of the agent's own rules. automatic: the agent saves and restores a PyTorch script that does neither; strategies single and ddp.",
   );
 
 export const progressSchema = z.strictObject({

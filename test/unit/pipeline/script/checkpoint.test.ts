@@ -37,14 +37,15 @@ describe('checkpoints', () => {
       expect(problemsOf(checkpointSchema, { pattern: '*', step })).toHaveLength(1);
   });
 
-  it('are saved automatically for a script of one process', () => {
+  it('are saved automatically for PyTorch scripts', () => {
     const declared = (strategy: string) =>
       trainingSchema.safeParse({ strategy, source: 's3://bucket/code.tar.gz', checkpoint: 'automatic' });
-    const refused = declared('ddp').error?.issues.find(({ path }) => path.join('.') === 'checkpoint');
-    expect(refused?.message).toContain('choose strategy single');
-    expect(declared('single').error?.issues.map(({ path }) => path.join('.')) ?? []).not.toContain(
-      'checkpoint',
-    );
+    const refused = declared('mpi').error?.issues.find(({ path }) => path.join('.') === 'checkpoint');
+    expect(refused?.message).toContain('choose strategy single or ddp');
+    for (const strategy of ['single', 'ddp'])
+      expect(declared(strategy).error?.issues.map(({ path }) => path.join('.')) ?? []).not.toContain(
+        'checkpoint',
+      );
   });
 });
 

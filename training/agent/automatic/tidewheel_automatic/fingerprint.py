@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from .replicated import Replicated
 from .snapshot import SavedTensor, name_of
 
 _SHORT = 16
@@ -18,29 +19,35 @@ def fingerprint(state: dict[str, Any]) -> dict[str, str]:
     """A digest for each object, generator and loader, by the name that a person would use."""
     digests: dict[str, Any] = {}
     for path, value in state["objects"].items():
-        _add(digests.setdefault(name_of(path), hashlib.sha256()).update, value)
+        add_to_digest(digests.setdefault(name_of(path), hashlib.sha256()).update, value)
     for name, value in state["random"].items():
-        _add(digests.setdefault(f"random numbers of {name}", hashlib.sha256()).update, value)
+        add_to_digest(
+            digests.setdefault(f"random numbers of {name}", hashlib.sha256()).update, value
+        )
     for number, value in state["loaders"].items():
-        _add(digests.setdefault(f"loader {number}", hashlib.sha256()).update, value["position"])
+        add_to_digest(
+            digests.setdefault(f"loader {number}", hashlib.sha256()).update, value["position"]
+        )
     return {name: digest.hexdigest()[:_SHORT] for name, digest in digests.items()}
 
 
-def _add(update: Callable[[Any], object], value: Any) -> None:
-    if isinstance(value, SavedTensor):
-        _add(update, value.data)
-        _add(update, value.grad)
+def add_to_digest(update: Callable[[Any], object], value: Any) -> None:
+    if isinstance(value, Replicated):
+        add_to_digest(update, value.value)
+    elif isinstance(value, SavedTensor):
+        add_to_digest(update, value.data)
+        add_to_digest(update, value.grad)
     elif isinstance(value, torch.Tensor):
         update(f"{value.dtype} {tuple(value.shape)}".encode())
         update(_bytes_of(value))
     elif isinstance(value, dict):
         for key, item in value.items():
             update(repr(key).encode())
-            _add(update, item)
+            add_to_digest(update, item)
     elif isinstance(value, (list, tuple)):
         update(str(len(value)).encode())
         for item in value:
-            _add(update, item)
+            add_to_digest(update, item)
     elif hasattr(value, "tobytes"):
         update(value.tobytes())
     else:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
+from .distributed import hook_distributed
 from .loaders import LoaderIterator
 from .session import Session
 
@@ -30,6 +31,7 @@ def install(session: Session) -> None:
     _hook_optimizers(session)
     _hook_loaders(session)
     _hook_files(session)
+    hook_distributed(session)
     atexit.register(session.finish)
     sys.excepthook = _shown(session, sys.excepthook)
 
@@ -152,7 +154,7 @@ def _hook_files(session: Session) -> None:
         with session.inside():
             original(obj, f, *args, **kwargs)
         if isinstance(f, (str, os.PathLike)) and session.is_active:
-            session.files[os.path.abspath(f)] = None
+            session.wrote(os.path.abspath(f))
 
     torch.save = save
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
-from collections import deque
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from . import loaders, randomness, snapshot, storage
+from .gang import Gang
 from .journal import Journal, RefusedError
 from .options import Options
 from .output import Output
 from .phantoms import PhantomMode, without_modes
+from .replicated import fill_in
 from .sandbox import Sandbox
+from .saver import Saver
 from .trial import SecondProcess, Trial, tell_agent
 
 
@@ -42,9 +43,8 @@ class Session:
         self._mode = PhantomMode()
         self._unchanged: dict[int, int] = {}
         self._optimizers: list[torch.optim.Optimizer] = []
-        self._saved_at = time.monotonic()
-        self._save_seconds: deque[float] = deque(maxlen=3)
-        self._requested_ns = 0
+        self._saver = Saver(options)
+        self._folder = os.getcwd()
         self.files: dict[str, None] = {}
         """Files that the script wrote with torch.save; a resumed script may read them again."""
         self._has_given_up = False
@@ -52,24 +52,55 @@ class Session:
         self._random = randomness.capture()
         self._second = SecondProcess(options.scratch) if options.scratch else None
         self._sandbox = Sandbox(options.scratch, options.protected) if options.scratch else None
-        folder = storage.newest(options.root, options.ranks)
-        if folder is not None:
-            self._prepare_replay(folder)
+        self.replicas: list[Any] = []
+        """The script's DistributedDataParallel modules."""
+        self._whole_steps = storage.whole_steps(options.root, options.rank, options.ranks)
+        step = max(self._whole_steps, default=None)
+        if step is not None:
+            self._random = self._prepare_replay(step)["random_at_start"]
+            randomness.restore(self._random)
         # A script that resumes is the proof itself.
-        tries = folder is None
+        tries = step is None and options.ranks == 1
         self._trial = (
             Trial(options.trial, options.trial_seconds) if options.trial and tries else None
         )
 
-    def _prepare_replay(self, folder: Path) -> None:
-        self._saved = saved = storage.load(folder, self._options.rank)
+    def _prepare_replay(self, step: int) -> dict[str, Any]:
+        options = self._options
+        folder = storage.folder_of(options.root, step)
+        self._saved = saved = storage.load(folder, options.rank)
+        if options.rank > 0:
+            fill_in(saved["objects"], storage.load(folder, 0)["objects"])
         self.journal = Journal(saved["journal"])
-        randomness.restore(saved["random_at_start"])
-        self._random = saved["random_at_start"]
         for name, content in saved["files"].items():
             self.files[name] = None
-            Path(name).parent.mkdir(parents=True, exist_ok=True)
-            Path(name).write_bytes(content)
+            path = Path(self._folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return saved
+
+    def join(self, store: Any) -> None:
+        """The ranks have found each other: they resume from one step."""
+        options = self._options
+        if options.ranks == 1 or self.has_begun:
+            return
+        self._saver.gang = Gang(store, options.rank, options.ranks)
+        step = self._saver.gang.agree(self._whole_steps)
+        if self._saved is not None and step != self._saved["step"]:
+            self._saved, self.journal = None, Journal()
+            if step is not None:
+                self._prepare_replay(step)
+
+    def leave(self) -> None:
+        """The script ends its process group."""
+        if self._options.ranks > 1 and not self.is_phantom:
+            self._has_given_up = True
+            self._saver.leave()
+
+    def wrote(self, path: str) -> None:
+        """A later host may run the script in a folder of another name."""
+        below = os.path.relpath(path, self._folder)
+        self.files[path if below.startswith("..") else below] = None
 
     @property
     def is_active(self) -> bool:
@@ -87,7 +118,7 @@ class Session:
         self._has_given_up = True
         self.journal = Journal()
         self._output.say(f"no automatic checkpoints from step {self.steps} on: {reason}")
-        if self._options.trial is not None:
+        if self._options.trial is not None and self._options.rank == 0:
             tell_agent(self._options.trial, self.steps, reason)
 
     def may_write(self, path: str) -> None:
@@ -152,6 +183,10 @@ class Session:
         self._batches_at_step = self._batches
 
     def _boundary(self, position: tuple[str, int]) -> None:
+        with self.inside():
+            self._at_boundary(position)
+
+    def _at_boundary(self, position: tuple[str, int]) -> None:
         if self.is_phantom:
             assert self._saved is not None
             if position == self._saved["position"]:
@@ -161,68 +196,40 @@ class Session:
         elif not self._has_given_up:
             try:
                 self._try(position)
-                if self._is_due():
-                    self._save(position)
+                is_held = self._trial is not None and self._trial.holds_saves
+                self._saver.look(self.steps, lambda: self._state(position), is_held=is_held)
             except Exception as error:  # The script comes first.
                 self.give_up(str(error) if isinstance(error, RefusedError) else repr(error))
 
     def _try(self, position: tuple[str, int]) -> None:
         if self._trial is None:
             return
-        options = self._options
         try:
-            self._trial.look(self.steps, options.rank, options.ranks, lambda: self._state(position))
+            self._trial.look(self.steps, lambda: self._state(position))
         except RefusedError:
-            storage.remove_all(options.root)
+            storage.remove_all(self._options.root)
             raise
 
-    def _is_due(self) -> bool:
-        options = self._options
-        if self._is_requested():
-            return True
-        if self._trial is not None and self._trial.holds_saves:
-            return False
-        if options.every_steps:
-            return self.steps % options.every_steps == 0
-        return time.monotonic() - self._saved_at >= self._pause_seconds()
-
-    def _pause_seconds(self) -> float:
-        """A save may take 1 % of the time. The first is slow, and so is one on a busy disk: the
-        shortest of several tells what a save costs."""
-        shortest = min(self._save_seconds) if len(self._save_seconds) > 1 else 0.0
-        return max(self._options.seconds, 100 * shortest)
-
-    def _is_requested(self) -> bool:
-        """The agent wants a checkpoint: it is to stop, or the host may be taken away."""
-        newest = 0
-        for path in self._options.request_files:
-            try:
-                newest = max(newest, os.stat(path).st_mtime_ns)
-            except OSError:
-                continue
-        is_new = newest > self._requested_ns
-        self._requested_ns = max(newest, self._requested_ns)
-        return is_new
-
-    def _save(self, position: tuple[str, int]) -> None:
-        began = time.monotonic()
-        options = self._options
-        storage.save(options.root, self.steps, options.rank, options.ranks, self._state(position))
-        self._saved_at = time.monotonic()
-        self._save_seconds.append(self._saved_at - began)
-
     def _state(self, position: tuple[str, int]) -> dict[str, Any]:
-        with self.inside():
-            return {
-                "step": self.steps,
-                "position": position,
-                "journal": self.journal.entries(),
-                "random_at_start": self._random,
-                "random": randomness.capture(),
-                "loaders": loaders.live_states(),
-                "objects": snapshot.capture(self._unchanged),
-                "files": _contents(self.files),
-            }
+        return {
+            "step": self.steps,
+            "position": position,
+            "journal": self.journal.entries(),
+            "random_at_start": self._random,
+            "random": randomness.capture(),
+            "loaders": loaders.live_states(),
+            "objects": snapshot.capture(self._unchanged, self._replicated()),
+            "files": _contents(self._folder, self.files),
+        }
+
+    def _replicated(self) -> set[int]:
+        """The ids of the parameters that DDP keeps equal on all ranks."""
+        return {
+            id(parameter)
+            for replica in self.replicas
+            for parameter in replica.parameters()
+            if parameter.requires_grad
+        }
 
     def _restore(self, saved: dict[str, Any]) -> None:
         if self.journal.is_replaying:
@@ -230,13 +237,12 @@ class Session:
         self._mode.__exit__(None, None, None)
         self._mode.end()
         self.is_phantom = False
-        with self.inside():
-            snapshot.restore(saved["objects"])
-            loaders.restore_live(saved["loaders"])
-            # Last: to make a loader's iterator again draws random numbers.
-            randomness.restore(saved["random"])
+        snapshot.restore(saved["objects"])
+        loaders.restore_live(saved["loaders"])
+        # Last: to make a loader's iterator again draws random numbers.
+        randomness.restore(saved["random"])
         self._saved = None
-        self._saved_at = time.monotonic()
+        self._saver.restored()
         if self._second is not None:
             self._second.restored(saved["step"])
         self._output.unmute()
@@ -253,6 +259,7 @@ class Session:
 
     def finish(self) -> None:
         """At the end of the process."""
+        self.leave()
         if self._second is not None:
             reason = "the script ended before the step of its checkpoint"
             self._second.failed(reason, has_begun=self.has_begun)
@@ -279,5 +286,6 @@ def _text_of(error: BaseException) -> str:
     return str(error) if isinstance(error, RefusedError) else f"{type(error).__name__}: {error}"
 
 
-def _contents(files: dict[str, None]) -> dict[str, bytes]:
-    return {name: Path(name).read_bytes() for name in files if Path(name).is_file()}
+def _contents(folder: str, files: dict[str, None]) -> dict[str, bytes]:
+    paths = {name: Path(folder, name) for name in files}
+    return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from . import randomness
 from .journal import RefusedError
 from .objects import Path, visit
 from .phantoms import is_phantom, without_modes
+from .replicated import Replicated, whole
 
 _LARGE_BYTES = 1 << 20
 
@@ -27,13 +29,18 @@ def versions() -> dict[int, int]:
     return found
 
 
-def capture(unchanged: dict[int, int]) -> dict[Path, Any]:
-    """`unchanged`: what `versions` gave; such data is left out where no step has written it."""
+def capture(unchanged: dict[int, int], replicated: Collection[int] = ()) -> dict[Path, Any]:
+    """`unchanged`: what `versions` gave; such data is left out where no step has written it.
+
+    `replicated`: the ids of parameters that all ranks share; they come as `Replicated`.
+    """
     found: dict[Path, Any] = {}
 
     def note(path: Path, value: Any, owned: bool) -> Any:
         if isinstance(value, torch.optim.Optimizer):
-            found[path] = _optimizer_state(value)
+            found[path] = _optimizer_state(value, replicated)
+        elif id(value) in replicated:
+            found[path] = Replicated(SavedTensor(value))
         elif not isinstance(value, torch.Tensor):
             found[path] = randomness.generator_state(value)
         elif is_phantom(value):
@@ -53,7 +60,7 @@ def restore(saved: dict[Path, Any]) -> None:
     def put(path: Path, value: Any, _owned: bool) -> Any:
         if path not in left:
             return value
-        old = left.pop(path)
+        old = whole(left.pop(path))
         if isinstance(value, torch.optim.Optimizer):
             _restore_optimizer(value, old)
         elif isinstance(value, torch.Tensor):
@@ -64,9 +71,13 @@ def restore(saved: dict[Path, Any]) -> None:
 
     with without_modes():
         visit(put)
-    missing = [path for path, old in left.items() if not isinstance(old, SavedTensor) or old.trains]
+    missing = [path for path, old in left.items() if _must_be_there(whole(old))]
     if missing:
         raise RefusedError(f"{name_of(missing[0])} is not there when the script starts again")
+
+
+def _must_be_there(old: Any) -> bool:
+    return not isinstance(old, SavedTensor) or bool(old.trains)
 
 
 class SavedTensor:
@@ -108,14 +119,15 @@ def _compact(tensor: torch.Tensor) -> torch.Tensor:
     return data
 
 
-def _optimizer_state(optimizer: torch.optim.Optimizer) -> list[Any]:
+def _optimizer_state(optimizer: torch.optim.Optimizer, replicated: Collection[int]) -> list[Any]:
     groups = []
     for group in optimizer.param_groups:
         options = {name: value for name, value in group.items() if name != "params"}
-        states = [
-            {name: _pack(value) for name, value in optimizer.state.get(parameter, {}).items()}
-            for parameter in group["params"]
-        ]
+        states: list[Any] = []
+        for parameter in group["params"]:
+            state = optimizer.state.get(parameter, {})
+            packed = {name: _pack(value) for name, value in state.items()}
+            states.append(Replicated(packed) if id(parameter) in replicated else packed)
         groups.append((options, states))
     return groups
 
@@ -129,8 +141,10 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, saved: list[Any]) -> No
         if len(states) != len(group["params"]):
             raise RefusedError("an optimizer has another number of parameters than before")
         for parameter, state in zip(group["params"], states, strict=True):
-            if state:
-                optimizer.state[parameter] = {n: _unpack(value) for n, value in state.items()}
+            if packed := whole(state):
+                optimizer.state[parameter] = {
+                    name: _unpack(value, parameter.device) for name, value in packed.items()
+                }
 
 
 def _pack(value: Any) -> Any:
@@ -141,11 +155,12 @@ def _pack(value: Any) -> Any:
     return value
 
 
-def _unpack(value: Any) -> Any:
+def _unpack(value: Any, device: torch.device) -> Any:
+    """`device`: the parameter's, which on another rank is another one."""
     if isinstance(value, SavedTensor):
-        return value.data.to(value.device)
+        return value.data.to("cpu" if value.device == "cpu" else device)
     if isinstance(value, list):
-        return [_unpack(item) for item in value]
+        return [_unpack(item, device) for item in value]
     return value
 
 

@@ -45,15 +45,15 @@ class _Loader(importlib.abc.Loader):
 
 
 def _install() -> None:
+    from .distributed import is_launcher
     from .hooks import install
-    from .journal import RefusedError
     from .options import read_options
     from .sandbox import note_written_files
     from .session import Session
 
     options = read_options()
-    if options.ranks > 1:
-        raise RefusedError(f"the script runs as {options.ranks} processes, and one is supported")
+    if is_launcher():
+        return
     if options.trial is not None:
         note_written_files()
     install(Session(options))

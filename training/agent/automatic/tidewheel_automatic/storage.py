@@ -1,40 +1,48 @@
 """Checkpoints on disk: `step-00000120/` with a marker that is written last.
 
-The layout is that of Tidewheel's recipes, so the agent recognises it. Each rank writes one file
-with its checksum beside it; the first rank writes the marker when all are there.
+The layout is that of Tidewheel's recipes, so the agent recognises it. Each rank writes one file,
+and the first rank writes the marker, with all checksums, when all are there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import os
 import re
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 MARKER = "COMPLETE.json"
 _FOLDER = re.compile(r"step-(\d{8,12})")
 _KEPT = 2
-_RANKS_SECONDS = 60.0
 
 
-def newest(root: Path, ranks: int) -> Path | None:
-    """The newest checkpoint of this number of ranks whose files match their checksums."""
+def whole_steps(root: Path, rank: int, ranks: int) -> list[int]:
+    """Steps of this number of ranks of which this rank can restore its part, the newest first.
+
+    It needs its own file and the first rank's; each has to match its checksum.
+    """
+    needed = {f"rank-{rank}.pt", "rank-0.pt"}
+    steps = []
     for folder in _folders(root):
         try:
             marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
             files = marker["files"]
             if marker["writer"] != "automatic" or len(files) != ranks:
                 continue
-            if all(_sha256(folder / name) == file["sha256"] for name, file in files.items()):
-                return folder
+            if all(_sha256(folder / name) == files[name]["sha256"] for name in needed):
+                steps.append(_step_of(folder))
         except (OSError, ValueError, KeyError, TypeError):
             continue
-    return None
+    return steps
+
+
+def folder_of(root: Path, step: int) -> Path:
+    return root / f"step-{step:08d}"
 
 
 def load(folder: Path, rank: int) -> dict[str, Any]:
@@ -46,27 +54,43 @@ def load(folder: Path, rank: int) -> dict[str, Any]:
     return state
 
 
-def save(root: Path, step: int, rank: int, ranks: int, state: dict[str, Any]) -> int:
-    """Writes this rank's file and, on the first rank, the marker; returns the bytes written."""
+def save(root: Path, step: int, rank: int, state: dict[str, Any]) -> dict[str, Any]:
+    """Writes this rank's file; returns its size and checksum."""
     import torch
 
-    folder = root / f"step-{step:08d}"
+    folder = folder_of(root, step)
     folder.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     torch.save(state, buffer)
     data = buffer.getbuffer()
-    name = f"rank-{rank}.pt"
-    write(folder / name, data)
-    described = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    if ranks > 1:
-        write(folder / f"{name}.json", json.dumps(described).encode())
-    if rank == 0:
-        files = {name: described} if ranks == 1 else _of_all_ranks(folder, ranks)
-        marker = {"writer": "automatic", "step": step, "files": files}
-        write(folder / MARKER, json.dumps(marker, sort_keys=True).encode())
-        for old in _folders(root)[_KEPT:]:
+    write(folder / f"rank-{rank}.pt", data)
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def complete(root: Path, step: int, files: dict[str, Any]) -> list[int]:
+    """Writes the marker and removes what it supersedes; returns the steps that stay."""
+    folder = folder_of(root, step)
+    here = {path.name for path in folder.iterdir()}
+    marker: dict[str, Any] = {"writer": "automatic", "step": step, "files": files}
+    # Files of other hosts come together in the bucket.
+    if elsewhere := sorted(set(files) - here):
+        marker["elsewhere"] = elsewhere
+    write(folder / MARKER, json.dumps(marker, sort_keys=True).encode())
+    marked = [_step_of(each) for each in _folders(root) if (each / MARKER).exists()]
+    kept = marked[:_KEPT]
+    for old in _folders(root):
+        if _step_of(old) < step and _step_of(old) not in kept:
             shutil.rmtree(old, ignore_errors=True)
-    return len(data)
+    return kept
+
+
+def remove_superseded(root: Path, rank: int, step: int, kept: list[int]) -> None:
+    """On a host without the first rank: this rank's files that no kept checkpoint needs."""
+    for old in _folders(root):
+        if _step_of(old) < min(step, max(kept)) and _step_of(old) not in kept:
+            (old / f"rank-{rank}.pt").unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                old.rmdir()
 
 
 def remove_all(root: Path) -> None:
@@ -75,20 +99,14 @@ def remove_all(root: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _of_all_ranks(folder: Path, ranks: int) -> dict[str, Any]:
-    deadline = time.monotonic() + _RANKS_SECONDS
-    names = [f"rank-{rank}.pt" for rank in range(ranks)]
-    while not all((folder / f"{name}.json").exists() for name in names):
-        if time.monotonic() > deadline:
-            raise OSError(f"not every rank saved within {_RANKS_SECONDS:g} s in {folder}")
-        time.sleep(0.005)
-    return {name: json.loads((folder / f"{name}.json").read_text()) for name in names}
-
-
 def _folders(root: Path) -> list[Path]:
     """All checkpoint folders, the newest first."""
     found = [path for path in root.glob("step-*") if _FOLDER.fullmatch(path.name)]
-    return sorted(found, key=lambda path: int(path.name[5:]), reverse=True)
+    return sorted(found, key=_step_of, reverse=True)
+
+
+def _step_of(folder: Path) -> int:
+    return int(folder.name[5:])
 
 
 def write(path: Path, data: bytes | memoryview) -> None:

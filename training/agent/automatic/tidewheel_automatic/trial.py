@@ -51,7 +51,7 @@ class Trial:
             return False
         return not self._saved_step or time.monotonic() - self._saved_at < _HELD_SECONDS
 
-    def look(self, step: int, rank: int, ranks: int, state: State) -> None:
+    def look(self, step: int, state: State) -> None:
         """At each step's end. Raises RefusedError when the trial has failed."""
         if self.is_over:
             return
@@ -59,7 +59,8 @@ class Trial:
             self._began_at = self._began_at or time.monotonic()
             is_time = time.monotonic() - self._began_at >= self._seconds
             if step >= _LEAST_STEPS and is_time:
-                storage.save(self._folder, step, rank, ranks, state())
+                described = storage.save(self._folder, step, 0, state())
+                storage.complete(self._folder, step, {"rank-0.pt": described})
                 self._saved_step, self._saved_at = step, time.monotonic()
         elif not self._is_noted:
             if step >= self._saved_step + STEPS:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..checkpoints.checkpoint import Checkpoint
 from ..configuration.job import Job
 from ..configuration.script_environment import ScriptFiles
+from ..configuration.settings import CheckpointRules
 from ..files import write_atomically
 from ..log import log
 from ..supervision.script import Script
 from ..supervision.script_source import ScriptSource
 from ..trackers.identity import run_identity
-from .note import remove_automatic_checkpoints, trial_result
+from .note import add_to_automatic, remove_automatic_checkpoints, trial_result
 from .offer import Offer, open_offer
 from .scratch import make_scratch
 from .trial import Trial, TrialCommand
@@ -51,6 +52,13 @@ def without_refused_hooks(job: Job, environment: dict[str, str]) -> dict[str, st
     return {k: v for k, v in environment.items() if not k.startswith("TIDEWHEEL_AUTOMATIC_")}
 
 
+def rules_in_force(job: Job, environment: Mapping[str, str]) -> CheckpointRules | None:
+    """Without the hooks a script's own files count again."""
+    rules = job.checkpoint_rules
+    is_off = rules is not None and rules.automatic and "TIDEWHEEL_AUTOMATIC_DIR" not in environment
+    return None if is_off else rules
+
+
 def watch_automatic(
     job: Job,
     source: ScriptSource,
@@ -65,6 +73,10 @@ def watch_automatic(
         return AutomaticWatch()
     if "TIDEWHEEL_AUTOMATIC_DIR" not in environment:
         return AutomaticWatch(offer=open_offer(job, source, attempt))
+    if job.strategy != "single" and trial_result(notes) is None:
+        reason = "a trial is made of a script in one process"
+        fact = {"attempt": attempt, "result": "untried", "reason": reason}
+        add_to_automatic(notes, "trial", fact)
     try:
         scratch = make_scratch(job, files.automatic / "second")
     except OSError as error:

@@ -60,14 +60,17 @@ def find_last_checkpoint(folder: Path) -> Checkpoint | None:
 
 def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
     try:
-        path = folder / _MARKER
-        marker = json.loads(path.read_text(encoding="utf-8"))
+        marker_path = folder / _MARKER
+        marker = json.loads(marker_path.read_text(encoding="utf-8"))
         size_bytes = 0
+        # Other hosts of a gang hold their parts, which come together in the bucket.
+        elsewhere = marker.get("elsewhere", [])
         for name, expected in marker["files"].items():
-            actual = (folder / name).stat().st_size
-            if actual != expected["bytes"]:
+            path = folder / name
+            is_here = name not in elsewhere or path.exists()
+            if is_here and path.stat().st_size != expected["bytes"]:
                 return None
-            size_bytes += actual
+            size_bytes += expected["bytes"]
         total = marker.get("totalSteps")
         seconds = marker.get("trainingSeconds")
         return Checkpoint(
@@ -77,7 +80,7 @@ def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
             training_seconds=float(seconds) if isinstance(seconds, (int, float)) else None,
             metrics=finite_numbers(marker.get("metrics")),
             size_bytes=size_bytes,
-            saved_at=path.stat().st_mtime,
+            saved_at=marker_path.stat().st_mtime,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # The folder is half written, half copied or not a checkpoint: an older one may count.

@@ -47,6 +47,7 @@ class ProgressReporter:
         send: Callable[[Checkpoint], None] = lambda checkpoint: None,
     ) -> None:
         self._peer_checkpoint = peer_checkpoint
+        self._is_automatic = rules is not None and rules.automatic
         self._send = send
         self._folder = folder
         self._leader = leader
@@ -173,11 +174,9 @@ class ProgressReporter:
         """Tidewheel's own layout proves itself; frameworks' checkpoints count where it has none."""
         if self._folder is None or self._frameworks is None:
             return None
-        own = find_last_checkpoint(self._folder)
-        if own is not None:
-            is_new = self._started_at is not None and own.saved_at >= self._started_at
-            if is_new and self._first_own is None:
-                self._first_own = own
+        own = self._find_own(self._folder)
+        # Under the hooks a rank's file proves nothing before the marker.
+        if own is not None or self._is_automatic:
             return own
         started = time.monotonic()
         if started < self._next_look:
@@ -195,6 +194,12 @@ class ProgressReporter:
         if is_first_look:
             return replace(other, step=self._counted_step)
         return self._count(other)
+
+    def _find_own(self, folder: Path) -> Checkpoint | None:
+        own = find_last_checkpoint(folder)
+        if own is not None and self._first_own is None and self._started_at is not None:
+            self._first_own = own if own.saved_at >= self._started_at else None
+        return own
 
     def _count(self, checkpoint: Checkpoint) -> Checkpoint:
         """Gives a step to a checkpoint that names none, since it still proves that work was done.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..automatic.watch import AutomaticWatch, watch_automatic
+from ..automatic.watch import AutomaticWatch, rules_in_force, watch_automatic
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.log_progress import LogProgress
 from ..checkpoints.note import has_started_before
@@ -75,7 +75,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         job.checkpoint_dir,
         leader=job.is_leader,
         log_progress=log_progress,
-        rules=job.checkpoint_rules,
+        rules=rules_in_force(job, prepared.environment),
         has_peers=len(job.training_hosts) > 1,
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,

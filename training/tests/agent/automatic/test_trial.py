@@ -62,6 +62,9 @@ def test_a_trial_restores_to_the_same_bits_before_the_first_checkpoint(tmp_path:
         wait_until(lambda: steps(base) != [], 60, "a checkpoint")
     assert (trial["result"], trial["reason"]) == ("passed", "")
     assert cluster.log().count("step 1 loss") == 1
+    # What the trial itself read is no part of the script's path.
+    with running([base], **VARIABLES) as cluster:
+        wait_until(lambda: "training goes on" in cluster.log(), 60, "the resume")
 
 
 def test_a_script_that_cannot_be_restored_trains_on_without_checkpoints(tmp_path: Path) -> None:

@@ -1,0 +1,60 @@
+"""What all ranks of a gang hold alike: only the first rank saves it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from .journal import RefusedError
+
+
+class Replicated:
+    """`value` is None in the files of the other ranks."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def whole(value: Any) -> Any:
+    """The value itself, replicated or not."""
+    return value.value if isinstance(value, Replicated) else value
+
+
+def digest_of_replicated(objects: dict[Any, Any]) -> str:
+    """Equal on ranks that hold the same bits under the same paths."""
+    from .fingerprint import add_to_digest
+
+    digest = hashlib.sha256()
+    for path, value in _replicated(objects):
+        digest.update(repr(path).encode())
+        add_to_digest(digest.update, value.value)
+    return digest.hexdigest()
+
+
+def leave_out(objects: dict[Any, Any]) -> None:
+    """Before the file of a rank that is not the first."""
+    for _, value in _replicated(objects):
+        value.value = None
+
+
+def fill_in(objects: dict[Any, Any], first: dict[Any, Any]) -> None:
+    """`first`: the first rank's objects. Raises RefusedError where one is missing there."""
+    there = dict(_replicated(first))
+    for path, value in _replicated(objects):
+        if value.value is None:
+            if path not in there:
+                raise RefusedError(f"the first rank has saved nothing for {path}")
+            value.value = there[path].value
+
+
+def _replicated(objects: dict[Any, Any]) -> Iterator[tuple[Any, Replicated]]:
+    for path, value in objects.items():
+        if isinstance(value, Replicated):
+            yield path, value
+        elif isinstance(value, list):
+            for number, group in enumerate(value):
+                states = group[1] if isinstance(group, tuple) and len(group) == 2 else []
+                for index, state in enumerate(states if isinstance(states, list) else []):
+                    if isinstance(state, Replicated):
+                        yield (path, number, index), state

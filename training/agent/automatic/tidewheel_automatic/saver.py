@@ -1,0 +1,111 @@
+"""When a step is saved, and what is written: by one process alone, or by the ranks of a gang."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from . import storage
+from .gang import Gang
+from .journal import RefusedError
+from .options import Options
+from .replicated import digest_of_replicated, leave_out
+
+State = Callable[[], dict[str, Any]]
+
+
+class Saver:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._saved_at = time.monotonic()
+        self._save_seconds: deque[float] = deque(maxlen=3)
+        self._requested_ns = 0
+        self.gang: Gang | None = None
+
+    def restored(self) -> None:
+        self._saved_at = time.monotonic()
+
+    def look(self, step: int, state: State, *, is_held: bool) -> None:
+        """At each step's end. `is_held`: only a request is followed.
+
+        Raises RefusedError for a state that cannot be saved, and OSError.
+        """
+        is_due = self._is_chosen(step) if self._options.ranks > 1 else self._is_due(step, is_held)
+        if not is_due:
+            return
+        began = time.monotonic()
+        if self.gang is None:
+            described = storage.save(self._options.root, step, 0, state())
+            storage.complete(self._options.root, step, {"rank-0.pt": described})
+        else:
+            self._save_part(self.gang, step, state())
+        self._saved_at = time.monotonic()
+        self._save_seconds.append(self._saved_at - began)
+
+    def leave(self) -> None:
+        """The process group ends: the last save may still be incomplete."""
+        gang, self.gang = self.gang, None
+        if gang is not None and gang.rank == 0:
+            # The store ends with the process that holds it.
+            with contextlib.suppress(Exception):
+                self._complete(gang, gang.wait())
+
+    def _is_due(self, step: int, is_held: bool) -> bool:
+        if self._is_requested():
+            return True
+        if is_held:
+            return False
+        every = self._options.every_steps
+        return step % every == 0 if every else self._is_over()
+
+    def _is_chosen(self, step: int) -> bool:
+        """Whether all ranks save this step."""
+        gang, every = self.gang, self._options.every_steps
+        if gang is None:
+            raise RefusedError("its ranks train without torch.distributed.init_process_group")
+        if gang.rank == 0:
+            self._complete(gang, gang.completed())
+        if every:
+            return step % every == 0
+        if gang.rank == 0 and (self._is_requested() or self._is_over()):
+            gang.choose(step)
+        return gang.is_chosen(step)
+
+    def _is_over(self) -> bool:
+        """A save may take 1 % of the time. The first is slow, and so is one on a busy disk: the
+        shortest of several tells what a save costs."""
+        shortest = min(self._save_seconds) if len(self._save_seconds) > 1 else 0.0
+        return time.monotonic() - self._saved_at >= max(self._options.seconds, 100 * shortest)
+
+    def _is_requested(self) -> bool:
+        """The agent wants a checkpoint: it is to stop, or the host may be taken away."""
+        newest = 0
+        for path in self._options.request_files:
+            with contextlib.suppress(OSError):
+                newest = max(newest, os.stat(path).st_mtime_ns)
+        is_new = newest > self._requested_ns
+        self._requested_ns = max(newest, self._requested_ns)
+        return is_new
+
+    def _save_part(self, gang: Gang, step: int, state: dict[str, Any]) -> None:
+        """This rank's file; what all ranks hold alike is in the first rank's."""
+        root, objects = self._options.root, state["objects"]
+        gang.hear()
+        replicated = "" if gang.saves_everything else digest_of_replicated(objects)
+        if gang.rank > 0 and not gang.saves_everything:
+            leave_out(objects)
+        described = storage.save(root, step, gang.rank, state)
+        gang.tell(step, {**described, "replicated": replicated})
+        if gang.rank > 0 and (kept := gang.kept()):
+            storage.remove_superseded(root, gang.rank, step, kept)
+
+    def _complete(self, gang: Gang, written: dict[int, dict[str, dict[str, Any]]]) -> None:
+        for step, files in written.items():
+            if len({described.pop("replicated") for described in files.values()}) > 1:
+                gang.save_everything()
+            else:
+                gang.keep(storage.complete(self._options.root, step, files))

@@ -1,0 +1,122 @@
+"""DDP scripts that save nothing, resumed by the hooks: real ranks.
+
+Two hosts under the agent, one of them killed, half a minute:
+`pytest -m heavy tests/agent/automatic/test_gang.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cluster import free_ports, running
+from hosts import TRAINING
+from sagemaker_host import make_host
+
+HOOKS = TRAINING / "agent" / "automatic"
+SCRIPTS = Path(__file__).parent / "scripts"
+HOSTS = ("127.0.0.2", "127.0.0.3")
+pytestmark = pytest.mark.slow
+
+
+def run(folder: Path, **variables: str) -> str:
+    """Two ranks on one host; returns what they printed."""
+    folder.mkdir(exist_ok=True)
+    port, _ = free_ports()
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    ended = subprocess.run(
+        [*launcher, f"--master-port={port}", str(SCRIPTS / "ddp_script.py")],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(HOOKS),
+            "PYTHONHASHSEED": "0",
+            "OMP_NUM_THREADS": "1",
+            "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
+            **variables,
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=150,
+    )
+    assert ended.returncode == 0, ended.stdout
+    return ended.stdout
+
+
+def digests(text: str) -> list[str]:
+    """Of the weights, and of what the first rank's generator gives next."""
+    found = [line for line in text.splitlines() if line.startswith("digest ")]
+    assert len(found) == 2
+    return found
+
+
+def test_ranks_resume_together_from_the_last_step_that_all_have_whole(tmp_path: Path) -> None:
+    expected = digests(run(tmp_path / "first", TIDEWHEEL_AUTOMATIC_STEPS="7"))
+    checkpoints = tmp_path / "first" / "checkpoints"
+    steps = sorted(path.name for path in checkpoints.iterdir())
+    assert steps == ["step-00000021", "step-00000028"]
+    sizes = [(checkpoints / steps[1] / f"rank-{rank}.pt").stat().st_size for rank in (0, 1)]
+    # The weights and the optimizer's state are in the first rank's file alone.
+    assert sizes[1] < 0.9 * sizes[0]
+    # Only one of the ranks sees this damage.
+    newest = checkpoints / steps[1] / "rank-1.pt"
+    data = bytearray(newest.read_bytes())
+    data[len(data) // 2] ^= 1
+    newest.write_bytes(data)
+    shutil.copytree(checkpoints, tmp_path / "other" / "checkpoints")
+    resumed = run(tmp_path / "other")
+    assert resumed.count("tidewheel: restored after step 21") == 2
+    assert "rank 1 loss" in resumed
+    assert digests(resumed) == expected
+
+
+def hosts(folder: Path) -> list[Path]:
+    return [
+        make_host(
+            folder / host,
+            host=host,
+            hosts=HOSTS,
+            source=SCRIPTS,
+            hyperparameters={
+                "sagemaker_program": "ddp_script.py",
+                "tidewheel_strategy": "ddp",
+                "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
+            },
+        )
+        for host in HOSTS
+    ]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("lost", [0, 1])
+def test_hosts_resume_after_one_of_them_was_killed(lost: int, tmp_path: Path) -> None:
+    variables = {
+        "OMP_NUM_THREADS": "1",
+        "TIDEWHEEL_MODEL": "",
+        "TIDEWHEEL_CHECKPOINT_SECONDS": "0.5",
+        "EPOCHS": "20",
+        "PAUSE": "0.1",
+    }
+    first = hosts(tmp_path / "first")
+    with running(first, **variables) as cluster:
+        cluster.await_step(20, 120)
+        cluster.lose_host(lost)
+        cluster.wait()
+    # Each host uploads its own files below one prefix, and each later host gets them all.
+    second = hosts(tmp_path / "second")
+    for new in second:
+        for old in first:
+            shutil.copytree(old / "checkpoints", new / "checkpoints", dirs_exist_ok=True)
+    with running(second, **{**variables, "PAUSE": "0"}) as cluster:
+        assert cluster.wait(170) == [0, 0], cluster.log()
+    whole = run(tmp_path / "whole", EPOCHS="20", TIDEWHEEL_AUTOMATIC_DIR="")
+    assert "training goes on" in cluster.log(0)
+    assert "training goes on" in cluster.log(1)
+    assert digests(cluster.log())[0] == digests(whole)[0]
