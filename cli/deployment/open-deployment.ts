@@ -30,6 +30,7 @@ export async function openDeployment({
   const bucket = outputOf(stack, 'DataBucketName');
   const { testObjects } = dynamoStores(dynamo(), outputOf(stack, 'TableName'));
   const stateMachineArn = outputOf(stack, 'RunStateMachineArn');
+  const deployment = deploymentOf(stack, { bucket, stateMachineArn });
   return {
     stack,
     stage,
@@ -37,10 +38,8 @@ export async function openDeployment({
     region,
     stateMachineArn,
     viewIn,
-    ...(await readDeclarations(
-      s3ObjectStore(s3(), bucket),
-      deploymentOf(stack, { bucket, stateMachineArn }),
-    )),
+    packers: deployment.packers,
+    ...(await readDeclarations(s3ObjectStore(s3(), bucket), deployment)),
     testObject: {
       testObjects,
       ...testObjectIn(s3(), bucket),

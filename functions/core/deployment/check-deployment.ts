@@ -21,6 +21,8 @@ export interface CheckDeps {
   /** Of the data bucket. */
   readonly region: string;
   readonly viewIn: (region: string) => AccountView;
+  /** `--param packers=` of the deployment; absent: its default. */
+  readonly packers?: number | undefined;
   readonly pipelines: readonly Pipeline[];
   readonly invalid: readonly { readonly name: string; readonly problems: readonly Problem[] }[];
   /** Absent: no test object is put. */
@@ -34,7 +36,7 @@ export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding
     ...new Set([region, ...pipelines.flatMap((each) => placesOf(each, region).map(({ name }) => name))]),
   ];
   const groups = await Promise.all([
-    home.concurrency().then(concurrencyFindings),
+    home.concurrency().then((look) => concurrencyFindings(look, deps.packers)),
     roleFindings(stack, deps, home),
     arrivalFindings(deps, home),
     home.hasSpotRole().then((look) => spotRoleFindings(pipelines.filter(usesOwnInstances), look)),

@@ -4,8 +4,8 @@ import { type Finding, judged, type Look, limited, passed } from './finding.ts';
 
 const PLACE = { check: 'Lambda concurrency', field: 'ConcurrentExecutions' };
 
-/** Items that a plan packs side by side, unless `--param packers=` says otherwise. */
-const PACKERS = 100;
+/** Of `--param packers=` (serverless/parameters.cjs). */
+const DEFAULT_PACKERS = 100;
 /** The four queues use at most nine executions (serverless/functions.yml). */
 const OTHERS = 10;
 const EXAMPLE_GIGABYTES = 100;
@@ -16,16 +16,20 @@ const ITEMS = Math.ceil((EXAMPLE_GIGABYTES * 1_000) / 256);
 const REMEDY =
   'request 1,000: aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000';
 
-const packingMinutes = (slots: number): number => Math.ceil(ITEMS / Math.min(PACKERS, slots));
+const packingMinutes = (slots: number): number => Math.ceil(ITEMS / slots);
 
-export const concurrencyFindings = (look: Look<LambdaConcurrency>): readonly Finding[] =>
+/** @param packers items that a plan packs side by side */
+export const concurrencyFindings = (
+  look: Look<LambdaConcurrency>,
+  packers = DEFAULT_PACKERS,
+): readonly Finding[] =>
   judged(PLACE, look, ({ account, unreserved }) => {
     const value = `${account}, ${unreserved} unreserved`;
-    if (unreserved >= PACKERS + OTHERS) return passed(PLACE, value);
-    const minutes = packingMinutes(Math.max(1, unreserved - 1));
+    if (unreserved >= packers + OTHERS) return passed(PLACE, value);
+    const minutes = packingMinutes(Math.min(packers, Math.max(1, unreserved - 1)));
     return limited(PLACE, {
       value,
-      message: `packing ${EXAMPLE_GIGABYTES} GB takes about ${minutes} minutes, against ${packingMinutes(PACKERS)} with the default quota; functions of the account wait for each other`,
+      message: `packing ${EXAMPLE_GIGABYTES} GB takes about ${minutes} minutes, against ${packingMinutes(packers)} with the default quota; functions of the account wait for each other`,
       remedy: REMEDY,
     });
   });

@@ -23,6 +23,7 @@ const parametersSchema = z.object({
   imageAccounts: list,
   sharedPrefixes: list,
   packageIndexSecret: z.string().default(''),
+  packers: z.coerce.number().int().min(1).optional(),
   notify: z.enum(['objects', 'markers']).default('objects'),
   marker: z.string().default('_SUCCESS'),
 });
@@ -30,12 +31,15 @@ const parametersSchema = z.object({
 export function deploymentOf(
   { outputs }: Pick<Stack, 'outputs'>,
   { bucket, stateMachineArn }: Pick<CheckDeps, 'bucket' | 'stateMachineArn'>,
-): Deployment {
+): Deployment & Pick<CheckDeps, 'packers'> {
   const [, , , , account = ''] = stateMachineArn.split(':');
-  const { notify, marker, ...named } = parametersSchema.parse(JSON.parse(outputs.get('Parameters') ?? '{}'));
+  const { notify, marker, packers, ...named } = parametersSchema.parse(
+    JSON.parse(outputs.get('Parameters') ?? '{}'),
+  );
   return {
     allowed: { account, ...named },
     bucket,
+    packers,
     ...(notify === 'markers' && { notifiedMarker: marker }),
   };
 }

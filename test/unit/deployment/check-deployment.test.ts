@@ -71,6 +71,12 @@ describe('a new account', () => {
     ]);
   });
 
+  it('has slots enough for the packers of the deployment', async () => {
+    const twenty = { concurrency: async () => seen({ account: 20, unreserved: 20 }) };
+    expect(await troubles(twenty, { packers: 6 })).toEqual([]);
+    expect(await troubles(twenty)).toHaveLength(1);
+  });
+
   it('starts nothing with quotas of 0', async () => {
     const none = async () =>
       seen(

@@ -59,6 +59,16 @@ describe('a declared image', () => {
   });
 });
 
+it('has the packers of its parameters', () => {
+  const packersOf = (parameters: Readonly<Record<string, string>>) =>
+    deploymentOf(
+      { outputs: new Map([['Parameters', JSON.stringify(parameters)]]) },
+      { bucket: BUCKET, stateMachineArn },
+    ).packers;
+  expect(packersOf({ packers: '6' })).toBe(6);
+  expect(packersOf({})).toBeUndefined();
+});
+
 describe('a stack that is notified of markers alone', () => {
   const bare = 'name: digits\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n';
 
