@@ -9,6 +9,7 @@ import { CreateSubnetCommand, DescribeSubnetsCommand } from '@aws-sdk/client-ec2
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
+import type { LimitProfile } from '@tidewheel/emulators/limits/profiles.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
@@ -37,6 +38,8 @@ export interface CampaignOptions {
   readonly stateDirectory: string;
   readonly pythonPath: string;
   readonly log: (line: string) => void;
+  /** Limits and delays of an account that the region plays. Default: none. */
+  readonly limits?: LimitProfile;
   /** Ends what is played: every process of the region ends, and the reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }

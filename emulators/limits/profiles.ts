@@ -4,6 +4,14 @@
  */
 import type { Rate } from './token-bucket.ts';
 
+/** Of a figure that differs by the accelerators of an instance type. */
+export interface ByAccelerators {
+  readonly none: number;
+  readonly some: number;
+  /** Eight or more: whole machines of the largest types. */
+  readonly eight: number;
+}
+
 export interface AccountLimits {
   readonly lambda: {
     /** Functions that may run at once; undefined: any number. */
@@ -33,6 +41,10 @@ export interface AccountLimits {
     readonly instances: { readonly accelerated: number; readonly other: number };
     /** Of one training job. */
     readonly longestRunSeconds: number;
+    /** How long an On-Demand job is Pending until there is capacity for it. */
+    readonly pendingSeconds: ByAccelerators;
+    /** How long a job's instances are prepared, unbilled, until the download begins. */
+    readonly preparationSeconds: ByAccelerators;
   };
 }
 
@@ -60,6 +72,17 @@ const operations = { burst: 20, perSecond: 10 };
 /** Five days. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html */
 const longestRunSeconds = 432_000;
 
+/**
+ * AWS publishes neither: stated. On-Demand jobs for whole machines with accelerators queue for hours. Logs of jobs on
+ * small types show one to three minutes until the download; large types may take longer than ten.
+ * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SecondaryStatusTransition.html
+ */
+const delays = {
+  pendingSeconds: { none: 0, some: 0, eight: 21_600 },
+  preparationSeconds: { none: 60, some: 120, eight: 1_500 },
+};
+const noDelay = { none: 0, some: 0, eight: 0 };
+
 /** Of an account whose requests for more were granted: stated. */
 const manyInstances = { accelerated: 1_000, other: 1_000 };
 
@@ -81,7 +104,7 @@ const PROFILES = {
      * Accounts report 0 for types with GPUs, and 0 to 30 for others. They differ by type and region: Service Quotas
      * has an account's own. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html
      */
-    sageMaker: { operations, instances: { accelerated: 0, other: 4 }, longestRunSeconds },
+    sageMaker: { operations, instances: { accelerated: 0, other: 4 }, longestRunSeconds, ...delays },
   },
   default: {
     /** https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html */
@@ -90,7 +113,7 @@ const PROFILES = {
     dynamodb,
     stepFunctions,
     ec2,
-    sageMaker: { operations, instances: manyInstances, longestRunSeconds },
+    sageMaker: { operations, instances: manyInstances, longestRunSeconds, ...delays },
   },
   none: {
     lambda: { concurrentExecutions: undefined },
@@ -98,7 +121,13 @@ const PROFILES = {
     dynamodb: { latencySeconds: 0 },
     stepFunctions: { payloadBytes: ANY, historyEvents: ANY },
     ec2: { actions: anyRate },
-    sageMaker: { operations: anyRate, instances: manyInstances, longestRunSeconds: ANY },
+    sageMaker: {
+      operations: anyRate,
+      instances: manyInstances,
+      longestRunSeconds: ANY,
+      pendingSeconds: noDelay,
+      preparationSeconds: noDelay,
+    },
   },
 } as const satisfies Readonly<Record<string, AccountLimits>>;
 

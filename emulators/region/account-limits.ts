@@ -1,6 +1,7 @@
 /** A profile's limits as the options of the servers that play them. */
+import { instanceFacts } from '../../functions/core/catalog/catalog.ts';
 import type { EmulatorOptions } from '../aws/ministack.ts';
-import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
+import { type ByAccelerators, type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/server.ts';
 
 export function emulatorLimits(
@@ -17,13 +18,26 @@ export function emulatorLimits(
 /** EC2's names of families with accelerators. */
 const ACCELERATED = /^(p|g|trn|inf)\d/;
 
-export function sageMakerLimits(
-  profile: LimitProfile = 'none',
-): Required<Pick<LocalSageMakerOptions, 'operationRate' | 'instanceQuota' | 'longestRunSeconds'>> {
-  const { operations: operationRate, instances, longestRunSeconds } = limitsOf(profile).sageMaker;
+type SageMakerLimits = Required<
+  Pick<
+    LocalSageMakerOptions,
+    'operationRate' | 'instanceQuota' | 'longestRunSeconds' | 'pendingSeconds' | 'preparationSeconds'
+  >
+>;
+
+export function sageMakerLimits(profile: LimitProfile = 'none'): SageMakerLimits {
+  const { operations: operationRate, instances, longestRunSeconds, ...delays } = limitsOf(profile).sageMaker;
   return {
     operationRate,
     longestRunSeconds,
     instanceQuota: (type) => (ACCELERATED.test(type) ? instances.accelerated : instances.other),
+    pendingSeconds: (type) => byAccelerators(type, delays.pendingSeconds),
+    preparationSeconds: (type) => byAccelerators(type, delays.preparationSeconds),
   };
+}
+
+/** @param type EC2's name, without `ml.` */
+function byAccelerators(type: string, { none, some, eight }: ByAccelerators): number {
+  const count = instanceFacts(type)?.acceleratorCount ?? (ACCELERATED.test(type) ? 1 : 0);
+  return count === 0 ? none : count < 8 ? some : eight;
 }

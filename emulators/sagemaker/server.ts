@@ -7,11 +7,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { openTemporaryFolder } from '../shared/temporary-folder.ts';
+import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import { makeHttpServer } from './api/http.ts';
 import { runOperation } from './api/operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
+import { withPendingQueue } from './jobs/pending-queue.ts';
 import { type JobRegistry, openRegistry } from './jobs/registry.ts';
 import type { TrainingJob } from './jobs/training-job.ts';
 import { destroyClients, makeClients } from './model/clients.ts';
@@ -58,12 +60,21 @@ const runningJob = (job: TrainingJob): RunningJob => ({
   failHosts: (host) => job.failHosts(host),
 });
 
+function queuedMarket({ market, clock, pendingSeconds, timeScale }: Settings): CapacityMarket {
+  return withPendingQueue(
+    market,
+    clock,
+    ({ groups }) => Math.max(...groups.map(({ instanceType }) => pendingSeconds(instanceType))) / timeScale,
+  );
+}
+
 export async function startLocalSageMaker(options: LocalSageMakerOptions): Promise<LocalSageMaker> {
   const given = settingsOf(options);
   const settings = {
     ...given,
     stateDirectory: resolve(given.stateDirectory),
     environmentsDirectory: resolve(given.environmentsDirectory),
+    market: queuedMarket(given),
   };
   await mkdir(settings.stateDirectory, { recursive: true });
   const unlockState = await lockFolder(settings.stateDirectory, 'local SageMaker');

@@ -9,6 +9,8 @@ import { openStay, type StayServices } from '../hosts/lease.ts';
 import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
 import { JobFailure, messageOf, TRY_AGAIN } from '../model/errors.ts';
 import {
+  ec2Name,
+  groupsOf,
   type JobRecord,
   purchaseOptionOf,
   secondsUntil,
@@ -24,6 +26,14 @@ import {
   waitForCapacity,
 } from './capacity.ts';
 import { JobState, type StateServices } from './job-state.ts';
+import {
+  LAUNCHING,
+  PREPARING,
+  type Prepared,
+  REPLACING,
+  whenPrepared,
+  withLastingReclaim,
+} from './preparation.ts';
 
 export interface JobServices extends StateServices, StayServices {
   readonly addresses: AddressBook;
@@ -106,8 +116,8 @@ export class TrainingJob {
       // MaxWait counts waiting and running together.
       if (purchaseOptionOf(request) === 'spot')
         this.#endings.limit('maxWait', request.StoppingCondition?.MaxWaitTimeInSeconds);
-      while (await this.#stay()) {
-        await this.#state.change('InProgress', 'Starting', 'Launching requested ML instances.');
+      for (let again = await this.#stay(); again !== undefined; again = await this.#stay()) {
+        await this.#state.change('InProgress', 'Starting', again);
       }
     } catch (error) {
       await this.#fail(error);
@@ -117,20 +127,25 @@ export class TrainingJob {
     }
   }
 
-  /** One stay on capacity; true when it was interrupted and another is due. */
-  async #stay(): Promise<boolean> {
-    const lease = await this.#acquire();
-    if (!lease) {
+  /** One stay on capacity. @returns the message of the next launch, if another stay is due */
+  async #stay(): Promise<string | undefined> {
+    const acquired = await this.#acquire();
+    if (!acquired) {
       await this.#finishEarly(undefined);
-      return false;
+      return undefined;
     }
+    const lease = withLastingReclaim(acquired);
     const { addresses } = this.#services;
     let slot: number | undefined;
     let port: number | undefined;
     try {
+      const prepared = await this.#prepareInstances(lease);
+      if (prepared === 'reclaimed') return REPLACING;
+      if (prepared === 'ended') await this.#finishEarly(undefined);
+      if (prepared !== 'ready') return undefined;
       slot = addresses.takeSlot();
       port = await addresses.takePorts();
-      return await this.#useCapacity(lease, slot, port);
+      return (await this.#useCapacity(lease, slot, port)) ? LAUNCHING : undefined;
     } finally {
       addresses.release(slot, port);
       lease.release();
@@ -166,6 +181,18 @@ export class TrainingJob {
     return lease;
   }
 
+  /** What SageMaker shows of a reclaim before the download is not documented: here it launches again. */
+  async #prepareInstances(lease: CapacityLease): Promise<Prepared> {
+    const { clock, preparationSeconds, timeScale } = this.#services.settings;
+    const types = groupsOf(this.record.request).map(({ instanceType }) => ec2Name(instanceType));
+    const seconds = Math.max(0, ...types.map(preparationSeconds));
+    if (seconds === 0) return 'ready';
+    await this.#state.change('InProgress', 'Starting', PREPARING);
+    const endMs = clock.now() + (seconds / timeScale) * 1_000;
+    return whenPrepared(lease, endMs, { clock, presence: this.#presence, ending: this.#endings.signal });
+  }
+
+  /** @returns whether it was interrupted */
   async #useCapacity(lease: CapacityLease, slot: number, masterPort: number): Promise<boolean> {
     const { settings } = this.#services;
     const { gang, reclaim, noticeSeconds } = openStay(this.#services, this.record, lease, {

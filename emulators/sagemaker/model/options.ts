@@ -45,6 +45,10 @@ export interface LocalSageMakerOptions {
   readonly instanceQuota?: (instanceType: string, purchaseOption: 'spot' | 'on-demand') => number;
   /** The longest that a job may be allowed to run. Default: as long as SageMaker's API takes. */
   readonly longestRunSeconds?: number;
+  /** Job seconds that an On-Demand job is Pending until there is capacity, by EC2's name of its type. Default 0. */
+  readonly pendingSeconds?: (instanceType: string) => number;
+  /** Job seconds from the capacity to the download, by EC2's name of the type. Default 0. */
+  readonly preparationSeconds?: (instanceType: string) => number;
   /** Requests of each operation. Default: any number. */
   readonly operationRate?: Rate;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
@@ -80,6 +84,8 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     spotDiscount: () => 1,
     instanceQuota: () => 1_000,
     longestRunSeconds: Number.POSITIVE_INFINITY,
+    pendingSeconds: () => 0,
+    preparationSeconds: () => 0,
     keepHostFolders: false,
     mountOptMl: false,
     fileSystemsDirectory: undefined,

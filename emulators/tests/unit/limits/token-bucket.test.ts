@@ -23,6 +23,19 @@ it('gives a new account no accelerators', () => {
   expect(sageMakerLimits('none').instanceQuota('g5.xlarge', 'spot')).toBeGreaterThan(0);
 });
 
+it('delays the largest types most, and none without limits', () => {
+  const { pendingSeconds, preparationSeconds } = sageMakerLimits('new-account');
+  const types = ['m5.large', 'g5.xlarge', 'p4d.24xlarge'];
+  const preparations = types.map(preparationSeconds);
+  expect(preparations.toSorted((one, other) => one - other)).toEqual(preparations);
+  expect(preparationSeconds('p4d.24xlarge')).toBeGreaterThan(600);
+  expect(types.map(pendingSeconds)).toEqual([0, 0, 21_600]);
+  const none = sageMakerLimits('none');
+  expect(types.flatMap((type) => [none.pendingSeconds(type), none.preparationSeconds(type)])).toEqual(
+    Array.from({ length: 6 }, () => 0),
+  );
+});
+
 it('limits a new account no less than others', () => {
   expect(LIMIT_PROFILES).toEqual(['new-account', 'default', 'none']);
   const slots = LIMIT_PROFILES.map((profile) => limitsOf(profile).lambda.concurrentExecutions ?? Infinity);

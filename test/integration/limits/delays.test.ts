@@ -1,0 +1,66 @@
+/** A run in a region with an account's limits and delays: the service as it is deployed, on a virtual clock. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Played, playCampaigns } from '../../../bench/campaign/campaign.ts';
+import type { Campaign } from '../../../bench/campaign/campaign-case.ts';
+import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '../../../functions/core/catalog/catalog.ts';
+import { PYTHON } from '../../support/region.ts';
+
+const HOUR = 3_600;
+/** Eight accelerators, which are prepared for longer than the ten minutes for which a run waits for Spot. */
+const INSTANCE_TYPE = 'p3.16xlarge';
+const ZONE_ID = 'use1-az6';
+const campaign: Campaign = {
+  name: 'prepared',
+  instanceType: INSTANCE_TYPE,
+  zones: [{ zoneId: ZONE_ID, available: Array.from({ length: 48 }, () => true) }],
+  tickSeconds: 600,
+  workSeconds: HOUR / 2,
+  deadlineHours: 8,
+  startSeconds: 60,
+};
+const { preparationSeconds } = limitsOf('default').sageMaker;
+
+let stateDirectory: string;
+let played: Played | undefined;
+
+beforeAll(async () => {
+  stateDirectory = await mkdtemp(join(tmpdir(), 'tidewheel-limited-'));
+  [played] = await playCampaigns([campaign], {
+    stateDirectory,
+    pythonPath: PYTHON,
+    limits: 'default',
+    log: () => undefined,
+  });
+}, 240_000);
+
+afterAll(async () => {
+  await rm(stateDirectory, { recursive: true, force: true });
+});
+
+it('outlives a preparation longer than ten minutes', () => {
+  expect(preparationSeconds.eight).toBeGreaterThan(600);
+  expect(played?.report).toMatchObject({ status: 'succeeded', interruptions: 0 });
+  expect(played?.report.attempts.map(({ pool, outcome }) => [pool.purchaseOption, outcome])).toEqual([
+    ['spot', 'completed'],
+  ]);
+  const { trainingSeconds = 0 } = played?.report.attempts[0] ?? {};
+  expect(played?.campaignSeconds).toBeGreaterThan(preparationSeconds.eight + trainingSeconds);
+});
+
+it('pays for BillableTimeInSeconds alone', () => {
+  const [attempt] = played?.report.attempts ?? [];
+  const { trainingSeconds = 0, billableSeconds = 0, costUsd } = attempt ?? {};
+  // The program's own time, not that of the preparation. SageMaker bills a second that has begun.
+  const paid = campaign.startSeconds + campaign.workSeconds;
+  expect(Math.abs(trainingSeconds - paid)).toBeLessThanOrEqual(2);
+  const share =
+    (ec2SpotUsd(INSTANCE_TYPE, 'us-east-1', ZONE_ID) ?? 0) /
+    (ec2OnDemandUsd(INSTANCE_TYPE, 'us-east-1') ?? 0);
+  expect(Math.abs(billableSeconds - paid * share)).toBeLessThanOrEqual(2);
+  const hourlyUsd = trainingPrice(INSTANCE_TYPE, 'us-east-1')?.hourlyUsd ?? 0;
+  expect(costUsd).toBeCloseTo((billableSeconds / HOUR) * hourlyUsd, 6);
+});
