@@ -66,6 +66,7 @@ export async function settleRun(
     marker: settle.marker,
     markerSince: lastClose === undefined ? undefined : new Date(lastClose),
     now,
+    newestEventAt: run.newestEventAt,
     previous: input.observation,
   });
   const decision = decideSettled(observation, settle, { now, openedAt: new Date(run.createdAt) });

@@ -29,6 +29,8 @@ export interface LookOptions {
   /** A marker older than this belongs to the batch before: it is left lying, never deleted by us. */
   readonly markerSince?: Date | undefined;
   readonly now: Date;
+  /** ISO 8601, of the newest arrival that an event has reported: to the millisecond. */
+  readonly newestEventAt?: string | undefined;
   readonly previous?: IncomingLook | undefined;
 }
 
@@ -40,6 +42,7 @@ export async function lookAtIncoming(
   const [all, undated] = [createHash('sha256'), createHash('sha256')];
   let [objects, bytes, newest] = [0, 0, Number.NEGATIVE_INFINITY];
   let marker = false;
+  const event = options.newestEventAt === undefined ? Number.NaN : Date.parse(options.newestEventAt);
   for await (const object of listing) {
     const { key, size, etag, lastModified } = object;
     if (options.marker !== undefined && key === options.prefix + options.marker) {
@@ -49,7 +52,7 @@ export async function lookAtIncoming(
       bytes += size;
     }
     all.update(`${key}\n${etag}\n`);
-    if (isDated(object)) newest = Math.max(newest, arrivedBy(lastModified));
+    if (isDated(object)) newest = Math.max(newest, arrivedBy(lastModified, event));
     else undated.update(`${key}\n${etag}\n`);
   }
   const now = { fingerprint: digestOf(all), undated: digestOf(undated) };
@@ -68,9 +71,17 @@ export const FEW_OBJECTS = 100_000;
 
 /** SDKs and the AWS CLI send larger objects in parts by default. */
 const ONE_PART_BYTES = 8 * 2 ** 20;
-/** S3 cuts LastModified down to whole seconds, so the arrival may be a second later. Other servers date more exactly. */
-const arrivedBy = (lastModified: Date): number =>
-  lastModified.getTime() + (lastModified.getMilliseconds() === 0 ? 1_000 : 0);
+/**
+ * S3 cuts LastModified down to whole seconds, so the arrival may be a second later. Other servers date more exactly, and
+ * so does the event of the same second.
+ * @param event milliseconds since 1970; NaN if there is none
+ */
+function arrivedBy(lastModified: Date, event: number): number {
+  const listed = lastModified.getTime();
+  if (lastModified.getMilliseconds() !== 0) return listed;
+  const secondsEnd = listed + 1_000;
+  return event >= listed && event < secondsEnd ? event : secondsEnd;
+}
 
 /**
  * S3 dates a multipart upload from its start, so a large object can appear with a time far in the past. The ETag of an
@@ -95,7 +106,7 @@ function sinceWhen(
 }
 
 /** The clocks of Lambda and Step Functions differ by milliseconds. */
-const LEAST_PAUSE_SECONDS = 0.5;
+const LEAST_PAUSE_SECONDS = 0.1;
 /** A marker should not go unnoticed for long … */
 const USUAL_PAUSE_SECONDS = 60;
 /** … but a look writes ten events, and an execution ends at 25,000. */

@@ -42,6 +42,7 @@ export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
     execution: 1,
     createdAt: at,
     updatedAt: at,
+    newestEventAt: wake.eventTime?.toISOString(),
   };
   const created = await deps.runs.create(fresh);
   let run = created === 'created' ? fresh : ((await deps.runs.get(runId)) ?? fresh);
@@ -51,8 +52,23 @@ export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
   }
   // Closed between our two looks: what this wake stands for belongs to the next batch.
   if (run.closedAt !== undefined) return wakeRun(deps, wake);
+  await keepNewestEvent(deps, run, wake);
   const started = await startExecution(deps.executions, run);
   return { kind: started === 'started' ? 'started' : 'running', runId };
+}
+
+/** Of two wakes at once the older may win: the settle window is then up to a second shorter or longer. */
+async function keepNewestEvent(
+  { runs, clock }: WakeDeps,
+  { runId, newestEventAt }: RunRecord,
+  { eventTime }: Wake,
+): Promise<void> {
+  if (eventTime === undefined) return;
+  if (newestEventAt !== undefined && eventTime <= new Date(newestEventAt)) return;
+  await runs.update(runId, {
+    newestEventAt: eventTime.toISOString(),
+    updatedAt: clock.now().toISOString(),
+  });
 }
 
 async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineRecord | undefined> {

@@ -182,6 +182,8 @@ export interface RunRecord {
   readonly execution: number;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** S3's time of the newest arrival that woke the open batch, to the millisecond. It may lag behind the bucket. */
+  readonly newestEventAt?: string | undefined;
   /** The declaration at the close of the batch. It does not change during a run. */
   readonly declaration?: Pipeline | undefined;
   readonly closedAt?: string | undefined;

@@ -1,6 +1,7 @@
 /** The Settle state against bucket and table: what it waits for, what it closes, what it refuses. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
+import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { keepClose } from '../../../functions/core/runs/kept-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
@@ -73,6 +74,19 @@ describe('a run that settles', () => {
       expect(await settleRun(at, { runId: 'digits-000002', observation })).toMatchObject({ kind: 'settled' });
     },
   );
+
+  it('counts from the event that dates the newest arrival', async () => {
+    const second = Math.ceil(at.clock.now().getTime() / 1_000) * 1_000;
+    at.clock.set(new Date(second + 250));
+    at.store.put(`${bucketKeys.incoming('digits')}a.png`, 'x', new Date(second));
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(second - 5_000) });
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival', eventTime: at.clock.now() });
+    // Late, and older: it dates nothing.
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(second - 1) });
+    const due = in0(60);
+    at.clock.advance(5);
+    expect(await settleRun(at, { runId: 'digits-000001' })).toMatchObject({ kind: 'wait', until: due });
+  });
 
   it('looks at once if it waits for a marker', async () => {
     const look = { objects: 100_001, isDated: true };

@@ -40,7 +40,7 @@ describe('a batch', () => {
 
   it("waits for the window's rest, within a minute", () => {
     expect(decideAt(20)).toEqual({ kind: 'wait', seconds: 40 });
-    expect(decideAt(59.9)).toEqual({ kind: 'wait', seconds: 0.5 });
+    expect(decideAt(59.99)).toEqual({ kind: 'wait', seconds: 0.1 });
     expect(decideAt(10, seen(), { quietSeconds: 3_600, maximumWaitSeconds: 7_200 })).toEqual({
       kind: 'wait',
       seconds: 60,
@@ -57,7 +57,12 @@ describe('a batch', () => {
 describe('a look at the incoming prefix', () => {
   const look = async (
     fill: (put: (name: string, text?: string, lastModified?: Date) => void) => void,
-    options: { readonly previous?: IncomingLook; readonly markerSince?: Date; readonly at?: number } = {},
+    options: {
+      readonly previous?: IncomingLook;
+      readonly markerSince?: Date;
+      readonly newestEventAt?: string;
+      readonly at?: number;
+    } = {},
   ) => {
     const clock = fakeClock(secondsAfter(options.at ?? 0));
     const store = memoryObjectStore(clock);
@@ -67,6 +72,7 @@ describe('a look at the incoming prefix', () => {
       marker: '_SUCCESS',
       markerSince: options.markerSince,
       now: clock.now(),
+      newestEventAt: options.newestEventAt,
       previous: options.previous,
     });
   };
@@ -113,6 +119,20 @@ describe('a look at the incoming prefix', () => {
     const second = await look(fill, { previous: first, at: 45 });
     expect(second.unchangedSince).toBe(secondsAfter(21));
     expect(await look(fill, { previous: second, at: 60 })).toEqual(second);
+  });
+
+  it.each([
+    ['from the event of the same second', 20.123, 20.123],
+    ['from the end of the second without its event', 19.999, 21],
+    ['from the end of the second behind later events', 21, 21],
+  ])('counts small objects %s', async (_, event, since) => {
+    const fill = (put: (name: string, text?: string, lastModified?: Date) => void) => {
+      put('a', 'x', new Date(secondsAfter(19)));
+      put('b', 'x', new Date(secondsAfter(20)));
+    };
+    expect((await look(fill, { newestEventAt: secondsAfter(event), at: 45 })).unchangedSince).toBe(
+      secondsAfter(since),
+    );
   });
 
   it('counts objects of many megabytes from its own time', async () => {
