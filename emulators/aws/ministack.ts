@@ -57,6 +57,8 @@ export interface EmulatorOptions {
   readonly concurrentExecutions?: number | undefined;
   /** Further limits of the account (emulators/limits/profiles.ts). Default: none. */
   readonly limits?: EmulatorLimits | undefined;
+  /** Ends of the names of functions that are initialised when an execution starts, in order. Default: none. */
+  readonly initialised?: readonly string[];
   /** What Service Quotas answers. Default: there is no such service. */
   readonly serviceQuotas?: AccountQuotas | undefined;
   /** File of a virtual clock (emulators/clock) that MiniStack and its functions go by. Default: the clock on the wall. */
@@ -125,6 +127,8 @@ function spawnEmulator(options: EmulatorOptions, log: number, quotas: readonly s
   const save = ['--save-seconds', String(options.saveSeconds ?? 3)];
   const clock = options.clockFile === undefined ? [] : ['--clock', options.clockFile];
   const limits = options.limits === undefined ? [] : ['--limits', JSON.stringify(options.limits)];
+  const initialised =
+    options.initialised === undefined ? [] : ['--initialise', options.initialised.join(',')];
   const executions = ['--concurrent-executions', String(options.concurrentExecutions ?? 0)];
   return spawn(
     options.pythonPath,
@@ -135,6 +139,7 @@ function spawnEmulator(options: EmulatorOptions, log: number, quotas: readonly s
       ...clock,
       ...executions,
       ...limits,
+      ...initialised,
       ...quotas,
       '--port-fd',
       '3',

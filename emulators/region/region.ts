@@ -27,6 +27,9 @@ import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { emulatorDirectory } from './startable.ts';
 import { openDefaultVpc, subnetZone } from './subnets.ts';
 
+/** What a run needs between the settle window and its training, in order. */
+const FUNCTIONS_OF_A_RUN = ['plan-shards', 'pack-shards', 'seal-dataset', 'judge', 'place', 'launch'];
+
 export interface RegionOptions {
   readonly projectFolder: string;
   /** Everything that outlives a restart; .tidewheel/ for the project's own start. */
@@ -202,6 +205,7 @@ async function startAws(
       NODE_PATH: join(options.projectFolder, 'node_modules'),
     },
     log: join(options.stateDirectory, 'logs', 'emulator.log'),
+    initialised: FUNCTIONS_OF_A_RUN,
     ...emulatorLimits(options.limits),
     serviceQuotas: accountQuotas(options.limits ?? 'none', ACCOUNT_ID),
     ...at.time.emulator,
