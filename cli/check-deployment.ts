@@ -1,10 +1,11 @@
 /** `npm run check:deployment`: what would fail in the first run of a deployment, in one list, each with its remedy. */
 import { randomUUID } from 'node:crypto';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { checkDeployment } from '../functions/core/deployment/check-deployment.ts';
 import { formatFindings } from './deployment/format-findings.ts';
 import { openDeployment } from './deployment/open-deployment.ts';
+import { surroundingsOf } from './deployment/surroundings.ts';
 
 const USAGE = `npm run check:deployment -- [--stage STAGE] [--read-only] [--json]
 
@@ -36,8 +37,7 @@ const WORDS = {
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, WORDS);
-  const region = process.env['AWS_REGION'];
-  if (region === undefined) throw new UsageError(['AWS_REGION is not set: see below']);
+  const { region } = surroundingsOf(process.env);
   const { testObject, ...deployment } = await openDeployment({ stage: values.stage, region });
   const findings = await checkDeployment({
     ...deployment,

@@ -1,14 +1,16 @@
 /** `npm run first-day`: the first hour on a real account, step by step, with a report to send us. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand, UsageError, usable } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { describeError } from '../functions/aws/shared/aws-errors.ts';
 import { openDeployment } from './deployment/open-deployment.ts';
-import { obstacleTo, playStep, type StepDeps } from './first-day/play-step.ts';
-import { keepResults, markdownOf, readResults, type StepResult, withoutNames } from './first-day/results.ts';
+import { remedyOf, surroundingsOf } from './deployment/surroundings.ts';
+import { type Day, planLine, playAll } from './first-day/play-all.ts';
+import { obstacleTo, type StepDeps } from './first-day/play-step.ts';
 import { type Hosts, STEPS, type Step } from './first-day/steps.ts';
 import { withBucket } from './open-dataset.ts';
 
@@ -71,79 +73,104 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, WORDS);
-  const region = process.env['AWS_REGION'];
-  const chosen = STEPS.filter(({ number }) => values.only?.includes(number) ?? true);
-  const isLocal = process.env['AWS_ENDPOINT_URL'] !== undefined;
+  const steps = STEPS.filter(({ number }) => values.only?.includes(number) ?? true);
   const hosts = hostsOf(values);
   if (values['dry-run']) {
-    for (const step of chosen) say(planLine(step, obstacleTo(step, { isLocal, hosts })));
-    say(`\nat most $${chosen.reduce((sum, { mostUsd }) => sum + mostUsd, 0).toFixed(2)} together`);
+    const isLocal = Boolean(process.env['AWS_ENDPOINT_URL']);
+    for (const step of steps) say(planLine(step, obstacleTo(step, { isLocal, hosts })));
+    say(`\nat most $${steps.reduce((sum, { mostUsd }) => sum + mostUsd, 0).toFixed(2)} together`);
     return 0;
   }
-  if (region === undefined) throw new UsageError(['AWS_REGION is not set: see below']);
+  const { region, endpoint } = surroundingsOf(process.env);
+  const isLocal = endpoint !== undefined;
+  const needsYes = steps.some((step) => costsSomething(step, { isLocal, hosts }));
+  if (needsYes && !values.yes && !process.stdin.isTTY)
+    throw new UsageError(['a step that costs something needs a terminal to ask at, or --yes']);
   const deployment = await openDeployment({ stage: values.stage, region });
+  await usable('--folder', values.folder, () => mkdir(values.folder, { recursive: true }));
+  const day = dayOf(steps, values, { deployment, hosts, isLocal });
+  const stopping = new AbortController();
+  // The second one ends it at once.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopping.abort());
+  const { signal } = stopping;
   const script = await readFile(path.join(import.meta.dirname, 'first-day', 'train.py'));
-  return withBucket(deployment.bucket, (store) => {
+  return withBucket(deployment.bucket, async (store) => {
     const ground = {
       store,
       script,
       say,
+      signal,
       now: () => new Date(),
-      sleep: (milliseconds: number) => sleep(milliseconds),
+      sleep: (milliseconds: number) => sleep(milliseconds, undefined, { signal }),
     };
-    return playAll(chosen, values, { deployment, ground, hosts, isLocal, testObjectId: randomUUID });
+    try {
+      const deps = { deployment, ground, hosts, isLocal, testObjectId: randomUUID, explain };
+      return (await playAll(day(signal), deps)) ? 0 : 1;
+    } catch (error: unknown) {
+      if (!signal.aborted) throw new Error(explain(error), { cause: error });
+      say('Stopped. The same command goes on from here: what is dropped and what runs stays.');
+      return 130;
+    }
   });
 }
 
-async function playAll(chosen: readonly Step[], values: Values, deps: StepDeps): Promise<number> {
-  await mkdir(values.folder, { recursive: true });
-  const file = path.join(values.folder, 'results.json');
-  let results = await readResults(file);
-  for (const step of chosen) {
-    const isDone = results.some(({ number, outcome }) => number === step.number && outcome === 'asExpected');
-    if (isDone && values.only === undefined) continue;
-    say(`\n${planLine(step, obstacleTo(step, deps))}`);
-    if (!(await mayPlay(step, values, deps))) continue;
-    const result = await playStep(step, deps);
-    for (const line of result.lines) say(`  ${line}`);
-    results = [...results.filter(({ number }) => number !== step.number), result].toSorted(
-      (a, b) => a.number - b.number,
-    );
-    await keepResults(file, results);
+const explain = (error: unknown): string => remedyOf(error, process.env) ?? describeError(error);
+
+const dayOf =
+  (
+    steps: readonly Step[],
+    { only, folder, names, stage, yes }: Values,
+    { deployment, ...where }: Pick<StepDeps, 'deployment' | 'hosts' | 'isLocal'>,
+  ) =>
+  (signal: AbortSignal): Day => ({
+    steps,
+    again: only !== undefined,
+    folder,
+    names,
+    place: {
+      where: where.isLocal ? 'one machine' : 'AWS',
+      account: deployment.stateMachineArn.split(':')[4] ?? '',
+      region: deployment.region,
+      stage,
+    },
+    mayPlay: async (step) => (yes || !costsSomething(step, where) ? 'yes' : askAt(process.stdin, signal)),
+  });
+
+const costsSomething = (step: Step, where: Pick<StepDeps, 'hosts' | 'isLocal'>): boolean =>
+  step.mostUsd > 0 && step.kind !== 'byHand' && obstacleTo(step, where) === undefined;
+
+/** The end of the input is no answer, and ends the day. */
+async function askAt(input: NodeJS.ReadStream, signal: AbortSignal): Promise<'yes' | 'no' | 'stop'> {
+  const terminal = createInterface({ input, output: process.stdout });
+  const closed = new AbortController();
+  terminal.once('close', () => closed.abort());
+  // A terminal in raw mode gives Ctrl-C to the reader, not to the process.
+  terminal.once('SIGINT', () => terminal.close());
+  try {
+    const ended = AbortSignal.any([signal, closed.signal]);
+    const answer = await terminal.question('   run it? [y/N] ', { signal: ended });
+    return /^y(es)?$/i.test(answer.trim()) ? 'yes' : 'no';
+  } catch (error: unknown) {
+    if (!closed.signal.aborted && !signal.aborted) throw error;
+    say('');
+    return 'stop';
+  } finally {
+    terminal.close();
   }
-  await writeReport(results, values, deps.isLocal);
-  return results.some(({ outcome }) => outcome === 'differs') ? 1 : 0;
-}
-
-const planLine = ({ number, title, proves, mostUsd }: Step, obstacle: string | undefined): string =>
-  `${number}. ${title} (at most $${mostUsd.toFixed(2)})\n   proves: ${proves}${obstacle === undefined ? '' : `\n   not possible here: ${obstacle}`}`;
-
-/** A step that costs something is played only after a yes. */
-async function mayPlay(step: Step, { yes }: Values, deps: StepDeps): Promise<boolean> {
-  const isFree = step.mostUsd === 0 || step.kind === 'byHand' || obstacleTo(step, deps) !== undefined;
-  if (yes || isFree) return true;
-  if (!process.stdin.isTTY) throw new UsageError(['a step that costs something needs a terminal, or --yes']);
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await terminal.question('   run it? [y/N] ');
-  terminal.close();
-  return /^y(es)?$/i.test(answer.trim());
-}
-
-async function writeReport(
-  results: readonly StepResult[],
-  { folder, names }: Values,
-  isLocal: boolean,
-): Promise<void> {
-  const hide = names ? (text: string) => text : withoutNames;
-  const markdown = path.join(folder, 'report.md');
-  await writeFile(markdown, hide(markdownOf(results, isLocal ? 'one machine' : 'AWS')));
-  await writeFile(path.join(folder, 'report.json'), hide(JSON.stringify({ results }, undefined, 2)));
-  say(`\nreport: ${markdown}`);
 }
 
 function hostsOf(values: Values): Hosts | undefined {
   const { subnet: subnetId, 'zone-id': zoneId, 'security-group': securityGroupId, image } = values;
-  if (!subnetId || !zoneId || !securityGroupId || !image) return undefined;
+  const given = {
+    '--subnet': subnetId,
+    '--zone-id': zoneId,
+    '--security-group': securityGroupId,
+    '--image': image,
+  };
+  const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]));
+  if (missing.length === Object.keys(given).length) return undefined;
+  if (!subnetId || !zoneId || !securityGroupId || !image)
+    throw new UsageError(missing.map((name) => `${name} is missing: step 6 needs all four or none`));
   return { subnetId, zoneId, securityGroupId, image };
 }
 

@@ -1,35 +1,40 @@
 /** Opens a deployment for a command: its stack, its declared pipelines, and the account around it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountView } from '../../functions/aws/account/account-view.ts';
-import { look } from '../../functions/aws/account/look.ts';
-import { readStack } from '../../functions/aws/account/stack.ts';
+import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
 import { testObjectIn } from '../../functions/aws/account/test-object.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import * as account from '../../functions/aws/shared/account-clients.ts';
+import { describeError } from '../../functions/aws/shared/aws-errors.ts';
 import { dynamo, s3, s3In } from '../../functions/aws/shared/clients.ts';
 import { ec2In, iam } from '../../functions/aws/shared/compute-clients.ts';
 import type { AccountView, Stack } from '../../functions/core/deployment/account-view.ts';
 import type { TestObjectDeps } from '../../functions/core/deployment/arrivals.ts';
 import type { CheckDeps } from '../../functions/core/deployment/check-deployment.ts';
 import { deploymentOf, readDeclarations } from '../../functions/core/deployment/declarations.ts';
+import { remedyOf } from './surroundings.ts';
 
 export interface Deployment extends Omit<CheckDeps, 'testObject'> {
   readonly testObject: TestObjectDeps;
 }
 
-/** @throws Error with a remedy if the stack cannot be read */
-export async function openDeployment({
-  stage,
-  region,
-}: {
+const STACK_PREFIX = 'tidewheel-';
+const stackName = (stage: string): string => STACK_PREFIX + stage;
+const stageOf = (name: string): string | undefined =>
+  name.startsWith(STACK_PREFIX) ? name.slice(STACK_PREFIX.length) : undefined;
+
+interface Place {
   readonly stage: string;
   readonly region: string;
-}): Promise<Deployment> {
-  const stack = await stackOf(stage, region);
-  const bucket = outputOf(stack, 'DataBucketName');
-  const { testObjects } = dynamoStores(dynamo(), outputOf(stack, 'TableName'));
-  const stateMachineArn = outputOf(stack, 'RunStateMachineArn');
+}
+
+/** @throws Error with a remedy if the stack cannot be read */
+export async function openDeployment({ stage, region }: Place): Promise<Deployment> {
+  const stack = await stackOf({ stage, region });
+  const bucket = outputOf(stack, 'DataBucketName', { stage, region });
+  const { testObjects } = dynamoStores(dynamo(), outputOf(stack, 'TableName', { stage, region }));
+  const stateMachineArn = outputOf(stack, 'RunStateMachineArn', { stage, region });
   const deployment = deploymentOf(stack, { bucket, stateMachineArn });
   return {
     stack,
@@ -49,20 +54,35 @@ export async function openDeployment({
   };
 }
 
-async function stackOf(stage: string, region: string): Promise<Stack> {
-  const name = `tidewheel-${stage}`;
-  const stack = await look('cloudformation:DescribeStacks', () => readStack(account.cloudFormation(), name));
-  if (stack.kind === 'refused') throw new Error(`the stack ${name} cannot be read: ${stack.why}`);
-  if (stack.value === undefined)
-    throw new Error(
-      `there is no stack ${name} in ${region}: npx osls deploy --stage ${stage} --region ${region}`,
-    );
-  return stack.value;
+async function stackOf({ stage, region }: Place): Promise<Stack> {
+  const name = stackName(stage);
+  const client = account.cloudFormation();
+  let stack: Stack | undefined;
+  try {
+    stack = await readStack(client, name);
+  } catch (error: unknown) {
+    const remedy =
+      remedyOf(error, process.env) ??
+      `the stack ${name} cannot be read: ${describeError(error)}: these credentials need cloudformation:DescribeStacks and cloudformation:ListStackResources`;
+    throw new Error(remedy, { cause: error });
+  }
+  if (stack !== undefined) return stack;
+  const others = (await stackNames(client)).flatMap((each) => stageOf(each) ?? []);
+  const there = others.length === 0 ? '' : `; there are those of --stage ${others.join(', ')}`;
+  throw new Error(
+    `--stage is "${stage}", and there is no stack ${name} in ${region}${there}. Deploy it: ${deployCommand({ stage, region })}`,
+  );
 }
 
-function outputOf({ outputs, status }: Stack, name: string): string {
+const deployCommand = ({ stage, region }: Place): string =>
+  `npx osls deploy --stage ${stage} --region ${region}`;
+
+function outputOf({ outputs, status }: Stack, name: string, place: Place): string {
   const value = outputs.get(name);
-  if (value === undefined) throw new Error(`the stack has no output ${name} (${status}): deploy again`);
+  if (value === undefined)
+    throw new Error(
+      `the stack ${stackName(place.stage)} is ${status} and has no output ${name}. Deploy it again: ${deployCommand(place)}`,
+    );
   return value;
 }
 

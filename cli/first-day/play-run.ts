@@ -1,7 +1,7 @@
 /** Plays one step's run: declares a pipeline, drops its data, waits for the report, and removes everything again. */
 import { stringify } from 'yaml';
 import { type BlobStore, listPages, readText } from '../../functions/core/packing/model/blob-store.ts';
-import { readSealedManifest } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { factsOf, type RunFacts } from './run-facts.ts';
 import type { Hosts, RunPlan } from './steps.ts';
@@ -13,6 +13,8 @@ export interface Ground {
   readonly sleep: (milliseconds: number) => Promise<void>;
   readonly say: (line: string) => void;
   readonly script: Uint8Array;
+  /** Ends waits and drops; what is there stays for the next start. */
+  readonly signal: AbortSignal;
 }
 
 export interface PlannedRun {
@@ -24,30 +26,49 @@ export interface PlannedRun {
 const LOOK_MILLISECONDS = 2_000;
 const MILLISECONDS_A_MINUTE = 60_000;
 
-/** A run that an earlier start began is waited for, not begun again. @returns undefined after the step's patience */
+/**
+ * What an earlier start began goes on: files that it did not drop are dropped now, and its run is waited for.
+ * @returns undefined after the step's patience
+ */
 export async function playRun(planned: PlannedRun, ground: Ground): Promise<RunFacts | undefined> {
   const { pipeline, plan } = planned;
   const { store, say } = ground;
-  if ((await newestRun(store, pipeline)) === undefined) {
+  const declaration = bucketKeys.pipeline(pipeline);
+  if ((await store.head(declaration)) === undefined) {
+    // What a removal that was cut short has left.
+    await removePipeline(store, pipeline);
     await store.put(`${bucketKeys.source(pipeline)}train.py`, ground.script);
-    await store.put(bucketKeys.pipeline(pipeline), encode(declarationOf(planned)));
-    await drop(pipeline, plan, store);
-    say(`  ${plan.files} files are dropped`);
-  } else say('  a run of an earlier start is there: waiting for it');
-  const deadline = ground.now().getTime() + plan.patienceMinutes * MILLISECONDS_A_MINUTE;
-  while (ground.now().getTime() < deadline) {
-    const facts = await finishedRun(store, pipeline);
-    if (facts !== undefined) return facts;
-    await ground.sleep(LOOK_MILLISECONDS);
-  }
-  return undefined;
+    await store.put(declaration, encode(declarationOf(planned)));
+  } else say('  an earlier start began this step: it goes on');
+  const dropped = await drop(planned, ground);
+  if (dropped > 0) say(`  ${dropped} files are dropped`);
+  say(`  waiting for the report of pipeline ${pipeline}, at most ${plan.patienceMinutes} minutes`);
+  return reportOfWhole(planned, ground);
 }
 
-/** Everything of the step's pipeline. */
+/** A drop that was cut short may have been sealed in part: the rest is a run of its own, whose dataset has all. */
+async function reportOfWhole(
+  { pipeline, plan }: PlannedRun,
+  { store, say, now, sleep }: Ground,
+): Promise<RunFacts | undefined> {
+  const deadline = now().getTime() + plan.patienceMinutes * MILLISECONDS_A_MINUTE;
+  let newest: RunFacts | undefined;
+  while (now().getTime() < deadline) {
+    const facts = await finishedRun(store, pipeline);
+    if (facts !== undefined && (facts.status === 'failed' || facts.samples >= plan.files)) return facts;
+    if (facts !== undefined && newest === undefined)
+      say(`  a run ended with ${facts.samples} of ${plan.files} files: waiting for the run with the rest`);
+    newest = facts ?? newest;
+    await sleep(LOOK_MILLISECONDS);
+  }
+  return newest;
+}
+
+/** Everything of the step's pipeline, the declaration last: data without one would look like a drop without a pipeline. */
 export async function removePipeline(store: BlobStore, pipeline: string): Promise<void> {
-  await store.delete(bucketKeys.pipeline(pipeline));
   for await (const { objects } of listPages(store, `${pipeline}/`))
-    await store.deleteMany(objects.map(({ key }) => key));
+    if (objects.length > 0) await store.deleteMany(objects.map(({ key }) => key));
+  await store.delete(bucketKeys.pipeline(pipeline));
 }
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -71,27 +92,39 @@ const UPLOADS = 16;
 /** Larger files are uploaded once; S3 makes the copies. */
 const LARGEST_UPLOAD = 1_000_000;
 
-async function drop(pipeline: string, { files, bytesEach }: RunPlan, store: BlobStore): Promise<void> {
-  const keyOf = (index: number) => `${bucketKeys.incoming(pipeline)}${String(index).padStart(5, '0')}.bin`;
-  const indices = Array.from({ length: files }, (_, index) => index);
-  if (bytesEach > LARGEST_UPLOAD) return dropCopies(indices.map(keyOf), bytesEach, { store, pipeline });
+/** Drops the files that are not there yet. @returns how many */
+async function drop({ pipeline, plan }: PlannedRun, { store, signal }: Ground): Promise<number> {
+  const incoming = bucketKeys.incoming(pipeline);
+  const there = new Set<string>();
+  for await (const { objects } of listPages(store, incoming)) for (const { key } of objects) there.add(key);
+  const indices = Array.from({ length: plan.files }, (_, index) => index);
+  const keyOf = (index: number) => `${incoming}${String(index).padStart(5, '0')}.bin`;
+  const missing = indices.filter((index) => !there.has(keyOf(index)));
+  const count = missing.length;
+  if (plan.bytesEach > LARGEST_UPLOAD) {
+    if (count > 0) await dropCopies(missing.map(keyOf), plan.bytesEach, { store, pipeline, signal });
+    return count;
+  }
   const put = async () => {
-    for (let index = indices.shift(); index !== undefined; index = indices.shift())
-      await store.put(keyOf(index), encode(String(index).padEnd(bytesEach, '.')));
+    for (let index = missing.shift(); index !== undefined; index = missing.shift()) {
+      signal.throwIfAborted();
+      await store.put(keyOf(index), encode(String(index).padEnd(plan.bytesEach, '.')));
+    }
   };
   await Promise.all(Array.from({ length: UPLOADS }, put));
-  return undefined;
+  return count;
 }
 
 async function dropCopies(
   keys: readonly string[],
   bytes: number,
-  { store, pipeline }: { readonly store: BlobStore; readonly pipeline: string },
+  { store, pipeline, signal }: Pick<Ground, 'store' | 'signal'> & { readonly pipeline: string },
 ): Promise<void> {
   const origin = `${pipeline}/original.bin`;
   const original = await store.put(origin, new Uint8Array(bytes));
   if (original.kind === 'refused') throw new Error(`${origin} was refused`);
   for (const key of keys) {
+    signal.throwIfAborted();
     const upload = await store.createUpload(key);
     const source = { key: origin, etag: original.etag, offset: 0, length: bytes };
     const copied = await store.copyPart(upload, { number: 1 }, source);
@@ -100,16 +133,17 @@ async function dropCopies(
   }
 }
 
-async function newestRun(store: BlobStore, pipeline: string): Promise<string | undefined> {
-  const { prefixes } = await store.listPage(bucketKeys.runs(pipeline), { delimiter: '/' });
-  return prefixes.at(-1)?.split('/').at(-2);
-}
-
+/** The newest run that has ended. One that found nothing new says nothing about the step. */
 async function finishedRun(store: BlobStore, pipeline: string): Promise<RunFacts | undefined> {
-  const runId = await newestRun(store, pipeline);
-  if (runId === undefined) return undefined;
-  const report = await readText(store, bucketKeys.report(pipeline, runId));
-  if (report === undefined) return undefined;
-  const manifest = await readSealedManifest(store, pipeline, runId);
-  return factsOf(report, manifest?.samples ?? 0);
+  const { prefixes } = await store.listPage(bucketKeys.runs(pipeline), { delimiter: '/' });
+  for (const runId of prefixes.map((prefix) => prefix.split('/').at(-2) ?? '').toReversed()) {
+    const report = await readText(store, bucketKeys.report(pipeline, runId));
+    if (report === undefined) continue;
+    const facts = await factsOf(report, async (generations) => {
+      const manifests = await manifestsOf(store, pipeline, generations);
+      return manifests.reduce((sum, { samples }) => sum + samples, 0);
+    });
+    if (facts.status !== 'empty') return facts;
+  }
+  return undefined;
 }

@@ -8,7 +8,7 @@ import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { launchersOf } from '../../functions/core/pipeline/launchers.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import type { Deployment } from '../deployment/open-deployment.ts';
-import { declarationOf, type Ground, playRun, removePipeline } from './play-run.ts';
+import { declarationOf, type Ground, playRun } from './play-run.ts';
 import type { StepResult } from './results.ts';
 import type { RunFacts } from './run-facts.ts';
 import { type Hosts, STEPS, type Step } from './steps.ts';
@@ -19,14 +19,23 @@ export interface StepDeps {
   readonly hosts: Hosts | undefined;
   readonly isLocal: boolean;
   readonly testObjectId: () => string;
+  /** What to change so that what failed in this way succeeds; else what failed. */
+  readonly explain: (error: unknown) => string;
 }
 
 type RunStep = Extract<Step, { kind: 'run' }>;
 type Found = Omit<StepResult, 'number' | 'at' | 'seconds'>;
 
+/**
+ * A step that cannot be played to its end is `failed`, with the reason.
+ * @throws Error once the signal is aborted
+ */
 export async function playStep(step: Step, deps: StepDeps): Promise<StepResult> {
   const began = deps.ground.now();
-  const found = await foundBy(step, deps);
+  const found = await foundBy(step, deps).catch((error: unknown): Found => {
+    if (deps.ground.signal.aborted) throw error;
+    return { outcome: 'failed', lines: [deps.explain(error)] };
+  });
   const seconds = (deps.ground.now().getTime() - began.getTime()) / 1_000;
   return { number: step.number, at: began.toISOString(), seconds, ...found };
 }
@@ -58,16 +67,20 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
       if (lacking.length > 0) return { outcome: 'notPossibleHere', lines: [...lacking] };
       const pipeline = pipelineName(step);
       const facts = await playRun({ pipeline, plan: step.plan, hosts: deps.hosts }, deps.ground);
-      // The pipeline of a run that goes on stays, so that the next start can wait for it.
       if (facts === undefined)
-        return { outcome: 'differs', lines: [`no report within ${step.plan.patienceMinutes} minutes`] };
-      await removePipeline(deps.ground.store, pipeline);
-      return judge(facts, step.plan.differences(facts));
+        return {
+          outcome: 'differs',
+          goesOn: true,
+          lines: [
+            `no report of pipeline ${pipeline} within ${step.plan.patienceMinutes} minutes: start again to wait for it longer`,
+          ],
+        };
+      return judge(facts, step.plan.differences(facts, step.plan));
     }
   }
 }
 
-const pipelineName = ({ number }: Step): string => `first-day-${number}`;
+export const pipelineName = ({ number }: Step): string => `first-day-${number}`;
 
 function pipelineOf(step: RunStep, hosts: Hosts | undefined): Pipeline {
   const name = pipelineName(step);

@@ -26,12 +26,15 @@ const report = z.object({
 
 export interface RunFacts extends Omit<z.infer<typeof report>, 'modelUri'> {
   readonly hasModel: boolean;
-  /** Of the newest generation; 0 without one. */
+  /** Of all generations that it trained on. */
   readonly samples: number;
 }
 
-/** @param samples of the newest generation */
-export function factsOf(reportText: string, samples: number): RunFacts {
+/** @param samplesOf of these generations together */
+export async function factsOf(
+  reportText: string,
+  samplesOf: (generations: readonly string[]) => Promise<number>,
+): Promise<RunFacts> {
   const { modelUri, ...rest } = report.parse(JSON.parse(reportText));
-  return { ...rest, hasModel: modelUri !== undefined, samples };
+  return { ...rest, hasModel: modelUri !== undefined, samples: await samplesOf(rest.generations) };
 }

@@ -21,7 +21,7 @@ export interface RunPlan {
   readonly trainingSeconds: number;
   readonly patienceMinutes: number;
   /** @returns each difference from what is expected */
-  readonly differences: (facts: RunFacts) => readonly string[];
+  readonly differences: (facts: RunFacts, plan: Pick<RunPlan, 'files'>) => readonly string[];
 }
 
 interface Common {
@@ -69,11 +69,14 @@ const unless = (holds: boolean, difference: string): readonly string[] => (holds
 
 /** @param further what a run that succeeded may still differ in: of one that did not, the failure says enough */
 const succeeded =
-  (further: (facts: RunFacts) => readonly string[] = () => []) =>
-  (facts: RunFacts): readonly string[] =>
+  (further: RunPlan['differences'] = () => []): RunPlan['differences'] =>
+  (facts, plan) =>
     facts.status === 'succeeded'
-      ? further(facts)
+      ? further(facts, plan)
       : [`the run ${facts.status}: ${facts.failure ?? 'without a reason'}`];
+
+const allSealed: RunPlan['differences'] = ({ samples }, { files }) =>
+  unless(samples === files, `${samples} samples are sealed, not ${files.toLocaleString('en-US')}`);
 
 const FEW = { files: 20, bytesEach: 1_000 } as const;
 
@@ -100,8 +103,8 @@ export const STEPS: readonly Step[] = [
       maximumRunSeconds: 1_800,
       trainingSeconds: 30,
       patienceMinutes: 40,
-      differences: succeeded((facts) => [
-        ...unless(facts.samples === 2_000, `${facts.samples} samples are sealed, not 2,000`),
+      differences: succeeded((facts, plan) => [
+        ...allSealed(facts, plan),
         ...unless(facts.attempts.length === 1, `${facts.attempts.length} attempts, not one`),
         ...unless(facts.hasModel, 'there is no model'),
       ]),
@@ -123,9 +126,7 @@ export const STEPS: readonly Step[] = [
       maximumRunSeconds: 3_600,
       trainingSeconds: 30,
       patienceMinutes: 90,
-      differences: succeeded(({ samples }) =>
-        unless(samples === 100, `${samples} samples are sealed, not 100`),
-      ),
+      differences: succeeded(allSealed),
     },
   },
   {

@@ -4,6 +4,9 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
@@ -12,9 +15,11 @@ import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { demoDeclaration, dropDigits, uploadSource } from '../../cli/demo/demo.ts';
+import { STEPS } from '../../cli/first-day/steps.ts';
 import type { AttemptReport, RunReport } from '../../functions/core/attempts/report.ts';
 import { bucketKeys, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
+import { FIRST_DAY_REPORT, playShort } from './first-day.ts';
 import { GOT, putTyped, TYPED } from './typed.ts';
 
 const run = promisify(execFile);
@@ -296,6 +301,41 @@ describe('a schedule', () => {
       })
       .toMatchObject({ runs: expect.arrayContaining([expect.objectContaining(run)]) });
   }, 130_000);
+});
+
+describe('the first day', () => {
+  it('is played and reported', async () => {
+    const { endpoints, credentials, stack } = test.region;
+    const environment = environmentFor(endpoints, credentials);
+    const folder = await mkdtemp(join(tmpdir(), 'first-day-'));
+    const command = ['cli/first-day.ts', '--folder', folder, '--yes', '--only', '1,3,5,6,7,8,9'];
+    const options = { cwd: PROJECT_FOLDER, env: { PATH: process.env['PATH'], ...environment } };
+    try {
+      const [{ stdout }, short] = await Promise.all([
+        run(process.execPath, command, options),
+        playShort(environment),
+      ]);
+      expect(stdout).toContain(`report: ${join(folder, 'report.md')}`);
+      const found = await readFile(join(folder, 'report.json'), 'utf8');
+      const { results } = FIRST_DAY_REPORT.parse(JSON.parse(found));
+      expect(results.map(({ number, outcome }) => [number, outcome])).toEqual([
+        [1, 'asExpected'],
+        [3, 'notPossibleHere'],
+        [5, 'notPossibleHere'],
+        [6, 'notPossibleHere'],
+        [7, 'byHand'],
+        [8, 'asExpected'],
+        [9, 'byHand'],
+      ]);
+      const report = await readFile(join(folder, 'report.md'), 'utf8');
+      expect(report.match(/^\| \d\. /gm)).toHaveLength(STEPS.length);
+      expect(report).not.toContain(stack.bucket);
+      expect(short.lines[0]).toContain('samples sealed: 20, attempts: 1, interruptions: 0');
+      expect(short).toMatchObject({ number: 2, outcome: 'asExpected' });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }, 180_000);
 });
 
 describe('a declaration that cannot be used', () => {

@@ -27,6 +27,16 @@ export async function readStack(client: CloudFormationClient, name: string): Pro
   return { status: described.StackStatus ?? '', outputs: new Map(outputs), resources };
 }
 
+/** @returns names of the stacks that exist, of those that a first page has; none where they may not be listed */
+export async function stackNames(client: CloudFormationClient): Promise<readonly string[]> {
+  try {
+    const { Stacks = [] } = await client.send(new DescribeStacksCommand({}));
+    return Stacks.flatMap(({ StackName }) => StackName ?? []);
+  } catch {
+    return [];
+  }
+}
+
 async function describe(client: CloudFormationClient, name: string) {
   try {
     const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: name }));

@@ -72,6 +72,7 @@ describe('a step with a run', () => {
   const PIPELINE = 'first-day-2';
   const ground = (onSleep: (store: MemoryBlobStore, sleeps: number) => Promise<void>) => {
     const store = new MemoryBlobStore();
+    const lines: string[] = [];
     let milliseconds = 0;
     let sleeps = 0;
     const it: Ground = {
@@ -83,9 +84,10 @@ describe('a step with a run', () => {
         sleeps += 1;
         await onSleep(store, sleeps);
       },
-      say: () => undefined,
+      say: (line) => lines.push(line),
+      signal: new AbortController().signal,
     };
-    return { store, ground: it, seconds: () => milliseconds / 1_000 };
+    return { store, lines, ground: it, seconds: () => milliseconds / 1_000 };
   };
   const plan: RunPlan = { ...planOf(2), files: 30 };
   const report = bucketKeys.report(PIPELINE, `${PIPELINE}-000001`);
@@ -95,20 +97,50 @@ describe('a step with a run', () => {
     const { ground: at, store } = ground(async (bucket, sleeps) => {
       if (sleeps === 3) await bucket.put(report, bytes(REPORT));
     });
-    const facts = await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at);
+    const facts = await playRun({ pipeline: PIPELINE, plan: { ...plan, files: 0 }, hosts: undefined }, at);
     expect(facts).toMatchObject({ status: 'succeeded', hasModel: true, samples: 0 });
-    const keys = await keysOf(store);
-    expect(keys.filter((key) => key.startsWith(bucketKeys.incoming(PIPELINE)))).toHaveLength(30);
-    expect(keys).toContain(bucketKeys.pipeline(PIPELINE));
     await removePipeline(store, PIPELINE);
     expect(await keysOf(store)).toEqual([]);
   });
 
-  it('waits for the run of an earlier start', async () => {
+  it('drops what an earlier start did not', async () => {
+    const { ground: at, store, lines } = ground(async () => undefined);
+    const planned = { pipeline: PIPELINE, plan, hosts: undefined };
+    await playRun(planned, at);
+    const incoming = bucketKeys.incoming(PIPELINE);
+    await store.deleteMany([`${incoming}00003.bin`, `${incoming}00029.bin`]);
+    lines.length = 0;
+    await playRun(planned, at);
+    expect(lines.slice(0, 2)).toEqual([
+      '  an earlier start began this step: it goes on',
+      '  2 files are dropped',
+    ]);
+    const { objects } = await store.listPage(incoming);
+    expect(objects).toHaveLength(30);
+    expect(await keysOf(store)).toContain(bucketKeys.pipeline(PIPELINE));
+  });
+
+  it('keeps what it dropped before it was stopped', async () => {
+    const stopping = new AbortController();
     const { ground: at, store } = ground(async () => undefined);
-    await store.put(report, bytes(REPORT));
-    expect(await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at)).toBeDefined();
-    expect(await keysOf(store)).toEqual([report]);
+    const put = store.put.bind(store);
+    store.put = (key, ...rest) => {
+      if (key.endsWith('00010.bin')) stopping.abort();
+      return put(key, ...rest);
+    };
+    await expect(
+      playRun({ pipeline: PIPELINE, plan, hosts: undefined }, { ...at, signal: stopping.signal }),
+    ).rejects.toThrow();
+    const { objects } = await store.listPage(bucketKeys.incoming(PIPELINE));
+    expect(objects.length).toBeGreaterThan(0);
+    expect(objects.length).toBeLessThan(30);
+  });
+
+  it('begins again after a removal that was cut short', async () => {
+    const { ground: at, store } = ground(async () => undefined);
+    await store.put(report, bytes({ ...REPORT, status: 'failed' }));
+    expect(await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at)).toBeUndefined();
+    expect(await keysOf(store)).not.toContain(report);
   });
 
   it('gives up after its patience', async () => {
@@ -117,9 +149,30 @@ describe('a step with a run', () => {
     expect(seconds()).toBe(plan.patienceMinutes * 60);
   });
 
+  it('passes over a run that found nothing new', async () => {
+    const later = bucketKeys.report(PIPELINE, `${PIPELINE}-000002`);
+    const { ground: at } = ground(async (bucket) => {
+      await bucket.put(report, bytes(REPORT));
+      await bucket.put(later, bytes({ ...REPORT, status: 'empty' }));
+    });
+    const facts = await playRun({ pipeline: PIPELINE, plan: { ...plan, files: 0 }, hosts: undefined }, at);
+    expect(facts?.status).toBe('succeeded');
+  });
+
+  it('waits for the run with all files', async () => {
+    const whole = bucketKeys.report(PIPELINE, `${PIPELINE}-000002`);
+    const { ground: at, lines } = ground(async (bucket, sleeps) => {
+      if (sleeps === 2) await bucket.put(report, bytes(REPORT));
+      if (sleeps === 4) await bucket.put(whole, bytes({ ...REPORT, status: 'failed', failure: 'none' }));
+    });
+    const facts = await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at);
+    expect(facts?.status).toBe('failed');
+    expect(lines.at(-1)).toBe('  a run ended with 0 of 30 files: waiting for the run with the rest');
+  });
+
   it('copies large files inside the bucket', async () => {
     const { ground: at, store } = ground(async (bucket) => {
-      await bucket.put(report, bytes(REPORT));
+      await bucket.put(report, bytes({ ...REPORT, status: 'failed' }));
     });
     const large = { ...plan, files: 3, bytesEach: 2_000_000 };
     await playRun({ pipeline: PIPELINE, plan: large, hosts: undefined }, at);
@@ -156,10 +209,12 @@ describe('a step', () => {
         now: () => new Date(0),
         sleep: async () => undefined,
         say: () => undefined,
+        signal: new AbortController().signal,
       },
       hosts: undefined,
       isLocal: false,
       testObjectId: () => 'x',
+      explain: String,
     };
     return { store, deps };
   };
@@ -203,18 +258,21 @@ describe('the differences', () => {
     costUsd,
   });
 
+  const differencesOf = (number: number, found: Parameters<RunPlan['differences']>[0]) =>
+    planOf(number).differences(found, planOf(number));
+
   it('are none where all went as expected', () => {
-    expect(planOf(2).differences({ ...facts, attempts: [attempt(0)] })).toEqual([]);
-    expect(planOf(4).differences({ ...facts, attempts: [attempt(0), attempt(100)] })).toEqual([]);
+    expect(differencesOf(2, { ...facts, attempts: [attempt(0)] })).toEqual([]);
+    expect(differencesOf(4, { ...facts, attempts: [attempt(0), attempt(100)] })).toEqual([]);
     const silent = { ...facts, status: 'failed', failure: 'the subnet has no route to S3' };
-    expect(planOf(6).differences({ ...silent, attempts: [attempt(0), attempt(0)] })).toEqual([]);
+    expect(differencesOf(6, { ...silent, attempts: [attempt(0), attempt(0)] })).toEqual([]);
   });
 
   it('name what was otherwise', () => {
-    expect(planOf(2).differences({ ...facts, samples: 1_999, attempts: [attempt(0)] })).toEqual([
+    expect(differencesOf(2, { ...facts, samples: 1_999, attempts: [attempt(0)] })).toEqual([
       '1999 samples are sealed, not 2,000',
     ]);
-    expect(planOf(4).differences({ ...facts, attempts: [attempt(0), attempt(0)] })).toEqual([
+    expect(differencesOf(4, { ...facts, attempts: [attempt(0), attempt(0)] })).toEqual([
       'the last attempt began at step 0',
     ]);
     const free = {
@@ -223,7 +281,7 @@ describe('the differences', () => {
       failure: 'capacity',
       attempts: [attempt(0, 0), attempt(0, 0)],
     };
-    expect(planOf(6).differences(free)).toEqual([
+    expect(differencesOf(6, free)).toEqual([
       'the failure names no remedy',
       'an attempt of a silent host was reported as free',
     ]);
@@ -231,16 +289,21 @@ describe('the differences', () => {
 });
 
 describe('the results', () => {
+  const HERE = { where: 'AWS', account: '123456789012', region: 'us-east-1', stage: 'first' } as const;
+
   it('are kept from one start to the next', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'first-day-'));
     try {
       const file = path.join(folder, 'results.json');
-      expect(await readResults(file)).toEqual([]);
+      expect(await readResults(file, HERE)).toEqual([]);
       const result = { number: 2, outcome: 'differs' as const, at: 'then', seconds: 1, lines: ['x'] };
-      await keepResults(file, [result]);
-      expect(await readResults(file)).toEqual([result]);
+      await keepResults(file, { place: HERE, results: [result] });
+      expect(await readResults(file, HERE)).toEqual([result]);
+      await expect(readResults(file, { ...HERE, where: 'one machine' })).rejects.toThrow(
+        `--folder is "${folder}", which has the results of stage first in us-east-1 on AWS (account 123456789012); this is stage first in us-east-1 on one machine (account 123456789012): name another folder`,
+      );
       await writeFile(file, 'rubbish');
-      await expect(readResults(file)).rejects.toThrow('remove it to begin again');
+      await expect(readResults(file, HERE)).rejects.toThrow('remove it to begin again');
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -255,7 +318,7 @@ describe('the results', () => {
   it('become a table with every step', () => {
     const text = markdownOf(
       [{ number: 2, outcome: 'differs', at: 'then', seconds: 12, costUsd: 0.02, lines: ['no model'] }],
-      'AWS',
+      HERE,
     );
     expect(text.match(/^\| \d\. /gm)).toHaveLength(STEPS.length);
     expect(text).toContain('| DIFFERS | 12 | $0.020 |');

@@ -1,0 +1,92 @@
+/** What a command reads of its surroundings to find a deployment: region, endpoint and credentials, and what is wrong with them. */
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Surroundings {
+  readonly region: string;
+  /** undefined: AWS itself */
+  readonly endpoint: string | undefined;
+}
+
+const REGION = /^[a-z]{2,}(-[a-z]+)+-\d+$/;
+
+/** @throws UsageError with every problem */
+export function surroundingsOf(environment: Environment): Surroundings {
+  const { AWS_REGION: region = '', AWS_DEFAULT_REGION: forCli, AWS_ENDPOINT_URL: endpoint } = environment;
+  const problems: string[] = [];
+  if (region === '')
+    problems.push(
+      forCli
+        ? `AWS_REGION is not set, and AWS_DEFAULT_REGION is for the AWS CLI only: export AWS_REGION=${forCli}`
+        : 'AWS_REGION is not set: name the region of the deployment, such as export AWS_REGION=us-east-1',
+    );
+  else if (!REGION.test(region))
+    problems.push(`AWS_REGION is "${region}": write the name of a region, such as us-east-1`);
+  if (endpoint !== undefined && !isAddress(endpoint))
+    problems.push(
+      `AWS_ENDPOINT_URL is "${endpoint}": write an address such as http://127.0.0.1:4566, or unset it for AWS`,
+    );
+  if (problems.length > 0) throw new UsageError(problems);
+  return { region, endpoint };
+}
+
+const isAddress = (text: string): boolean =>
+  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+
+/** @returns what to change so that a call which failed in this way arrives; undefined where something else failed */
+export function remedyOf(error: unknown, environment: Environment): string | undefined {
+  const code = networkCode(error);
+  if (code !== undefined) return unreachable(code, environment);
+  if (awsErrorClass(error) !== 'credentials' && !REFUSALS.includes(codeOf(error) ?? '')) return undefined;
+  const why = error instanceof Error ? error.message : String(error);
+  return error instanceof Error && error.name === 'CredentialsProviderError'
+    ? withoutCredentials(why, environment)
+    : refused(why, environment);
+}
+
+const withoutCredentials = (why: string, { AWS_PROFILE: profile }: Environment): string =>
+  profile
+    ? `AWS_PROFILE is "${profile}", which gives no credentials (${why}): name a profile of ~/.aws/config, or sign in (aws sso login --profile ${profile})`
+    : 'no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
+
+function refused(
+  why: string,
+  { AWS_PROFILE: profile = 'default', AWS_ACCESS_KEY_ID: key, AWS_ENDPOINT_URL: endpoint }: Environment,
+): string {
+  const named = key ? `AWS_ACCESS_KEY_ID is "${key}"` : `AWS_PROFILE is "${profile}"`;
+  const renewed =
+    endpoint === undefined
+      ? 'set credentials that hold, or sign in again (aws sso login)'
+      : 'paste the line "for a shell" of its npm start again';
+  return `${named}: ${endpoint ?? 'AWS'} refuses these credentials (${why}): ${renewed}`;
+}
+
+function unreachable(code: string, { AWS_ENDPOINT_URL: endpoint, AWS_REGION: region }: Environment): string {
+  return endpoint === undefined
+    ? `AWS_REGION is "${region}": its endpoints cannot be reached (${code}): check the region's name, the network and HTTPS_PROXY`
+    : `AWS_ENDPOINT_URL is "${endpoint}", where nothing answers (${code}): run npm start and paste its line "for a shell", or unset AWS_ENDPOINT_URL for AWS`;
+}
+
+const UNREACHABLE = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'];
+/** A chain of causes longer than this is a loop. */
+const MAXIMUM_DEPTH = 8;
+
+/** What S3 calls credentials that it refuses. */
+const REFUSALS = ['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken'];
+
+/** The SDK's errors have a code themselves, those of S3's data path in the failure that they report. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const failure: unknown = Reflect.get(error, 'failure');
+  const holder = typeof failure === 'object' && failure !== null ? failure : error;
+  const code: unknown = Reflect.get(holder, 'code');
+  return typeof code === 'string' ? code : undefined;
+}
+
+function networkCode(error: unknown, depth = 0): string | undefined {
+  if (!(error instanceof Error) || depth > MAXIMUM_DEPTH) return undefined;
+  const code = codeOf(error);
+  return code !== undefined && UNREACHABLE.includes(code) ? code : networkCode(error.cause, depth + 1);
+}

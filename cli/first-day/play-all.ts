@@ -1,0 +1,121 @@
+/** Plays steps in their order. Each result is kept before its pipeline is removed, and the report is written whatever happens. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { removePipeline } from './play-run.ts';
+import { obstacleTo, pipelineName, playStep, type StepDeps } from './play-step.ts';
+import {
+  keepResults,
+  markdownOf,
+  type Place,
+  readResults,
+  type StepResult,
+  stepIsOver,
+  withoutNames,
+} from './results.ts';
+import { STEPS, type Step } from './steps.ts';
+
+export interface Day {
+  readonly steps: readonly Step[];
+  /** Steps that are done are played again. */
+  readonly again: boolean;
+  /** Exists. */
+  readonly folder: string;
+  readonly place: Place;
+  /** Leaves account numbers and names in the report. */
+  readonly names: boolean;
+  readonly mayPlay: (step: Step) => Promise<'yes' | 'no' | 'stop'>;
+}
+
+/** @returns whether every step that was played, now or earlier, went as it should */
+export async function playAll(day: Day, deps: StepDeps): Promise<boolean> {
+  const { say, signal } = deps.ground;
+  const book = await openBook(day);
+  try {
+    if ((await playInTurn(stepsToPlay(day, book.results()), { day, deps, book })) === 'next')
+      for (const step of day.steps) await removeIfOver(step, book, deps);
+  } finally {
+    await writeReport(day, book.results(), say);
+  }
+  const outcomes = book.results().map(({ outcome }) => outcome);
+  const isUnfinished = signal.aborted || outcomes.includes('failed');
+  if (isUnfinished) say('The same command goes on from here: what is dropped and what runs stays.');
+  return !isUnfinished && !outcomes.includes('differs');
+}
+
+interface Played {
+  readonly day: Day;
+  readonly deps: StepDeps;
+  readonly book: Book;
+}
+
+async function playInTurn(steps: readonly Step[], played: Played): Promise<'next' | 'end'> {
+  for (const step of steps) if ((await playOne(step, played)) === 'end') return 'end';
+  return 'next';
+}
+
+async function playOne(step: Step, { day, deps, book }: Played): Promise<'next' | 'end'> {
+  const { say, signal } = deps.ground;
+  say(`\n${planLine(step, obstacleTo(step, deps))}`);
+  const answer = await day.mayPlay(step);
+  if (answer === 'no') return 'next';
+  if (answer === 'stop' || signal.aborted) return 'end';
+  // A removal may have been cut short: its run is not the one to wait for.
+  await removeIfOver(step, book, deps);
+  const result = await playStep(step, deps);
+  for (const line of result.lines) say(`  ${line}`);
+  await book.keep(result);
+  await removeIfOver(step, book, deps);
+  // What made it fail (credentials, the network) makes the next ones fail, too.
+  return result.outcome === 'failed' ? 'end' : 'next';
+}
+
+/** The results so far, in a file. */
+interface Book {
+  readonly results: () => readonly StepResult[];
+  readonly keep: (result: StepResult) => Promise<void>;
+}
+
+async function openBook({ folder, place }: Day): Promise<Book> {
+  const file = path.join(folder, 'results.json');
+  let results = await readResults(file, place);
+  return {
+    results: () => results,
+    keep: async (result) => {
+      results = [...results.filter(({ number }) => number !== result.number), result].toSorted(
+        (a, b) => a.number - b.number,
+      );
+      await keepResults(file, { place, results });
+    },
+  };
+}
+
+const stepsToPlay = (
+  { steps, again }: Pick<Day, 'steps' | 'again'>,
+  results: readonly StepResult[],
+): readonly Step[] => {
+  const done = new Set(results.flatMap(({ number, outcome }) => (outcome === 'asExpected' ? [number] : [])));
+  return steps.filter(({ number }) => again || !done.has(number));
+};
+
+export const planLine = ({ number, title, proves, mostUsd }: Step, obstacle: string | undefined): string =>
+  `${number}. ${title} (at most $${mostUsd.toFixed(2)})\n   proves: ${proves}${obstacle === undefined ? '' : `\n   not possible here: ${obstacle}`}`;
+
+/** Nothing is left of a step whose run has ended. */
+async function removeIfOver(step: Step, book: Book, { ground }: StepDeps): Promise<void> {
+  const found = book.results().find(({ number }) => number === step.number);
+  if (step.kind === 'run' && found !== undefined && stepIsOver(found))
+    await removePipeline(ground.store, pipelineName(step));
+}
+
+async function writeReport(
+  { folder, names, place }: Day,
+  results: readonly StepResult[],
+  say: (line: string) => void,
+): Promise<void> {
+  const hide = names ? (text: string) => text : withoutNames;
+  const markdown = path.join(folder, 'report.md');
+  await writeFile(markdown, hide(markdownOf(results, place)));
+  const text = JSON.stringify({ place, steps: STEPS.length, results }, undefined, 2);
+  await writeFile(path.join(folder, 'report.json'), hide(text));
+  say(`\nreport: ${markdown}`);
+}
