@@ -33,6 +33,10 @@ export interface AccountLimits {
   readonly ec2: {
     /** Of each action; above it EC2 answers RequestLimitExceeded. */
     readonly actions: Rate;
+    /** New configurations of GetSpotPlacementScores in 24 hours; above them EC2 answers MaxConfigLimitExceeded. */
+    readonly scoreConfigurations: number;
+    /** vCPUs that may run at once in a class of families, in each purchase option; undefined: any number. */
+    readonly vcpus: { readonly standard: number; readonly accelerated: number } | undefined;
   };
   readonly sageMaker: {
     /** Of each operation; above it SageMaker answers ThrottlingException. */
@@ -60,11 +64,25 @@ const dynamodb = { latencySeconds: 0.009 };
 /** https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html */
 const stepFunctions = { payloadBytes: 262_144, historyEvents: 25_000 };
 
+const ec2 = {
+  /**
+   * Of actions that change nothing; those that do have smaller ones.
+   * https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+   */
+  actions: { burst: 100, perSecond: 20 },
+  /**
+   * AWS limits them and names no figure: stated.
+   * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
+   */
+  scoreConfigurations: 50,
+};
+
 /**
- * Of actions that change nothing; those that do have smaller ones.
- * https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+ * The defaults of AWS: five for the Standard families, none for those with accelerators.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-spot-limits.html
+ * https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
  */
-const ec2 = { actions: { burst: 100, perSecond: 20 } };
+const fewVcpus = { standard: 5, accelerated: 0 };
 
 /** AWS publishes no rate for SageMaker's control plane: stated. */
 const operations = { burst: 20, perSecond: 10 };
@@ -86,6 +104,9 @@ const noDelay = { none: 0, some: 0, eight: 0 };
 /** Of an account whose requests for more were granted: stated. */
 const manyInstances = { accelerated: 1_000, other: 1_000 };
 
+/** Of the same account: a thousand of the largest instances. */
+const manyVcpus = { standard: 192_000, accelerated: 192_000 };
+
 const ANY = Number.MAX_SAFE_INTEGER;
 const anyRate = { burst: ANY, perSecond: ANY };
 
@@ -99,7 +120,7 @@ const PROFILES = {
     s3,
     dynamodb,
     stepFunctions,
-    ec2,
+    ec2: { ...ec2, vcpus: fewVcpus },
     /**
      * Accounts report 0 for types with GPUs, and 0 to 30 for others. They differ by type and region: Service Quotas
      * has an account's own. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html
@@ -112,7 +133,7 @@ const PROFILES = {
     s3,
     dynamodb,
     stepFunctions,
-    ec2,
+    ec2: { ...ec2, vcpus: manyVcpus },
     sageMaker: { operations, instances: manyInstances, longestRunSeconds, ...delays },
   },
   none: {
@@ -120,7 +141,7 @@ const PROFILES = {
     s3: { latencySeconds: 0, readsPerSecond: ANY, writesPerSecond: ANY },
     dynamodb: { latencySeconds: 0 },
     stepFunctions: { payloadBytes: ANY, historyEvents: ANY },
-    ec2: { actions: anyRate },
+    ec2: { actions: anyRate, scoreConfigurations: ANY, vcpus: undefined },
     sageMaker: {
       operations: anyRate,
       instances: manyInstances,

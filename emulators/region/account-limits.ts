@@ -3,6 +3,7 @@ import { instanceFacts } from '../../functions/core/catalog/catalog.ts';
 import type { EmulatorOptions } from '../aws/ministack.ts';
 import { type ByAccelerators, type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/server.ts';
+import type { LocalMarketOptions } from '../spot-market/market.ts';
 
 export function emulatorLimits(
   profile: LimitProfile = 'none',
@@ -12,6 +13,17 @@ export function emulatorLimits(
   return {
     concurrentExecutions: lambda.concurrentExecutions,
     limits: { s3, dynamodbLatencySeconds: dynamodb.latencySeconds, ...stepFunctions },
+  };
+}
+
+export function marketLimits(
+  profile: LimitProfile = 'none',
+): Required<Pick<LocalMarketOptions, 'actionRate' | 'configurationLimit' | 'vcpuQuota'>> {
+  const { actions: actionRate, scoreConfigurations: configurationLimit, vcpus } = limitsOf(profile).ec2;
+  return {
+    actionRate,
+    configurationLimit,
+    vcpuQuota: vcpus && ((type) => (ACCELERATED.test(type) ? vcpus.accelerated : vcpus.standard)),
   };
 }
 

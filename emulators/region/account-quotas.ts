@@ -1,16 +1,16 @@
 /** What Service Quotas says of a profile: the same figures that the region keeps to. */
 import { createHash } from 'node:crypto';
 import { TRAINING_TYPES } from '../../functions/core/catalog/types/training-types.ts';
+import { vcpuQuotaOf } from '../../functions/core/catalog/types/vcpu-quotas.ts';
 import type { AccountQuota, AccountQuotas } from '../aws/ministack.ts';
 import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
-import { sageMakerLimits } from './account-limits.ts';
+import { marketLimits, sageMakerLimits } from './account-limits.ts';
 
 export function accountQuotas(profile: LimitProfile, accountId: string): AccountQuotas {
   return {
     accountId,
     services: {
-      // Fleets have no quota here.
-      ec2: { name: 'Amazon Elastic Compute Cloud (Amazon EC2)', quotas: [] },
+      ec2: { name: 'Amazon Elastic Compute Cloud (Amazon EC2)', quotas: vcpuQuotas(profile) },
       lambda: { name: 'AWS Lambda', quotas: lambdaQuotas(profile) },
       sagemaker: { name: 'Amazon SageMaker', quotas: sageMakerQuotas(profile) },
     },
@@ -24,6 +24,21 @@ function lambdaQuotas(profile: LimitProfile): readonly AccountQuota[] {
   const name = 'Concurrent executions';
   // https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
   return [{ code: 'L-B99A9384', name, value: concurrentExecutions, default: usual }];
+}
+
+/** Of the classes of the types that can train; none where any number may run. */
+function vcpuQuotas(profile: LimitProfile): readonly AccountQuota[] {
+  const { vcpuQuota } = marketLimits(profile);
+  const { vcpuQuota: usual } = marketLimits('new-account');
+  if (vcpuQuota === undefined || usual === undefined) return [];
+  const types = TRAINING_TYPES.map((type) => type.replace(/^ml\./, ''));
+  const quotas = types.flatMap((type) =>
+    (['spot', 'on-demand'] as const).map((market): AccountQuota => {
+      const { codes, name } = vcpuQuotaOf(type, market);
+      return { code: codes[0], name, value: vcpuQuota(type), default: usual(type) };
+    }),
+  );
+  return [...new Map(quotas.map((quota) => [quota.code, quota])).values()];
 }
 
 /** Names as SageMaker's refusals have them. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html */

@@ -5,11 +5,11 @@ import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-k
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { type LocalEc2, startLocalEc2 } from '../ec2/local-ec2.ts';
-import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
+import type { LimitProfile } from '../limits/profiles.ts';
 import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
-import { emulatorLimits, sageMakerLimits } from './account-limits.ts';
+import { emulatorLimits, marketLimits, sageMakerLimits } from './account-limits.ts';
 import { accountQuotas } from './account-quotas.ts';
 import {
   ACCOUNT_ID,
@@ -176,7 +176,7 @@ const startMarket = (
     script: options.market,
     graceSeconds: options.graceSeconds ?? 120,
     steadyPrices: options.steadyPrices ?? false,
-    actionRate: limitsOf(options.limits ?? 'none').ec2.actions,
+    ...marketLimits(options.limits),
     clock: at.time.clock,
     log: options.log,
     ...(options.notice && { notice: options.notice }),

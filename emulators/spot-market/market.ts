@@ -1,9 +1,11 @@
 /** The local Spot market: capacity that comes and goes by a script, and the EC2 API that describes it. */
+import { EC2Client } from '@aws-sdk/client-ec2';
 import type { AccessKey } from '../access/access-key.ts';
 import { type Clock, wallClock } from '../clock/clock.ts';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { configurationLimit } from './ec2/configuration-limit.ts';
 import { startEc2Server } from './ec2/server.ts';
+import { type VcpuGate, vcpuGate } from './ec2/vcpu-gate.ts';
 import type { CapacityPlan } from './model/capacity-plan.ts';
 import type { CapacityMarket } from './model/capacity-source.ts';
 import { type Leases, makeLeases } from './model/leases.ts';
@@ -30,9 +32,11 @@ export interface LocalMarketOptions {
   /** Real seconds from the warning to the kill. Default 120, as on EC2. */
   readonly graceSeconds?: number;
   /** Distinct GetSpotPlacementScores configurations in 24 hours. AWS does not publish its own. Default 50. */
-  readonly configurationLimit?: number;
+  readonly configurationLimit?: number | undefined;
   /** Requests of each action. Default: any number. */
   readonly actionRate?: Rate;
+  /** vCPUs of the class of a type that may run at once, in each purchase option. Default: any number. */
+  readonly vcpuQuota?: ((instanceType: string) => number) | undefined;
   /** Of the prices' wandering. Default 1. */
   readonly priceSeed?: number;
   /** Spot always costs what the catalog says, as a simulation assumes that pays one price. Default: it wanders. */
@@ -77,6 +81,7 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     log,
     ...(options.notice && { notice: options.notice }),
   });
+  const launches = launchesOf(options, region);
   const configurations = configurationLimit(options.configurationLimit ?? 50);
   const server = await startEc2Server({
     port: options.port ?? 0,
@@ -85,6 +90,7 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     market: { time, prices, leases, configurations },
     clock,
     mayPass: options.actionRate && tokenBuckets(options.actionRate, () => clock.now()),
+    vcpus: launches.gate,
     log,
   });
   return {
@@ -96,8 +102,19 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     close: async () => {
       leases.close();
       await server.close();
+      launches.close();
     },
   };
+}
+
+/** What runs is counted in the emulator. */
+function launchesOf(
+  { awsEndpointUrl: endpoint, credentials, vcpuQuota }: LocalMarketOptions,
+  region: string,
+): { readonly gate?: VcpuGate; close(): void } {
+  if (endpoint === undefined || vcpuQuota === undefined) return { close: () => undefined };
+  const ec2 = new EC2Client({ endpoint, region, credentials });
+  return { gate: vcpuGate(ec2, vcpuQuota), close: () => ec2.destroy() };
 }
 
 const pricesBy = (options: LocalMarketOptions, plan: CapacityPlan, time: MarketTime): SpotPrices =>

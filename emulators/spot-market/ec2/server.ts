@@ -11,8 +11,9 @@ import { describeInstanceTypes } from './instance-types.ts';
 import { passOn } from './pass-on.ts';
 import { getSpotPlacementScores } from './placement-scores.ts';
 import { describeSpotPriceHistory } from './price-history.ts';
-import { readQuery } from './query.ts';
+import { type Query, readQuery } from './query.ts';
 import type { Answer, MarketState, ServiceRequest } from './service.ts';
+import type { VcpuGate } from './vcpu-gate.ts';
 import { errorXml, responseXml } from './xml.ts';
 import { describeAvailabilityZones, describeInstanceTypeOfferings } from './zones.ts';
 
@@ -26,6 +27,8 @@ export interface Ec2ServerOptions {
   readonly clock: Clock;
   /** Whether a request of the action may pass, as EC2 limits them. Default: all may. */
   readonly mayPass?: ((action: string) => boolean) | undefined;
+  /** Quotas of vCPUs; none: any number. Needs `awsEndpointUrl`. */
+  readonly vcpus?: VcpuGate | undefined;
   readonly log: (line: string) => void;
 }
 
@@ -105,34 +108,43 @@ async function answer(
     return;
   }
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-  if (!action) {
-    await refuseOrPassOn(name, { request, response, body, options });
-    return;
-  }
+  const exchange = { request, response, body, options };
   try {
     const query = readQuery(parameters);
+    if (!action) {
+      await refuseOrLaunch(name, query, exchange);
+      return;
+    }
     const region = regionOf(request);
     const answered = action({ query, region, nowMs: options.clock.now(), market: options.market });
     if (query.isTrue('DryRun')) {
       throw new Ec2Error('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
     }
-    const requestId = randomUUID();
-    send(response, { status: 200, requestId, xml: responseXml(name, requestId, answered) });
+    sendAnswer(response, name, answered);
   } catch (error) {
     if (!(error instanceof Ec2Error)) throw error;
     sendError(response, error);
   }
 }
 
-async function refuseOrPassOn(
-  action: string,
-  exchange: {
-    readonly request: http.IncomingMessage;
-    readonly response: http.ServerResponse;
-    readonly body: Buffer;
-    readonly options: Ec2ServerOptions;
-  },
-): Promise<void> {
+interface Exchange {
+  readonly request: http.IncomingMessage;
+  readonly response: http.ServerResponse;
+  readonly body: Buffer;
+  readonly options: Ec2ServerOptions;
+}
+
+const LAUNCHES: ReadonlySet<string> = new Set(['CreateFleet', 'RunInstances']);
+
+/** @throws Ec2Error for a launch beyond a quota */
+async function refuseOrLaunch(action: string, query: Query, exchange: Exchange): Promise<void> {
+  const { vcpus } = exchange.options;
+  if (vcpus === undefined || !LAUNCHES.has(action)) return refuseOrPassOn(action, exchange);
+  const refused = await vcpus.pass(action, query, () => refuseOrPassOn(action, exchange));
+  if (refused !== undefined) sendAnswer(exchange.response, action, refused);
+}
+
+async function refuseOrPassOn(action: string, exchange: Exchange): Promise<void> {
   const { request, response, body, options } = exchange;
   if (options.awsEndpointUrl === undefined) {
     sendError(
@@ -191,6 +203,11 @@ function send(response: http.ServerResponse, { status, requestId, xml }: Reply):
     'x-amzn-requestid': requestId,
   });
   response.end(xml);
+}
+
+function sendAnswer(response: http.ServerResponse, action: string, answered: Answer): void {
+  const requestId = randomUUID();
+  send(response, { status: 200, requestId, xml: responseXml(action, requestId, answered) });
 }
 
 function sendError(response: http.ServerResponse, error: Ec2Error): void {

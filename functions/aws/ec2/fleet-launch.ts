@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { isEc2Type } from '../../core/catalog/types/known-types.ts';
 import type { FleetPlan } from '../../core/launch/ec2/fleet.ts';
-import { createFleetResult, explainedError } from '../../core/launch/ec2/fleet-result.ts';
+import { createFleetResult, explainedError, type RequestedGang } from '../../core/launch/ec2/fleet-result.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
@@ -24,6 +24,12 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
       kind: 'invalid',
       message: `EC2 has no instance type "${override?.InstanceType}": correct compute.instanceTypes`,
     };
+  const { DefaultTargetCapacityType, TotalTargetCapacity } = plan.fleet.TargetCapacitySpecification;
+  const gang = {
+    instanceType: type,
+    purchaseOption: DefaultTargetCapacityType,
+    hosts: TotalTargetCapacity,
+  } as const;
   try {
     // The token finds only a recent fleet, because EC2 forgets tokens. The tag finds older ones, too.
     if ((await hostsOf(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
@@ -37,16 +43,13 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
       Overrides: [{ InstanceType: type }],
     }));
     const answer = await ec2.send(new CreateFleetCommand({ ...plan.fleet, LaunchTemplateConfigs: configs }));
-    const { outcome, incompleteGang } = createFleetResult(
-      answer,
-      plan.fleet.TargetCapacitySpecification.TotalTargetCapacity,
-    );
+    const { outcome, incompleteGang } = createFleetResult(answer, gang);
     if (incompleteGang.length > 0)
       await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...incompleteGang] }));
     if (outcome.kind !== 'created') await release(ec2, plan.name);
     return outcome;
   } catch (error) {
-    return launchFailure(error);
+    return launchFailure(error, gang);
   }
 }
 
@@ -66,9 +69,9 @@ async function unlessThere(call: Promise<unknown>): Promise<void> {
   }
 }
 
-export function launchFailure(error: unknown): CreateOutcome {
+export function launchFailure(error: unknown, gang: RequestedGang): CreateOutcome {
   const kind = awsErrorClass(error);
-  const message = explainedError(error instanceof Error ? error.name : '', describeError(error));
+  const message = explainedError(error instanceof Error ? error.name : '', describeError(error), gang);
   if (kind === 'quota' || kind === 'capacity') return { kind, message };
   if (kind === 'access') return { kind: 'denied', message };
   if (kind === 'throttle' || kind === 'transient' || kind === 'credentials')

@@ -87,13 +87,11 @@ async function launchMissing(
   const type = instanceTypeOf(instanceType.replace(/^ml\./, ''));
   if (type === undefined) return { kind: 'impossible', why: `EC2 has no instance type "${instanceType}"` };
   const purchaseOption = managedSpot ? 'spot' : 'on-demand';
-  const hosts = round.missing;
+  const gang = { instanceType: type, purchaseOption, hosts: round.missing } as const;
   const request = fleetRequest({
     name: jobName,
     tags: Tags,
-    instanceType: type,
-    purchaseOption,
-    hosts,
+    ...gang,
     round: round.round,
   });
   const configs = request.LaunchTemplateConfigs.map((config) => ({
@@ -103,14 +101,14 @@ async function launchMissing(
   let outcome: CreateOutcome;
   try {
     const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs: configs }));
-    const { incompleteGang, ...result } = createFleetResult(answer, hosts);
+    const { incompleteGang, ...result } = createFleetResult(answer, gang);
     outcome = result.outcome;
     await terminate(ec2, incompleteGang);
     const ids = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
     for (const instanceId of ids)
       launched.push({ instanceId, state: 'pending', launchedAt: clock.now(), round: round.round });
   } catch (error) {
-    outcome = launchFailure(error);
+    outcome = launchFailure(error, gang);
   }
   if (outcome.kind === 'created' || outcome.kind === 'alreadyExists') return undefined;
   if (outcome.kind === 'throttled')

@@ -1,6 +1,6 @@
 /** EC2's quotas, counted in vCPUs of a class of families, for Spot and On-Demand apart; and the account's role for Spot. */
 import { type FactsOf, instanceFacts } from '../catalog/catalog.ts';
-import { familyOf } from '../catalog/types/instance-family.ts';
+import { vcpuQuotaOf } from '../catalog/types/vcpu-quotas.ts';
 import { launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type GangTopology, topologiesOf } from '../placement/candidates/topologies.ts';
@@ -9,27 +9,6 @@ import { type Finding, fails, judged, type Look, limited, passed, someOf } from 
 import { marketsOf } from './training-quotas.ts';
 
 type Market = ReturnType<typeof marketsOf>[number];
-
-/**
- * Codes, because AWS renames the quotas: "All P4, P3 and P2 Spot Instance Requests" became "All P Spot Instance
- * Requests". Where P5 has no quota of its own, it counts to the other P families. The links of this page hold the codes:
- * https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
- */
-const CODES: Readonly<Record<string, Readonly<Record<Market, readonly string[]>>>> = {
-  standard: { spot: ['L-34B43A08'], 'on-demand': ['L-1216C47A'] },
-  g: { spot: ['L-3819A6DF'], 'on-demand': ['L-DB2E81BA'] },
-  p5: { spot: ['L-C4BD4855', 'L-7212CCBC'], 'on-demand': ['L-417A185B'] },
-  p: { spot: ['L-7212CCBC'], 'on-demand': ['L-417A185B'] },
-  trn: { spot: ['L-6B0D517C'], 'on-demand': ['L-2C3B7624'] },
-};
-
-function classOf(instanceType: string): string {
-  const family = familyOf(instanceType);
-  if (/^g\d/.test(family)) return 'g';
-  if (/^p[5-9]/.test(family)) return 'p5';
-  if (/^p\d/.test(family)) return 'p';
-  return family.startsWith('trn') ? 'trn' : 'standard';
-}
 
 export const fleetQuotaFindings = (
   question: QuotaQuestion,
@@ -96,7 +75,7 @@ const unlistedFinding = (
 });
 
 const codesOf = ({ instanceType }: GangTopology, market: Market): readonly string[] =>
-  CODES[classOf(instanceType)]?.[market] ?? [];
+  vcpuQuotaOf(instanceType, market).codes;
 
 const quotaOf = (gang: GangTopology, market: Market, quotas: ReadonlyMap<string, Quota>): Quota | undefined =>
   codesOf(gang, market)

@@ -60,6 +60,7 @@ const NAMES: Readonly<Record<Exclude<AwsErrorClass, 'unknown'>, readonly string[
     'AuthFailure.ServiceLinkedRoleCreationNotPermitted',
     'FleetQuotaExceeded',
     'InstanceLimitExceeded',
+    'MaxFleetCountExceeded',
     'MaxSpotInstanceCountExceeded',
     'ResourceLimitExceeded',
     'ServiceQuotaExceededException',

@@ -72,7 +72,7 @@ const STOP_SECONDS = 30;
 export function scriptedFleets(
   clock: Clock,
   script: (document: JobDocument) => FleetScript = () => [],
-  createError: () => CreateOutcome | undefined = () => undefined,
+  createError: (plan?: FleetPlan) => CreateOutcome | undefined = () => undefined,
 ): ScriptedFleets {
   const fleets = new Map<string, Fleet>();
   const elapsed = (since: Date) => (clock.now().getTime() - since.getTime()) / 1_000;
@@ -104,7 +104,7 @@ export function scriptedFleets(
     launch: async (plan) => {
       await Promise.resolve();
       if (fleets.has(plan.name)) return { kind: 'alreadyExists' };
-      const error = createError();
+      const error = createError(plan);
       if (error !== undefined) return error;
       const document = documentOf(plan);
       fleets.set(

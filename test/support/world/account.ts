@@ -1,5 +1,6 @@
 /** The account of the simulated region: its limits, and what everything in it has used. */
 
+import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
 import type { JobDocument } from '../../../functions/core/launch/job/job-document.ts';
 import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
@@ -28,6 +29,8 @@ export interface Conditions {
   readonly fleetScript?: (document: JobDocument, now: () => string) => FleetScript;
   /** Why SageMaker creates no job. */
   readonly refusal?: (request: CreateTrainingJobRequest) => CreateOutcome | undefined;
+  /** Why EC2 launches no fleet. */
+  readonly fleetRefusal?: (plan: FleetPlan) => CreateOutcome | undefined;
 }
 
 interface Invoked {

@@ -78,7 +78,7 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
       for (const { at } of script) loop.after(at, () => {});
       return script;
     },
-    () => (chaos.rate > 0 ? refusalOf(trainee) : undefined),
+    (plan) => (plan && options.fleetRefusal?.(plan)) ?? (chaos.rate > 0 ? refusalOf(trainee) : undefined),
   );
   const executions = new Map<string, Execution>();
   const tokens = new Map<

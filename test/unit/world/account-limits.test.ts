@@ -1,5 +1,8 @@
 /** Runs against the limits of an account, from the declaration to the report. Time is virtual, nothing fails by chance. */
 import { describe, expect, it } from 'vitest';
+import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
+import { createFleetResult } from '../../../functions/core/launch/ec2/fleet-result.ts';
+import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
 import type { FleetScript, ScriptedFleet } from '../../support/fakes/fleets.ts';
 import type { JobScript, ScriptedStatus } from '../../support/fakes/training.ts';
 import type { Conditions } from '../../support/world/account.ts';
@@ -9,9 +12,10 @@ import { seededChoices } from '../../support/world/random.ts';
 const callSeconds = () => 0.02;
 const ON_DEMAND = '{ instanceTypes: [g5.xlarge], nodes: 2, purchaseOption: on-demand }';
 const ON_SPOT = '{ instanceTypes: [g5.xlarge], nodes: 2, purchaseOption: spot }';
-const ON_EC2 = `{ instanceTypes: [g5.xlarge], nodes: 2, purchaseOption: on-demand, launcher: ec2,
-  ec2: { image: ami-0123456789abcdef0 },
+const onEc2 = (purchaseOption: string) => `{ instanceTypes: [g5.xlarge], nodes: 2,
+  purchaseOption: ${purchaseOption}, launcher: ec2, ec2: { image: ami-0123456789abcdef0 },
   vpc: { securityGroupIds: [sg-01234567], subnets: [{ id: subnet-01234567, zoneId: use1-az1 }] } }`;
+const ON_EC2 = onEc2('on-demand');
 
 const drop = (compute?: string): Drop => ({
   pipeline: 'tide',
@@ -44,6 +48,33 @@ const trainsAfter = (waits: JobScript, seconds: number): JobScript => [
   status(seconds + 300, 'Training'),
   { at: seconds + 1_800, status: 'Completed', secondary: 'Completed' },
 ];
+
+const trains =
+  (bootSeconds: number, downloadSeconds: number) =>
+  (begun: { readonly now: () => string }): FleetScript => {
+    const all = (fleet: ScriptedFleet, said: Parameters<ScriptedFleet['say']>[1]) => {
+      for (const id of fleet.instanceIds) fleet.say(id, said);
+    };
+    const looks = Array.from({ length: Math.ceil(downloadSeconds / 60) }, (_, minute) => ({
+      at: bootSeconds + minute * 60,
+      act: (fleet: ScriptedFleet) => all(fleet, { phase: 'downloading', seenAt: begun.now() }),
+    }));
+    return [
+      ...looks,
+      {
+        at: bootSeconds + downloadSeconds,
+        act: (fleet) => all(fleet, { phase: 'script', scriptStartedAt: begun.now(), seenAt: begun.now() }),
+      },
+      {
+        at: bootSeconds + downloadSeconds + 1_800,
+        act: (fleet) => {
+          all(fleet, { endedAt: begun.now(), exitCode: 0, modelUri: 's3://memory-bucket/model.tar.gz' });
+          for (const id of fleet.instanceIds) fleet.terminate(id);
+        },
+        event: 'state',
+      },
+    ];
+  };
 
 describe('throttling', () => {
   it.each([0.1, 0.25])('never ends a run: %d of all calls', async (share) => {
@@ -137,6 +168,59 @@ describe('a quota of 0', () => {
   });
 });
 
+describe('a quota of 0 vCPUs on EC2', () => {
+  /** What CreateFleet answers, in EC2's own words. */
+  const fleetRefusal =
+    (markets: readonly string[]) =>
+    ({ fleet }: FleetPlan): CreateOutcome | undefined => {
+      const { DefaultTargetCapacityType: purchaseOption, TotalTargetCapacity: hosts } =
+        fleet.TargetCapacitySpecification;
+      if (!markets.includes(purchaseOption)) return undefined;
+      const [ErrorCode, ErrorMessage] =
+        purchaseOption === 'spot'
+          ? ['MaxSpotInstanceCountExceeded', 'Max spot instance count exceeded']
+          : ['VcpuLimitExceeded', 'You have requested more vCPU capacity than your current vCPU limit of 0'];
+      const gang = { instanceType: 'g5.xlarge', purchaseOption, hosts } as const;
+      return createFleetResult({ FleetId: 'fleet-1', Errors: [{ ErrorCode, ErrorMessage }] }, gang).outcome;
+    };
+
+  it('for Spot leaves On-Demand', async () => {
+    const fleetScript: Conditions['fleetScript'] = (_, now) => trains(60, 60)({ now });
+    const conditions = { fleetRefusal: fleetRefusal(['spot']), fleetScript };
+    const { status: end, attempts, ends } = await runOf(conditions, onEc2('spot-then-on-demand'));
+    expect(end).toBe('succeeded');
+    expect(attempts.at(-1)?.placement.pool.purchaseOption).toBe('on-demand');
+    expect(ends).toEqual(['capacity', 'completed']);
+  });
+
+  it('for On-Demand fails at once, naming the quota', async () => {
+    const refused = { fleetRefusal: fleetRefusal(['on-demand']) };
+    const { status: end, failure, attempts } = await runOf(refused, ON_EC2);
+    expect(end).toBe('failed');
+    expect(attempts).toHaveLength(1);
+    expect(failure).toContain('"Running On-Demand G and VT instances"');
+  });
+
+  it('for Spot alone is waited for, then named', async () => {
+    const refused = { fleetRefusal: fleetRefusal(['spot']) };
+    const { status: end, failure, attempts } = await runOf(refused, onEc2('spot'));
+    expect(end).toBe('failed');
+    expect(attempts.length).toBeGreaterThan(2);
+    expect(failure).toContain('"All G and VT Spot Instance Requests"');
+  });
+});
+
+describe('a quota below what the gang needs', () => {
+  it('fails the run at once', async () => {
+    const message = "The account-level service limit 'ml.g5.xlarge for training job usage' is 1 Instances";
+    const refusal = () => ({ kind: 'quota', message }) as const;
+    const { status: end, failure, attempts } = await runOf({ refusal }, ON_DEMAND);
+    expect(end).toBe('failed');
+    expect(attempts).toHaveLength(1);
+    expect(failure).toContain('too small');
+  });
+});
+
 describe('a quota that other jobs use up', () => {
   it('is waited for', async () => {
     let calls = 0;
@@ -151,33 +235,6 @@ describe('a quota that other jobs use up', () => {
 });
 
 describe('a fleet on EC2', () => {
-  const trains =
-    (bootSeconds: number, downloadSeconds: number) =>
-    (begun: { readonly now: () => string }): FleetScript => {
-      const all = (fleet: ScriptedFleet, said: Parameters<ScriptedFleet['say']>[1]) => {
-        for (const id of fleet.instanceIds) fleet.say(id, said);
-      };
-      const looks = Array.from({ length: Math.ceil(downloadSeconds / 60) }, (_, minute) => ({
-        at: bootSeconds + minute * 60,
-        act: (fleet: ScriptedFleet) => all(fleet, { phase: 'downloading', seenAt: begun.now() }),
-      }));
-      return [
-        ...looks,
-        {
-          at: bootSeconds + downloadSeconds,
-          act: (fleet) => all(fleet, { phase: 'script', scriptStartedAt: begun.now(), seenAt: begun.now() }),
-        },
-        {
-          at: bootSeconds + downloadSeconds + 1_800,
-          act: (fleet) => {
-            all(fleet, { endedAt: begun.now(), exitCode: 0, modelUri: 's3://memory-bucket/model.tar.gz' });
-            for (const id of fleet.instanceIds) fleet.terminate(id);
-          },
-          event: 'state',
-        },
-      ];
-    };
-
   it('may boot eight minutes and download for forty', async () => {
     const fleetScript: Conditions['fleetScript'] = (_, now) => trains(8 * MINUTE, 40 * MINUTE)({ now });
     expect(await runOf({ fleetScript }, ON_EC2)).toMatchObject({ status: 'succeeded', ends: ['completed'] });

@@ -1,8 +1,10 @@
 /** Throttling of APIs, and which instances a profile allows. */
 import { expect, it } from 'vitest';
+import { vcpuQuotaOf } from '../../../../functions/core/catalog/types/vcpu-quotas.ts';
 import { LIMIT_PROFILES, limitsOf } from '../../../limits/profiles.ts';
 import { tokenBuckets } from '../../../limits/token-bucket.ts';
-import { sageMakerLimits } from '../../../region/account-limits.ts';
+import { marketLimits, sageMakerLimits } from '../../../region/account-limits.ts';
+import { accountQuotas } from '../../../region/account-quotas.ts';
 
 it('passes a burst, then as many as tokens return', () => {
   let now = 0;
@@ -34,6 +36,17 @@ it('delays the largest types most, and none without limits', () => {
   expect(types.flatMap((type) => [none.pendingSeconds(type), none.preparationSeconds(type)])).toEqual(
     Array.from({ length: 6 }, () => 0),
   );
+});
+
+it('lists the quotas of vCPUs that it keeps to', () => {
+  const listed = accountQuotas('new-account', '000000000000').services['ec2']?.quotas ?? [];
+  const values = new Map(listed.map(({ code, value }) => [code, value]));
+  const { vcpuQuota } = marketLimits('new-account');
+  for (const type of ['m5.large', 'g5.xlarge', 'p4d.24xlarge', 'p5.48xlarge', 'trn1.32xlarge'])
+    for (const market of ['spot', 'on-demand'] as const)
+      expect(values.get(vcpuQuotaOf(type, market).codes[0])).toBe(vcpuQuota?.(type));
+  expect(values.get('L-34B43A08')).toBe(5);
+  expect(values.get('L-3819A6DF')).toBe(0);
 });
 
 it('limits a new account no less than others', () => {

@@ -1,4 +1,5 @@
 /** Why a run is given up: its attempts, time or money cannot suffice, or no pool may be used. */
+import { instanceFacts } from '../../catalog/catalog.ts';
 import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
 import { hours, usd } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
@@ -15,10 +16,10 @@ const ESTIMATE_TOLERANCE = 1.25;
 export function giveUpReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
   const { input, work, secondsLeft } = situation;
   const { limits } = input;
-  const refused = attemptsUsed(situation) ?? quotasOfNone(situation, assessed);
+  const refused = attemptsUsed(situation) ?? quotasTooSmall(situation, assessed);
   if (refused !== undefined) return refused;
   const deadlineHours = deadlineHoursOf(limits);
-  if (secondsLeft <= 0) return `the deadline of ${deadlineHours ?? 0} h has passed`;
+  if (secondsLeft <= 0) return `the deadline of ${deadlineHours ?? 0} h has passed${lastLack(situation)}`;
   // The length of former runs proves nothing: the declaration may have changed since.
   const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
   const isLate =
@@ -32,16 +33,29 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
 
 function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
   if (attempts.length < limits.attempts) return undefined;
-  const last = attempts.at(-1)?.outcome;
-  const why = last?.kind === 'capacity' ? `; the last one found no capacity: ${last.message}` : '';
-  return `all ${limits.attempts} attempts of limits.attempts were used${why}`;
+  return `all ${limits.attempts} attempts of limits.attempts were used${lastLack({ input: { attempts } })}`;
 }
 
-/** AWS asks not to branch on messages: at another wording the run waits for the quota until its deadline. */
-const QUOTA_OF_NONE = /\bis 0 Instances\b|\blimit of 0\b/;
+function lastLack({ input: { attempts } }: { readonly input: Pick<Situation['input'], 'attempts'> }): string {
+  const last = attempts.at(-1)?.outcome;
+  return last?.kind === 'capacity' ? `; the last attempt found no capacity: ${last.message}` : '';
+}
 
-/** A quota of 0 lasts until a person raises it. One that other jobs use up is worth a wait. */
-function quotasOfNone({ input }: Situation, assessed: readonly Assessed[]): string | undefined {
+/**
+ * SageMaker's quotas count instances, EC2's vCPUs. AWS asks not to branch on messages: at another wording, and at EC2's
+ * quotas for Spot, whose message has no value, the run waits for the quota until its deadline.
+ */
+const QUOTA_SIZE = /\bis (\d+) Instances\b|\blimit of (\d+)\b/;
+
+function isTooSmall(message: string, { pool, topology }: Assessed['candidate']): boolean {
+  const [, instances, vcpus] = QUOTA_SIZE.exec(message) ?? [];
+  if (instances !== undefined) return Number(instances) < topology.nodes;
+  const needed = topology.nodes * (instanceFacts(pool.instanceType)?.vcpu ?? 1);
+  return vcpus !== undefined && Number(vcpus) < needed;
+}
+
+/** A quota below what the gang needs lasts until a person raises it. One that other jobs use up is worth a wait. */
+function quotasTooSmall({ input }: Situation, assessed: readonly Assessed[]): string | undefined {
   const refusals = new Map(
     input.attempts.flatMap(({ placement, outcome }) =>
       outcome?.quota === true ? [[quotaKeyOf(placement.pool), outcome.message] as const] : [],
@@ -49,11 +63,11 @@ function quotasOfNone({ input }: Situation, assessed: readonly Assessed[]): stri
   );
   const found = assessed.filter(isOpen).map((each) => {
     const message = each.quota ? refusals.get(quotaKeyOf(each.candidate.pool)) : undefined;
-    return message !== undefined && QUOTA_OF_NONE.test(message) ? message : undefined;
+    return message !== undefined && isTooSmall(message, each.candidate) ? message : undefined;
   });
   if (found.length === 0 || found.includes(undefined)) return undefined;
   const messages = [...new Set(found)].join(' ');
-  return `the account's quota of every pool is 0: have one raised, then start a run; AWS says: ${messages}`;
+  return `the account's quota of every pool is too small: have one raised, then start a run; AWS says: ${messages}`;
 }
 
 /** A declaration of many types usually fails for few reasons. */

@@ -7,10 +7,12 @@ const errors = (...codes: string[]) => ({
   Errors: codes.map((ErrorCode) => ({ ErrorCode, ErrorMessage: 'why' })),
 });
 
+const GANG = { instanceType: 'g5.xlarge', purchaseOption: 'spot', hosts: 2 } as const;
+
 describe('createFleetResult', () => {
   it('takes a whole gang for created', () => {
     const answer = { FleetId: 'fleet-1', Instances: [{ InstanceIds: ['i-1', 'i-2'] }] };
-    expect(createFleetResult(answer, 2)).toEqual({
+    expect(createFleetResult(answer, GANG)).toEqual({
       outcome: { kind: 'created', arn: 'fleet-1' },
       incompleteGang: [],
     });
@@ -18,7 +20,7 @@ describe('createFleetResult', () => {
 
   it('gives up a gang that is not whole', () => {
     const answer = { FleetId: 'fleet-1', Instances: [{ InstanceIds: ['i-1'] }] };
-    expect(createFleetResult(answer, 2)).toMatchObject({
+    expect(createFleetResult(answer, GANG)).toMatchObject({
       outcome: { kind: 'capacity' },
       incompleteGang: ['i-1'],
     });
@@ -37,11 +39,11 @@ describe('createFleetResult', () => {
     [['InvalidParameterValue', 'InsufficientInstanceCapacity'], 'capacity'],
     [[], 'capacity'],
   ])('takes no instance and %j for %s', (codes, kind) => {
-    expect(createFleetResult(errors(...codes), 2).outcome.kind).toBe(kind);
+    expect(createFleetResult(errors(...codes), GANG).outcome.kind).toBe(kind);
   });
 
   it('names the remedy where the Spot role is missing', () => {
-    const { outcome } = createFleetResult(errors('AuthFailure.ServiceLinkedRoleCreationNotPermitted'), 2);
+    const { outcome } = createFleetResult(errors('AuthFailure.ServiceLinkedRoleCreationNotPermitted'), GANG);
     expect(outcome).toMatchObject({
       kind: 'quota',
       message: expect.stringContaining(
@@ -50,9 +52,18 @@ describe('createFleetResult', () => {
     });
   });
 
+  it.each([
+    ['MaxSpotInstanceCountExceeded', 'spot', 'All G and VT Spot Instance Requests', 'L-3819A6DF'],
+    ['VcpuLimitExceeded', 'on-demand', 'Running On-Demand G and VT instances', 'L-DB2E81BA'],
+  ] as const)('names the quota behind %s', (code, purchaseOption, name, quota) => {
+    const { outcome } = createFleetResult(errors(code), { ...GANG, purchaseOption });
+    expect(outcome).toMatchObject({ kind: 'quota', message: expect.stringContaining(`"${name}"`) });
+    expect(outcome).toMatchObject({ message: expect.stringContaining(`--quota-code ${quota}`) });
+  });
+
   it('says each reason once', () => {
     expect(
-      createFleetResult(errors('UnfulfillableCapacity', 'UnfulfillableCapacity'), 2).outcome,
+      createFleetResult(errors('UnfulfillableCapacity', 'UnfulfillableCapacity'), GANG).outcome,
     ).toMatchObject({
       message: 'UnfulfillableCapacity: why',
     });

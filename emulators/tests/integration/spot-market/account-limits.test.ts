@@ -1,0 +1,185 @@
+/** EC2 with the limits of an account, in front of the emulator; and the service's own adapters, which must live with them. */
+import {
+  DescribeRegionsCommand,
+  EC2Client,
+  GetSpotPlacementScoresCommand,
+  RunInstancesCommand,
+} from '@aws-sdk/client-ec2';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { makeFleetService } from '../../../../functions/aws/ec2/ec2-fleet-service.ts';
+import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
+import { s3ObjectStore } from '../../../../functions/aws/s3/object-store.ts';
+import { retry } from '../../../../functions/aws/shared/clients.ts';
+import { TransientError } from '../../../../functions/core/shared/errors.ts';
+import type { ObjectStore } from '../../../../functions/core/shared/ports.ts';
+import { planOf } from '../../../../test/support/builders/fleet.ts';
+import {
+  clientConfiguration,
+  startTestEmulator,
+  TEST_KEY,
+  type TestEmulator,
+} from '../../../../test/support/emulator.ts';
+import { limitsOf } from '../../../limits/profiles.ts';
+import { marketLimits } from '../../../region/account-limits.ts';
+import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
+
+const LIMITS = limitsOf('new-account').ec2;
+const clock = { now: () => new Date() };
+let emulator: TestEmulator;
+let store: ObjectStore;
+let market: LocalMarket | undefined;
+/** Of the market. */
+let nowMs = 0;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: 'limited' }));
+  store = s3ObjectStore(s3, 'limited');
+});
+
+afterAll(() => emulator.stop());
+
+afterEach(async () => {
+  await market?.close();
+});
+
+/** The market of a new account, whose clock stands: no token comes back. */
+async function open(more: Partial<Parameters<typeof startLocalMarket>[0]> = {}) {
+  nowMs = Date.now();
+  market = await startLocalMarket({
+    credentials: TEST_KEY,
+    awsEndpointUrl: emulator.url,
+    ...marketLimits('new-account'),
+    clock: { now: () => nowMs, at: () => () => undefined, hold: () => () => undefined },
+    ...more,
+  });
+  // As the functions have it.
+  const ec2 = new EC2Client({ ...clientConfiguration(market.url), ...retry });
+  return { ec2, fleets: makeFleetService({ ec2, store, clock }) };
+}
+
+let attempts = 0;
+/** One host of four vCPUs; the Standard families have five. */
+const plan = (purchaseOption: 'spot' | 'on-demand', instanceType = 'c5.xlarge', nodes = 1) =>
+  planOf({ instanceType, nodes, purchaseOption, over: { attempt: ++attempts } });
+
+describe('the quotas of vCPUs', () => {
+  it('hold for what runs, Spot and On-Demand apart', async () => {
+    const { fleets } = await open();
+    const first = plan('spot');
+    expect(await fleets.launch(first)).toMatchObject({ kind: 'created' });
+    expect(await fleets.launch(plan('spot'))).toMatchObject({
+      kind: 'quota',
+      message: expect.stringMatching(
+        /^MaxSpotInstanceCountExceeded: Max spot instance count exceeded \(.*"All Standard .* Spot Instance Requests".* --quota-code L-34B43A08 /,
+      ) as string,
+    });
+    const onDemand = plan('on-demand');
+    expect(await fleets.launch(onDemand)).toMatchObject({ kind: 'created' });
+    await fleets.release(first.name);
+    const next = plan('spot');
+    expect(await fleets.launch(next)).toMatchObject({ kind: 'created' });
+    for (const { name } of [onDemand, next]) await fleets.release(name);
+  });
+
+  it('of 0 refuse hosts with accelerators, leaving nothing', async () => {
+    const { fleets } = await open();
+    expect(await fleets.launch(plan('on-demand', 'g5.xlarge', 2))).toMatchObject({
+      kind: 'quota',
+      message: expect.stringMatching(
+        /^VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of 0 allows .*"Running On-Demand G and VT instances"/,
+      ) as string,
+    });
+    expect(await fleets.listLeftovers()).toEqual([]);
+  });
+
+  it('are not passed by two launches at once', async () => {
+    const { fleets } = await open();
+    const both = [plan('spot'), plan('spot')];
+    const outcomes = await Promise.all(both.map((each) => fleets.launch(each)));
+    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['created', 'quota']);
+    for (const { name } of both) await fleets.release(name);
+  });
+
+  it('hold for RunInstances', async () => {
+    const { ec2 } = await open();
+    const run = (InstanceMarketOptions?: { MarketType: 'spot' }) =>
+      ec2.send(
+        new RunInstancesCommand({
+          ImageId: 'ami-0123456789abcdef0',
+          InstanceType: 'c5.2xlarge',
+          MinCount: 1,
+          MaxCount: 1,
+          InstanceMarketOptions,
+        }),
+      );
+    const refused = { $metadata: { httpStatusCode: 400 } };
+    await expect(run()).rejects.toMatchObject({ name: 'VcpuLimitExceeded', ...refused });
+    await expect(run({ MarketType: 'spot' })).rejects.toMatchObject({
+      name: 'MaxSpotInstanceCountExceeded',
+      message: 'Max spot instance count exceeded',
+      ...refused,
+    });
+  });
+});
+
+describe('the rate of an action', () => {
+  it('is the burst, then RequestLimitExceeded', async () => {
+    await open();
+    const ec2 = new EC2Client({ ...clientConfiguration(market?.url ?? ''), maxAttempts: 1 });
+    const ask = () => ec2.send(new DescribeRegionsCommand({}));
+    for (let asked = 0; asked < LIMITS.actions.burst; asked += 1) await ask();
+    await expect(ask()).rejects.toMatchObject({
+      name: 'RequestLimitExceeded',
+      $metadata: { httpStatusCode: 503 },
+    });
+    nowMs += 1_000;
+    const again = Array.from({ length: LIMITS.actions.perSecond + 1 }, ask);
+    const answers = await Promise.allSettled(again);
+    expect(answers.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  });
+
+  it('is outlived by the retries of the service', async () => {
+    const { ec2, fleets } = await open({ actionRate: { burst: 1, perSecond: 1 } });
+    let tries = 0;
+    ec2.middlewareStack.add(
+      (next) => async (args) => {
+        tries += 1;
+        // The token comes back while the client waits.
+        if (tries === 2) setTimeout(() => (nowMs += 1_000), 0);
+        return next(args);
+      },
+      { step: 'finalizeRequest', priority: 'low' },
+    );
+    await fleets.jobsOf(['i-0123456789abcdef0']);
+    expect(await fleets.jobsOf(['i-0123456789abcdef0'])).toEqual(new Map());
+    expect(tries).toBeGreaterThan(2);
+  });
+
+  it('without an end is a transient error', async () => {
+    const { fleets } = await open({ actionRate: { burst: 1, perSecond: 1 } });
+    await fleets.jobsOf(['i-0123456789abcdef0']);
+    await expect(fleets.jobsOf(['i-0123456789abcdef0'])).rejects.toThrow(TransientError);
+  });
+});
+
+it('leaves the service without scores beyond its configurations', async () => {
+  const { ec2 } = await open();
+  const used = { SingleAvailabilityZone: true, RegionNames: ['us-east-1'] };
+  const InstanceTypes = ['c5.xlarge', 'c6i.xlarge', 'm5.xlarge'] as const;
+  for (let TargetCapacity = 1_000; TargetCapacity < 1_000 + LIMITS.scoreConfigurations; TargetCapacity += 1)
+    await ec2.send(
+      new GetSpotPlacementScoresCommand({ ...used, InstanceTypes: [...InstanceTypes], TargetCapacity }),
+    );
+  const source = ec2Market({ ec2, region: 'us-east-1', clock });
+  expect(await source.scores([...InstanceTypes], 2)).toMatchObject({
+    kind: 'unknown',
+    failure: 'configurationLimit',
+    message: expect.stringContaining('MaxConfigLimitExceeded') as string,
+  });
+  // A day later it is a new question again.
+  nowMs += 86_400_000;
+  expect(await source.scores([...InstanceTypes], 2)).toMatchObject({ kind: 'known' });
+});
