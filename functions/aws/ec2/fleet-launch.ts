@@ -2,6 +2,7 @@
 import {
   type _InstanceType,
   CreateFleetCommand,
+  type CreateFleetError,
   CreateLaunchTemplateCommand,
   CreatePlacementGroupCommand,
   type EC2Client,
@@ -9,12 +10,19 @@ import {
 } from '@aws-sdk/client-ec2';
 import { isEc2Type } from '../../core/catalog/types/known-types.ts';
 import type { FleetPlan } from '../../core/launch/ec2/fleet.ts';
-import { createFleetResult, explainedError, type RequestedGang } from '../../core/launch/ec2/fleet-result.ts';
+import {
+  createFleetResult,
+  explainedError,
+  isNotSeenYet,
+  type RequestedGang,
+} from '../../core/launch/ec2/fleet-result.ts';
+import { refusal } from '../../core/launch/ec2/host-requests.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
 import { describeError } from '../shared/aws-errors.ts';
 import { hostsOf, release } from './fleet-hosts.ts';
+import { folderOf } from './fleet-memory.ts';
 
 export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan): Promise<CreateOutcome> {
   const [override] = plan.fleet.LaunchTemplateConfigs.flatMap(({ Overrides }) => Overrides);
@@ -42,15 +50,40 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
       ...config,
       Overrides: [{ InstanceType: type }],
     }));
-    const answer = await ec2.send(new CreateFleetCommand({ ...plan.fleet, LaunchTemplateConfigs: configs }));
+    const refused = await refusalsOf(store, plan.name);
+    const ClientToken = tokenOf(plan, refused.count);
+    const answer = await ec2.send(
+      new CreateFleetCommand({ ...plan.fleet, ClientToken, LaunchTemplateConfigs: configs }),
+    );
     const { outcome, incompleteGang } = createFleetResult(answer, gang);
     if (incompleteGang.length > 0)
       await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...incompleteGang] }));
-    if (outcome.kind !== 'created') await release(ec2, plan.name);
+    if (outcome.kind === 'created') return outcome;
+    await refused.add(answer.Errors ?? []);
+    await release(ec2, plan.name);
     return outcome;
   } catch (error) {
     return launchFailure(error, gang);
   }
+}
+
+/**
+ * EC2 does nothing more for a token that it has answered. So a fleet without instances has used its token up, and the
+ * next try, when EC2 knows a new role for example, needs another.
+ * https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
+ */
+const tokenOf = ({ fleet }: FleetPlan, refused: number): string =>
+  refused === 0 ? fleet.ClientToken : `${fleet.ClientToken}-t${refused + 1}`;
+
+async function refusalsOf(store: ObjectStore, jobName: string) {
+  const folder = folderOf(store, jobName) ?? '';
+  let count = 0;
+  for await (const _ of store.list(folder + refusal.folder)) count += 1;
+  return {
+    count,
+    add: (errors: readonly CreateFleetError[]) =>
+      store.writeText(folder + refusal.key(count + 1), JSON.stringify({ errors })),
+  };
 }
 
 // The catalog's list, because the SDK's enumeration would add 40 KB to the bundles.
@@ -71,7 +104,9 @@ async function unlessThere(call: Promise<unknown>): Promise<void> {
 
 export function launchFailure(error: unknown, gang: RequestedGang): CreateOutcome {
   const kind = awsErrorClass(error);
-  const message = explainedError(error instanceof Error ? error.name : '', describeError(error), gang);
+  const code = error instanceof Error ? error.name : '';
+  const message = explainedError(code, describeError(error), gang);
+  if (isNotSeenYet(code)) return { kind: 'throttled', message };
   if (kind === 'quota' || kind === 'capacity') return { kind, message };
   if (kind === 'access') return { kind: 'denied', message };
   if (kind === 'throttle' || kind === 'transient' || kind === 'credentials')

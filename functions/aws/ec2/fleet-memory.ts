@@ -49,7 +49,7 @@ export async function readFleetMemory(store: ObjectStore, jobName: string): Prom
 }
 
 /** The attempt's folder in the bucket, or undefined when the name is no job of this installation. */
-function folderOf(store: ObjectStore, jobName: string): string | undefined {
+export function folderOf(store: ObjectStore, jobName: string): string | undefined {
   const job = parseJobName(jobName, jobSaltOf(store.bucket));
   const run = job && parseRunId(job.runId);
   return job && run && bucketKeys.attempt(run.pipeline, job.runId, job.attempt);

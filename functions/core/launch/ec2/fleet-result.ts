@@ -20,6 +20,17 @@ export interface CreateFleetResult {
 /** EC2's errors for a type that the zone lacks. They count as a capacity error, not as an invalid request. */
 const NOT_IN_ZONE: ReadonlySet<string> = new Set(['Unsupported', 'InvalidFleetConfiguration']);
 
+/**
+ * EC2 is eventually consistent: it may not see at once the template and the group that were created a moment ago.
+ * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+ */
+const NOT_SEEN_YET: ReadonlySet<string> = new Set([
+  'InvalidLaunchTemplateId.NotFound',
+  'InvalidLaunchTemplateName.NotFoundException',
+  'InvalidPlacementGroup.Unknown',
+]);
+export const isNotSeenYet = (code: string): boolean => NOT_SEEN_YET.has(code);
+
 /** What was requested of EC2. */
 export interface RequestedGang {
   /** EC2's name, without `ml.` */
@@ -69,5 +80,7 @@ function failure({ Errors = [] }: CreateFleetAnswer, launched: number, gang: Req
   return { kind: kinds.has('access') ? 'denied' : 'invalid', message };
 }
 
-const classOf = (code: string): AwsErrorClass =>
-  NOT_IN_ZONE.has(code) ? 'capacity' : awsErrorClass({ name: code });
+function classOf(code: string): AwsErrorClass {
+  if (isNotSeenYet(code)) return 'transient';
+  return NOT_IN_ZONE.has(code) ? 'capacity' : awsErrorClass({ name: code });
+}

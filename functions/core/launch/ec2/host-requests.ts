@@ -18,6 +18,12 @@ export const hostRequests = {
   members: (round: number) => `${REQUESTS_FOLDER}members-${round}.json`,
 } as const;
 
+/** What EC2 answered to a request for the attempt's fleet that brought no host. Hosts do not read it. */
+export const refusal = {
+  folder: 'refusals/',
+  key: (number: number) => `refusals/${number}.json`,
+} as const;
+
 export const roundSchema = z.object({
   round: z.number().int().min(2),
   openedAt: z.iso.datetime(),
