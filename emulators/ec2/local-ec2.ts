@@ -21,6 +21,7 @@ import {
   type SpotInstance,
   sendInstanceEvents,
 } from '../spot-market/model/instance-events.ts';
+import { withLastingReclaim } from '../spot-market/model/lasting-reclaim.ts';
 import { type BootPlan, readUserData } from './boot-plan.ts';
 import { bootHost, type Host } from './host.ts';
 import { aliveInstances, type LocalInstance, launchOf, terminate } from './instances.ts';
@@ -46,6 +47,8 @@ export interface LocalEc2Options {
   /** From EC2's notice to the end of a machine, which the market keeps; EC2's are 120. */
   readonly graceSeconds?: number;
   readonly lookMilliseconds?: number;
+  /** From the launch to the start of the host's program, by EC2's name of the type. Default 0. */
+  readonly bootSeconds?: (instanceType: string) => number;
   readonly log?: (line: string) => void;
 }
 
@@ -81,6 +84,8 @@ interface Machine {
 
 class RunningEc2 implements LocalEc2 {
   readonly hosts = new Map<string, Host>();
+  /** Instances whose programs have not started, by id; aborted when the instance is gone. */
+  readonly #booting = new Map<string, AbortController>();
   readonly #options: LocalEc2Options;
   readonly #temporary: TemporaryFolder;
   readonly #ec2: EC2Client;
@@ -144,6 +149,7 @@ class RunningEc2 implements LocalEc2 {
     const alive = await aliveInstances(this.#ec2);
     const ids = new Set(alive.map(({ instanceId }) => instanceId));
     for (const [instanceId, host] of this.hosts) if (!ids.has(instanceId)) host.kill();
+    for (const [instanceId, boot] of this.#booting) if (!ids.has(instanceId)) boot.abort();
     if (this.#closing.signal.aborted) return;
     for (const instance of alive) {
       if (this.#lives.has(instance.instanceId)) continue;
@@ -177,9 +183,10 @@ class RunningEc2 implements LocalEc2 {
     const zone = await subnetZone(launch.subnetId);
     const zoneIds = zone === undefined ? undefined : [zone];
     const groups = [{ instanceType, count: 1 }];
-    const lease = market.acquire({ owner, groups, zoneIds, purchaseOption: launch.purchaseOption });
-    if (lease === undefined)
+    const acquired = market.acquire({ owner, groups, zoneIds, purchaseOption: launch.purchaseOption });
+    if (acquired === undefined)
       throw new Error(`no ${launch.purchaseOption} capacity of ${instanceType} in ${zone}`);
+    const lease = withLastingReclaim(acquired);
     return { instance, plan, place: { instanceId, zoneId: lease.zoneId, accountId }, lease };
   }
 
@@ -188,6 +195,7 @@ class RunningEc2 implements LocalEc2 {
     const { stateDirectory, pythonPath, environmentsDirectory, awsEndpointUrl, credentials, region } =
       this.#options;
     const firstPort = await this.#jobs.join(instance, lease, plan.jobUri);
+    if (!(await this.#boot(machine))) return;
     const host = await bootHost({
       instance,
       plan,
@@ -212,10 +220,36 @@ class RunningEc2 implements LocalEc2 {
     await host.remove();
   }
 
+  /** @returns false for an instance that was gone before its program could start */
+  async #boot({ instance, place, lease }: Machine): Promise<boolean> {
+    const seconds = this.#options.bootSeconds?.(instance.instanceType) ?? 0;
+    if (seconds === 0) return true;
+    const launchedMs = instance.launchedAt === undefined ? Date.now() : Date.parse(instance.launchedAt);
+    const gone = new AbortController();
+    this.#booting.set(instance.instanceId, gone);
+    lease.onReclaim(({ graceSeconds }) => {
+      setTimeout(() => gone.abort(), graceSeconds * 1_000).unref();
+      this.#warn(place);
+    });
+    const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
+    try {
+      await delay(Math.max(0, launchedMs + seconds * 1_000 - Date.now()), undefined, { signal });
+    } catch {
+      return false;
+    } finally {
+      this.#booting.delete(instance.instanceId);
+    }
+    return true;
+  }
+
   #reclaim({ place }: Machine, host: Host, graceSeconds: number): void {
     host.announceEnd(new Date(Date.now() + graceSeconds * 1_000));
     const timer = setTimeout(() => host.kill(), graceSeconds * 1_000);
     void host.exited.then(() => clearTimeout(timer));
+    this.#warn(place);
+  }
+
+  #warn(place: SpotInstance): void {
     sendInstanceEvents(this.#events, [interruptionWarning(place)]).catch((error: unknown) =>
       this.#log(`${place.instanceId}: its warning was not sent: ${messageOf(error)}`),
     );

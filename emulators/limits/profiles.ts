@@ -35,6 +35,8 @@ export interface AccountLimits {
     readonly actions: Rate;
     /** New configurations of GetSpotPlacementScores in 24 hours; above them EC2 answers MaxConfigLimitExceeded. */
     readonly scoreConfigurations: number;
+    /** From the launch, from which EC2 bills, to the first program of a host. */
+    readonly bootSeconds: ByAccelerators;
     /** vCPUs that may run at once in a class of families, in each purchase option; undefined: any number. */
     readonly vcpus: { readonly standard: number; readonly accelerated: number } | undefined;
   };
@@ -75,6 +77,8 @@ const ec2 = {
    * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
    */
   scoreConfigurations: 50,
+  /** AWS names no figure: stated. Large types boot for minutes, and load their drivers. */
+  bootSeconds: { none: 40, some: 120, eight: 480 },
 };
 
 /**
@@ -141,7 +145,7 @@ const PROFILES = {
     s3: { latencySeconds: 0, readsPerSecond: ANY, writesPerSecond: ANY },
     dynamodb: { latencySeconds: 0 },
     stepFunctions: { payloadBytes: ANY, historyEvents: ANY },
-    ec2: { actions: anyRate, scoreConfigurations: ANY, vcpus: undefined },
+    ec2: { actions: anyRate, scoreConfigurations: ANY, bootSeconds: noDelay, vcpus: undefined },
     sageMaker: {
       operations: anyRate,
       instances: manyInstances,

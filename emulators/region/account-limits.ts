@@ -1,6 +1,7 @@
 /** A profile's limits as the options of the servers that play them. */
 import { instanceFacts } from '../../functions/core/catalog/catalog.ts';
 import type { EmulatorOptions } from '../aws/ministack.ts';
+import type { LocalEc2Options } from '../ec2/local-ec2.ts';
 import { type ByAccelerators, type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/server.ts';
 import type { LocalMarketOptions } from '../spot-market/market.ts';
@@ -25,6 +26,11 @@ export function marketLimits(
     configurationLimit,
     vcpuQuota: vcpus && ((type) => (ACCELERATED.test(type) ? vcpus.accelerated : vcpus.standard)),
   };
+}
+
+export function hostLimits(profile: LimitProfile = 'none'): Required<Pick<LocalEc2Options, 'bootSeconds'>> {
+  const { bootSeconds } = limitsOf(profile).ec2;
+  return { bootSeconds: (type) => byAccelerators(type, bootSeconds) };
 }
 
 /** EC2's names of families with accelerators. */

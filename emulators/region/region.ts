@@ -9,7 +9,7 @@ import type { LimitProfile } from '../limits/profiles.ts';
 import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
-import { emulatorLimits, marketLimits, sageMakerLimits } from './account-limits.ts';
+import { emulatorLimits, hostLimits, marketLimits, sageMakerLimits } from './account-limits.ts';
 import { accountQuotas } from './account-quotas.ts';
 import {
   ACCOUNT_ID,
@@ -245,6 +245,7 @@ async function startSageMaker(
 
 async function startEc2(options: RegionOptions, at: Beside): Promise<LocalEc2> {
   return startLocalEc2({
+    ...hostLimits(options.limits),
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     stateDirectory: join(options.stateDirectory, 'ec2'),
     awsEndpointUrl: at.endpoints.aws,

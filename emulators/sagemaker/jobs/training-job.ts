@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { Presence } from '../../clock/presence.ts';
 import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
+import { withLastingReclaim } from '../../spot-market/model/lasting-reclaim.ts';
 import type { AddressBook } from '../hosts/addresses.ts';
 import { type ArtifactKind, uploadArtifacts } from '../hosts/artifacts.ts';
 import { failureOf, type Gang, type GangOutcome } from '../hosts/gang.ts';
@@ -26,14 +27,7 @@ import {
   waitForCapacity,
 } from './capacity.ts';
 import { JobState, type StateServices } from './job-state.ts';
-import {
-  LAUNCHING,
-  PREPARING,
-  type Prepared,
-  REPLACING,
-  whenPrepared,
-  withLastingReclaim,
-} from './preparation.ts';
+import { LAUNCHING, PREPARING, type Prepared, REPLACING, whenPrepared } from './preparation.ts';
 
 export interface JobServices extends StateServices, StayServices {
   readonly addresses: AddressBook;

@@ -157,7 +157,11 @@ export const trainingScript = (): Promise<string> =>
   readFile(path.join(import.meta.dirname, 'train.py'), 'utf8');
 
 /** Machines for the instances of the emulator's EC2, beside a market that a test reclaims from by hand. */
-export async function startMachines(awsEndpointUrl: string, stateDirectory: string) {
+export async function startMachines(
+  awsEndpointUrl: string,
+  stateDirectory: string,
+  bootSeconds: (instanceType: string) => number = () => 0,
+) {
   const market = new HandMarket();
   const ec2 = await startLocalEc2({
     stateDirectory,
@@ -170,6 +174,7 @@ export async function startMachines(awsEndpointUrl: string, stateDirectory: stri
     environmentsDirectory: path.join(stateDirectory, '..', 'environments'),
     subnetZone: () => Promise.resolve('use1-az1'),
     lookMilliseconds: 250,
+    bootSeconds,
   });
   return {
     ec2,

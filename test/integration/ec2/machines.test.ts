@@ -40,6 +40,9 @@ while kind == 'stubborn' or ask('spot/instance-action') == '404':
 print('notice', ask('spot/instance-action'), ask('events/recommendations/rebalance'), flush=True)
 `;
 
+/** Of a type that the other tests do not have. */
+const SLOW = { instanceType: 'm5.xlarge', bootSeconds: 3 };
+
 let emulator: TestEmulator;
 let folder: string;
 let machines: Machines;
@@ -54,7 +57,9 @@ beforeAll(async () => {
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: 'tw-data' }));
   store = s3ObjectStore(s3, 'tw-data');
-  machines = await startMachines(emulator.url, path.join(folder, 'ec2'));
+  machines = await startMachines(emulator.url, path.join(folder, 'ec2'), (type) =>
+    type === SLOW.instanceType ? SLOW.bootSeconds : 0,
+  );
 });
 
 afterAll(async () => {
@@ -64,10 +69,10 @@ afterAll(async () => {
 });
 
 /** @returns the instance of a host that runs PROGRAM */
-async function launch(kind: string): Promise<string> {
+async function launch(kind: string, instanceType = 'c5.xlarge'): Promise<string> {
   attempt += 1;
   const plan = planOf({
-    instanceType: 'c5.xlarge',
+    instanceType,
     nodes: 1,
     training: { hyperparameters: { kind } },
     over: { attempt },
@@ -97,6 +102,18 @@ it('ends an instance whose program has ended', async () => {
   expect(await machines.printedBy(instanceId)).toMatch(
     new RegExp(`^up ${instanceId} 127\\.128\\.\\d+\\.\\d+ 404 \\['--host'\\]\n`),
   );
+});
+
+it('boots before its program, and not once terminated', async () => {
+  const launched = Date.now();
+  const instanceId = await launch('short', SLOW.instanceType);
+  const goneId = await launch('short', SLOW.instanceType);
+  await ec2.send(new TerminateInstancesCommand({ InstanceIds: [goneId] }));
+  await terminated(instanceId);
+  // EC2's time of the launch has whole seconds.
+  expect(Date.now() - launched).toBeGreaterThan((SLOW.bootSeconds - 1) * 1_000);
+  expect(await machines.printedBy(instanceId)).toContain(`up ${instanceId}`);
+  expect(await machines.printedBy(goneId)).toBe('');
 });
 
 it('gives a short temporary folder and tells the grace', async () => {

@@ -30,6 +30,7 @@ import {
 } from './ground.ts';
 
 const ZONE = { zoneId: 'use1-az1', accountId: '123456789012' };
+const BOOT_SECONDS = 4;
 let emulator: TestEmulator;
 let folder: string;
 let machines: Machines;
@@ -41,7 +42,7 @@ beforeEach(async () => {
     startTestEmulator(),
     mkdtemp(path.join(os.tmpdir(), 'tidewheel-ec2-')),
   ]);
-  machines = await startMachines(emulator.url, path.join(folder, 'ec2'));
+  machines = await startMachines(emulator.url, path.join(folder, 'ec2'), () => BOOT_SECONDS);
 });
 
 afterEach(async () => {
@@ -89,12 +90,18 @@ it('resumes a run in another zone after a warning', async () => {
   const secondJob = await launch(made, 2);
   const [secondId = ''] = await instancesOf(made, secondJob);
   const second = await machines.hostOf(secondId);
+  const upMs = Date.now();
   const { exitCode } = await second.exited;
+  const ranSeconds = (Date.now() - upMs) / 1_000;
   expect({ exitCode, log: await outputOf([secondId]) }).toEqual({
     exitCode: 0,
     log: expect.stringContaining(`resumed at ${saved}`),
   });
-  expect(await look(made, 2)).toMatchObject({ attempt: { outcome: { kind: 'completed' } } });
+  const ended = await look(made, 2);
+  expect(ended).toMatchObject({ attempt: { outcome: { kind: 'completed' } } });
+  // Billed from the launch: the boot is in it. A program ends a moment after its last report.
+  const billedSeconds = ended.kind === 'ended' ? (ended.attempt.outcome?.trainingSeconds ?? 0) : 0;
+  expect(billedSeconds - ranSeconds).toBeGreaterThan(BOOT_SECONDS / 2);
   expect(await waiting.outputOf('launch-2')).toEqual({ attempt: 2, outcome: 'completed' });
   expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'done' });
 

@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../clock/clock.ts';
 import { withPendingQueue } from '../../../sagemaker/jobs/pending-queue.ts';
-import { withLastingReclaim } from '../../../sagemaker/jobs/preparation.ts';
 import type {
   CapacityLease,
   CapacityMarket,
   CapacityRequest,
 } from '../../../spot-market/model/capacity-source.ts';
+import { withLastingReclaim } from '../../../spot-market/model/lasting-reclaim.ts';
 
 const lease: CapacityLease = {
   zoneId: 'use1-az1',
