@@ -42,15 +42,19 @@ function filled(value, context) {
   if (Array.isArray(value)) return value.map((each) => filled(each, context)).filter((each) => each !== LEFT_OUT);
   if (typeof value !== 'object' || value === null) return value;
   const [[name, argument] = [], ...more] = Object.entries(value);
-  if (more.length === 0 && name === 'Ref') return argument === 'AWS::NoValue' ? LEFT_OUT : nameOf(argument, context);
-  if (more.length === 0 && name === 'Fn::GetAtt') return nameOf([argument].flat().join('.'), context);
-  if (more.length === 0 && name === 'Fn::Sub') return substituted(argument, context);
-  if (more.length === 0 && name === 'Fn::If') {
-    const [condition, then, otherwise] = argument;
-    return filled(holds(context.template.Conditions[condition], context) ? then : otherwise, context);
-  }
+  const evaluated = more.length === 0 ? FUNCTIONS[name] : undefined;
+  if (evaluated !== undefined) return evaluated(argument, context);
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, filled(each, context)]));
 }
+
+/** CloudFormation's own, of those that stand in policies. */
+const FUNCTIONS = {
+  Ref: (path, context) => (path === 'AWS::NoValue' ? LEFT_OUT : nameOf(path, context)),
+  'Fn::GetAtt': (path, context) => nameOf([path].flat().join('.'), context),
+  'Fn::Sub': (text, context) => substituted(text, context),
+  'Fn::If': ([condition, then, otherwise], context) =>
+    filled(holds(context.template.Conditions[condition], context) ? then : otherwise, context),
+};
 
 const substituted = (text, context) =>
   text.replace(/\$\{([^!}]+)\}/g, (_, path) => nameOf(path, context)).replaceAll('${!', '${');
