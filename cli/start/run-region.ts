@@ -1,5 +1,6 @@
 /** From the start of a region to its end: the demo, and then whatever is dropped. */
 import { join } from 'node:path';
+import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/held-up.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
@@ -67,7 +68,7 @@ async function serveRegion(
     };
     screen.done('the region is up');
     for (const line of whereToLook(region, chosen.state)) screen.line(line);
-    return await serve(session, { demo: !chosen['no-demo'], once: chosen.once });
+    return await serve(session, chosen);
   } finally {
     stopping.abort();
     screen.line(`  stopping: hosts save (${chosen.grace} s at most), state is kept for the next start`);
@@ -77,17 +78,32 @@ async function serveRegion(
 
 async function serve(
   session: Session,
-  { demo, once }: { readonly demo: boolean; readonly once: boolean },
+  { 'no-demo': withoutDemo, once, limits }: Pick<StartOptions, 'no-demo' | 'once' | 'limits'>,
 ): Promise<number> {
+  const demo = !withoutDemo;
   const { screen } = session;
   if ((await showPipelines(session)) === 0 && !demo) screen.line('  no pipeline is declared yet');
   const watch = await watchService(session, demo ? DEMO_PIPELINE : undefined);
   await takeUpRuns(session);
   if (demo) {
     const report = await runDemo(session);
+    if (limits !== 'none' && !session.signal.aborted) await showHeldUp(session, limits);
     if (once) return report?.status === 'succeeded' ? 0 : 1;
     watch.showAll();
   }
   await serveDrops(session, watch);
   return 0;
+}
+
+async function showHeldUp(
+  { region, screen }: Pick<Session, 'region' | 'screen'>,
+  limits: StartOptions['limits'],
+): Promise<void> {
+  try {
+    const lines = heldUpLines(limits, await refusedSoFar(region.endpoints.aws));
+    screen.line();
+    for (const line of lines) screen.line(`  ${line}`);
+  } catch (error: unknown) {
+    screen.problem(`what the limits held up is not known: ${String(error)}`);
+  }
 }

@@ -40,8 +40,8 @@ class Answer(NamedTuple):
 
 
 _OPEN = re.compile(
-    # Asked by the start before anything else, and by the owner of a virtual clock.
-    r"GET /_ministack/ready|GET /_tidewheel/clock"
+    # For the start, the owner of a virtual clock, and the screen: none has anything secret.
+    r"GET /_ministack/ready|GET /_tidewheel/(clock|limits)"
     # Their tokens are secrets: on AWS these are presigned addresses.
     r"|PUT /_ministack/cfn-(response|signal)/[^/]+"
 )

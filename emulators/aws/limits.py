@@ -5,6 +5,7 @@ their sources are in emulators/limits/profiles.ts."""
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 import uuid
@@ -13,7 +14,7 @@ from typing import Any, TypedDict
 from urllib.parse import parse_qs
 
 from ministack.core import lambda_runtime
-from ministack.services import stepfunctions
+from ministack.services import lambda_svc, stepfunctions
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -54,6 +55,11 @@ class TokenBucket:
         return True
 
 
+PATH = "/_tidewheel/limits"
+"""What the limits refused since the start, as JSON."""
+
+_refused = {"invocations": 0, "requests": 0}
+
 _SERVICE = re.compile(r"(?:/|%2F)(s3|dynamodb)(?:/|%2F)aws4_request", re.IGNORECASE)
 _READS = frozenset({"GET", "HEAD"})
 _MOST_BUCKETS = 10_000
@@ -76,11 +82,15 @@ class Pace:
         self._buckets: dict[str, TokenBucket] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == PATH:
+            await _answer_refused(receive, send)
+            return
         service = _service_of(scope) if scope["type"] == "http" else None
         if service == "dynamodb":
             await asyncio.sleep(self._limits["dynamodbLatencySeconds"])
         elif service == "s3":
             if not self._takes(scope):
+                _refused["requests"] += 1
                 await _refuse(receive, send)
                 return
             await asyncio.sleep(self._limits["s3"]["latencySeconds"])
@@ -114,10 +124,21 @@ def _prefix_of(scope: Scope) -> str:
     return f"{path}/{folder}" if folder else path.rpartition("/")[0]
 
 
-async def _refuse(receive: Receive, send: Send) -> None:
+async def _answer_refused(receive: Receive, send: Send) -> None:
+    await _read_to_end(receive)
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(_refused).encode()})
+
+
+async def _read_to_end(receive: Receive) -> None:
     message = await receive()
     while message["type"] == "http.request" and message.get("more_body"):
         message = await receive()
+
+
+async def _refuse(receive: Receive, send: Send) -> None:
+    await _read_to_end(receive)
     request_id = uuid.uuid4().hex[:16].upper()
     body = _SLOW_DOWN.format(request_id).encode()
     headers = [
@@ -132,6 +153,17 @@ async def _refuse(receive: Receive, send: Send) -> None:
 def install(limits: Limits) -> None:
     _bound_executions(limits["payloadBytes"], limits["historyEvents"])
     _bound_memory()
+    _count_throttled_invocations()
+
+
+def _count_throttled_invocations() -> None:
+    throttle = lambda_svc._throttle_response
+
+    def throttle_and_count(*args: Any, **kwargs: Any) -> Any:
+        _refused["invocations"] += 1
+        return throttle(*args, **kwargs)
+
+    lambda_svc._throttle_response = throttle_and_count
 
 
 def _bound_executions(payload_bytes: int, history_events: int) -> None:

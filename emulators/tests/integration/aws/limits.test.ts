@@ -26,6 +26,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { refusedSoFar } from '../../../limits/held-up.ts';
 import { accountQuotas } from '../../../region/account-quotas.ts';
 import { createFunction, invoke } from './lambda.ts';
 
@@ -39,6 +40,7 @@ let quotas: ServiceQuotasClient;
 
 beforeAll(async () => {
   emulator = await startTestEmulator({
+    concurrentExecutions: 2,
     limits: {
       s3: { latencySeconds: LATENCY_SECONDS, readsPerSecond: READS, writesPerSecond: 100 },
       dynamodbLatencySeconds: 0.009,
@@ -75,6 +77,8 @@ describe('S3', () => {
     // Tokens come back.
     await sleep(300);
     await expect(list('hot/')).resolves.toMatchObject({ KeyCount: 0 });
+    const { requests } = await refusedSoFar(emulator.url);
+    expect(requests).toBe(refused.length);
   });
 });
 
@@ -123,6 +127,16 @@ describe('a function', () => {
     const { megabytes } = await invoke(emulator.url, 'heap');
     // Lambda's default is 128 MB, nine tenths of them for old objects.
     expect(Number(megabytes)).toBeLessThan(200);
+  });
+
+  it('is counted where it is throttled', async () => {
+    const code = `import { setTimeout as sleep } from 'node:timers/promises';
+      export const handler = async () => { await sleep(1_500); return { held: true }; };`;
+    await createFunction(emulator.url, 'slow', code);
+    const answers = await Promise.all([1, 2, 3, 4].map(() => invoke(emulator.url, 'slow')));
+    const throttled = answers.filter(({ held }) => held !== true).length;
+    expect(throttled).toBeGreaterThan(0);
+    expect((await refusedSoFar(emulator.url)).invocations).toBe(throttled);
   });
 });
 

@@ -1,0 +1,28 @@
+/** What the limits of an account have held up in a region so far, for a person to read. */
+import { request } from 'undici';
+import * as z from 'zod';
+import { type LimitProfile, limitsOf } from './profiles.ts';
+
+/** As emulators/aws/limits.py answers. */
+const answer = z.object({ invocations: z.number(), requests: z.number() });
+
+export type Refused = z.infer<typeof answer>;
+
+/** @param url of an emulator that plays limits */
+export async function refusedSoFar(url: string): Promise<Refused> {
+  const { body } = await request(`${url}/_tidewheel/limits`);
+  return answer.parse(await body.json());
+}
+
+/** @returns lines for the screen */
+export function heldUpLines(profile: LimitProfile, { invocations, requests }: Refused): readonly string[] {
+  const { lambda, s3, dynamodb, sageMaker } = limitsOf(profile);
+  const { none, some } = sageMaker.preparationSeconds;
+  return [
+    `what the limits (${profile}) held up; each was tried again:`,
+    `  ${invocations} invocations of functions: ${lambda.concurrentExecutions ?? 'any number'} run at once`,
+    `  ${requests} requests to S3: ${s3.readsPerSecond} reads and ${s3.writesPerSecond} writes a second in a prefix`,
+    `  each request: S3 answers after ${s3.latencySeconds} s, DynamoDB after ${dynamodb.latencySeconds} s`,
+    `  each training job: SageMaker prepares instances for ${none} s, with accelerators for ${some} s`,
+  ];
+}
