@@ -81,7 +81,7 @@ interface Event {
   readonly line: NewsLine;
 }
 
-function eventsOf(run: RunRecord, { reports }: Look): Event[] {
+function eventsOf(run: RunRecord, { attempts, reports }: Look): Event[] {
   const { runId, pipeline, createdAt, updatedAt, status } = run;
   const event = (id: string, at: string, text: string, kind: NewsLine['kind'] = 'progress'): Event => ({
     id: `${runId} ${id}`,
@@ -100,11 +100,19 @@ function eventsOf(run: RunRecord, { reports }: Look): Event[] {
     case 'empty':
       return [started, event('ended', updatedAt, 'ended: there was nothing to train on')];
     case 'failed':
-      return [
-        started,
-        event('ended', updatedAt, `failed: ${run.failure ?? 'no reason is known'}`, 'problem'),
-      ];
+      return [started, event('ended', updatedAt, `failed: ${failureText(run, attempts)}`, 'problem')];
   }
+}
+
+/** The last lines of a script are on the screen once: in the line of its attempt. */
+function failureText({ runId, failure }: RunRecord, attempts: readonly AttemptRecord[]): string {
+  if (failure === undefined) return 'no reason is known';
+  for (const { runId: ofRun, attempt, outcome } of attempts) {
+    const lastLines = `: ${outcome?.message ?? ''}`;
+    if (ofRun === runId && outcome?.message && failure.endsWith(lastLines))
+      return `${failure.slice(0, -lastLines.length)}: see attempt ${attempt}`;
+  }
+  return failure;
 }
 
 const TRIGGERS: Readonly<Record<RunRecord['trigger'], string>> = {

@@ -65,6 +65,26 @@ describe('the runs of every pipeline', () => {
   });
 });
 
+describe('the last lines of a script', () => {
+  it('are on the screen once', async () => {
+    await at.pipelines.ensure('wine', { firstBatch: 1, at: AT });
+    await look();
+    const run = runOf('wine', 1);
+    await at.runs.create(run);
+    const message = 'train.py ended with exit code 3: KeyError: label';
+    const outcome = { ...outcomeOf('userError'), message };
+    await at.attempts.create(attemptOf(run.runId, 1, { outcome }));
+    await at.runs.closeBatch(run, { at: AT });
+    const failure = `the training script failed: ${message}`;
+    await at.runs.update(run.runId, { status: 'failed', failure, updatedAt: '2099-01-01' });
+    const lines = await look();
+    expect(lines.filter((line) => line.includes('KeyError'))).toEqual([
+      `wine-000001 attempt 1 failed: ${message}`,
+    ]);
+    expect(lines.at(-1)).toBe('wine-000001 failed: the training script failed: see attempt 1');
+  });
+});
+
 describe('declarations', () => {
   it('have a line with every problem, and when corrected', async () => {
     await look();
