@@ -97,6 +97,8 @@ function player(script: Script, { declared }: Trials, options: CampaignOptions):
       earlier: earlier?.checkpoints,
       killAfterSeconds,
       result: script.result,
+      // A resumed script that gets the same weights then has them from its checkpoint, and not by the same draw.
+      seed: earlier?.family === undefined ? 0 : count,
       signal: options.signal,
     });
     await rm(join(declared.work, `${script.name}-${count - 1}`), { recursive: true, force: true });

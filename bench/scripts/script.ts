@@ -18,7 +18,7 @@ export interface Script {
   readonly origin: Origin;
   /** What pip installs over the project's own packages. */
   readonly requirements: readonly string[];
-  readonly arguments?: readonly string[];
+  readonly arguments?: Pipeline['training']['arguments'];
   readonly environment?: Readonly<Record<string, string>>;
   /** The folder of the source in which it lies and runs; undefined: the source itself. */
   readonly within?: string;

@@ -30,6 +30,8 @@ export interface StartPlan {
   /** From the start of the agent; undefined: it is left alone. */
   readonly killAfterSeconds: number | undefined;
   readonly result: string | undefined;
+  /** Of the random numbers of a script that seeds nothing. */
+  readonly seed: number;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +43,11 @@ const LIMIT_SECONDS = 900;
 export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
   const observed = join(trial.work, plan.name, 'observed');
   await mkdir(observed, { recursive: true });
-  const environment = { ...trial.environment, OBSERVED_DIR: observed };
+  const environment = {
+    ...trial.environment,
+    OBSERVED_DIR: observed,
+    OBSERVED_SEED: String(plan.seed),
+  };
   const host = await startOnMachine({ ...trial, environment }, plan.name, plan.earlier);
   const startedAt = Date.now();
   const lines: string[] = [];

@@ -2,18 +2,21 @@
 
 Python imports this at its start, from PYTHONPATH. OBSERVED_DIR gets `steps`, a little-endian int64
 that outlives a SIGKILL, and at the end `weights`: SHA-256 over all parameters of all optimizers in
-the order of their creation. A step that a replay only pretends does not count.
+the order of their creation. A step that a replay only pretends does not count. OBSERVED_SEED seeds
+the random numbers once PyTorch is imported, so that runs of a script that seeds nothing compare.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import hashlib
 import importlib.abc
 import importlib.machinery
 import mmap
 import os
+import random
 import struct
 import sys
 from collections.abc import Sequence
@@ -41,6 +44,18 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         _observe(module)
+        _seed(int(os.environ["OBSERVED_SEED"]))
+
+
+def _seed(seed: int) -> None:
+    import torch
+
+    random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+    with contextlib.suppress(ImportError):
+        import numpy
+
+        numpy.random.seed(seed)
 
 
 def _observe(module: Any) -> None:
