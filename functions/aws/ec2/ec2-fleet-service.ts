@@ -15,9 +15,14 @@ import { refill } from './fleet-refill.ts';
 
 const MILLISECONDS = 1_000;
 
-export function makeFleetService(deps: FleetDeps): FleetService {
+export const makeFleetService = (deps: FleetDeps): FleetService => ({
+  ...makeFleetFollower(deps),
+  launch: (plan) => launch(deps.ec2, deps.store, plan),
+});
+
+/** All but the launch, which only one function needs in its bundle. */
+export function makeFleetFollower(deps: FleetDeps): Omit<FleetService, 'launch'> {
   return {
-    launch: (plan) => launch(deps.ec2, deps.store, plan),
     describe: async (jobName) => {
       const memory = await readFleetMemory(deps.store, jobName);
       return memory && describe(deps, jobName, memory);

@@ -5,7 +5,7 @@ import {
   makeSageMakerLauncher,
   makeSageMakerStarter,
 } from '../../core/launch/sagemaker/sagemaker-launcher.ts';
-import { makeFleetService } from '../ec2/ec2-fleet-service.ts';
+import { makeFleetFollower, makeFleetService } from '../ec2/ec2-fleet-service.ts';
 import { hostProfiles, trainingRoles } from '../iam/pipeline-roles.ts';
 import { makeRegion } from '../s3/region-buckets.ts';
 import { makeTrainingService } from '../sagemaker/training-service.ts';
@@ -19,10 +19,10 @@ const sageMaker = () => ({
   training: makeTrainingService(compute.sageMaker()),
   trainingIn: (name: string) => makeTrainingService(compute.sageMakerIn(name)),
 });
-const fleets = () => makeFleetService({ ec2: compute.ec2(), store: store(), clock });
+const fleetDeps = () => ({ ec2: compute.ec2(), store: store(), clock });
 const launchers = (): Launchers => ({
   sagemaker: makeSageMakerLauncher(sageMaker()),
-  ec2: makeEc2Launcher(fleets()),
+  ec2: makeEc2Launcher(makeFleetFollower(fleetDeps())),
 });
 /** Only for the launch function: they need its settings and a catalog in the bundle. */
 export const starters = (): Starters => ({
@@ -31,7 +31,7 @@ export const starters = (): Starters => ({
     trainingRoles({ iam: compute.iam(), clock, kind: config.trainingRoles() }),
     config.kmsKey(),
   ),
-  ec2: makeEc2Starter(fleets(), {
+  ec2: makeEc2Starter(makeFleetService(fleetDeps()), {
     role: hostProfiles({ iam: compute.iam(), clock, kind: config.hostRoles() }),
     hostLogGroup: config.hostLogGroup(),
   }),
