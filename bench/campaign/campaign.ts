@@ -19,6 +19,7 @@ import { stringify } from 'yaml';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import { pipelineSchema } from '../../functions/core/pipeline/pipeline.ts';
+import type { AttemptRecord } from '../../functions/core/runs/run-records.ts';
 import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
 
@@ -27,6 +28,8 @@ const projectFolder = join(import.meta.dirname, '../..');
 export interface Played {
   readonly campaign: Campaign;
   readonly report: RunReport;
+  /** Why each attempt went where it went. */
+  readonly reasons: readonly string[];
   /** When the clock was started, and the trace with it; milliseconds since 1970 of the region's clock. */
   readonly startedMs: number;
   /** From the drop to the report, as the region's clock and the one on the wall have it. */
@@ -40,6 +43,8 @@ export interface CampaignOptions {
   readonly log: (line: string) => void;
   /** Limits and delays of an account that the region plays. Default: none. */
   readonly limits?: LimitProfile;
+  /** Called before the clock starts. */
+  readonly onReady?: (region: Region) => Promise<void>;
   /** Ends what is played: every process of the region ends, and the reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -67,6 +72,7 @@ export async function playCampaigns(
     const { clock } = region;
     if (clock === undefined) throw new Error('the region goes by the clock on the wall');
     for (const campaign of campaigns) await prepare(region, campaign);
+    await options.onReady?.(region);
     const started = performance.now();
     // Dropped while the clock stands: the traces and the campaigns begin together.
     for (const { name } of campaigns)
@@ -76,10 +82,10 @@ export async function playCampaigns(
     const api = apiClient(region);
     const played = Promise.all(
       campaigns.map(async (campaign) => {
-        const report = await finished(api, clock, campaign);
+        const { report, reasons } = await finished(api, clock, campaign);
         const campaignSeconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1_000;
         const wallSeconds = (performance.now() - started) / 1_000;
-        return { campaign, report, startedMs, campaignSeconds, wallSeconds };
+        return { campaign, report, reasons, startedMs, campaignSeconds, wallSeconds };
       }),
     );
     return await Promise.race([played, endOfEmulator(region), endOf(options.signal)]);
@@ -231,16 +237,20 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
 /** Of the region's clock: looking is work as well, and a look stops the clock. */
 const LOOK_MILLISECONDS = 30 * 60_000;
 
-/** The run's report, once there is one; an end of the deadline's length without one is a failure. */
-async function finished(api: ApiClient, clock: VirtualClock, campaign: Campaign): Promise<RunReport> {
+/** The run's report and its attempts' reasons, once there is one; an end of the deadline's length without one is a failure. */
+async function finished(
+  api: ApiClient,
+  clock: VirtualClock,
+  campaign: Campaign,
+): Promise<Pick<Played, 'report' | 'reasons'>> {
   const runId = runIdOf(campaign.name, 2);
   const giveUpMs = clock.now() + 2 * campaign.deadlineHours * 3_600_000;
   for (;;) {
     const release = await reached(clock, clock.now() + LOOK_MILLISECONDS);
     try {
       const { body } = await api.call('GET', `/runs/${runId}`);
-      const { report } = body as { report?: RunReport };
-      if (report !== undefined) return report;
+      const { report, attempts = [] } = body as { report?: RunReport; attempts?: readonly AttemptRecord[] };
+      if (report !== undefined) return { report, reasons: attempts.map(({ placement }) => placement.reason) };
       if (clock.now() > giveUpMs) throw new Error(`${runId} has no report: ${JSON.stringify(body)}`);
     } finally {
       release();

@@ -2,7 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DescribeRegionsCommand, EC2Client, GetSpotPlacementScoresCommand } from '@aws-sdk/client-ec2';
+import { ListTagsCommand, SageMakerClient } from '@aws-sdk/client-sagemaker';
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
+import type { Region } from '@tidewheel/emulators/region/region.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Played, playCampaigns } from '../../../bench/campaign/campaign.ts';
 import type { Campaign } from '../../../bench/campaign/campaign-case.ts';
@@ -22,7 +25,37 @@ const campaign: Campaign = {
   deadlineHours: 8,
   startSeconds: 60,
 };
-const { preparationSeconds } = limitsOf('default').sageMaker;
+const { preparationSeconds, operations } = limitsOf('default').sageMaker;
+const { actions, scoreConfigurations } = limitsOf('default').ec2;
+
+/** Names of the errors that came after the limits, in the order of {@link useUpLimits}. */
+let refusals: readonly string[] = [];
+
+/** While the clock stands no token comes back. */
+async function useUpLimits({ endpoints, credentials }: Region): Promise<void> {
+  const common = { region: 'us-east-1', credentials, maxAttempts: 1 };
+  const ec2 = new EC2Client({ ...common, endpoint: endpoints.ec2 });
+  const sageMaker = new SageMakerClient({ ...common, endpoint: endpoints.sageMaker });
+  const ResourceArn = 'arn:aws:sagemaker:us-east-1:000000000000:training-job/none';
+  const question = { InstanceTypes: ['c5.xlarge', 'm5.xlarge', 'r5.xlarge'], RegionNames: ['us-east-1'] };
+  refusals = [
+    await refusalAfter(scoreConfigurations, (time) =>
+      ec2.send(new GetSpotPlacementScoresCommand({ ...question, TargetCapacity: 1_000 + time })),
+    ),
+    await refusalAfter(actions.burst, () => ec2.send(new DescribeRegionsCommand({}))),
+    await refusalAfter(operations.burst, () => sageMaker.send(new ListTagsCommand({ ResourceArn }))),
+  ];
+  ec2.destroy();
+  sageMaker.destroy();
+}
+
+async function refusalAfter(times: number, ask: (time: number) => Promise<unknown>): Promise<string> {
+  for (let time = 0; time < times; time += 1) await ask(time).catch(() => undefined);
+  return ask(times).then(
+    () => 'none',
+    (error: unknown) => (error instanceof Error ? error.name : String(error)),
+  );
+}
 
 let stateDirectory: string;
 let played: Played | undefined;
@@ -33,12 +66,21 @@ beforeAll(async () => {
     stateDirectory,
     pythonPath: PYTHON,
     limits: 'default',
+    onReady: useUpLimits,
     log: () => undefined,
   });
 }, 240_000);
 
 afterAll(async () => {
   await rm(stateDirectory, { recursive: true, force: true });
+});
+
+it('refuses what is beyond the rates and configurations', () => {
+  expect(refusals).toEqual(['MaxConfigLimitExceeded', 'RequestLimitExceeded', 'ThrottlingException']);
+});
+
+it('places without scores, and says so', () => {
+  expect(played?.reasons).toEqual([expect.stringContaining('configurationLimit')]);
 });
 
 it('outlives a preparation longer than ten minutes', () => {
