@@ -69,7 +69,7 @@ beforeAll(async () => {
     onReady: useUpLimits,
     log: () => undefined,
   });
-}, 240_000);
+}, 600_000);
 
 afterAll(async () => {
   await rm(stateDirectory, { recursive: true, force: true });
