@@ -13,6 +13,7 @@ import type { AccountView, Stack } from '../../functions/core/deployment/account
 import type { TestObjectDeps } from '../../functions/core/deployment/arrivals.ts';
 import type { CheckDeps } from '../../functions/core/deployment/check-deployment.ts';
 import { deploymentOf, readDeclarations } from '../../functions/core/deployment/declarations.ts';
+import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
 import { remedyOf } from './surroundings.ts';
 
 export interface Deployment extends Omit<CheckDeps, 'testObject'> {
@@ -61,17 +62,25 @@ async function stackOf({ stage, region }: Place): Promise<Stack> {
   try {
     stack = await readStack(client, name);
   } catch (error: unknown) {
-    const remedy =
-      remedyOf(error, process.env) ??
-      `the stack ${name} cannot be read: ${describeError(error)}: these credentials need cloudformation:DescribeStacks and cloudformation:ListStackResources`;
-    throw new Error(remedy, { cause: error });
+    const remedy = remedyOf(error, process.env) ?? remedyOfAnswer(error, process.env['AWS_ENDPOINT_URL']);
+    throw new Error(`the stack ${name} cannot be read: ${remedy}`, { cause: error });
   }
   if (stack !== undefined) return stack;
   const others = (await stackNames(client)).flatMap((each) => stageOf(each) ?? []);
   const there = others.length === 0 ? '' : `; there are those of --stage ${others.join(', ')}`;
   throw new Error(
-    `--stage is "${stage}", and there is no stack ${name} in ${region}${there}. Deploy it: ${deployCommand({ stage, region })}`,
+    `--stage is "${stage}" and AWS_REGION is "${region}", and there is no stack ${name}${there}. Deploy it: ${deployCommand({ stage, region })}`,
   );
+}
+
+/** Of an error that CloudFormation, or what stands at its address, answered. */
+function remedyOfAnswer(error: unknown, endpoint: string | undefined): string {
+  const [why = ''] = describeError(error).split('\n');
+  if (awsErrorClass(error) === 'access')
+    return `${why}: allow cloudformation:DescribeStacks and cloudformation:ListStackResources to these credentials`;
+  return endpoint === undefined
+    ? why
+    : `AWS_ENDPOINT_URL is "${endpoint}", which does not answer as CloudFormation (${why}): paste the line "for a shell" of npm start`;
 }
 
 const deployCommand = ({ stage, region }: Place): string =>

@@ -55,14 +55,16 @@ async function playInTurn(steps: readonly Step[], played: Played): Promise<'next
 
 async function playOne(step: Step, { day, deps, book }: Played): Promise<'next' | 'end'> {
   const { say, signal } = deps.ground;
-  say(`\n${planLine(step, obstacleTo(step, deps))}`);
+  const obstacle = obstacleTo(step, deps);
+  say(`\n${planLine(step, obstacle)}`);
   const answer = await day.mayPlay(step);
   if (answer === 'no') return 'next';
   if (answer === 'stop' || signal.aborted) return 'end';
   // A removal may have been cut short: its run is not the one to wait for.
   await removeIfOver(step, book, deps);
   const result = await playStep(step, deps);
-  for (const line of result.lines) say(`  ${line}`);
+  // The line of the plan has said it.
+  if (obstacle === undefined) for (const line of result.lines) say(`  ${line}`);
   await book.keep(result);
   await removeIfOver(step, book, deps);
   // What made it fail (credentials, the network) makes the next ones fail, too.

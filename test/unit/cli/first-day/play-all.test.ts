@@ -108,6 +108,17 @@ describe('a step that fails', () => {
   });
 });
 
+describe('a step that is not possible here', () => {
+  it('has its reason on the screen once', async () => {
+    const lines: string[] = [];
+    const { ground, ...rest } = deps();
+    const local = { ...rest, isLocal: true, ground: { ...ground, say: (line: string) => lines.push(line) } };
+    expect(await playAll(dayOf([3]), local)).toBe(true);
+    expect(lines.join('\n').match(/it needs 50 GB of disk/g)).toHaveLength(1);
+    expect(await reported()).toMatch(/## Step 3\n\n- .*it needs 50 GB of disk/);
+  });
+});
+
 describe('a day that is stopped', () => {
   it('is reported, and the next waits for its run', async () => {
     await keepResults(file(), { place: PLACE, results: [done] });
