@@ -53,17 +53,20 @@ const yamlProblem = ({ code, message }: YAMLParseError): string =>
     ? 'holds several YAML documents: write one, without a line of ---'
     : `is not YAML: ${message}`;
 
+/** As YAML's core schema writes them: decimal, hexadecimal, octal. */
+const WHOLE_NUMBER = /^(?:[-+]?\d+|0x[\da-fA-F]+|0o[0-7]+)$/;
+
 /** A number would otherwise become another one without a word. */
 function numberProblems(document: ReturnType<typeof parseDocument>): readonly Problem[] {
   const problems: Problem[] = [];
   visit(document, {
     Scalar: (key, { value, source = '' }, ancestors) => {
-      if (key === 'key' || typeof value !== 'number' || !/^[-+]?\d+$/.test(source)) return;
+      if (key === 'key' || typeof value !== 'number' || !WHOLE_NUMBER.test(source)) return;
       if (Number.isFinite(value) && BigInt(source.replace(/^\+/, '')) === BigInt(value)) return;
       const path = pathTo(ancestors, key);
       problems.push({
         path,
-        message: `has ${source.replace(/\D/g, '').length} digits, more than a number holds: put it in quotes to pass it as text`,
+        message: `has ${source.replace(/^(?:[-+]|0[xo])/, '').length} digits, more than a number holds: put it in quotes to pass it as text`,
       });
     },
   });
