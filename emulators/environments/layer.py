@@ -97,7 +97,10 @@ def main() -> None:
     make_layer(folder, below)
     # A copy: Python keeps what it has compiled beside it.
     caches = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(below.code, "pip_layer"), site_packages(folder) / "pip", ignore=caches)
+    packages = site_packages(folder)
+    shutil.copytree(Path(below.code, "pip_layer"), packages / "pip", ignore=caches)
+    shutil.copy(Path(below.code, "tidewheel_loopback.py"), packages)
+    (packages / "tidewheel-loopback.pth").write_text("import tidewheel_loopback\n")
 
 
 if __name__ == "__main__":
