@@ -291,16 +291,6 @@ describe('a number', () => {
     });
   });
 
-  it.each([
-    ['0x1fffffffffffff1', 15],
-    ['0o7777777777777777777', 19],
-  ])('is refused when a double cannot hold it: %s', (text, digits) => {
-    expect(problemsOf(withParameters(`seed: ${text}`))).toEqual({
-      'training.hyperparameters.seed': `has ${digits} digits, more than a number holds: put it in quotes to pass it as text`,
-    });
-    expect(withParameters('mask: 0xff, mode: 0o755')).toMatchObject({ valid: true });
-  });
-
   it('is named by its place in a list', () => {
     const text = GOOD.replace('[g5.xlarge]', '[g5.xlarge, 123456789012345678901]');
     expect(pathsOf(readDeclaration('digits', text))).toContain('compute.instanceTypes[1]');
