@@ -1,12 +1,23 @@
 /** Reads proven progress: the agent's note counts only if the checkpoint that it names is complete. */
+import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
-import type { ObjectStore } from '../shared/ports.ts';
+import type { ListedObject, ObjectStore } from '../shared/ports.ts';
 import type { AttemptRecord, Progress } from './run-records.ts';
 
 const percent = z.number().min(0).max(100);
 
-const fileSizes = z.record(z.string(), z.object({ bytes: z.number().min(0) }));
+const fileSizes = z.record(
+  z.string(),
+  z.object({
+    bytes: z.number().min(0),
+    md5: z
+      .string()
+      .regex(/^[0-9a-f]{32}$/)
+      .optional()
+      .catch(undefined),
+  }),
+);
 
 const checkpointSchema = z.object({
   step: z.number().int().min(0),
@@ -55,19 +66,30 @@ export async function readProgress(
   if (!parsed.success) return undefined;
   const { files, kept = [], ...progress } = parsed.data;
   const folder = bucketKeys.checkpoints(pipeline, runId);
-  if (!OUR_LAYOUT.test(progress.checkpoint))
-    return (await areThere(store, folder, progress.checkpoint, files))
-      ? progress
-      : newestKept(store, folder, kept);
+  const savedAt = new Date(progress.updatedAt);
+  const trusted = note !== undefined && isMd5(note) ? savedAt : undefined;
+  if (!OUR_LAYOUT.test(progress.checkpoint)) {
+    const found = await look(store, folder, progress.checkpoint, { files, trusted });
+    return found === undefined ? newestKept(store, folder, kept) : { ...progress, ...found };
+  }
   const path = `${folder}${progress.checkpoint}`;
   const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
   if (marker === undefined) return undefined;
   const listed = markerSchema.safeParse(parseJson(marker.text));
   // Markers of other writers may list no files.
   if (!listed.success) return progress;
-  if (!(await haveAllBytes(store, `${path}/`, '', listed.data.files))) return undefined;
+  const named = Object.entries(listed.data.files).map(([name, file]) => {
+    const full = `${progress.checkpoint}/${name}`;
+    return [full, { ...file, md5: files?.[full]?.md5 }] as const;
+  });
+  const found = await compare(store, folder, progress.checkpoint, {
+    files: Object.fromEntries(named),
+    trusted,
+    isFinal: true,
+  });
+  if (found === undefined) return undefined;
   const sizes = Object.values(listed.data.files).map(({ bytes }) => bytes);
-  return { ...progress, checkpointBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
+  return { ...progress, ...found, checkpointBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
 /** A kill in the middle of a save leaves the newest checkpoint cut off. The agent then restores the last whole one. */
@@ -77,7 +99,8 @@ async function newestKept(
   kept: readonly z.infer<typeof checkpointSchema>[],
 ): Promise<Progress | undefined> {
   for (const { files, ...progress } of kept)
-    if (files !== undefined && (await haveAllBytes(store, folder, KEPT_FOLDER, files))) return progress;
+    if (files !== undefined && (await compare(store, folder, KEPT_FOLDER, { files })) !== undefined)
+      return progress;
   return undefined;
 }
 
@@ -91,33 +114,78 @@ const markerSchema = z.object({ files: fileSizes });
 /** Tidewheel's checkpoint folders end with the marker. Layouts of other frameworks have none. */
 const OUR_LAYOUT = /^step-\d+$/;
 
-/** Notes of hosts that did not save, and of very many files, list none: then one object under the name has to do. */
-async function areThere(
-  store: ObjectStore,
-  folder: string,
-  checkpoint: string,
-  files: FileSizes | undefined,
-): Promise<boolean> {
-  if (files !== undefined) return haveAllBytes(store, folder, checkpoint, files);
-  const path = `${folder}${checkpoint}`;
-  for await (const { key } of store.list(path))
-    if (key === path || key.startsWith(`${path}/`) || key.startsWith(`${path}.`)) return true;
-  return false;
+interface Comparison {
+  readonly files: FileSizes;
+  /** When the checkpoint was complete on the host, if an ETag in this bucket is the MD5 of what was uploaded. */
+  readonly trusted?: Date | undefined;
+  /** The files are never written again. */
+  readonly isFinal?: boolean;
 }
 
-/** S3 shows uploads in no order, and an interrupted one leaves files out or with their earlier content. */
-async function haveAllBytes(
+type Compared = Pick<Progress, 'comparedBy'>;
+
+/** Notes of hosts that did not save, and of very many files, list none: then one object under the name has to do. */
+async function look(
   store: ObjectStore,
   folder: string,
   checkpoint: string,
-  files: FileSizes,
-): Promise<boolean> {
-  const missing = new Map(Object.entries(files).map(([name, { bytes }]) => [`${folder}${name}`, bytes]));
-  const elsewhere = [...missing.keys()].filter((key) => !key.startsWith(`${folder}${checkpoint}`));
-  for (const prefix of [`${folder}${checkpoint}`, ...elsewhere])
-    for await (const { key, size } of store.list(prefix)) if (missing.get(key) === size) missing.delete(key);
-  return missing.size === 0;
+  { files, trusted }: { readonly files: FileSizes | undefined; readonly trusted: Date | undefined },
+): Promise<Compared | undefined> {
+  if (files !== undefined) return compare(store, folder, checkpoint, { files, trusted });
+  const path = `${folder}${checkpoint}`;
+  for await (const { key } of store.list(path))
+    if (key === path || key.startsWith(`${path}/`) || key.startsWith(`${path}.`)) return {};
+  return undefined;
 }
+
+/**
+ * S3 shows uploads in no order, and an interrupted one leaves files out or with their earlier content.
+ *
+ * @returns undefined where a file is missing, or is another version than the one that was saved
+ */
+async function compare(
+  store: ObjectStore,
+  folder: string,
+  checkpoint: string,
+  comparison: Comparison,
+): Promise<Compared | undefined> {
+  const { files } = comparison;
+  const left = new Map(Object.entries(files).map(([name, file]) => [`${folder}${name}`, file]));
+  const elsewhere = [...left.keys()].filter((key) => !key.startsWith(`${folder}${checkpoint}`));
+  let equal = 0;
+  for (const prefix of [`${folder}${checkpoint}`, ...elsewhere])
+    for await (const object of store.list(prefix)) {
+      const file = left.get(object.key);
+      if (file === undefined || file.bytes !== object.size) continue;
+      const checksum = compareChecksum(object, file.md5, comparison);
+      if (checksum === 'different') continue;
+      if (checksum === 'equal') equal += 1;
+      left.delete(object.key);
+    }
+  if (left.size > 0) return undefined;
+  return { comparedBy: equal === Object.keys(files).length ? 'checksums' : 'sizes' };
+}
+
+/** A script may have saved again over its file, so a later object is a newer version, and no damage. */
+function compareChecksum(
+  { etag, lastModified }: ListedObject,
+  md5: string | undefined,
+  { trusted, isFinal = false }: Omit<Comparison, 'files'>,
+): 'equal' | 'different' | 'unknown' {
+  if (md5 === undefined || trusted === undefined || !MD5.test(etag)) return 'unknown';
+  if (etag === md5) return 'equal';
+  const isOlder = lastModified.getTime() + CLOCK_MS <= trusted.getTime();
+  return isFinal || isOlder ? 'different' : 'unknown';
+}
+
+/** An ETag is no MD5 where a KMS key encrypts, or where an object came in parts. The note came as its checkpoint did. */
+const isMd5 = ({ text, etag }: { readonly text: string; readonly etag: string }): boolean =>
+  hash('md5', text) === etag;
+
+const MD5 = /^[0-9a-f]{32}$/;
+
+/** S3 gives whole seconds, and the host has a clock of its own. */
+const CLOCK_MS = 2_000;
 
 function parseJson(text: string | undefined): unknown {
   try {

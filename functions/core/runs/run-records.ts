@@ -129,6 +129,8 @@ export interface Progress {
   readonly unit?: 'step' | 'epoch' | 'saves' | undefined;
   /** quiet: the format is unknown, and no file changed for a while; otherwise its content proves it whole. */
   readonly proof?: 'whole' | 'quiet' | undefined;
+  /** How its objects in the bucket were compared with the host's files; absent where the note lists none. */
+  readonly comparedBy?: 'checksums' | 'sizes' | undefined;
   /** Folder of the complete checkpoint, relative to the checkpoint prefix. */
   readonly checkpoint: string;
   readonly updatedAt: string;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -6,6 +7,8 @@ import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 
 const RUN = 'digits-000001';
 const folder = bucketKeys.checkpoints('digits', RUN);
+
+const md5 = (text: string) => createHash('md5').update(text).digest('hex');
 
 async function proved(checkpoint: string, ...objects: string[]): Promise<number | undefined> {
   const store = memoryObjectStore(fakeClock());
@@ -71,6 +74,57 @@ describe('progress', () => {
     expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
     await store.writeText(`${folder}${name}/state`, 'saved');
     expect((await readProgress(store, 'digits', RUN))?.checkpointBytes).toBe(5);
+  });
+
+  describe('with checksums', () => {
+    const saved = { bytes: 5, md5: md5('saved') };
+
+    async function comparedWith(
+      content: string,
+      { name = 'ckpt.pt', later = 10, encrypted = false, own = false } = {},
+    ) {
+      const clock = fakeClock();
+      const store = memoryObjectStore(clock);
+      const savedAt = clock.now();
+      const file = own ? `${name}/state` : name;
+      const note = {
+        step: 40,
+        totalSteps: 0,
+        checkpoint: name,
+        updatedAt: savedAt.toISOString(),
+        files: { [file]: saved },
+      };
+      await store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(note));
+      if (own) await store.writeText(`${folder}${name}/COMPLETE.json`, '{"files":{"state":{"bytes":5}}}');
+      store.put(`${folder}${file}`, content, new Date(savedAt.getTime() + 1_000 * later));
+      // Under a KMS key an ETag is no MD5.
+      const readText = async (key: string) => {
+        const found = await store.readText(key);
+        return found && (encrypted ? { ...found, etag: md5(found.etag) } : found);
+      };
+      return (await readProgress({ ...store, readText }, 'digits', RUN))?.comparedBy;
+    }
+
+    it('is proven by equal ones', async () => {
+      expect(await comparedWith('saved')).toBe('checksums');
+      expect(await comparedWith('saved', { own: true, name: 'step-00000040' })).toBe('checksums');
+    });
+
+    it('does not count while an older version is there', async () => {
+      expect(await comparedWith('older', { later: -30 })).toBeUndefined();
+    });
+
+    it('counts by size after another save', async () => {
+      expect(await comparedWith('newer')).toBe('sizes');
+    });
+
+    it('does not count with a wrong final file', async () => {
+      expect(await comparedWith('wrong', { own: true, name: 'step-00000040' })).toBeUndefined();
+    });
+
+    it('counts by size without MD5 in ETags', async () => {
+      expect(await comparedWith('older', { later: -30, encrypted: true })).toBe('sizes');
+    });
   });
 
   it('does not follow a name out of the checkpoints', async () => {

@@ -37,8 +37,7 @@ class Checkpoint:
     is_weak: bool = False
     """That it is whole follows only from its files being quiet."""
     files: dict[str, int] = field(default_factory=dict)
-    """Bytes of each file, by its path relative to the checkpoint folder; empty if the marker lists
-    them."""
+    """Bytes of each file, by its path relative to the checkpoint folder."""
 
 
 def find_last_checkpoint(folder: Path) -> Checkpoint | None:
@@ -62,7 +61,7 @@ def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
     try:
         marker_path = folder / _MARKER
         marker = json.loads(marker_path.read_text(encoding="utf-8"))
-        size_bytes = 0
+        files: dict[str, int] = {}
         # Other hosts of a gang hold their parts, which come together in the bucket.
         elsewhere = marker.get("elsewhere", [])
         for name, expected in marker["files"].items():
@@ -70,7 +69,7 @@ def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
             is_here = name not in elsewhere or path.exists()
             if is_here and path.stat().st_size != expected["bytes"]:
                 return None
-            size_bytes += expected["bytes"]
+            files[f"{folder.name}/{name}"] = expected["bytes"]
         total = marker.get("totalSteps")
         seconds = marker.get("trainingSeconds")
         return Checkpoint(
@@ -79,7 +78,8 @@ def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
             total_steps=total if isinstance(total, int) else None,
             training_seconds=float(seconds) if isinstance(seconds, (int, float)) else None,
             metrics=finite_numbers(marker.get("metrics")),
-            size_bytes=size_bytes,
+            size_bytes=sum(files.values()),
+            files=files,
             saved_at=marker_path.stat().st_mtime,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -12,6 +12,7 @@ from ..configuration.settings import CheckpointRules
 from ..files import write_atomically
 from ..log import iso, iso_now, log
 from .checkpoint import Checkpoint, find_last_checkpoint
+from .checksums import Checksums
 from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
 from .given_files import files_given
 from .kept.generation import KEPT_FOLDER, Generation
@@ -63,6 +64,7 @@ class ProgressReporter:
             self._frameworks = FrameworkCheckpoints(folder, given, rules, has_peers=has_peers)
         keeps = folder is not None and leader
         self._keeper = GenerationKeeper(folder) if folder is not None and keeps else None
+        self._checksums = Checksums(folder) if folder is not None else None
         self._noted_generations: list[Generation] = []
         self._note: dict[str, object] = {}
         self._first_own: Checkpoint | None = None
@@ -231,7 +233,7 @@ class ProgressReporter:
             **({"usage": usage} if usage else {}),
             "metrics": {**self._log_progress.metrics, **checkpoint.metrics},
             "checkpoint": checkpoint.name,
-            **_proof_of(checkpoint),
+            **_proof_of(checkpoint, self._checksums),
             "updatedAt": iso(checkpoint.saved_at) if checkpoint.saved_at else iso_now(),
         }
         if self.save_seconds is not None:
@@ -251,14 +253,20 @@ def _kept(generation: Generation) -> dict[str, object]:
     return {**generation.note, "files": files}
 
 
-def _proof_of(checkpoint: Checkpoint) -> dict[str, object]:
+def _proof_of(checkpoint: Checkpoint, checksums: Checksums | None) -> dict[str, object]:
     """What the service compares with the bucket, and how far the proof goes."""
+    sizes = {} if len(checkpoint.files) > _MOST_FILES_IN_NOTE else checkpoint.files
+    md5 = checksums.of([*sizes]) if checksums is not None else {}
+    files = {
+        name: {"bytes": size, **({"md5": md5[name]} if name in md5 else {})}
+        for name, size in sizes.items()
+    }
+    listed: dict[str, object] = {"files": files} if files else {}
     if not checkpoint.family:
-        return {}
-    files = {} if len(checkpoint.files) > _MOST_FILES_IN_NOTE else checkpoint.files
+        return listed
     return {
         "unit": checkpoint.unit,
         "proof": "quiet" if checkpoint.is_weak else "whole",
         "format": checkpoint.family,
-        **({"files": {name: {"bytes": size} for name, size in files.items()}} if files else {}),
+        **listed,
     }
