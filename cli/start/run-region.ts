@@ -54,7 +54,13 @@ async function serveRegion(
   stopping: AbortController,
 ): Promise<number> {
   void watchDisk(screen, chosen.state, stopping.signal);
-  void region.emulatorExited.then(() => stopping.abort());
+  let isLost = false;
+  void region.emulatorExited.then(() => {
+    if (stopping.signal.aborted) return;
+    isLost = true;
+    screen.line('✗ the emulator has ended by itself (logs/emulator.log may say why): start again to go on');
+    stopping.abort();
+  });
   try {
     const session: Session = {
       region,
@@ -68,7 +74,12 @@ async function serveRegion(
     };
     screen.done('the region is up');
     for (const line of whereToLook(region, chosen.state)) screen.line(line);
-    return await serve(session, chosen);
+    const code = await serve(session, chosen);
+    return isLost ? 1 : code;
+  } catch (error: unknown) {
+    // Requests to the emulator failed with it.
+    if (!isLost) throw error;
+    return 1;
   } finally {
     stopping.abort();
     screen.line(`  stopping: hosts save (${chosen.grace} s at most), state is kept for the next start`);

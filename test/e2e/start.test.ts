@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { PROJECT_FOLDER } from '../support/region.ts';
+import { openToOthers, treeOf } from './listening.ts';
 
 /** A second or two on a free machine. */
 const SOON_MILLISECONDS = 15_000;
@@ -72,6 +73,21 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
+/** Every socket of the region, its functions and its hosts. */
+async function expectLoopbackOnly({ child }: Started): Promise<void> {
+  const { loopback, others } = await openToOthers(await treeOf(child.pid ?? 0));
+  expect(others).toEqual([]);
+  // The emulator, SageMaker, EC2 and the control server.
+  expect(loopback).toBeGreaterThanOrEqual(4);
+}
+
+async function killEmulatorOf({ child }: Started): Promise<void> {
+  for (const pid of await treeOf(child.pid ?? 0)) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (command.includes('emulator.py')) process.kill(pid, 'SIGKILL');
+  }
+}
+
 /** Processes whose command line or folder names our state. */
 async function leftBehind(): Promise<string[]> {
   const found: string[] = [];
@@ -86,6 +102,7 @@ async function leftBehind(): Promise<string[]> {
 it('resumes the run after kill -9', async () => {
   const first = start('--once');
   await until(() => /training .*█/.test(first.output()), `training\n${first.output()}`, 300);
+  await expectLoopbackOnly(first);
   first.child.kill('SIGKILL');
   await first.ended;
   await until(async () => (await leftBehind()).length === 0, 'all processes gone after a kill -9', 60);
@@ -154,7 +171,7 @@ it('refuses a state that was deployed at another port', async () => {
   await writeFile(portsFile(), JSON.stringify(deployed));
 }, 120_000);
 
-it('starts on its ports right after kill -9', async () => {
+it('starts again after kill -9; names a lost emulator', async () => {
   const apiOf = ({ output }: Started) => /API +(http\S+)/.exec(output())?.[1];
   const killed = start('--no-demo');
   await until(() => killed.output().includes('ready for a drop'), 'ready', 60);
@@ -164,8 +181,10 @@ it('starts on its ports right after kill -9', async () => {
   await until(() => next.output().includes('ready for a drop'), 'ready again', 60);
   expect(apiOf(next)).toBe(apiOf(killed));
   expect(new URL(apiOf(next) ?? '').port).toBe(String((await ports()).aws));
-  next.child.kill('SIGINT');
-  expect(await next.ended).toBe(0);
+  await killEmulatorOf(next);
+  expect(await next.ended).toBe(1);
+  expect(next.output()).toContain('✗ the emulator has ended by itself');
+  expect(await leftBehind()).toEqual([]);
 }, 180_000);
 
 it('ends soon when Ctrl-C comes before it is up', async () => {
