@@ -88,7 +88,7 @@ it('a script that begins again is caught', async () => {
   const { code, text } = await attempt('forgets', loop({ save: 'write(checkpoints, step)' }));
   expect(code).toBe(1);
   expect(text).toMatch(/resumed +began again at step 1 although step \d+ of 5000 was there/);
-  expect(text).toMatch(/change +training\.arguments: .*\$\{checkpoints\}\/step-\d+\?/);
+  expect(text).toMatch(/change +training\.arguments: .*\$\{checkpoints\}\/step-\*\?/);
   expect(text).toMatch(/verdict +restores nothing\n/);
   expect(text.trim().split('\n').length).toBeLessThanOrEqual(14);
 });
