@@ -1,7 +1,7 @@
 """DDP scripts that save nothing, resumed by the hooks: real ranks.
 
 Two hosts under the agent, one of them killed, half a minute:
-`pytest -m heavy tests/agent/automatic/test_gang.py`.
+`pytest -m heavy tests/agent/automatic/test_automatic_gang.py`.
 """
 
 from __future__ import annotations
