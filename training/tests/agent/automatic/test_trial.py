@@ -53,13 +53,18 @@ def steps(base: Path) -> list[str]:
     return sorted(path.name for path in (base / "checkpoints").glob("step-*"))
 
 
+def is_safe(base: Path) -> bool:
+    """Whether a checkpoint is complete: its folder exists a moment before its marker does."""
+    return any((base / "checkpoints").glob("step-*/COMPLETE.json"))
+
+
 def test_a_trial_restores_to_the_same_bits_before_the_first_checkpoint(tmp_path: Path) -> None:
     base = host(tmp_path / "host", "slow_script.py")
     with running([base], **VARIABLES) as cluster:
         wait_until(lambda: "step 10 " in cluster.log(), 60, "step 10")
         assert steps(base) == []
         trial = await_trial(cluster, base)
-        wait_until(lambda: steps(base) != [], 60, "a checkpoint")
+        wait_until(lambda: is_safe(base), 60, "a checkpoint")
     assert (trial["result"], trial["reason"]) == ("passed", "")
     assert cluster.log().count("step 1 loss") == 1
     # What the trial itself read is no part of the script's path.
