@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, NoSuchKey, PutObjectCommand } from '@aws-sdk/client-s3';
 import { paginateListTrainingJobs } from '@aws-sdk/client-sagemaker';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import { stringify } from 'yaml';
 import * as z from 'zod';
+import { FINISHED } from '../../functions/core/runs/run-records.ts';
 import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
 import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { VICTIMS, type Victim, victimsOf } from './processes.ts';
@@ -84,6 +85,16 @@ async function declare({ clients, stack, api }: Up): Promise<void> {
 /** As a container that ran out of memory: AWS cannot tell either, and another try would end the same way. */
 const ENDS_ITS_RUN: readonly Victim[] = ['agent', 'script'];
 
+/** @returns false for a process that has ended by itself meanwhile */
+function isKilled(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error: unknown) {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
 class Campaign {
   readonly #started: Started;
   readonly #judged = new Set<string>();
@@ -114,10 +125,7 @@ class Campaign {
     while (seconds() < PATIENCE_SECONDS) {
       const living = await victimsOf(this.#started.pid, victim);
       const pid = living[Math.floor(random() * living.length)];
-      if (pid !== undefined) {
-        process.kill(pid, 'SIGKILL');
-        return seconds();
-      }
+      if (pid !== undefined && isKilled(pid)) return seconds();
       await sleep(50);
     }
     return undefined;
@@ -153,15 +161,21 @@ class Campaign {
     return reply.runs;
   }
 
+  /** A run that failed before its seal, or found nothing new, has sealed none. */
   async #samples(): Promise<number> {
     let samples = 0;
-    for (const { runId, status } of await this.#runs()) {
-      if (status === 'empty') continue;
+    for (const { runId } of await this.#runs()) {
       const Key = bucketKeys.manifest(PIPELINE, runId);
       const text = await this.#whileUp(async ({ clients, stack }) => {
-        const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
-        return (await Body?.transformToString()) ?? '';
+        try {
+          const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
+          return await Body?.transformToString();
+        } catch (error: unknown) {
+          if (error instanceof NoSuchKey) return undefined;
+          throw error;
+        }
       });
+      if (text === undefined) continue;
       for (const shard of manifest.parse(JSON.parse(text)).shards) samples += shard.samples;
     }
     return samples;
@@ -172,7 +186,7 @@ class Campaign {
     const until = Date.now() + END_SECONDS * 1_000;
     while (Date.now() < until) {
       const runs = await this.#runs();
-      const haveEnded = runs.every(({ status }) => ['succeeded', 'failed', 'empty'].includes(status));
+      const haveEnded = runs.every(({ status }) => FINISHED.some((each) => each === status));
       if (runs.length > 0 && haveEnded && (await this.#samples()) >= this.#dropped) return true;
       await sleep(LOOK_MILLISECONDS);
     }

@@ -45,11 +45,6 @@ export class Started {
     return this.#starts;
   }
 
-  /** Of the last start. */
-  get output(): string {
-    return this.#output;
-  }
-
   get hasEnded(): boolean {
     return this.#child === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
