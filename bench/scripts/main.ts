@@ -7,11 +7,12 @@ import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
 import { packAgent } from '../../functions/aws/lambda/agent.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
+import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { playCampaign, type Trials, unprepared } from './campaign.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
-import { seededRandom } from './random.ts';
+
 import type { Script } from './script.ts';
 import { layOutSource, type Source } from './source.ts';
 
@@ -79,7 +80,7 @@ async function main(args: readonly string[]): Promise<number> {
     await mkdir(CACHE, { recursive: true });
     for (const script of CATALOGUE.filter(({ name }) => values.only.includes(name))) {
       say(script.name);
-      const random = seededRandom(`${values.seed} ${script.name}`);
+      const random = seededUniform(`${values.seed} ${script.name}`);
       const options = { kills: values.kills, random, signal: stopping.signal, onStep: say };
       const outcome = await tried(script, work, agentFile, options).catch((error: unknown) => {
         stopping.signal.throwIfAborted();

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../../bench/scripts/catalogue.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from '../../../../bench/scripts/outcome.ts';
-import { seededRandom } from '../../../../bench/scripts/random.ts';
 
 const held: Outcome = {
   name: 'mnist',
@@ -57,18 +56,5 @@ describe('the catalogue of scripts', () => {
   it('names scripts once and pins archives by hash', () => {
     expect(new Set(CATALOGUE.map(({ name }) => name)).size).toBe(CATALOGUE.length);
     expect(CATALOGUE.filter((script) => !known(script))).toEqual([]);
-  });
-});
-
-const draw = (seed: string): readonly number[] => {
-  const random = seededRandom(seed);
-  return Array.from({ length: 5 }, random);
-};
-
-describe('the moments of the kills', () => {
-  it('depend on the seed alone', () => {
-    expect(draw('1 mnist')).toEqual(draw('1 mnist'));
-    expect(draw('1 mnist')).not.toEqual(draw('2 mnist'));
-    expect(draw('1 mnist').every((value) => value >= 0 && value < 1)).toBe(true);
   });
 });
