@@ -1,54 +1,52 @@
 /** The scripts that are tried. A package is pinned by its version and by the hash of its source archive. */
-import type { Script } from './script.ts';
+import type { Release, Script } from './script.ts';
 
-type Package = Pick<Extract<Script['origin'], { package: string }>, 'package' | 'version' | 'sha256'>;
-
-const AVALANCHE: Package = {
+const AVALANCHE: Release = {
   package: 'avalanche-lib',
   version: '0.6.0',
   sha256: '8d0886e76dbc2a769aa581aa879c711fcf7fa069291bb9986dffdd5d07f91d4a',
 };
-const BACKPACK: Package = {
+const BACKPACK: Release = {
   package: 'backpack-for-pytorch',
   version: '1.7.1',
   sha256: 'edfe332e4b06a69073a6d857c5fd08d286c020be4d411f5c50a729f26f62a30d',
 };
-const DEEPXDE: Package = {
+const DEEPXDE: Release = {
   package: 'deepxde',
   version: '1.15.0',
   sha256: '2c0e8ad01b612b9c03d53786ed49010cec39453699a5e0f802d7a021d98441d4',
 };
-const IGNITE: Package = {
+const IGNITE: Release = {
   package: 'pytorch-ignite',
   version: '0.5.5',
   sha256: '2c14de75c939a3cc06d2e7de00b1e0a261917ef9bd874dac2e69d789dfa9cc64',
 };
-const NEUROMANCER: Package = {
+const NEUROMANCER: Release = {
   package: 'neuromancer',
   version: '1.5.6',
   sha256: '2715b34eb7861f5abce1a8546f5a1b5af67f467aa13e5fed209a051a6dc541eb',
 };
-const OPACUS: Package = {
+const OPACUS: Release = {
   package: 'opacus',
   version: '1.6.0',
   sha256: '20d77252c1e8528cd5826fbaba345cd39ed5c3edb841707eafb6403fe276140a',
 };
-const PYKEEN: Package = {
+const PYKEEN: Release = {
   package: 'pykeen',
   version: '1.11.1',
   sha256: '702cb807c354a0d2fce0f0593db46e1fe15fba2a37e92bbb18cd1b9d0a85fe13',
 };
-const SCHEDULEFREE: Package = {
+const SCHEDULEFREE: Release = {
   package: 'schedulefree',
   version: '1.4.1',
   sha256: '69ef25601d1fc0d8dd00cb36f9af78833f88b7846f1bb6ddecc9f144f3e9f7cb',
 };
-const SPIKINGJELLY: Package = {
+const SPIKINGJELLY: Release = {
   package: 'spikingjelly',
   version: '2.0.0',
   sha256: 'f9b9940c3675f9e7bf10484d37ecb27367aba8379233dc8c6e4d590fafac62ae',
 };
-const TORCH_OPTIMIZER: Package = {
+const TORCH_OPTIMIZER: Release = {
   package: 'torch-optimizer',
   version: '0.3.0',
   sha256: 'b2180629df9d6cd7a2aeabe71fa4a872bba938e8e275965092568cd9931b924c',
@@ -57,26 +55,18 @@ const TORCH_OPTIMIZER: Package = {
 const TUTORIALS = 'https://docs.pytorch.org/tutorials/beginner';
 
 const VISION = ['torchvision'];
-const OF_IGNITE = [...VISION, 'pytorch-ignite==0.5.5', 'tqdm', 'tensorboardX'];
-const OF_GYM = ['pytorch-ignite==0.5.5', 'gymnasium==1.2.0', 'pygame'];
-const OF_NEUROMANCER = ['neuromancer==1.5.6', 'wandb'];
-const OF_BACKPACK = [...VISION, 'backpack-for-pytorch==1.7.1', 'matplotlib'];
-const OF_TREES = ['xgboost==3.2.0', 'lightgbm==4.7.0', 'scikit-learn==1.9.1'];
-const OF_HUGGING_FACE = ['transformers==5.23.0', 'accelerate==1.15.0'];
+const BESIDE_IGNITE = [...VISION, 'tqdm', 'tensorboardX'];
+const GYM = ['gymnasium==1.2.0', 'pygame'];
+const BESIDE_BACKPACK = [...VISION, 'matplotlib'];
+const TREES = ['xgboost==3.2.0', 'lightgbm==4.7.0', 'scikit-learn==1.9.1'];
+const HUGGING_FACE = ['transformers==5.23.0', 'accelerate==1.15.0'];
 const WITH_PYTORCH = { DDE_BACKEND: 'pytorch' };
-/** Avalanche looks for its data below the home folder. */
-const OF_AVALANCHE = {
-  requirements: ['avalanche-lib==0.6.0'],
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the declaration's own placeholder.
-  environment: { HOME: '${source}/home' },
-  mnist: { folder: 'home/.avalanche/data/mnist', count: 2000 },
-};
 
 export const CATALOGUE: readonly Script[] = [
   {
     name: 'ignite-mnist',
     origin: { ...IGNITE, file: 'examples/mnist/mnist.py' },
-    requirements: OF_IGNITE,
+    requirements: BESIDE_IGNITE,
     arguments: ['--epochs=3', '--val_batch_size=250'],
     mnist: { folder: '.', count: 4000 },
     checkpoint: 'automatic',
@@ -84,7 +74,7 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'schedulefree-mnist',
     origin: { ...SCHEDULEFREE, file: 'examples/mnist/main.py' },
-    requirements: [...VISION, 'schedulefree==1.4.1'],
+    requirements: VISION,
     arguments: ['--epochs=3', '--no-cuda'],
     within: 'mnist',
     mnist: { folder: 'data', count: 640 },
@@ -93,7 +83,7 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'torch-optimizer-mnist',
     origin: { ...TORCH_OPTIMIZER, file: 'examples/mnist.py' },
-    requirements: [...VISION, 'torch_optimizer==0.3.0', 'tensorboard'],
+    requirements: [...VISION, 'tensorboard'],
     within: 'examples',
     mnist: { folder: 'data', count: 640 },
     checkpoint: 'automatic',
@@ -101,14 +91,14 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'neuromancer-estimation',
     origin: { ...NEUROMANCER, file: 'examples/ODEs/Part_2_param_estim_ODE.py' },
-    requirements: OF_NEUROMANCER,
+    requirements: ['wandb'],
     arguments: ['-epochs', '10'],
     checkpoint: 'automatic',
   },
   {
     name: 'ignite-mnist-tqdm',
     origin: { ...IGNITE, file: 'examples/mnist/mnist_with_tqdm_logger.py' },
-    requirements: OF_IGNITE,
+    requirements: BESIDE_IGNITE,
     arguments: ['--epochs=2', '--val_batch_size=250'],
     mnist: { folder: '.', count: 4000 },
     checkpoint: 'automatic',
@@ -116,7 +106,7 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'ignite-mnist-resume',
     origin: { ...IGNITE, file: 'examples/mnist/mnist_save_resume_engine.py' },
-    requirements: OF_IGNITE,
+    requirements: BESIDE_IGNITE,
     arguments: [
       '--deterministic',
       '--epochs=6',
@@ -130,19 +120,19 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'ignite-reinforce',
     origin: { ...IGNITE, file: 'examples/reinforcement_learning/reinforce.py' },
-    requirements: OF_GYM,
+    requirements: GYM,
     checkpoint: 'automatic',
   },
   {
     name: 'ignite-actor-critic',
     origin: { ...IGNITE, file: 'examples/reinforcement_learning/actor_critic.py' },
-    requirements: OF_GYM,
+    requirements: GYM,
     checkpoint: 'automatic',
   },
   {
     name: 'ignite-dcgan',
     origin: { ...IGNITE, file: 'examples/gan/dcgan.py' },
-    requirements: [...OF_IGNITE, 'matplotlib', 'pandas', 'numpy'],
+    requirements: [...BESIDE_IGNITE, 'matplotlib', 'pandas', 'numpy'],
     arguments: [
       '--dataset=fake',
       '--dataroot=.',
@@ -160,7 +150,7 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'opacus-mnist',
     origin: { ...OPACUS, file: 'examples/mnist.py' },
-    requirements: [...VISION, 'opacus==1.6.0', 'tqdm'],
+    requirements: [...VISION, 'tqdm'],
     arguments: ['--device=cpu', '--epochs=3', '--data-root=mnist'],
     mnist: { folder: 'mnist', count: 2000 },
     checkpoint: 'automatic',
@@ -168,48 +158,45 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'pykeen-checkpoints',
     origin: { ...PYKEEN, file: 'docs/source/examples/checkpoints/ex_01.py' },
-    requirements: ['pykeen==1.11.1'],
     checkpoint: 'automatic',
   },
   {
     name: 'deepxde-function',
     origin: { ...DEEPXDE, file: 'examples/function/func.py' },
-    requirements: ['deepxde==1.15.0'],
     environment: WITH_PYTORCH,
     checkpoint: 'automatic',
   },
   {
     name: 'deepxde-poisson',
     origin: { ...DEEPXDE, file: 'examples/pinn_forward/Poisson_Robin_1d.py' },
-    requirements: ['deepxde==1.15.0'],
     environment: WITH_PYTORCH,
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-cg-newton',
     origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_cg_newton.py' },
-    requirements: OF_BACKPACK,
+    requirements: BESIDE_BACKPACK,
     mnist: { folder: 'data', count: 640 },
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-diagonal-newton',
     origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_diag_ggn_optimizer.py' },
-    requirements: OF_BACKPACK,
+    requirements: BESIDE_BACKPACK,
     mnist: { folder: 'data', count: 8000 },
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-privacy',
     origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_differential_privacy.py' },
-    requirements: OF_BACKPACK,
+    requirements: BESIDE_BACKPACK,
     mnist: { folder: 'data', count: 8000 },
     checkpoint: 'automatic',
   },
   {
     name: 'spikingjelly-lif',
     origin: { ...SPIKINGJELLY, file: 'spikingjelly/activation_based/examples/lif_fc_mnist.py' },
-    requirements: [...VISION, 'spikingjelly==2.0.0', 'tensorboard'],
+    requirements: [...VISION, 'tensorboard'],
     arguments: [
       '-device=cpu',
       '-T=8',
@@ -225,7 +212,10 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'avalanche-naive',
     origin: { ...AVALANCHE, file: 'examples/naive.py' },
-    ...OF_AVALANCHE,
+    // It looks for its data below the home folder.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the declaration's own placeholder.
+    environment: { HOME: '${source}/home' },
+    mnist: { folder: 'home/.avalanche/data/mnist', count: 2000 },
     checkpoint: 'automatic',
   },
   {
@@ -234,13 +224,11 @@ export const CATALOGUE: readonly Script[] = [
       written: 'pytorch_quickstart.py',
       documentation: `${TUTORIALS}/basics/quickstart_tutorial.html`,
     },
-    requirements: [],
     checkpoint: 'automatic',
   },
   {
     name: 'pytorch-checkpoint',
     origin: { written: 'pytorch_checkpoint.py', documentation: `${TUTORIALS}/saving_loading_models.html` },
-    requirements: [],
     arguments: ['--checkpoint=${checkpoints}/checkpoint.pt'],
   },
   {
@@ -249,7 +237,7 @@ export const CATALOGUE: readonly Script[] = [
       written: 'xgboost_continuation.py',
       documentation: 'https://xgboost.readthedocs.io/en/stable/python/callbacks.html',
     },
-    requirements: OF_TREES,
+    requirements: TREES,
     arguments: ['--checkpoints=${checkpoints}', '--resume=${checkpoints}/model_*.ubj?'],
     result: 'model/model.ubj',
   },
@@ -259,7 +247,7 @@ export const CATALOGUE: readonly Script[] = [
       written: 'lightgbm_continuation.py',
       documentation: 'https://lightgbm.readthedocs.io/en/stable/Python-Intro.html',
     },
-    requirements: OF_TREES,
+    requirements: TREES,
     arguments: ['--snapshot=${checkpoints}/model.txt'],
     result: 'model/model.txt',
   },
@@ -269,7 +257,7 @@ export const CATALOGUE: readonly Script[] = [
       written: 'sklearn_partial_fit.py',
       documentation: 'https://scikit-learn.org/stable/computing/scaling_strategies.html',
     },
-    requirements: OF_TREES,
+    requirements: TREES,
     arguments: ['--out=${checkpoints}', '--from=${checkpoints}/model-*.joblib?'],
     result: 'model/model.npz',
   },
@@ -288,7 +276,7 @@ export const CATALOGUE: readonly Script[] = [
       written: 'transformers_trainer.py',
       documentation: 'https://huggingface.co/docs/transformers/trainer',
     },
-    requirements: OF_HUGGING_FACE,
+    requirements: HUGGING_FACE,
     arguments: ['--output_dir=${checkpoints}'],
   },
   {
@@ -297,7 +285,7 @@ export const CATALOGUE: readonly Script[] = [
       written: 'accelerate_state.py',
       documentation: 'https://huggingface.co/docs/accelerate/usage_guides/checkpoint',
     },
-    requirements: OF_HUGGING_FACE,
+    requirements: HUGGING_FACE,
     arguments: ['--project_dir=${checkpoints}', '--resume_from_checkpoint=${checkpoints}/epoch_*?'],
   },
   {

@@ -13,7 +13,7 @@ import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
 
-import type { Script } from './script.ts';
+import { requirementsOf, type Script } from './script.ts';
 import { layOutSource, type Source } from './source.ts';
 
 const NAMES = CATALOGUE.map(({ name }) => name);
@@ -110,7 +110,7 @@ async function tried(
   const trials = trialsOf(script, source, {
     work,
     agentFile,
-    pythonPath: await environmentOf(script.requirements, pythonPath, CACHE),
+    pythonPath: await environmentOf(requirementsOf(script), pythonPath, CACHE),
     channels: {},
     environmentsDirectory: join(root, '.tidewheel/environments'),
     graceSeconds: 20,

@@ -1,23 +1,27 @@
 /** A training script of others, and how it is tried. */
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 
+/** A package as its index has it. */
+export interface Release {
+  readonly package: string;
+  readonly version: string;
+  /** Of the source archive. */
+  readonly sha256: string;
+}
+
 /** A script that a package's source archive ships, or one of ours after a framework's documentation. */
 export type Origin =
-  | {
-      readonly package: string;
-      readonly version: string;
-      /** Of the source archive, as the package index lists it. */
-      readonly sha256: string;
+  | (Release & {
       /** Below the archive's first folder; what lies beside it comes along. */
       readonly file: string;
-    }
+    })
   | { readonly written: string; readonly documentation: string };
 
 export interface Script {
   readonly name: string;
   readonly origin: Origin;
-  /** What pip installs over the project's own packages. */
-  readonly requirements: readonly string[];
+  /** What pip installs over the project's own packages, beside the release that ships the script. */
+  readonly requirements?: readonly string[];
   readonly arguments?: Pipeline['training']['arguments'];
   readonly environment?: Readonly<Record<string, string>>;
   /** The folder of the source in which it lies and runs; undefined: the source itself. */
@@ -29,3 +33,7 @@ export interface Script {
   /** With what the script ends, below its folder; undefined: the parameters of its PyTorch optimizers. */
   readonly result?: string;
 }
+
+/** All that pip installs for the script. */
+export const requirementsOf = ({ origin, requirements = [] }: Script): readonly string[] =>
+  'package' in origin ? [`${origin.package}==${origin.version}`, ...requirements] : requirements;

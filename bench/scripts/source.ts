@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Origin, Script } from './script.ts';
+import type { Origin, Release, Script } from './script.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;
@@ -52,7 +52,7 @@ async function originalFile(origin: Origin, pythonPath: string, cache: string): 
 
 /** pip compares the hash; a folder that is there is whole. */
 async function fetchArchive(
-  origin: Extract<Origin, { package: string }>,
+  { package: name, version, sha256 }: Release,
   pythonPath: string,
   unpacked: string,
 ): Promise<void> {
@@ -60,7 +60,7 @@ async function fetchArchive(
   await rm(work, { recursive: true, force: true });
   await mkdir(join(work, 'unpacked'), { recursive: true });
   const wanted = join(work, 'wanted.txt');
-  await writeFile(wanted, `${origin.package}==${origin.version} --hash=sha256:${origin.sha256}\n`);
+  await writeFile(wanted, `${name}==${version} --hash=sha256:${sha256}\n`);
   const flags = ['--no-deps', '--no-binary', ':all:', '--require-hashes', '--no-input', '--quiet'];
   await run(pythonPath, ['-m', 'pip', 'download', ...flags, '-r', wanted, '-d', join(work, 'archives')]);
   const [archive = ''] = await readdir(join(work, 'archives'));
