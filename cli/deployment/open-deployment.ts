@@ -13,10 +13,11 @@ import type { AccountView, Stack } from '../../functions/core/deployment/account
 import type { TestObjectDeps } from '../../functions/core/deployment/arrivals.ts';
 import type { CheckDeps } from '../../functions/core/deployment/check-deployment.ts';
 import { deploymentOf, readDeclarations } from '../../functions/core/deployment/declarations.ts';
+import type { Deployment as AllowedDeployment } from '../../functions/core/ingest/allowed.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
 import { remedyOf } from './surroundings.ts';
 
-export interface Deployment extends Omit<CheckDeps, 'testObject'> {
+export interface Deployment extends Omit<CheckDeps, 'testObject'>, AllowedDeployment {
   readonly testObject: TestObjectDeps;
 }
 
@@ -40,11 +41,10 @@ export async function openDeployment({ stage, region }: Place): Promise<Deployme
   return {
     stack,
     stage,
-    bucket,
     region,
     stateMachineArn,
     viewIn,
-    packers: deployment.packers,
+    ...deployment,
     ...(await readDeclarations(s3ObjectStore(s3(), bucket), deployment)),
     testObject: {
       testObjects,

@@ -4,9 +4,11 @@ import { ec2In } from '../../functions/aws/shared/compute-clients.ts';
 import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
 import type { Finding } from '../../functions/core/deployment/finding.ts';
 import { launcherChecks } from '../../functions/core/deployment/launcher-checks.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readAllowedDeclaration } from '../../functions/core/ingest/allowed.ts';
+import type { Declaration } from '../../functions/core/pipeline/declaration.ts';
 import { launchersOf } from '../../functions/core/pipeline/launchers.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+import type { Problem } from '../../functions/core/shared/errors.ts';
 import type { Deployment } from '../deployment/open-deployment.ts';
 import { declarationOf, type Ground, playRun } from './play-run.ts';
 import type { StepResult } from './results.ts';
@@ -63,7 +65,10 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
     case 'scores':
       return foundByScores(deps);
     case 'run': {
-      const lacking = await lackingQuotas(step, deps);
+      const declaration = declarationIn(step, deps);
+      const lacking = declaration.valid
+        ? await lackingQuotas(declaration.pipeline, deps.deployment)
+        : declaration.problems.map(problemLine);
       if (lacking.length > 0) return { outcome: 'notPossibleHere', lines: [...lacking] };
       const pipeline = pipelineName(step);
       const facts = await playRun({ pipeline, plan: step.plan, hosts: deps.hosts }, deps.ground);
@@ -82,20 +87,19 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
 
 export const pipelineName = ({ number }: Step): string => `first-day-${number}`;
 
-function pipelineOf(step: RunStep, hosts: Hosts | undefined): Pipeline {
-  const name = pipelineName(step);
-  const read = readDeclaration(name, declarationOf({ pipeline: name, plan: step.plan, hosts }));
-  if (read.valid) return read.pipeline;
-  const problems = read.problems.map(({ path, message }) => `${path}: ${message}`);
-  throw new Error(`step ${step.number} cannot be declared: ${problems.join('; ')}`);
+/** What the step will declare, as the service will judge it: by what the deployment allows. */
+function declarationIn(
+  step: RunStep,
+  { deployment, hosts }: Pick<StepDeps, 'deployment' | 'hosts'>,
+): Declaration {
+  const pipeline = pipelineName(step);
+  return readAllowedDeclaration(deployment, pipeline, declarationOf({ pipeline, plan: step.plan, hosts }));
 }
 
+const problemLine = ({ path, message }: Problem): string => `${path}: ${message}`;
+
 /** Quotas without which no attempt of the step can start: nothing is dropped for it then. */
-async function lackingQuotas(
-  step: RunStep,
-  { deployment: { region, viewIn }, hosts }: StepDeps,
-): Promise<readonly string[]> {
-  const pipeline = pipelineOf(step, hosts);
+async function lackingQuotas(pipeline: Pipeline, { region, viewIn }: Deployment): Promise<readonly string[]> {
   const groups = await Promise.all(
     launchersOf(pipeline.compute).map(async (launcher) =>
       launcherChecks[launcher].quotaFindings(
@@ -127,27 +131,44 @@ const judge = (facts: RunFacts, differences: readonly string[]): Found => ({
   ],
 });
 
-/** Of what is declared, and of what the further steps will declare, but for the step in a closed network. */
-async function foundByCheck({ deployment, hosts, isLocal, testObjectId }: StepDeps): Promise<Found> {
-  const { testObject, ...rest } = deployment;
-  const coming = STEPS.flatMap((step) =>
-    step.kind === 'run' && !step.needsHosts && obstacleTo(step, { isLocal, hosts }) === undefined
-      ? [pipelineOf(step, hosts)]
-      : [],
-  );
+/** Of what is declared, and of what the further steps will declare. The network of the closed one would fail by design. */
+async function foundByCheck(deps: StepDeps): Promise<Found> {
+  const { testObject, ...rest } = deps.deployment;
+  const { coming, refused } = comingPipelines(deps);
   const declared = rest.pipelines.filter(({ name }) => coming.every((each) => each.name !== name));
   const findings = await checkDeployment({
     ...rest,
     pipelines: [...declared, ...coming],
-    testObject: { id: testObjectId(), ...testObject },
+    testObject: { id: deps.testObjectId(), ...testObject },
   });
+  const isFailing = refused.length > 0 || findings.some(({ kind }) => kind === 'fails');
   return {
-    outcome: findings.some(({ kind }) => kind === 'fails') ? 'differs' : 'asExpected',
+    outcome: isFailing ? 'differs' : 'asExpected',
     lines: [
+      ...refused,
       ...findings.flatMap(lineOf),
       `${findings.filter(({ kind }) => kind === 'passed').length} checks passed`,
     ],
   };
+}
+
+interface Coming {
+  readonly coming: readonly Pipeline[];
+  /** What the deployment does not allow the further steps, a line each. */
+  readonly refused: readonly string[];
+}
+
+function comingPipelines(deps: StepDeps): Coming {
+  const coming: Pipeline[] = [];
+  const refused: string[] = [];
+  for (const step of STEPS) {
+    if (step.kind !== 'run' || obstacleTo(step, deps) !== undefined) continue;
+    const declaration = declarationIn(step, deps);
+    if (!declaration.valid)
+      refused.push(...declaration.problems.map((each) => `step ${step.number}: ${problemLine(each)}`));
+    else if (!step.needsHosts) coming.push(declaration.pipeline);
+  }
+  return { coming, refused };
 }
 
 async function foundByScores({ deployment, ground }: StepDeps): Promise<Found> {

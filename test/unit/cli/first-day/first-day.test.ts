@@ -3,16 +3,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { declarationOf, type Ground, playRun, removePipeline } from '../../../../cli/first-day/play-run.ts';
-import { obstacleTo, playStep, type StepDeps } from '../../../../cli/first-day/play-step.ts';
+import { declarationOf, playRun, removePipeline } from '../../../../cli/first-day/play-run.ts';
+import { obstacleTo, playStep } from '../../../../cli/first-day/play-step.ts';
 import { keepResults, markdownOf, readResults, withoutNames } from '../../../../cli/first-day/results.ts';
+import type { RunFacts } from '../../../../cli/first-day/run-facts.ts';
 import { type Hosts, type RunPlan, STEPS } from '../../../../cli/first-day/steps.ts';
 import { trainingPrice } from '../../../../functions/core/catalog/catalog.ts';
-import type { AccountView } from '../../../../functions/core/deployment/account-view.ts';
 import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { account, quota, seen, stack } from '../../../support/builders/account.ts';
-import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { quota, seen } from '../../../support/builders/account.ts';
+import { firstDay, RUN_FACTS, reportBytes } from '../../../support/first-day.ts';
 
 const HOSTS: Hosts = {
   subnetId: 'subnet-0a1b2c3d',
@@ -26,19 +26,6 @@ const planOf = (number: number): RunPlan => {
   if (step === undefined) throw new Error(`step ${number} is no run`);
   return step.plan;
 };
-
-const REPORT = {
-  status: 'succeeded',
-  modelUri: 's3://b/m',
-  attempts: [],
-  interruptions: 0,
-  lostSeconds: 0,
-  costUsd: 0.01,
-  generations: ['first-day-2-000001'],
-  startedAt: '2026-11-22T22:00:00Z',
-  finishedAt: '2026-11-22T22:05:00Z',
-};
-const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
 describe('the plan', () => {
   it('costs less than five dollars', () => {
@@ -70,41 +57,23 @@ describe('the plan', () => {
 
 describe('a step with a run', () => {
   const PIPELINE = 'first-day-2';
-  const ground = (onSleep: (store: MemoryBlobStore, sleeps: number) => Promise<void>) => {
-    const store = new MemoryBlobStore();
-    const lines: string[] = [];
-    let milliseconds = 0;
-    let sleeps = 0;
-    const it: Ground = {
-      store,
-      script: new Uint8Array(1),
-      now: () => new Date(milliseconds),
-      sleep: async (length) => {
-        milliseconds += length;
-        sleeps += 1;
-        await onSleep(store, sleeps);
-      },
-      say: (line) => lines.push(line),
-      signal: new AbortController().signal,
-    };
-    return { store, lines, ground: it, seconds: () => milliseconds / 1_000 };
-  };
   const plan: RunPlan = { ...planOf(2), files: 30 };
   const report = bucketKeys.report(PIPELINE, `${PIPELINE}-000001`);
-  const keysOf = async (store: MemoryBlobStore) => (await store.listPage('')).objects.map(({ key }) => key);
 
   it('drops its data and waits for the report', async () => {
-    const { ground: at, store } = ground(async (bucket, sleeps) => {
-      if (sleeps === 3) await bucket.put(report, bytes(REPORT));
+    const { ground: at, store } = firstDay({
+      onSleep: async (bucket, sleeps) => {
+        if (sleeps === 3) await bucket.put(report, reportBytes());
+      },
     });
     const facts = await playRun({ pipeline: PIPELINE, plan: { ...plan, files: 0 }, hosts: undefined }, at);
     expect(facts).toMatchObject({ status: 'succeeded', hasModel: true, samples: 0 });
     await removePipeline(store, PIPELINE);
-    expect(await keysOf(store)).toEqual([]);
+    expect(store.keys()).toEqual([]);
   });
 
   it('drops what an earlier start did not', async () => {
-    const { ground: at, store, lines } = ground(async () => undefined);
+    const { ground: at, store, lines } = firstDay();
     const planned = { pipeline: PIPELINE, plan, hosts: undefined };
     await playRun(planned, at);
     const incoming = bucketKeys.incoming(PIPELINE);
@@ -117,12 +86,12 @@ describe('a step with a run', () => {
     ]);
     const { objects } = await store.listPage(incoming);
     expect(objects).toHaveLength(30);
-    expect(await keysOf(store)).toContain(bucketKeys.pipeline(PIPELINE));
+    expect(store.keys()).toContain(bucketKeys.pipeline(PIPELINE));
   });
 
   it('keeps what it dropped before it was stopped', async () => {
     const stopping = new AbortController();
-    const { ground: at, store } = ground(async () => undefined);
+    const { ground: at, store } = firstDay();
     const put = store.put.bind(store);
     store.put = (key, ...rest) => {
       if (key.endsWith('00010.bin')) stopping.abort();
@@ -137,23 +106,25 @@ describe('a step with a run', () => {
   });
 
   it('begins again after a removal that was cut short', async () => {
-    const { ground: at, store } = ground(async () => undefined);
-    await store.put(report, bytes({ ...REPORT, status: 'failed' }));
+    const { ground: at, store } = firstDay();
+    await store.put(report, reportBytes({ status: 'failed' }));
     expect(await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at)).toBeUndefined();
-    expect(await keysOf(store)).not.toContain(report);
+    expect(store.keys()).not.toContain(report);
   });
 
   it('gives up after its patience', async () => {
-    const { ground: at, seconds } = ground(async () => undefined);
+    const { ground: at, seconds } = firstDay();
     expect(await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at)).toBeUndefined();
     expect(seconds()).toBe(plan.patienceMinutes * 60);
   });
 
   it('passes over a run that found nothing new', async () => {
     const later = bucketKeys.report(PIPELINE, `${PIPELINE}-000002`);
-    const { ground: at } = ground(async (bucket) => {
-      await bucket.put(report, bytes(REPORT));
-      await bucket.put(later, bytes({ ...REPORT, status: 'empty' }));
+    const { ground: at } = firstDay({
+      onSleep: async (bucket) => {
+        await bucket.put(report, reportBytes());
+        await bucket.put(later, reportBytes({ status: 'empty' }));
+      },
     });
     const facts = await playRun({ pipeline: PIPELINE, plan: { ...plan, files: 0 }, hosts: undefined }, at);
     expect(facts?.status).toBe('succeeded');
@@ -161,9 +132,11 @@ describe('a step with a run', () => {
 
   it('waits for the run with all files', async () => {
     const whole = bucketKeys.report(PIPELINE, `${PIPELINE}-000002`);
-    const { ground: at, lines } = ground(async (bucket, sleeps) => {
-      if (sleeps === 2) await bucket.put(report, bytes(REPORT));
-      if (sleeps === 4) await bucket.put(whole, bytes({ ...REPORT, status: 'failed', failure: 'none' }));
+    const { ground: at, lines } = firstDay({
+      onSleep: async (bucket, sleeps) => {
+        if (sleeps === 2) await bucket.put(report, reportBytes());
+        if (sleeps === 4) await bucket.put(whole, reportBytes({ status: 'failed', failure: 'none' }));
+      },
     });
     const facts = await playRun({ pipeline: PIPELINE, plan, hosts: undefined }, at);
     expect(facts?.status).toBe('failed');
@@ -171,8 +144,10 @@ describe('a step with a run', () => {
   });
 
   it('copies large files inside the bucket', async () => {
-    const { ground: at, store } = ground(async (bucket) => {
-      await bucket.put(report, bytes({ ...REPORT, status: 'failed' }));
+    const { ground: at, store } = firstDay({
+      onSleep: async (bucket) => {
+        await bucket.put(report, reportBytes({ status: 'failed' }));
+      },
     });
     const large = { ...plan, files: 3, bytesEach: 2_000_000 };
     await playRun({ pipeline: PIPELINE, plan: large, hosts: undefined }, at);
@@ -183,48 +158,14 @@ describe('a step with a run', () => {
 
 describe('a step', () => {
   const lack = (name: string) => quota(`ml.${name} training job usage`, 0, `L-${name.length}`);
-  const depsOf = (over: Partial<AccountView>) => {
-    const store = new MemoryBlobStore();
-    const deps: StepDeps = {
-      deployment: {
-        stack: stack(),
-        stage: 'dev',
-        bucket: 'tw-data',
-        region: 'us-east-1',
-        stateMachineArn: 'arn:aws:states:us-east-1:123456789012:stateMachine:tidewheel-dev-run',
-        viewIn: () => account(over),
-        pipelines: [],
-        invalid: [],
-        testObject: {
-          testObjects: { takenAt: async () => '2026-11-23T12:00:00Z' },
-          put: async () => undefined,
-          remove: async () => undefined,
-          now: () => new Date(0),
-          sleep: async () => undefined,
-        },
-      },
-      ground: {
-        store,
-        script: new Uint8Array(1),
-        now: () => new Date(0),
-        sleep: async () => undefined,
-        say: () => undefined,
-        signal: new AbortController().signal,
-      },
-      hosts: undefined,
-      isLocal: false,
-      testObjectId: () => 'x',
-      explain: String,
-    };
-    return { store, deps };
-  };
   const [first] = STEPS;
   const spot = runs.find(({ number }) => number === 4);
-  if (first === undefined || spot === undefined) throw new Error('a step is missing');
+  const closed = runs.find(({ number }) => number === 6);
+  if (first === undefined || spot === undefined || closed === undefined) throw new Error('a step is missing');
   const none = { quotas: async () => seen([lack('g4dn.xlarge for spot'), lack('c5.xlarge for')]) };
 
   it('without its quota drops nothing', async () => {
-    const { store, deps } = depsOf(none);
+    const { store, deps } = firstDay({ view: none });
     const found = await playStep(spot, deps);
     expect(found.outcome).toBe('notPossibleHere');
     expect(found.lines[0]).toMatch(
@@ -233,8 +174,20 @@ describe('a step', () => {
     expect(await store.listPage('')).toMatchObject({ objects: [] });
   });
 
+  it('that the deployment does not allow drops nothing', async () => {
+    const { store, deps } = firstDay();
+    const allowed = { ...deps.deployment.allowed, subnets: [] };
+    const around = { ...deps, hosts: HOSTS, deployment: { ...deps.deployment, allowed } };
+    const line =
+      'compute.vpc.subnets[0].id: "subnet-0a1b2c3d" is not allowed by the deployment: deploy with --param="subnets=subnet-0a1b2c3d"';
+    expect(await playStep(closed, around)).toMatchObject({ outcome: 'notPossibleHere', lines: [line] });
+    expect(store.keys()).toEqual([]);
+    const check = await playStep(first, around);
+    expect(check).toMatchObject({ outcome: 'differs', lines: expect.arrayContaining([`step 6: ${line}`]) });
+  });
+
   it('names in the beginning what later ones lack', async () => {
-    const { deps } = depsOf(none);
+    const { deps } = firstDay({ view: none });
     const found = await playStep(first, deps);
     expect(found.outcome).toBe('differs');
     const lacking = found.lines.filter((line) => line.startsWith('fails: training quotas'));
@@ -247,7 +200,7 @@ describe('a step', () => {
 });
 
 describe('the differences', () => {
-  const facts = { ...REPORT, failure: undefined, hasModel: true, samples: 2_000 };
+  const facts: RunFacts = { ...RUN_FACTS, samples: 2_000 };
   const attempt = (fromStep: number, costUsd = 0.01) => ({
     attempt: 1,
     outcome: 'completed',

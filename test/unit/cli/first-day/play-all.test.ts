@@ -4,27 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Day, playAll } from '../../../../cli/first-day/play-all.ts';
-import type { StepDeps } from '../../../../cli/first-day/play-step.ts';
 import { keepResults, readResults, type StepResult } from '../../../../cli/first-day/results.ts';
 import { STEPS } from '../../../../cli/first-day/steps.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { account, stack } from '../../../support/builders/account.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { firstDay, reportBytes } from '../../../support/first-day.ts';
 
 const PLACE = { where: 'AWS', account: '123456789012', region: 'us-east-1', stage: 'first' } as const;
-const REPORT = new TextEncoder().encode(
-  JSON.stringify({
-    status: 'failed',
-    failure: 'the script ended with 1',
-    attempts: [],
-    interruptions: 0,
-    lostSeconds: 0,
-    costUsd: 0.01,
-    generations: [],
-    startedAt: '2026-11-22T22:00:00Z',
-    finishedAt: '2026-11-22T22:05:00Z',
-  }),
-);
+const REPORT = reportBytes({ status: 'failed', failure: 'the script ended with 1' });
 const reportOf = (pipeline: string) => bucketKeys.report(pipeline, `${pipeline}-000001`);
 const done: StepResult = { number: 2, outcome: 'asExpected', at: 'then', seconds: 9, lines: ['all well'] };
 
@@ -52,44 +39,7 @@ const dayOf = (numbers: readonly number[], over: Partial<Day> = {}): Day => ({
   mayPlay: async () => 'yes',
   ...over,
 });
-const deps = (): StepDeps => {
-  let milliseconds = 0;
-  return {
-    deployment: {
-      stack: stack(),
-      stage: 'first',
-      bucket: 'tw-data',
-      region: 'us-east-1',
-      stateMachineArn: 'arn:aws:states:us-east-1:123456789012:stateMachine:tidewheel-first-run',
-      viewIn: () => account(),
-      pipelines: [],
-      invalid: [],
-      testObject: {
-        testObjects: { takenAt: async () => undefined },
-        put: async () => undefined,
-        remove: async () => undefined,
-        now: () => new Date(0),
-        sleep: async () => undefined,
-      },
-    },
-    ground: {
-      store,
-      script: new Uint8Array(1),
-      signal: stopping.signal,
-      now: () => new Date(milliseconds),
-      sleep: async (length) => {
-        milliseconds += length;
-        await onSleep();
-        stopping.signal.throwIfAborted();
-      },
-      say: () => undefined,
-    },
-    hosts: undefined,
-    isLocal: false,
-    testObjectId: () => 'x',
-    explain: (error) => `explained: ${String(error)}`,
-  };
-};
+const deps = () => firstDay({ onSleep: () => onSleep(), signal: stopping.signal }, store).deps;
 
 describe('a step that fails', () => {
   it('is reported with the remedy, and ends the day', async () => {
