@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { describeError } from '../functions/aws/shared/aws-errors.ts';
 import { openDeployment } from './deployment/open-deployment.ts';
 import { remedyOf, surroundingsOf } from './deployment/surroundings.ts';
-import { type Day, planLine, playAll } from './first-day/play-all.ts';
+import { type Day, GOES_ON, planLine, playAll } from './first-day/play-all.ts';
 import { obstacleTo, type StepDeps } from './first-day/play-step.ts';
 import { type Hosts, STEPS, type Step } from './first-day/steps.ts';
 import { withBucket } from './open-dataset.ts';
@@ -107,8 +107,9 @@ async function main(args: readonly string[]): Promise<number> {
       const deps = { deployment, ground, hosts, isLocal, testObjectId: randomUUID, explain };
       return (await playAll(day(signal), deps)) ? 0 : 1;
     } catch (error: unknown) {
+      if (error instanceof UsageError) throw error;
       if (!signal.aborted) throw new Error(explain(error), { cause: error });
-      say('Stopped. The same command goes on from here: what is dropped and what runs stays.');
+      say(`Stopped. ${GOES_ON}`);
       return 130;
     }
   });

@@ -26,6 +26,8 @@ export interface Day {
   readonly mayPlay: (step: Step) => Promise<'yes' | 'no' | 'stop'>;
 }
 
+export const GOES_ON = 'The same command goes on from here: what is dropped and what runs stays.';
+
 /** @returns whether every step that was played, now or earlier, went as it should */
 export async function playAll(day: Day, deps: StepDeps): Promise<boolean> {
   const { say, signal } = deps.ground;
@@ -38,7 +40,7 @@ export async function playAll(day: Day, deps: StepDeps): Promise<boolean> {
   }
   const outcomes = book.results().map(({ outcome }) => outcome);
   const isUnfinished = signal.aborted || outcomes.includes('failed');
-  if (isUnfinished) say('The same command goes on from here: what is dropped and what runs stays.');
+  if (isUnfinished) say(GOES_ON);
   return !isUnfinished && !outcomes.includes('differs');
 }
 

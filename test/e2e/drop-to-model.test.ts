@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -332,6 +332,13 @@ describe('the first day', () => {
       expect(report).not.toContain(stack.bucket);
       expect(short.lines[0]).toContain('samples sealed: 20, attempts: 1, interruptions: 0');
       expect(short).toMatchObject({ number: 2, outcome: 'asExpected' });
+      const kept = join(folder, 'results.json');
+      await writeFile(kept, (await readFile(kept, 'utf8')).replace('"stage": "dev"', '"stage": "other"'));
+      const refused = {
+        code: 2,
+        stderr: expect.stringMatching(/^✗ --folder is ".+stage other in us-east-1/),
+      };
+      await expect(run(process.execPath, command, options)).rejects.toMatchObject(refused);
     } finally {
       await rm(folder, { recursive: true });
     }
