@@ -55,7 +55,7 @@ export class Started {
     if (this.hasEnded) this.#start();
     while (!this.#output.includes('ready for a drop')) {
       if (Date.now() > until) throw new Error(`not up after ${UP_SECONDS} s:\n${this.#output}`);
-      // It waits itself for the emulator of the last one; any other refusal is for a person to see.
+      // The region of a start that was killed ends in its own time, and has the folder until then: the caller asks again.
       if (this.hasEnded) throw new Error(`a start ended before it was up:\n${this.#output}`);
       await sleep(100);
     }
