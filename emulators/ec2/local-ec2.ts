@@ -21,7 +21,6 @@ import {
   type SpotInstance,
   sendInstanceEvents,
 } from '../spot-market/model/instance-events.ts';
-import { withLastingReclaim } from '../spot-market/model/lasting-reclaim.ts';
 import { type BootPlan, readUserData } from './boot-plan.ts';
 import { bootHost, type Host } from './host.ts';
 import { aliveInstances, type LocalInstance, launchOf, terminate } from './instances.ts';
@@ -55,7 +54,7 @@ export interface LocalEc2Options {
 export interface LocalEc2 {
   /** By instance id, the oldest first. */
   readonly hosts: ReadonlyMap<string, Host>;
-  /** EC2 takes all hosts back: they get a few seconds to save. */
+  /** EC2 takes all hosts back, with the same notice as for an interruption. */
   close(): Promise<void>;
 }
 
@@ -80,12 +79,15 @@ interface Machine {
   readonly plan: BootPlan;
   readonly place: SpotInstance;
   readonly lease: CapacityLease;
+  /** Aborted when nothing of it may run any more. */
+  readonly gone: AbortController;
+  /** EC2's notice, once there is one. */
+  endsAt?: Date;
 }
 
 class RunningEc2 implements LocalEc2 {
   readonly hosts = new Map<string, Host>();
-  /** Instances whose programs have not started, by id; aborted when the instance is gone. */
-  readonly #booting = new Map<string, AbortController>();
+  readonly #machines = new Map<string, Machine>();
   readonly #options: LocalEc2Options;
   readonly #temporary: TemporaryFolder;
   readonly #ec2: EC2Client;
@@ -148,8 +150,7 @@ class RunningEc2 implements LocalEc2 {
   async #look(): Promise<void> {
     const alive = await aliveInstances(this.#ec2);
     const ids = new Set(alive.map(({ instanceId }) => instanceId));
-    for (const [instanceId, host] of this.hosts) if (!ids.has(instanceId)) host.kill();
-    for (const [instanceId, boot] of this.#booting) if (!ids.has(instanceId)) boot.abort();
+    for (const [instanceId, { gone }] of this.#machines) if (!ids.has(instanceId)) gone.abort();
     if (this.#closing.signal.aborted) return;
     for (const instance of alive) {
       if (this.#lives.has(instance.instanceId)) continue;
@@ -183,19 +184,22 @@ class RunningEc2 implements LocalEc2 {
     const zone = await subnetZone(launch.subnetId);
     const zoneIds = zone === undefined ? undefined : [zone];
     const groups = [{ instanceType, count: 1 }];
-    const acquired = market.acquire({ owner, groups, zoneIds, purchaseOption: launch.purchaseOption });
-    if (acquired === undefined)
+    const lease = market.acquire({ owner, groups, zoneIds, purchaseOption: launch.purchaseOption });
+    if (lease === undefined)
       throw new Error(`no ${launch.purchaseOption} capacity of ${instanceType} in ${zone}`);
-    const lease = withLastingReclaim(acquired);
-    return { instance, plan, place: { instanceId, zoneId: lease.zoneId, accountId }, lease };
+    const place = { instanceId, zoneId: lease.zoneId, accountId };
+    const machine: Machine = { instance, plan, place, lease, gone: new AbortController() };
+    this.#machines.set(instanceId, machine);
+    lease.onReclaim(({ graceSeconds }) => this.#reclaim(machine, graceSeconds));
+    return machine;
   }
 
   async #run(machine: Machine, gang: number): Promise<void> {
-    const { instance, plan, lease } = machine;
+    const { instance, plan, lease, gone } = machine;
     const { stateDirectory, pythonPath, environmentsDirectory, awsEndpointUrl, credentials, region } =
       this.#options;
     const firstPort = await this.#jobs.join(instance, lease, plan.jobUri);
-    if (!(await this.#boot(machine))) return;
+    if (!(await this.#isBooted(machine))) return;
     const host = await bootHost({
       instance,
       plan,
@@ -214,42 +218,35 @@ class RunningEc2 implements LocalEc2 {
     });
     this.#log(`${instance.instanceId} of ${instance.jobName} is up in ${lease.zoneId}`);
     this.hosts.set(instance.instanceId, host);
-    lease.onReclaim(({ graceSeconds }) => this.#reclaim(machine, host, graceSeconds));
-    if (this.#closing.signal.aborted) host.kill();
+    if (machine.endsAt !== undefined) host.announceEnd(machine.endsAt);
+    const kill = (): void => host.kill();
+    gone.signal.addEventListener('abort', kill);
+    if (gone.signal.aborted || this.#closing.signal.aborted) kill();
     await host.exited;
+    gone.signal.removeEventListener('abort', kill);
     await host.remove();
   }
 
   /** @returns false for an instance that was gone before its program could start */
-  async #boot({ instance, place, lease }: Machine): Promise<boolean> {
+  async #isBooted({ instance, gone }: Machine): Promise<boolean> {
     const seconds = this.#options.bootSeconds?.(instance.instanceType) ?? 0;
     if (seconds === 0) return true;
     const launchedMs = instance.launchedAt === undefined ? Date.now() : Date.parse(instance.launchedAt);
-    const gone = new AbortController();
-    this.#booting.set(instance.instanceId, gone);
-    lease.onReclaim(({ graceSeconds }) => {
-      setTimeout(() => gone.abort(), graceSeconds * 1_000).unref();
-      this.#warn(place);
-    });
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     try {
       await delay(Math.max(0, launchedMs + seconds * 1_000 - Date.now()), undefined, { signal });
     } catch {
       return false;
-    } finally {
-      this.#booting.delete(instance.instanceId);
     }
     return true;
   }
 
-  #reclaim({ place }: Machine, host: Host, graceSeconds: number): void {
-    host.announceEnd(new Date(Date.now() + graceSeconds * 1_000));
-    const timer = setTimeout(() => host.kill(), graceSeconds * 1_000);
-    void host.exited.then(() => clearTimeout(timer));
-    this.#warn(place);
-  }
-
-  #warn(place: SpotInstance): void {
+  /** EC2 warns once, and the time runs on while the machine boots. */
+  #reclaim(machine: Machine, graceSeconds: number): void {
+    const { gone, instance, place } = machine;
+    machine.endsAt = new Date(Date.now() + graceSeconds * 1_000);
+    this.hosts.get(instance.instanceId)?.announceEnd(machine.endsAt);
+    setTimeout(() => gone.abort(), graceSeconds * 1_000).unref();
     sendInstanceEvents(this.#events, [interruptionWarning(place)]).catch((error: unknown) =>
       this.#log(`${place.instanceId}: its warning was not sent: ${messageOf(error)}`),
     );
@@ -260,6 +257,7 @@ class RunningEc2 implements LocalEc2 {
     const { instanceId } = instance;
     const { accountId, region } = this.#options;
     this.hosts.delete(instanceId);
+    this.#machines.delete(instanceId);
     this.#jobs.leave(instance);
     machine?.lease.release();
     try {

@@ -1,4 +1,4 @@
-/** What one stay of a job on capacity is made of: its hosts, its metrics, and the news that the capacity goes. */
+/** What one stay of a job on capacity is made of: its hosts with their metrics, and the news that the capacity goes. */
 import { join } from 'node:path';
 import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
 import type { Clients } from '../model/clients.ts';
@@ -18,15 +18,24 @@ export interface StayServices {
   readonly temporaryDirectory: string;
 }
 
-export interface Stay {
-  readonly gang: Gang;
+export interface Reclaim {
   /** Aborted when the market takes the capacity back. */
-  readonly reclaim: AbortSignal;
+  readonly signal: AbortSignal;
   /** Seconds that the market leaves to the hosts then, the server's own grace time at most. */
   readonly noticeSeconds: () => number;
 }
 
-export function openStay(
+export function reclaimOf(lease: CapacityLease, mostSeconds: number): Reclaim {
+  const reclaim = new AbortController();
+  let noticeSeconds = mostSeconds;
+  lease.onReclaim(({ graceSeconds }) => {
+    noticeSeconds = Math.min(graceSeconds, mostSeconds);
+    reclaim.abort();
+  });
+  return { signal: reclaim.signal, noticeSeconds: () => noticeSeconds };
+}
+
+export function makeStayingGang(
   services: StayServices,
   record: JobRecord,
   lease: CapacityLease,
@@ -35,16 +44,10 @@ export function openStay(
     readonly masterPort: number;
     readonly onRest: (isAtRest: boolean) => void;
   },
-): Stay {
+): Gang {
   const { clients, scanner, settings, store } = services;
   const { request, arn, name } = record;
   const directory = store.directoryOf(name);
-  const reclaim = new AbortController();
-  let noticeSeconds = settings.graceSeconds;
-  lease.onReclaim(({ graceSeconds }) => {
-    noticeSeconds = Math.min(graceSeconds, settings.graceSeconds);
-    reclaim.abort();
-  });
   const metrics = openJobMetrics({
     jobName: name,
     definitions: request.AlgorithmSpecification?.MetricDefinitions ?? [],
@@ -53,7 +56,7 @@ export function openStay(
     scanner,
     log: settings.log,
   });
-  const gang = makeGang({
+  return makeGang({
     settings,
     clients,
     request,
@@ -65,5 +68,4 @@ export function openStay(
     onRest: place.onRest,
     metrics,
   });
-  return { gang, reclaim: reclaim.signal, noticeSeconds: () => noticeSeconds };
 }

@@ -1,7 +1,6 @@
 /** SageMaker prepares the instances of a job before it downloads anything. The bill begins with the download. */
 import type { Clock } from '../../clock/clock.ts';
 import type { Presence } from '../../clock/presence.ts';
-import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
 
 /** As botocore's model words the messages of `Starting`. */
 export const LAUNCHING = 'Launching requested ML instances.';
@@ -13,30 +12,35 @@ export type Prepared = 'ready' | 'reclaimed' | 'ended';
 /**
  * The clock may go on meanwhile.
  * @param endMs of the preparation, in milliseconds since 1970 of the clock
- * @param ending aborted when the job ends
  */
 export function whenPrepared(
-  lease: CapacityLease,
   endMs: number,
   {
     clock,
     presence,
+    reclaim,
     ending,
-  }: { readonly clock: Clock; readonly presence: Presence; readonly ending: AbortSignal },
+  }: {
+    readonly clock: Clock;
+    readonly presence: Presence;
+    /** Aborted when the capacity goes. */
+    readonly reclaim: AbortSignal;
+    /** Aborted when the job ends. */
+    readonly ending: AbortSignal;
+  },
 ): Promise<Prepared> {
+  const cut = AbortSignal.any([reclaim, ending]);
   return new Promise((resolve) => {
-    const settle = (prepared: Prepared): void => {
+    const settle = (): void => {
       // At once: a virtual clock must not move before the job goes on.
       presence.work();
       cancel();
-      ending.removeEventListener('abort', onEnding);
-      resolve(prepared);
+      cut.removeEventListener('abort', settle);
+      resolve(ending.aborted ? 'ended' : reclaim.aborted ? 'reclaimed' : 'ready');
     };
-    const onEnding = (): void => settle('ended');
-    const cancel = clock.at(endMs, () => settle('ready'));
-    if (ending.aborted) return onEnding();
-    ending.addEventListener('abort', onEnding);
+    const cancel = clock.at(endMs, settle);
+    if (cut.aborted) return settle();
+    cut.addEventListener('abort', settle);
     presence.rest();
-    lease.onReclaim(() => settle('reclaimed'));
   });
 }

@@ -2,11 +2,10 @@
 import { join } from 'node:path';
 import { Presence } from '../../clock/presence.ts';
 import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
-import { withLastingReclaim } from '../../spot-market/model/lasting-reclaim.ts';
 import type { AddressBook } from '../hosts/addresses.ts';
 import { type ArtifactKind, uploadArtifacts } from '../hosts/artifacts.ts';
 import { failureOf, type Gang, type GangOutcome } from '../hosts/gang.ts';
-import { openStay, type StayServices } from '../hosts/lease.ts';
+import { makeStayingGang, type Reclaim, reclaimOf, type StayServices } from '../hosts/lease.ts';
 import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
 import { JobFailure, messageOf, TRY_AGAIN } from '../model/errors.ts';
 import {
@@ -123,23 +122,23 @@ export class TrainingJob {
 
   /** One stay on capacity. @returns the message of the next launch, if another stay is due */
   async #stay(): Promise<string | undefined> {
-    const acquired = await this.#acquire();
-    if (!acquired) {
+    const lease = await this.#acquire();
+    if (!lease) {
       await this.#finishEarly(undefined);
       return undefined;
     }
-    const lease = withLastingReclaim(acquired);
-    const { addresses } = this.#services;
+    const { addresses, settings } = this.#services;
+    const reclaim = reclaimOf(lease, settings.graceSeconds);
     let slot: number | undefined;
     let port: number | undefined;
     try {
-      const prepared = await this.#prepareInstances(lease);
+      const prepared = await this.#prepareInstances(reclaim.signal);
       if (prepared === 'reclaimed') return REPLACING;
       if (prepared === 'ended') await this.#finishEarly(undefined);
       if (prepared !== 'ready') return undefined;
       slot = addresses.takeSlot();
       port = await addresses.takePorts();
-      return (await this.#useCapacity(lease, slot, port)) ? LAUNCHING : undefined;
+      return (await this.#useCapacity(lease, reclaim, { slot, masterPort: port })) ? LAUNCHING : undefined;
     } finally {
       addresses.release(slot, port);
       lease.release();
@@ -176,25 +175,28 @@ export class TrainingJob {
   }
 
   /** What SageMaker shows of a reclaim before the download is not documented: here it launches again. */
-  async #prepareInstances(lease: CapacityLease): Promise<Prepared> {
+  async #prepareInstances(reclaim: AbortSignal): Promise<Prepared> {
     const { clock, preparationSeconds, timeScale } = this.#services.settings;
     const types = groupsOf(this.record.request).map(({ instanceType }) => ec2Name(instanceType));
     const seconds = Math.max(0, ...types.map(preparationSeconds));
     if (seconds === 0) return 'ready';
     await this.#state.change('InProgress', 'Starting', PREPARING);
     const endMs = clock.now() + (seconds / timeScale) * 1_000;
-    return whenPrepared(lease, endMs, { clock, presence: this.#presence, ending: this.#endings.signal });
+    return whenPrepared(endMs, { clock, presence: this.#presence, reclaim, ending: this.#endings.signal });
   }
 
   /** @returns whether it was interrupted */
-  async #useCapacity(lease: CapacityLease, slot: number, masterPort: number): Promise<boolean> {
+  async #useCapacity(
+    lease: CapacityLease,
+    reclaim: Reclaim,
+    place: { readonly slot: number; readonly masterPort: number },
+  ): Promise<boolean> {
     const { settings } = this.#services;
-    const { gang, reclaim, noticeSeconds } = openStay(this.#services, this.record, lease, {
-      slot,
-      masterPort,
+    const gang = makeStayingGang(this.#services, this.record, lease, {
+      ...place,
       onRest: (isAtRest) => (isAtRest && !cut.aborted ? this.#presence.rest() : this.#presence.work()),
     });
-    const cut = AbortSignal.any([reclaim, this.#endings.signal]);
+    const cut = AbortSignal.any([reclaim.signal, this.#endings.signal]);
     cut.addEventListener('abort', () => this.#presence.work(), { once: true });
     this.#state.update((record) =>
       withPhaseStarted(
@@ -206,7 +208,7 @@ export class TrainingJob {
     const cancelRuntime = this.#limitRuntime();
     this.#gang = gang;
     try {
-      return await this.#runGang(gang, cut, noticeSeconds);
+      return await this.#runGang(gang, cut, reclaim.noticeSeconds);
     } finally {
       cancelRuntime();
       this.#gang = undefined;

@@ -142,6 +142,19 @@ it('warns before it reclaims capacity', async () => {
   expect(machines.market.leasesHeld).toBe(0);
 });
 
+it('counts a notice from its moment while it boots', async () => {
+  const { market } = machines;
+  const requests = market.requests.length;
+  const instanceId = await launch('heeds', SLOW.instanceType);
+  await until('it has capacity', async () => market.requests.length > requests);
+  const reclaimed = Date.now();
+  const graceSeconds = 2 * SLOW.bootSeconds;
+  market.reclaim(graceSeconds);
+  await terminated(instanceId);
+  const [, announced = ''] = /notice .*?"time":"([^"]+)"/.exec(await machines.printedBy(instanceId)) ?? [];
+  expect(Date.parse(announced) - reclaimed).toBeLessThanOrEqual((graceSeconds + 1) * 1_000);
+});
+
 it('ends its instances and those of earlier starts', async () => {
   const instanceId = await launch('heeds');
   const host = await machines.hostOf(instanceId);

@@ -1,4 +1,4 @@
-/** The wait in line for On-Demand, and a reclaim that must not be lost. */
+/** The wait in line for On-Demand. */
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../clock/clock.ts';
 import { withPendingQueue } from '../../../sagemaker/jobs/pending-queue.ts';
@@ -7,7 +7,6 @@ import type {
   CapacityMarket,
   CapacityRequest,
 } from '../../../spot-market/model/capacity-source.ts';
-import { withLastingReclaim } from '../../../spot-market/model/lasting-reclaim.ts';
 
 const lease: CapacityLease = {
   zoneId: 'use1-az1',
@@ -62,14 +61,4 @@ it('gives On-Demand capacity after the wait, once', () => {
 it('lets Spot pass', () => {
   const queue = withPendingQueue(market, steppedClock().clock, () => 600);
   expect(queue.acquire(request('job', 'spot'))).toBe(lease);
-});
-
-it('tells a later listener of an earlier reclaim', () => {
-  let reclaim: (notice: { graceSeconds: number }) => void = () => undefined;
-  const lasting = withLastingReclaim({ ...lease, onReclaim: (listener) => (reclaim = listener) });
-  const heard: string[] = [];
-  lasting.onReclaim(() => heard.push('first'));
-  reclaim({ graceSeconds: 120 });
-  lasting.onReclaim(({ graceSeconds }) => heard.push(`second ${graceSeconds}`));
-  expect(heard).toEqual(['first', 'second 120']);
 });
