@@ -33,7 +33,7 @@ export interface VcpuGate {
   pass(action: string, query: Query, launch: () => Promise<void>): Promise<Answer | undefined>;
 }
 
-/** Words of EC2: the first as its users cite it, the second from "Spot Instance quotas" of its user guide. */
+/** EC2's words: users of On-Demand cite the first; "Spot Instance quotas" of the user guide has the second. */
 const ON_DEMAND = (limit: number) =>
   ({
     code: 'VcpuLimitExceeded',
@@ -101,8 +101,7 @@ async function hasRoom(
   { types, count, purchaseOption }: Launch,
   quotaOf: (instanceType: string) => number,
 ): Promise<boolean> {
-  const [usedOnSpot, usedOnDemand] = await usage(client);
-  const used = purchaseOption === 'spot' ? usedOnSpot : usedOnDemand;
+  const used = await usage(client, purchaseOption);
   return types.some((type) => {
     const inUse = used.get(codeOf(type, purchaseOption)) ?? 0;
     return inUse + count * vcpusOf(type) <= quotaOf(type);
@@ -114,26 +113,27 @@ const codeOf = (type: string, purchaseOption: PurchaseOption): string =>
 /** A type that the catalog does not know counts nothing: the market must not stop what it cannot judge. */
 const vcpusOf = (type: string): number => instanceFacts(type)?.vcpu ?? 0;
 
-/** vCPUs in use by the code of the quota, on Spot and on demand. */
-async function usage(client: EC2Client): Promise<readonly [Map<string, number>, Map<string, number>]> {
+/** vCPUs in use, by the code of the quota. */
+async function usage(
+  client: EC2Client,
+  purchaseOption: PurchaseOption,
+): Promise<ReadonlyMap<string, number>> {
   const spotIds = await spotInstances(client);
-  const spot = new Map<string, number>();
-  const onDemand = new Map<string, number>();
+  const used = new Map<string, number>();
   for await (const { Reservations = [] } of paginateDescribeInstances({ client }, {})) {
     for (const { InstanceId = '', InstanceType = '' } of Reservations.flatMap(livingOf)) {
-      const isSpot = spotIds.has(InstanceId);
-      const used = isSpot ? spot : onDemand;
-      const code = codeOf(InstanceType, isSpot ? 'spot' : 'on-demand');
+      if (spotIds.has(InstanceId) !== (purchaseOption === 'spot')) continue;
+      const code = codeOf(InstanceType, purchaseOption);
       used.set(code, (used.get(code) ?? 0) + vcpusOf(InstanceType));
     }
   }
-  return [spot, onDemand];
+  return used;
 }
 
 const livingOf = ({ Instances = [] }: Reservation): readonly Instance[] =>
   Instances.filter(({ State }) => State?.Name === 'pending' || State?.Name === 'running');
 
-/** The emulator knows of fleets only which are Spot. */
+/** Only fleets tell the emulator's Spot instances from the others. */
 async function spotInstances(client: EC2Client): Promise<ReadonlySet<string>> {
   const { Fleets = [] } = await client.send(new DescribeFleetsCommand({}));
   const parts = Fleets.flatMap(({ Instances = [] }) => Instances);
