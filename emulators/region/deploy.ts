@@ -72,7 +72,10 @@ function packageOf(options: DeployOptions, digest: string, build: string): Promi
     projectFolder,
     digest,
     signal,
-    onWait: (pid) => onStep?.(`stack, once process ${pid ?? '(ended)'} has packaged the functions`),
+    onWait: (pid) => {
+      const other = pid === undefined ? 'another process' : `process ${pid}`;
+      onStep?.(`stack, once ${other} has packaged the functions`);
+    },
     make: async () => {
       onStep?.('stack: packaging the functions, once until their code changes');
       await withProgress(
