@@ -53,7 +53,7 @@ export interface EmulatorOptions {
   readonly log?: string;
   /** How often the state is saved: what a kill -9 can lose. Default 3. */
   readonly saveSeconds?: number;
-  /** Lambda functions that the account may run at once. Default: any number, of which the machine runs eight. */
+  /** Lambda functions that the account may run at once. Default: no limit; the machine runs eight of them. */
   readonly concurrentExecutions?: number | undefined;
   /** Further limits of the account (emulators/limits/profiles.ts). Default: none. */
   readonly limits?: EmulatorLimits | undefined;

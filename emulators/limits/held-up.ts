@@ -17,12 +17,13 @@ export async function refusedSoFar(url: string): Promise<Refused> {
 /** @returns lines for the screen */
 export function heldUpLines(profile: LimitProfile, { invocations, requests }: Refused): readonly string[] {
   const { lambda, s3, dynamodb, sageMaker } = limitsOf(profile);
-  const { none, some } = sageMaker.preparationSeconds;
+  const { none, some, eight } = sageMaker.preparationSeconds;
+  const atOnce = lambda.concurrentExecutions ?? 'any number';
   return [
-    `what the limits (${profile}) held up; each was tried again:`,
-    `  ${invocations} invocations of functions: ${lambda.concurrentExecutions ?? 'any number'} run at once`,
-    `  ${requests} requests to S3: ${s3.readsPerSecond} reads and ${s3.writesPerSecond} writes a second in a prefix`,
+    `what the limits (${profile}) held up:`,
+    `  ${invocations} invocations throttled and tried again: ${atOnce} functions run at once`,
+    `  ${requests} S3 requests answered SlowDown and tried again: ${s3.readsPerSecond} reads and ${s3.writesPerSecond} writes a second in a prefix`,
     `  each request: S3 answers after ${s3.latencySeconds} s, DynamoDB after ${dynamodb.latencySeconds} s`,
-    `  each training job: SageMaker prepares instances for ${none} s, with accelerators for ${some} s`,
+    `  each training job: SageMaker prepares instances for ${none} s, with accelerators for ${some} s, with eight or more for ${eight} s`,
   ];
 }

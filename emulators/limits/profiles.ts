@@ -14,7 +14,7 @@ export interface ByAccelerators {
 
 export interface AccountLimits {
   readonly lambda: {
-    /** Functions that may run at once; undefined: any number. */
+    /** Functions that may run at once; undefined: no limit. */
     readonly concurrentExecutions: number | undefined;
   };
   readonly s3: {
@@ -37,7 +37,7 @@ export interface AccountLimits {
     readonly scoreConfigurations: number;
     /** From the launch, from which EC2 bills, to the first program of a host. */
     readonly bootSeconds: ByAccelerators;
-    /** vCPUs that may run at once in a class of families, in each purchase option; undefined: any number. */
+    /** vCPUs that may run at once in a class of families, in each purchase option; undefined: no limit. */
     readonly vcpus: { readonly standard: number; readonly accelerated: number } | undefined;
   };
   readonly sageMaker: {

@@ -26,7 +26,7 @@ function lambdaQuotas(profile: LimitProfile): readonly AccountQuota[] {
   return [{ code: 'L-B99A9384', name, value: concurrentExecutions, default: usual }];
 }
 
-/** Of the classes of the types that can train; none where any number may run. */
+/** Of the classes of the types that can train; none where there is no limit. */
 function vcpuQuotas(profile: LimitProfile): readonly AccountQuota[] {
   const { vcpuQuota } = marketLimits(profile);
   const { vcpuQuota: usual } = marketLimits('new-account');

@@ -33,9 +33,9 @@ export interface LocalMarketOptions {
   readonly graceSeconds?: number;
   /** Distinct GetSpotPlacementScores configurations in 24 hours. AWS does not publish its own. Default 50. */
   readonly configurationLimit?: number | undefined;
-  /** Requests of each action. Default: any number. */
+  /** Requests of each action. Default: no limit. */
   readonly actionRate?: Rate;
-  /** vCPUs of the class of a type that may run at once, in each purchase option. Default: any number. */
+  /** vCPUs of the class of a type that may run at once, in each purchase option. Default: no limit. */
   readonly vcpuQuota?: ((instanceType: string) => number) | undefined;
   /** Of the prices' wandering. Default 1. */
   readonly priceSeed?: number;

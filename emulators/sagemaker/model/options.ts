@@ -49,7 +49,7 @@ export interface LocalSageMakerOptions {
   readonly pendingSeconds?: (instanceType: string) => number;
   /** Job seconds from the capacity to the download, by EC2's name of the type. Default 0. */
   readonly preparationSeconds?: (instanceType: string) => number;
-  /** Requests of each operation. Default: any number. */
+  /** Requests of each operation. Default: no limit. */
   readonly operationRate?: Rate;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
   readonly keepHostFolders?: boolean;

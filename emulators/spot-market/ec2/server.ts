@@ -27,7 +27,7 @@ export interface Ec2ServerOptions {
   readonly clock: Clock;
   /** Whether a request of the action may pass, as EC2 limits them. Default: all may. */
   readonly mayPass?: ((action: string) => boolean) | undefined;
-  /** Quotas of vCPUs; none: any number. Needs `awsEndpointUrl`. */
+  /** Quotas of vCPUs. Default: no limit. Needs `awsEndpointUrl`. */
   readonly vcpus?: VcpuGate | undefined;
   readonly log: (line: string) => void;
 }
