@@ -11,13 +11,15 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_map, tree_map_only
 
 
 class PhantomMode(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self._fake = FakeTensorMode(allow_non_fake_inputs=True)
+        self._phantoms: dict[int, tuple[torch.nn.Parameter, Any]] = {}
+        """By identity: the parameter, which stays alive meanwhile, and what stands for it."""
         self.is_busy = False
         """Whether PyTorch itself is at work here, whose reads are none of the script's."""
 
@@ -30,8 +32,11 @@ class PhantomMode(TorchDispatchMode):
     ) -> Any:
         was_busy, self.is_busy = self.is_busy, True
         try:
+            given, options = args, kwargs or {}
+            if not func._schema.is_mutable:
+                given, options = tree_map_only(torch.nn.Parameter, self._phantom_of, (args, options))
             with self._fake:
-                result = func(*args, **(kwargs or {}))
+                result = func(*given, **options)
         finally:
             self.is_busy = was_busy
         schema = func._schema
@@ -41,6 +46,14 @@ class PhantomMode(TorchDispatchMode):
                     # `x += 1` binds x to the result, which has to be the same object.
                     return value
         return result
+
+    def _phantom_of(self, parameter: torch.nn.Parameter) -> Any:
+        """Made once: PyTorch forgets its own at once, and caches no operation on real tensors."""
+        _, known = self._phantoms.get(id(parameter), (parameter, None))
+        if known is None or (known.shape, known.dtype) != (parameter.shape, parameter.dtype):
+            known = self._fake.from_tensor(parameter)
+            self._phantoms[id(parameter)] = (parameter, known)
+        return known
 
     def end(self) -> None:
         """From now on a phantom that meets real data is an error, never a wrong value."""

@@ -101,7 +101,9 @@ class SavedTensor:
                 new.requires_grad_()
         else:
             new = current
-            if new.shape == self.data.shape and new.dtype == self.data.dtype:
+            # `parameter.data = …` in a step has put a phantom's data, of device meta, into it.
+            has_data = not new.is_meta or self.data.is_meta
+            if has_data and (new.shape, new.dtype) == (self.data.shape, self.data.dtype):
                 with torch.no_grad():
                     new.copy_(self.data)
             else:

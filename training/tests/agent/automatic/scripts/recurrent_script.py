@@ -1,4 +1,4 @@
-"""No loader; a hidden state carried from step to step; AdamW, warm-up, accumulation."""
+"""No loader; a state carried from step to step; AdamW, warm-up, accumulation, weights replaced."""
 
 import torch
 from end import print_digest
@@ -27,6 +27,7 @@ while step < 24:
     with torch.no_grad():
         for mean, current in zip(average.parameters(), head.parameters()):
             mean.mul_(0.9).add_(current, alpha=0.1)
+    embed.weight.data = nn.functional.normalize(embed.weight.data)
     if loss.item() < 1.0:
         break
     step += 1
