@@ -28,6 +28,7 @@ def install(session: Session) -> None:
     for name in ("equal", "allclose", "is_nonzero"):
         setattr(torch, name, _read(session, name, getattr(torch, name)))
     _hook_backward(session)
+    _note_backward_hooks(session)
     _hook_optimizers(session)
     _hook_loaders(session)
     _hook_files(session)
@@ -67,11 +68,26 @@ def _hook_backward(session: Session) -> None:
         def backward(*args: Any, _original: Any = original, **kwargs: Any) -> Any:
             session.begin()
             if session.is_phantom:
+                if session.has_backward_hooks:
+                    _original(*args, **kwargs)
                 return session.phantom_gradients()
             with session.inside():
                 return _original(*args, **kwargs)
 
         owner.backward = backward
+
+
+def _note_backward_hooks(session: Session) -> None:
+    """Per-sample gradients and the like come from hooks, which a replay has to call, too."""
+    for name in ("register_full_backward_hook", "register_backward_hook"):
+        original = getattr(torch.nn.Module, name)
+
+        @functools.wraps(original)
+        def register(*args: Any, _original: Any = original, **kwargs: Any) -> Any:
+            session.has_backward_hooks = True
+            return _original(*args, **kwargs)
+
+        setattr(torch.nn.Module, name, register)
 
 
 def _hook_optimizers(session: Session) -> None:

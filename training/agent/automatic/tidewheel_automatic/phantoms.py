@@ -34,7 +34,9 @@ class PhantomMode(TorchDispatchMode):
         try:
             given, options = args, kwargs or {}
             if not func._schema.is_mutable:
-                given, options = tree_map_only(torch.nn.Parameter, self._phantom_of, (args, options))
+                given, options = tree_map_only(
+                    torch.nn.Parameter, self._phantom_of, (args, options)
+                )
             with self._fake:
                 result = func(*given, **options)
         finally:

@@ -34,6 +34,8 @@ class Session:
         self.journal = Journal()
         self.has_begun = False
         self.is_phantom = False
+        self.has_backward_hooks = False
+        """Whether a module calls the script's code, or a library's, in the backward pass."""
         self.steps = 0
         self._batches = 0
         self._batches_at_step = 0

@@ -1,4 +1,4 @@
-"""Two optimizers that step in turn, then one with a closure."""
+"""Two optimizers that step in turn, then one with a closure; a hook in the backward pass."""
 
 import torch
 from end import print_digest
@@ -10,6 +10,10 @@ maker, judge = nn.Linear(2, 4), nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Lin
 judging = torch.optim.RMSprop(judge.parameters(), lr=0.01)
 making = torch.optim.SGD(maker.parameters(), lr=0.05, momentum=0.9, nesterov=True)
 criterion = nn.BCEWithLogitsLoss()
+norms = []
+judge[2].register_full_backward_hook(
+    lambda _module, _inputs, outputs: norms.append(outputs[0].norm())
+)
 for epoch in range(3):
     for (real,) in loader:
         fake = maker(torch.randn(len(real), 2))
@@ -21,7 +25,7 @@ for epoch in range(3):
         loss = criterion(judge(fake), torch.ones(len(real), 1))
         loss.backward()
         making.step()
-    print(f"epoch {epoch} loss {loss.item():.6f}")
+    print(f"epoch {epoch} loss {loss.item():.6f} norm {len(norms)} {norms[-1].item():.6f}")
 finishing = torch.optim.LBFGS(maker.parameters(), lr=0.1, max_iter=4)
 calls = 0
 noise = torch.randn(16, 2)
