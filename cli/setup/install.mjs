@@ -7,6 +7,7 @@ import { places, pythonLocks } from './places.mjs';
 import { endingSignal, runInForeground, runQuietly } from './program.mjs';
 
 const UV = 'uv==0.13.8';
+const NETWORK = 'Is the network there?';
 const AGAIN = 'Run the command again: what was fetched is not fetched twice.';
 
 /** What installers must not inherit: it makes them refuse, or leave modules uncompiled. */
@@ -24,8 +25,12 @@ function environment(extra = {}) {
   return env;
 }
 
-/** Its output goes to our stderr, since stdout belongs to the program that set-up is for. */
-async function install(command) {
+/**
+ * Its output goes to our stderr, since stdout belongs to the program that set-up is for.
+ * @param {readonly string[]} command
+ * @param {() => Promise<string>} remedy asked for once it has failed
+ */
+async function install(command, remedy = async () => NETWORK) {
   const code = await runInForeground(command, { env: environment(), stdio: ['ignore', 2, 2] });
   if (endingSignal()) throw new SetupError(`Ended by ${endingSignal()}. ${AGAIN}`);
   if (code === 0) return;
@@ -33,7 +38,7 @@ async function install(command) {
     .slice(0, 3)
     .map((part) => path.basename(part))
     .join(' ');
-  throw new SetupError(`"${name}" failed with the lines above. Is the network there? ${AGAIN}`);
+  throw new SetupError(`"${name}" failed with the lines above. ${await remedy()} ${AGAIN}`);
 }
 
 /**
@@ -104,12 +109,22 @@ export async function installPython(wanted, { python, uv: hasUv }) {
 async function installPackages(uv, packages) {
   const pip = [uv, 'pip', 'install', '--python', places.venvPython];
   const cpu = '--torch-backend=cpu';
+  const attempt = (words) =>
+    runQuietly([...pip, '--dry-run', ...words, ...packages], {
+      env: environment({ UV_HTTP_TIMEOUT: '10', UV_HTTP_RETRIES: '0' }),
+    });
   // PyTorch for the CPU has 200 MB instead of 3 GB. Its index is one of its own, which some networks do not reach.
-  const { code } = await runQuietly([...pip, '--dry-run', cpu, ...packages], {
-    env: environment({ UV_HTTP_TIMEOUT: '10', UV_HTTP_RETRIES: '0' }),
-  });
-  await install([...pip, '--compile-bytecode', ...(code === 0 ? [cpu] : []), ...packages]);
+  const backend = (await attempt([cpu])).code === 0 ? [cpu] : [];
+  await install([...pip, '--compile-bytecode', ...backend, ...packages], async () =>
+    uvRemedy((await attempt(backend)).output),
+  );
 }
+
+/** @param {string} output of a uv that failed: without a setting it trusts no certificates but its own */
+export const uvRemedy = (output) =>
+  output.includes('invalid peer certificate')
+    ? "uv does not trust the certificate of the package index, or of a proxy before it: set UV_SYSTEM_CERTS=true (this system's certificates), or SSL_CERT_FILE=/path/to/certificates.pem."
+    : NETWORK;
 
 /** For a machine without uv: pip installs it into a folder of this clone, and into nothing else. */
 async function ownUv(python) {

@@ -10,8 +10,8 @@ import {
   type Transport,
 } from '../../../functions/aws/s3/transport.ts';
 import { send } from '../../support/fakes/send.ts';
+import { selfSigned } from '../../support/self-signed.ts';
 import { rawServer } from './raw-server.ts';
-import { selfSigned } from './self-signed.ts';
 
 const GET: Exchange = { method: 'GET', path: '/k', headers: ['host', 'h'] };
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';

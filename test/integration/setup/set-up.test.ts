@@ -2,13 +2,17 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodePackagesAreCurrent } from '../../../cli/setup/install.mjs';
+import { nodePackagesAreCurrent, uvRemedy } from '../../../cli/setup/install.mjs';
 import { withLock } from '../../../cli/setup/lock.mjs';
 import { checkMachine } from '../../../cli/setup/machine.mjs';
+import { runQuietly } from '../../../cli/setup/program.mjs';
+import { selfSigned } from '../../support/self-signed.ts';
 
 const at = (name: string) => path.resolve('cli/setup', name);
 
@@ -181,6 +185,35 @@ describe('the npm packages', () => {
     await install({ 'node_modules/a': { version: '1.0.0' } });
     await rm(path.join(folder, 'node_modules/.package-lock.json'));
     expect(nodePackagesAreCurrent(places())).toBe(false);
+  });
+});
+
+describe('a download that uv refuses', () => {
+  const { key, certificate } = selfSigned('localhost');
+
+  it.each([
+    { what: 'for its certificate', isUp: true, remedy: 'set UV_SYSTEM_CERTS=true' },
+    { what: 'because nothing answers', isUp: false, remedy: 'Is the network there?' },
+  ])('$what has its own remedy', async ({ isUp, remedy }) => {
+    const index = createServer({ key, cert: certificate }, (_, response) => response.end());
+    index.listen(0, '127.0.0.1');
+    await once(index, 'listening');
+    const { port } = index.address() as AddressInfo;
+    if (!isUp) index.close();
+    const words = ['pip', 'install', '--dry-run', '--no-config', '--python', '.venv/bin/python', 'nothing'];
+    const env = {
+      ...process.env,
+      PATH: `${path.resolve('.venv/bin')}:${process.env['PATH']}`,
+      NO_PROXY: '127.0.0.1',
+      UV_DEFAULT_INDEX: `https://127.0.0.1:${port}/simple`,
+      UV_CACHE_DIR: folder,
+      UV_HTTP_RETRIES: '0',
+    };
+    const { code, output } = await runQuietly(['uv', ...words], { env });
+    index.close();
+    expect(code).not.toBe(0);
+    expect(output).toContain('Failed to fetch');
+    expect(uvRemedy(output)).toContain(remedy);
   });
 });
 
