@@ -107,8 +107,7 @@ async function main(args: readonly string[]): Promise<number> {
       const deps = { deployment, ground, hosts, isLocal, testObjectId: randomUUID, explain };
       return (await playAll(day(signal), deps)) ? 0 : 1;
     } catch (error: unknown) {
-      if (error instanceof UsageError) throw error;
-      if (!signal.aborted) throw new Error(explain(error), { cause: error });
+      if (!signal.aborted) throw error;
       say(`Stopped. ${GOES_ON}`);
       return 130;
     }

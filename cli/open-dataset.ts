@@ -2,6 +2,7 @@
 import { S3Error } from '../functions/aws/s3/errors.ts';
 import { openBlobStore } from '../functions/aws/s3/open-store.ts';
 import { type BlobStore, listPages } from '../functions/core/packing/model/blob-store.ts';
+import { remedyOf } from './deployment/surroundings.ts';
 
 /** @throws Error with a remedy if the bucket cannot be reached */
 export async function withBucket<T>(bucket: string, use: (store: BlobStore) => Promise<T>): Promise<T> {
@@ -16,18 +17,12 @@ export async function withBucket<T>(bucket: string, use: (store: BlobStore) => P
 }
 
 function remedyFor(bucket: string, error: Error): string | undefined {
-  const endpoint = process.env['AWS_ENDPOINT_URL'];
-  const server = endpoint === undefined ? 'S3 in this account and region' : endpoint;
   if (error.message === 'Region is missing') return "no region is set: set AWS_REGION to the bucket's region";
-  if (error.message.startsWith('Could not load credentials'))
-    return 'no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
-  if (!(error instanceof S3Error)) return undefined;
-  const { code } = error.failure;
-  if (code === 'NoSuchBucket')
+  if (error instanceof S3Error && error.failure.code === 'NoSuchBucket') {
+    const server = process.env['AWS_ENDPOINT_URL'] ?? 'S3 in this account and region';
     return `there is no bucket "${bucket}" at ${server}: check its name, AWS_REGION and AWS_ENDPOINT_URL`;
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND')
-    return `${server} cannot be reached (${code}): check the network, AWS_REGION and AWS_ENDPOINT_URL`;
-  return undefined;
+  }
+  return remedyOf(error, process.env);
 }
 
 /** The pipelines with a dataset in this bucket, as a clause for an error. */

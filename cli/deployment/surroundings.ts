@@ -1,5 +1,6 @@
 /** What a command reads of its surroundings to find a deployment: region, endpoint and credentials, and what is wrong with them. */
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { S3Error } from '../../functions/aws/s3/errors.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -64,8 +65,9 @@ function refused(
 }
 
 function unreachable(code: string, { AWS_ENDPOINT_URL: endpoint, AWS_REGION: region }: Environment): string {
+  const named = region ? `AWS_REGION is "${region}"` : 'the region is that of ~/.aws/config';
   return endpoint === undefined
-    ? `AWS_REGION is "${region}": its endpoints cannot be reached (${code}): check the region's name, the network and HTTPS_PROXY`
+    ? `${named}: its endpoints cannot be reached (${code}): check the region's name, the network and HTTPS_PROXY`
     : `AWS_ENDPOINT_URL is "${endpoint}", where nothing answers (${code}): run npm start and paste its line "for a shell", or unset AWS_ENDPOINT_URL for AWS`;
 }
 
@@ -76,12 +78,9 @@ const MAXIMUM_DEPTH = 8;
 /** What S3 calls credentials that it refuses. */
 const REFUSALS = ['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken'];
 
-/** The SDK's errors have a code themselves, those of S3's data path in the failure that they report. */
 function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const failure: unknown = Reflect.get(error, 'failure');
-  const holder = typeof failure === 'object' && failure !== null ? failure : error;
-  const code: unknown = Reflect.get(holder, 'code');
+  if (error instanceof S3Error) return error.failure.code;
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
   return typeof code === 'string' ? code : undefined;
 }
 

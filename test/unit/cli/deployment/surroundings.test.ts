@@ -46,6 +46,12 @@ describe('a call that did not arrive', () => {
     );
   });
 
+  it('names the region, wherever it was set', () => {
+    expect(remedyOf(named('Error', 'no', { code: 'ENOTFOUND' }), {})).toMatch(
+      /^the region is that of ~\/\.aws\/config: its endpoints cannot be reached/,
+    );
+  });
+
   it('names the credentials that are missing or refused', () => {
     const none = named('CredentialsProviderError', 'Could not load credentials from any providers');
     expect(remedyOf(none, {})).toBe(
