@@ -8,7 +8,7 @@ import { readAllowedDeclaration } from '../../functions/core/ingest/allowed.ts';
 import type { Declaration } from '../../functions/core/pipeline/declaration.ts';
 import { launchersOf } from '../../functions/core/pipeline/launchers.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import type { Problem } from '../../functions/core/shared/errors.ts';
+import { problemText } from '../../functions/core/shared/errors.ts';
 import type { Deployment } from '../deployment/open-deployment.ts';
 import { declarationOf, type Ground, playRun } from './play-run.ts';
 import type { StepResult } from './results.ts';
@@ -68,7 +68,7 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
       const declaration = declarationIn(step, deps);
       const lacking = declaration.valid
         ? await lackingQuotas(declaration.pipeline, deps.deployment)
-        : declaration.problems.map(problemLine);
+        : declaration.problems.map(problemText);
       if (lacking.length > 0) return { outcome: 'notPossibleHere', lines: [...lacking] };
       const pipeline = pipelineName(step);
       const facts = await playRun({ pipeline, plan: step.plan, hosts: deps.hosts }, deps.ground);
@@ -95,8 +95,6 @@ function declarationIn(
   const pipeline = pipelineName(step);
   return readAllowedDeclaration(deployment, pipeline, declarationOf({ pipeline, plan: step.plan, hosts }));
 }
-
-const problemLine = ({ path, message }: Problem): string => `${path}: ${message}`;
 
 /** Quotas without which no attempt of the step can start: nothing is dropped for it then. */
 async function lackingQuotas(pipeline: Pipeline, { region, viewIn }: Deployment): Promise<readonly string[]> {
@@ -165,7 +163,7 @@ function comingPipelines(deps: StepDeps): Coming {
     if (step.kind !== 'run' || obstacleTo(step, deps) !== undefined) continue;
     const declaration = declarationIn(step, deps);
     if (!declaration.valid)
-      refused.push(...declaration.problems.map((each) => `step ${step.number}: ${problemLine(each)}`));
+      refused.push(...declaration.problems.map((each) => `step ${step.number}: ${problemText(each)}`));
     else if (!step.needsHosts) coming.push(declaration.pipeline);
   }
   return { coming, refused };

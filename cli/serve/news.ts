@@ -1,4 +1,5 @@
 /** The changes in the service since the last look, as lines for the screen. */
+
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
 import {
@@ -7,6 +8,7 @@ import {
   nameOfPool,
   type RunRecord,
 } from '../../functions/core/runs/run-records.ts';
+import { problemsText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { usd } from '../show/tables.ts';
 
@@ -70,7 +72,7 @@ function declarationNews(pipelines: readonly PipelineRecord[], known: Map<string
 }
 
 export function invalidText(name: string, problems: NonNullable<PipelineRecord['problems']>): string {
-  const reasons = problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  const reasons = problemsText(problems);
   return `${bucketKeys.pipeline(name)} is not valid: ${reasons}`;
 }
 

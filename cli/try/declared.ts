@@ -1,4 +1,5 @@
 /** What is to be started: the declaration of the folder, if there is one, and what was typed over it. */
+
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
@@ -6,6 +7,7 @@ import { parse } from 'yaml';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
+import { problemText } from '../../functions/core/shared/errors.ts';
 
 interface Wanted {
   /** Absolute, as is the declaration. */
@@ -56,9 +58,7 @@ async function declaredIn({ folder, declaration }: Wanted): Promise<Pipeline | u
     if (text === undefined) continue;
     const declared = readDeclaration(nameIn(text), text);
     if (declared.valid) return declared.pipeline;
-    throw new UsageError(
-      declared.problems.map(({ path, message }) => `${basename(file)}: ${path} ${message}`),
-    );
+    throw new UsageError(declared.problems.map((problem) => `${basename(file)}: ${problemText(problem)}`));
   }
   if (declaration !== undefined)
     throw new UsageError([`--declaration is "${declaration}": there is no such file`]);

@@ -13,7 +13,7 @@ import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, Placement, RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { LaunchRefusedError, RunNotFoundError, TransientError } from '../shared/errors.ts';
+import { LaunchRefusedError, problemsText, RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
@@ -181,7 +181,7 @@ async function prepareJob(
     checkpointSeconds: intervalOf(attempt, earlier),
   });
   if (built.kind !== 'problems') return built;
-  const all = built.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  const all = problemsText(built.problems);
   throw new LaunchRefusedError(`${attempt.jobName} cannot be launched: ${all}`);
 }
 

@@ -1,6 +1,7 @@
 /** A batch of the arrivals queue: each pipeline is woken once, each declaration registered, each failure goes back alone. */
 
 import type { Stores } from '../runs/stores.ts';
+import { problemsText } from '../shared/errors.ts';
 import { type Arrival, newestWakes, readArrivals } from './arrivals.ts';
 import { type RegisterDeps, registerPipeline } from './register-pipeline.ts';
 import { wakeRun } from './wake.ts';
@@ -55,7 +56,7 @@ async function take(deps: ArrivalDeps, arrival: Arrival): Promise<string> {
     case 'declaration': {
       const registered = await registerPipeline(deps, arrival.pipeline);
       const problems = registered.kind === 'invalid' ? registered.problems : [];
-      const detail = problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+      const detail = problemsText(problems);
       return `pipeline ${arrival.pipeline} is ${registered.kind}${detail && ` (${detail})`}`;
     }
     case 'testObject': {

@@ -19,15 +19,17 @@ export interface Problem {
   readonly message: string;
 }
 
-const render = (problems: readonly Problem[]) =>
-  problems.map(({ path, message }) => `${path || '(whole document)'}: ${message}`).join('; ');
+export const problemText = ({ path, message }: Problem): string =>
+  `${path || '(whole document)'}: ${message}`;
+
+export const problemsText = (problems: readonly Problem[]): string => problems.map(problemText).join('; ');
 
 /** A pipeline's declaration cannot be used; holds every problem at once. */
 export class InvalidPipelineError extends TidewheelError {
   override readonly name = 'InvalidPipelineError';
   readonly problems: readonly Problem[];
   constructor(pipeline: string, problems: readonly Problem[], options?: ErrorOptions) {
-    super(`pipeline "${pipeline}" is not valid: ${render(problems)}`, options);
+    super(`pipeline "${pipeline}" is not valid: ${problemsText(problems)}`, options);
     this.problems = problems;
   }
 }
@@ -37,7 +39,7 @@ export class InvalidInputError extends TidewheelError {
   override readonly name = 'InvalidInputError';
   readonly problems: readonly Problem[];
   constructor(functionName: string, problems: readonly Problem[], options?: ErrorOptions) {
-    super(`${functionName} cannot take this input: ${render(problems)}`, options);
+    super(`${functionName} cannot take this input: ${problemsText(problems)}`, options);
     this.problems = problems;
   }
 }

@@ -74,12 +74,15 @@ it('lists the existing pipelines with their last runs', async () => {
   for (const name of ['wine', 'beer', 'tea']) await stores.pipelines.ensure(name, { firstBatch: 1, at: AT });
   await stores.runs.create(runOf('wine', 1, { status: 'failed' }));
   await stores.runs.create(runOf('wine', 2, { status: 'succeeded' }));
-  const problems = [{ path: 'compute', message: 'is missing' }];
+  const problems = [
+    { path: 'compute', message: 'is missing' },
+    { path: '', message: 'has no field "frob"' },
+  ];
   await stores.pipelines.setValidity('tea', { valid: false, problems, updatedAt: AT });
   expect(await showPipelines({ stores, screen })).toBe(3);
   expect(lines).toEqual([
     '  pipeline beer: no run yet',
-    '! pipeline tea: no run yet; pipelines/tea.yaml is not valid: compute: is missing',
+    '! pipeline tea: no run yet; pipelines/tea.yaml is not valid: compute: is missing; (whole document): has no field "frob"',
     '  pipeline wine: last run wine-000002 succeeded',
   ]);
 });
