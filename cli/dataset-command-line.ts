@@ -2,7 +2,7 @@
 
 import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { COMMANDS, type DatasetRequest, isCommand } from './dataset-commands.ts';
+import { COMMANDS, isCommand } from './dataset-commands.ts';
 import { withBucket } from './open-dataset.ts';
 
 export const USAGE = `npm run dataset -- COMMAND s3://bucket/pipeline [GENERATION] [options]
@@ -22,65 +22,74 @@ export const USAGE = `npm run dataset -- COMMAND s3://bucket/pipeline [GENERATIO
 Prune never deletes what a run reads or a declaration pins. AWS credentials and region come from the environment.
 AWS_ENDPOINT_URL selects another S3 server.`;
 
+const schema = z.object({
+  'dry-run': z.boolean().default(false),
+  replaced: z.boolean().default(false),
+  over: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((run) => run !== '')),
+});
+
 const commandLine = {
   options: {
     'dry-run': { type: 'boolean' },
     replaced: { type: 'boolean' },
     over: { type: 'string' },
   },
-  schema: z.object({
-    'dry-run': z.boolean().default(false),
-    replaced: z.boolean().default(false),
-    over: z.string().optional(),
-  }),
+  schema,
   positionals: ['COMMAND', 's3://bucket/pipeline', 'GENERATION?'],
+  check: problemsOf,
 } as const;
 
-interface Typed {
-  readonly command: string;
-  readonly bucket: string | undefined;
-  readonly pipeline: string | undefined;
-  readonly request: Omit<DatasetRequest, 'store' | 'pipeline'>;
-}
+const ADDRESS = /^s3:\/\/([^/]+)\/([^/]+)\/?$/;
 
-function read(args: readonly string[]): Typed {
-  const { values, positionals } = readCommandLine(args, commandLine);
-  const [command = '', address = '', generation] = positionals;
-  const [, bucket, pipeline] = /^s3:\/\/([^/]+)\/([^/]+)\/?$/.exec(address) ?? [];
-  const over = values.over?.split(',').filter((run) => run !== '') ?? [];
-  const { replaced, 'dry-run': dryRun } = values;
-  const typed = { command, bucket, pipeline, request: { generation, over, replaced, dryRun } };
-  const problems = problemsOf(typed, address);
-  if (problems.length > 0) throw new UsageError(problems);
-  return typed;
-}
-
-function problemsOf({ command, bucket, request }: Typed, address: string): string[] {
-  const { generation, replaced, over, dryRun } = request;
-  const isNamed = generation !== undefined;
-  const takesNone = ['list', 'versions', 'compact'].includes(command);
-  const isPrune = command === 'prune';
+function problemsOf(
+  [command, address, generation]: readonly string[],
+  values: z.output<typeof schema> | undefined,
+): string[] {
   const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
     [
-      !isCommand(command),
+      command !== undefined && !isCommand(command),
       `there is no command "${command}"; the commands are ${Object.keys(COMMANDS).join(', ')}`,
     ],
     [
-      bucket === undefined,
+      address !== undefined && !ADDRESS.test(address),
       `"${address}" names no dataset: write s3://bucket/pipeline, and the generation as a separate argument`,
     ],
-    [command === 'pin' && !isNamed, 'GENERATION is missing: name the one to pin'],
-    [isPrune && isNamed === replaced, 'write either GENERATION, to remove all before it, or --replaced'],
-    [takesNone && isNamed, `${command} takes no generation: remove "${generation}"`],
-    [!isPrune && (replaced || over.length > 0), '--replaced and --over belong to prune'],
-    [dryRun && !isPrune && command !== 'compact', '--dry-run belongs to compact and prune'],
+    [
+      generation !== undefined && ['list', 'versions', 'compact'].includes(command ?? ''),
+      `${command} takes no generation: remove "${generation}"`,
+    ],
   ];
-  return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+  const wrong = checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+  return command === undefined || values === undefined
+    ? wrong
+    : [...wrong, ...misplacedOptions(command, values)];
+}
+
+function misplacedOptions(
+  command: string,
+  { replaced, over, 'dry-run': dryRun }: z.output<typeof schema>,
+): string[] {
+  if (command === 'prune') return [];
+  return [
+    ...(replaced || over.length > 0 ? ['--replaced and --over belong to prune'] : []),
+    ...(dryRun && command !== 'compact' ? ['--dry-run belongs to compact and prune'] : []),
+  ];
 }
 
 /** @returns the exit code */
 export async function datasetCommand(args: readonly string[]): Promise<number> {
-  const { command, bucket, pipeline, request } = read(args);
-  if (!isCommand(command) || bucket === undefined || pipeline === undefined) return 2;
-  return withBucket(bucket, (store) => COMMANDS[command]({ ...request, store, pipeline }));
+  const { values, positionals } = readCommandLine(args, commandLine);
+  const [command = '', address = '', generation] = positionals;
+  const [, bucket = '', pipeline = ''] = ADDRESS.exec(address) ?? [];
+  if (!isCommand(command)) return 2;
+  const { over, replaced, 'dry-run': dryRun } = values;
+  if (command === 'pin' && generation === undefined)
+    throw new UsageError(['GENERATION is missing: name the one to pin']);
+  if (command === 'prune' && (generation !== undefined) === replaced)
+    throw new UsageError(['write either GENERATION, to remove all before it, or --replaced']);
+  const request = { pipeline, generation, over, replaced, dryRun };
+  return withBucket(bucket, (store) => COMMANDS[command]({ ...request, store }));
 }

@@ -1,4 +1,5 @@
 /** The commands of `npm run dataset`, one function each. A function returns the exit code. */
+
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { compact } from '../functions/core/packing/compaction/compact.ts';
@@ -16,11 +17,12 @@ import { pruneGenerations } from '../functions/core/packing/versions/prune-gener
 import { readDeclaration } from '../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../functions/core/placement/candidates/likely-readers.ts';
+import { problemsText } from '../functions/core/shared/errors.ts';
 import { bucketKeys } from '../functions/core/shared/keys.ts';
 import { otherDatasets } from './open-dataset.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
-export interface DatasetRequest {
+interface DatasetRequest {
   readonly store: BlobStore;
   readonly pipeline: string;
   readonly generation: string | undefined;
@@ -120,7 +122,7 @@ async function declarationOf({ store, pipeline }: DatasetRequest): Promise<Pipel
   if (text === undefined) return `${key} is not in s3://${store.bucket}: put the declaration there first`;
   const declaration = readDeclaration(pipeline, text);
   if (declaration.valid) return declaration.pipeline;
-  const all = declaration.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  const all = problemsText(declaration.problems);
   return `${key} cannot be used: ${all}`;
 }
 

@@ -3,7 +3,7 @@
  * and what would have been decided otherwise. Reads the table that TIDEWHEEL_TABLE names; writes nothing.
  */
 
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { dynamoStores } from '../functions/aws/dynamodb/stores.ts';
 import { dynamo } from '../functions/aws/shared/clients.ts';
@@ -43,6 +43,7 @@ const list = z
 
 const WORDS = {
   positionals: ['RUN_ID'],
+  environment: ['TIDEWHEEL_TABLE', 'AWS_REGION'],
   options: {
     attempt: { type: 'string' },
     'deadline-hours': { type: 'string' },
@@ -85,8 +86,6 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, WORDS);
-  const unset = ['TIDEWHEEL_TABLE', 'AWS_REGION'].filter((name) => !process.env[name]);
-  if (unset.length > 0) throw new UsageError(unset.map((name) => `${name} is not set: see below`));
   const runId = positionals[0] ?? '';
   const stores = dynamoStores(dynamo(), config.table());
   const placements = await stores.placements.list(runId);

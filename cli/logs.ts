@@ -1,7 +1,7 @@
 /** `npm run logs -- RUN`: what a run printed, over all attempts and hosts. Reads the table and CloudWatch Logs; writes nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { dynamoStores } from '../functions/aws/dynamodb/stores.ts';
 import { dynamo } from '../functions/aws/shared/clients.ts';
@@ -30,6 +30,7 @@ Exit code: 0 shown, 1 not possible, 2 typed wrongly.`;
 const COUNTED = 'attempts are counted from 1';
 const WORDS = {
   positionals: ['RUN'],
+  environment: ['TIDEWHEEL_TABLE', 'AWS_REGION'],
   options: {
     follow: { type: 'boolean', default: false },
     since: { type: 'string' },
@@ -55,8 +56,6 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, WORDS);
-  const unset = ['TIDEWHEEL_TABLE', 'AWS_REGION'].filter((name) => !process.env[name]);
-  if (unset.length > 0) throw new UsageError(unset.map((name) => `${name} is not set: see below`));
   const stores = dynamoStores(dynamo(), config.table());
   const runId = positionals[0] ?? '';
   if ((await stores.runs.get(runId)) === undefined) throw new Error(await noRun(stores, runId));
@@ -79,13 +78,12 @@ async function printOnce(
   const attempts = await stores.attempts.list(runId);
   const wanted = attempts.filter(({ attempt }) => (only ?? attempt) === attempt);
   for (const attempt of wanted) await printed.show(attempt);
-  if (wanted.length === 0 && isLast) say(nothing(runId, only, attempts.length));
+  if (wanted.length === 0 && isLast) {
+    if (only !== undefined && attempts.length > 0)
+      throw new Error(`${runId} has no attempt ${only}: its last is ${attempts.length}`);
+    say(`${runId} has no attempt yet: nothing was printed`);
+  }
   return isLast;
-}
-
-function nothing(runId: string, attempt: number | undefined, count: number): string {
-  if (attempt === undefined || count === 0) return `${runId} has no attempt yet: nothing was printed`;
-  return `${runId} has no attempt ${attempt}: its last is ${count}`;
 }
 
 /** With the run that was probably meant. */

@@ -17,9 +17,13 @@ Starts a region with the limits of a new account (10 Lambda slots), drops N obje
 ten for another in the middle. Prints how long after its drop the other pipeline has a run, and what the API answered.
 `;
 
+const OBJECTS = 'give a whole number from 100 to 1000000';
+
 const spec = {
   options: { objects: { type: 'string', default: '5000' } },
-  schema: z.object({ objects: z.coerce.number().int().min(100).max(1_000_000) }),
+  schema: z.object({
+    objects: z.coerce.number(OBJECTS).int(OBJECTS).min(100, OBJECTS).max(1_000_000, OBJECTS),
+  }),
 } as const;
 
 const PROJECT_FOLDER = join(import.meta.dirname, '../..');

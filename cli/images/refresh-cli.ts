@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import {
   accountsOf,
@@ -29,13 +29,12 @@ function main(args: readonly string[]): Promise<number> {
     options: {},
     schema: z.object({}),
     positionals: ['FOLDER'],
+    check: ([folder]) =>
+      folder === undefined || existsSync(join(folder, 'docs/src/data'))
+        ? []
+        : [`${folder} has no docs/src/data: name a checkout of github.com/aws/deep-learning-containers`],
   });
-  const checkout = positionals[0] ?? '';
-  if (!existsSync(join(checkout, 'docs/src/data')))
-    throw new UsageError([
-      `${checkout} has no docs/src/data: name a checkout of github.com/aws/deep-learning-containers`,
-    ]);
-  renew(checkout);
+  renew(positionals[0] ?? '');
   return Promise.resolve(0);
 }
 

@@ -3,7 +3,7 @@
  * before the first of a gigabyte of packages is installed. cli/start/ready.ts reads the values.
  */
 import util from 'node:util';
-import { mistypedOptions } from '../../emulators/shared/mistyped.mjs';
+import { certainWords, mistypedOptions } from '../../emulators/shared/mistyped.mjs';
 
 /** A test compares these with the lists of the programs. */
 export const LAUNCHER_NAMES = ['sagemaker', 'ec2', 'cheapest'];
@@ -61,7 +61,7 @@ const PROBLEM_OF = {
 export function startMistakes(args) {
   // Node 16 and older have no parseArgs; set-up refuses them.
   if (util.parseArgs === undefined) return [];
-  const { values, positionals, tokens } = util.parseArgs({
+  const { values, tokens } = util.parseArgs({
     args: [...args],
     options: START_OPTIONS,
     strict: false,
@@ -69,8 +69,7 @@ export function startMistakes(args) {
     tokens: true,
   });
   const mistyped = mistypedOptions(tokens, START_OPTIONS);
-  // The word after an unknown option may have been its value.
-  const surplus = mistyped.length > 0 ? [] : positionals.map((word) => `"${word}" is one word too many`);
+  const surplus = certainWords(tokens, START_OPTIONS).map((word) => `"${word}" is one word too many`);
   const wrong = Object.entries(PROBLEM_OF).flatMap(([name, problemOf]) => {
     const value = values[name];
     const problem = typeof value === 'string' ? problemOf(value) : undefined;

@@ -1,7 +1,7 @@
 /** How every command of this project reads its words: all that is wrong at once, in sentences, and where the help is. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type * as z from 'zod';
-import { mistypedOptions } from './mistyped.mjs';
+import { certainWords, mistypedOptions } from './mistyped.mjs';
 
 /** The command line is wrong; the command did nothing. */
 export class UsageError extends Error {
@@ -21,12 +21,22 @@ export interface CommandSpec<Schema extends z.ZodType> {
   readonly schema: Schema;
   /** What stands without a dash, by name, in order; a name that ends in `?` may be left out, one in `...` may come again. */
   readonly positionals?: readonly string[];
+  /** Variables that must be set. The help says from where they come. */
+  readonly environment?: readonly string[];
+  /** What else is wrong, in sentences. A word that may belong to an unknown option is not passed, nor are those after it. */
+  readonly check?: (
+    positionals: readonly string[],
+    values: z.output<Schema> | undefined,
+  ) => readonly string[];
 }
 
-/** @throws UsageError with every problem: options unknown or without their value, values that the schema refuses. */
+/**
+ * @throws UsageError with every problem: options unknown or without their value, values that the schema refuses, words
+ * missing or too many, variables that are not set, and what the command itself checks.
+ */
 export function readCommandLine<Schema extends z.ZodType>(
   args: readonly string[],
-  { options, schema, positionals: names = [] }: CommandSpec<Schema>,
+  { options, schema, positionals: names = [], environment = [], check }: CommandSpec<Schema>,
 ): { readonly values: z.output<Schema>; readonly positionals: readonly string[] } {
   // Not strict: node would stop at the first thing that it does not like.
   const { values, positionals, tokens } = parseArgs({
@@ -36,26 +46,14 @@ export function readCommandLine<Schema extends z.ZodType>(
     allowPositionals: true,
     tokens: true,
   });
-  const misread = mistypedOptions(tokens, options);
-  // The word after an unknown option may have been its value.
-  const problems = misread.length > 0 ? [...misread] : [...misplaced(positionals, names)];
+  const certain = certainWords(tokens, options);
+  const problems = [...mistypedOptions(tokens, options), ...misplaced(positionals, certain, names)];
   const parsed = schema.safeParse(values);
+  problems.push(...valueProblems(parsed.error?.issues ?? [], values, options));
+  problems.push(...(check?.(certain, parsed.data) ?? []));
+  const unset = environment.filter((name) => !process.env[name]);
+  problems.push(...unset.map((name) => `${name} is not set: see below`));
   if (parsed.success && problems.length === 0) return { values: parsed.data, positionals };
-  for (const issue of parsed.error?.issues ?? []) {
-    if (issue.path.length === 0) {
-      // About several options together: its words name them.
-      problems.push(issue.message);
-      continue;
-    }
-    const name = String(issue.path[0]);
-    // Already reported: it lacks its value, or takes none.
-    if (values[name] !== undefined && typeof values[name] !== optionType(options, name)) continue;
-    problems.push(
-      values[name] === undefined
-        ? `--${name} is missing: ${issue.message}`
-        : `--${name} is "${String(values[name])}": ${issue.message}`,
-    );
-  }
   throw new UsageError(problems);
 }
 
@@ -100,13 +98,34 @@ export async function usable<T>(name: string, place: string, act: () => Promise<
   }
 }
 
+function valueProblems(
+  issues: readonly z.core.$ZodIssue[],
+  values: ReturnType<typeof parseArgs>['values'],
+  options: ParseArgsOptionsConfig,
+): string[] {
+  return issues.flatMap(({ path, message }) => {
+    // About several options together: its words name them.
+    if (path.length === 0) return [message];
+    const name = String(path[0]);
+    const value = values[name];
+    if (value === undefined) return [`--${name} is missing: ${message}`];
+    // Already reported: it lacks its value, or takes none.
+    if (typeof value !== optionType(options, name)) return [];
+    return [`--${name} is "${String(value)}": ${message}`];
+  });
+}
+
 const optionType = (options: ParseArgsOptionsConfig, name: string): 'string' | 'boolean' | undefined =>
   Object.hasOwn(options, name) ? options[name]?.type : undefined;
 
-function misplaced(given: readonly string[], names: readonly string[]): readonly string[] {
+function misplaced(
+  given: readonly string[],
+  certain: readonly string[],
+  names: readonly string[],
+): readonly string[] {
   const needed = names.filter((name) => !name.endsWith('?') && !name.endsWith('...'));
   const isOpen = names.some((name) => name.endsWith('...'));
   const missing = needed.slice(given.length).map((name) => `${name} is missing`);
-  const beyond = isOpen ? [] : given.slice(names.length).map((word) => `"${word}" is one word too many`);
+  const beyond = isOpen ? [] : certain.slice(names.length).map((word) => `"${word}" is one word too many`);
   return [...missing, ...beyond];
 }

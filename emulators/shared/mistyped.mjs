@@ -27,6 +27,23 @@ export function mistypedOptions(tokens, options) {
 }
 
 /**
+ * The words without a dash, in their places: those before the first that may be the value of an unknown option.
+ * @param {readonly Token[]} tokens of node's parseArgs
+ * @param {KnownOptions} options
+ * @returns {string[]}
+ */
+export function certainWords(tokens, options) {
+  const doubtful = tokens.findIndex(({ kind }, index) => {
+    const { kind: before, name = '', value } = tokens[index - 1] ?? { kind: 'start' };
+    const isUnknown = before === 'option' && !Object.prototype.hasOwnProperty.call(options, name);
+    return kind === 'positional' && isUnknown && value === undefined;
+  });
+  return tokens
+    .slice(0, doubtful === -1 ? tokens.length : doubtful)
+    .flatMap(({ kind, value = '' }) => (kind === 'positional' ? [value] : []));
+}
+
+/**
  * The known name that a typing mistake comes closest to, if it is close at all.
  * @param {string} typed
  * @param {readonly string[]} known

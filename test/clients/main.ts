@@ -3,7 +3,7 @@
  * its logs and see it end: once well, once failed. Their environments are installed at the first run.
  */
 import path from 'node:path';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { step } from '../../cli/setup/progress.mjs';
 import { CLIENTS, type Client, judge } from './clients.ts';
@@ -89,9 +89,13 @@ async function main(args: readonly string[]): Promise<number> {
     options: {},
     schema: z.object({}),
     positionals: ['NAME...'],
+    check: (names) =>
+      names
+        .filter((name) => !CLIENTS.some((client) => client.name === name))
+        .map(
+          (name) => `there is no client "${name}": write ${CLIENTS.map((client) => client.name).join(', ')}`,
+        ),
   });
-  const unknown = positionals.filter((name) => !CLIENTS.some((client) => client.name === name));
-  if (unknown.length > 0) throw new UsageError(unknown.map((name) => `there is no client "${name}"`));
   const isWanted = ({ name }: Client): boolean => positionals.length === 0 || positionals.includes(name);
   return testAll(CLIENTS.filter(isWanted));
 }

@@ -81,6 +81,39 @@ describe('a command line', () => {
     expect(problemsOf('run-1', '2', 'three', '--deadline', '1')).toEqual(['"three" is one word too many']);
   });
 
+  it('names surplus words beside wrong options', () => {
+    expect(problemsOf('run-1', '2', 'three', '--deadline', '1', '--colour')).toEqual([
+      'there is no option --colour',
+      '"three" is one word too many',
+    ]);
+  });
+
+  it('spares words that may be values of unknown options', () => {
+    expect(problemsOf('run-1', '--colour', 'red', '3', '--deadline', '1')).toEqual([
+      'there is no option --colour',
+    ]);
+    expect(problemsOf('run-1', '2', '--deadline', '1', '--colour=red', 'three')).toContain(
+      '"three" is one word too many',
+    );
+  });
+
+  it('names what a command checks and unset variables too', () => {
+    const checked = {
+      ...spec,
+      environment: ['TIDEWHEEL_NEVER_SET'],
+      check: ([run]: readonly string[], values: object | undefined) => [`${run} of ${typeof values}`],
+    };
+    expect(() => readCommandLine(['run-1', '--deadline', 'x', '--colour', 'red'], checked)).toThrow(
+      new UsageError([
+        'there is no option --colour',
+        '--deadline is "x": give hours',
+        'run-1 of undefined',
+        'TIDEWHEEL_NEVER_SET is not set: see below',
+      ]),
+    );
+    expect(() => readCommandLine(['run-1', '--deadline', '1'], checked)).toThrow(/^run-1 of object/);
+  });
+
   it('suggests only similar options', () => {
     expect(problemsOf('run-1', '--deadline', '1', '--colour')).toEqual(['there is no option --colour']);
   });
