@@ -260,7 +260,7 @@ await runCommand(USAGE, async (args) => {
       const when = atSeconds === undefined ? 'never came' : `killed after ${atSeconds.toFixed(1)} s`;
       const mark = problems.length === 0 ? '✓' : '✗';
       process.stdout.write(
-        `${mark} ${seed}: ${victim} ${when}, ended after ${endedSeconds} s, ${restarts} restarts\n`,
+        `${mark} ${seed}: ${victim} ${when}, ended after ${endedSeconds} s, restarts: ${restarts}\n`,
       );
       for (const problem of problems) process.stdout.write(`    ${problem}\n`);
       if (problems.length > 0) failed += 1;

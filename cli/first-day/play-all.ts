@@ -33,8 +33,10 @@ export async function playAll(day: Day, deps: StepDeps): Promise<boolean> {
   const { say, signal } = deps.ground;
   const book = await openBook(day);
   try {
-    if ((await playInTurn(stepsToPlay(day, book.results()), { day, deps, book })) === 'next')
-      for (const step of day.steps) await removeIfOver(step, book, deps);
+    // An earlier removal may have been cut short: its run is not the one to wait for.
+    for (const step of day.steps) await removeIfOver(step, book, deps);
+    for (const step of stepsToPlay(day, book.results()))
+      if ((await playOne(step, { day, deps, book })) === 'end') break;
   } finally {
     await writeReport(day, book.results(), say);
   }
@@ -50,11 +52,6 @@ interface Played {
   readonly book: Book;
 }
 
-async function playInTurn(steps: readonly Step[], played: Played): Promise<'next' | 'end'> {
-  for (const step of steps) if ((await playOne(step, played)) === 'end') return 'end';
-  return 'next';
-}
-
 async function playOne(step: Step, { day, deps, book }: Played): Promise<'next' | 'end'> {
   const { say, signal } = deps.ground;
   const obstacle = obstacleTo(step, deps);
@@ -62,8 +59,6 @@ async function playOne(step: Step, { day, deps, book }: Played): Promise<'next' 
   const answer = await day.mayPlay(step);
   if (answer === 'no') return 'next';
   if (answer === 'stop' || signal.aborted) return 'end';
-  // A removal may have been cut short: its run is not the one to wait for.
-  await removeIfOver(step, book, deps);
   const result = await playStep(step, deps);
   // The line of the plan has said it.
   if (obstacle === undefined) for (const line of result.lines) say(`  ${line}`);

@@ -58,8 +58,8 @@ function verdictOf(phases: readonly Phase[], restored: readonly Restored[]): Ver
   return restored.includes('unknown') ? 'restore not shown' : 'ready';
 }
 
-/** The number of a checkpoint is that of the moment: the newest one of such a name is wanted. */
-const newestOf = (name: string): string => name.replace(/\d+/g, '*');
+/** The numbers in a checkpoint's name are those of the moment: every checkpoint of such a name is meant. */
+const patternOf = (name: string): string => name.replace(/\d+/g, '*');
 
 const isIdle = (phase: Phase | undefined): boolean =>
   phase?.scriptLines === 0 && phase.cpuSeconds < phase.seconds / 10;
@@ -73,7 +73,7 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[], canSaveItself: boo
     case 'ready':
       return '';
     case 'restores nothing':
-      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${newestOf(name)}?'`;
+      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'`;
     case 'restore not shown':
       return "training.progress: { pattern: 'step (?P<step>\\d+)' } for a line that your script prints at each step";
     case 'hangs':
@@ -90,7 +90,7 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[], canSaveItself: boo
 function savesNothing(first: Phase | undefined, canSaveItself: boolean): string {
   const unknown = first?.checkpointFiles[0];
   if (unknown !== undefined)
-    return `training.checkpoint: { pattern: '${unknown.replace(/\d+/g, '*')}' }: files are there, but none is known as a checkpoint`;
+    return `training.checkpoint: { pattern: '${patternOf(unknown)}' }: files are there, but none is known as a checkpoint`;
   const elsewhere = first?.otherFiles.find((file) => CHECKPOINT.test(file));
   if (elsewhere !== undefined) return writtenElsewhere(elsewhere);
   return canSaveItself
