@@ -20,6 +20,7 @@ from .lifecycle.host_run import HostRun
 from .lifecycle.outcome import Outcome, cannot_start
 from .lifecycle.prepare import prepare
 from .lifecycle.start import start
+from .lifecycle.start_over import start_over
 from .lifecycle.try_earlier import try_earlier
 from .lifecycle.watch import watch
 from .log import log
@@ -89,9 +90,10 @@ def _run(run: HostRun) -> Outcome:
         if isinstance(started, Outcome):
             return started
         end = watch(run, prepared, started)
-        earlier = try_earlier(run, prepared, started, end)
-        if earlier is not None:
-            prepared, started = earlier, start(run, earlier)
+        again = start_over(run, prepared, started, end)
+        again = again or try_earlier(run, prepared, started, end)
+        if again is not None:
+            prepared, started = again, start(run, again)
             if isinstance(started, Outcome):
                 return started
             end = watch(run, prepared, started)

@@ -30,6 +30,10 @@ def written_files() -> list[str]:
     return [path for path in _written if not path.startswith(("/dev/", "/proc/"))]
 
 
+class ProtectedFileError(PermissionError):
+    """The trial's second process would write a file of the training."""
+
+
 class Sandbox:
     """Lets this process write below `scratch`, and nowhere below `protected` beside it."""
 
@@ -39,12 +43,12 @@ class Sandbox:
         sys.addaudithook(self._hook)
 
     def check(self, path: str) -> None:
-        """Raises PermissionError."""
+        """Raises ProtectedFileError."""
         real = os.path.realpath(path)
         if _is_below(real, self._scratch):
             return
         if any(_is_below(real, folder) for folder in self._protected):
-            raise PermissionError(f"the script writes {path}, which belongs to the training")
+            raise ProtectedFileError(f"the script writes {path}, which belongs to the training")
 
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         for path in _changed(event, arguments):

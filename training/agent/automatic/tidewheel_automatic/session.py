@@ -16,15 +16,17 @@ from typing import Any
 import torch
 
 from . import loaders, randomness, snapshot, storage
+from .exchange import FAILED_RESUME, STOPPED, tell_agent
 from .gang import Gang
 from .journal import Journal, RefusedError
 from .options import Options
 from .output import Output
 from .phantoms import PhantomMode, without_modes
+from .refusal import is_of_host, meets_phantom, reason_of
 from .replicated import fill_in
 from .sandbox import Sandbox
 from .saver import Saver
-from .trial import SecondProcess, Trial, tell_agent
+from .trial import FirstProcess, SecondProcess
 
 
 class Session:
@@ -51,6 +53,7 @@ class Session:
         """Files that the script wrote with torch.save; a resumed script may read them again."""
         self._has_given_up = False
         self._saved: dict[str, Any] | None = None
+        self._resumed_step: int | None = None
         self._random = randomness.capture()
         self._second = SecondProcess(options.scratch) if options.scratch else None
         self._sandbox = Sandbox(options.scratch, options.protected) if options.scratch else None
@@ -64,7 +67,7 @@ class Session:
         # A script that resumes is the proof itself.
         tries = step is None and options.ranks == 1
         self._trial = (
-            Trial(options.trial, options.trial_seconds) if options.trial and tries else None
+            FirstProcess(options.trial, options.trial_seconds) if options.trial and tries else None
         )
 
     def _prepare_replay(self, step: int) -> dict[str, Any]:
@@ -121,10 +124,10 @@ class Session:
         self.journal = Journal()
         self._output.say(f"no automatic checkpoints from step {self.steps} on: {reason}")
         if self._options.trial is not None and self._options.rank == 0:
-            tell_agent(self._options.trial, self.steps, reason)
+            tell_agent(self._options.trial / STOPPED, self.steps, reason)
 
     def may_write(self, path: str) -> None:
-        """Raises PermissionError in the trial's second process for a file of the training."""
+        """Raises ProtectedFileError in the trial's second process for a file of the training."""
         if self._sandbox is not None:
             self._sandbox.check(path)
 
@@ -152,8 +155,9 @@ class Session:
         self._thread = threading.get_ident()
         self._unchanged = snapshot.versions()
         if self._saved is not None:
+            self._resumed_step = self._saved["step"]
             self._output.say(
-                f"resuming: steps 1 to {self._saved['step']} are done and are not repeated"
+                f"resuming: steps 1 to {self._resumed_step} are done and are not repeated"
             )
             self._output.mute()
             self.is_phantom = True
@@ -254,20 +258,28 @@ class Session:
         """An error ends the script: it has to be readable."""
         self._output.unmute()
         if self._second is not None:
-            self._second.failed(_text_of(error), has_begun=self.has_begun, error=error)
-        if self.is_phantom:
+            self._second.failed(error, has_begun=self.has_begun)
+        if self.is_phantom or (self._resumed_step is not None and meets_phantom(error)):
             self.is_phantom = False
-            self._output.say(f"cannot resume this script, it failed in the replay: {error!r}")
+            self._refuse(error)
+
+    def _refuse(self, error: BaseException) -> None:
+        """The agent starts the script again without the hooks where the script is at fault."""
+        reason = reason_of(error)
+        self._output.say(f"cannot resume this script: {reason}")
+        is_at_fault = isinstance(error, Exception) and not is_of_host(error)
+        if self._options.trial is not None and is_at_fault:
+            tell_agent(self._options.trial / FAILED_RESUME, self._resumed_step or 0, reason)
 
     def finish(self) -> None:
         """At the end of the process."""
         self.leave()
+        error = RefusedError("the script ended before the step of its checkpoint")
         if self._second is not None:
-            reason = "the script ended before the step of its checkpoint"
-            self._second.failed(reason, has_begun=self.has_begun)
+            self._second.failed(error, has_begun=self.has_begun)
         if self.is_phantom:
             self._output.unmute()
-            self._output.say("the script ended before the step of its checkpoint")
+            self._refuse(error)
             sys.stdout.flush()
             os._exit(1)
 
@@ -282,10 +294,6 @@ class _Depth:
 
     def __exit__(self, *_error: object) -> None:
         self._session._depth = self._before
-
-
-def _text_of(error: BaseException) -> str:
-    return str(error) if isinstance(error, RefusedError) else f"{type(error).__name__}: {error}"
 
 
 def _contents(folder: str, files: dict[str, None]) -> dict[str, bytes]:

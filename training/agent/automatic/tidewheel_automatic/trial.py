@@ -7,8 +7,6 @@ compares both and writes the verdict. Until then the training holds its own chec
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import time
 from collections.abc import Callable
@@ -16,23 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from . import storage
+from .exchange import AFTER, OUTCOME, VERDICT, read_json, write_json
 from .fingerprint import fingerprint
 from .journal import RefusedError
+from .refusal import is_of_host, reason_of
 from .sandbox import written_files
 
 STEPS = 2
 """After the trial's checkpoint, so that generators, loaders and optimizers show what they hold."""
 _LEAST_STEPS = 2
 _HELD_SECONDS = 60.0
-AFTER = "after.json"
-OUTCOME = "outcome.json"
-VERDICT = "verdict.json"
-STOPPED = "stopped.json"
 State = Callable[[], dict[str, Any]]
 
 
-class Trial:
-    """The training process's part."""
+class FirstProcess:
+    """The part of the process that trains."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self._folder = folder
@@ -73,12 +69,6 @@ class Trial:
                 raise RefusedError(str(verdict.get("reason")))
 
 
-def tell_agent(folder: Path, step: int, reason: str) -> None:
-    """The script trains on without further checkpoints."""
-    with contextlib.suppress(OSError):
-        write_json(folder / STOPPED, {"step": step, "reason": reason})
-
-
 class SecondProcess:
     """The part of the process that restores: it never trains further than the comparison."""
 
@@ -93,23 +83,11 @@ class SecondProcess:
         if self._ends_at is not None and step >= self._ends_at:
             self._end({"state": fingerprint(state())})
 
-    def failed(self, reason: str, *, has_begun: bool, error: BaseException | None = None) -> None:
-        """A script that fails before its first step was not tried; memory is no fault of it."""
-        is_memory = isinstance(error, MemoryError) or "out of memory" in reason.lower()
-        self._end({"reason": reason, "untried": not has_begun or is_memory})
+    def failed(self, error: BaseException, *, has_begun: bool) -> None:
+        """A script that fails before its first step was not tried."""
+        untried = not has_begun or is_of_host(error)
+        self._end({"reason": reason_of(error), "untried": untried})
 
     def _end(self, outcome: dict[str, Any]) -> None:
         write_json(self._folder / OUTCOME, outcome)
         os._exit(0)
-
-
-def write_json(path: Path, document: dict[str, Any]) -> None:
-    storage.write(path, json.dumps(document).encode())
-
-
-def read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) else None

@@ -7,7 +7,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from ..checkpoints.kept.repair import SET_ASIDE_FOLDER
+from ..checkpoints.note import PROGRESS_FILE, read_note
 from ..files import write_atomically
+from ..log import log
 
 AUTOMATIC_FILE = "tidewheel-automatic.json"
 """`{"trial": {"attempt", "result": "passed" | "refused" | "untried", "reason", "step", "seconds"},
@@ -33,17 +36,39 @@ def add_to_automatic(folder: Path, name: str, fact: dict[str, Any]) -> None:
 
 
 def trial_result(folder: Path) -> str | None:
-    trial = read_automatic(folder).get("trial")
-    result = trial.get("result") if isinstance(trial, dict) else None
+    result = _trial(folder).get("result")
     return result if isinstance(result, str) else None
 
 
-def remove_automatic_checkpoints(folder: Path) -> None:
-    """No process can restore them, so they must not count."""
-    for path in folder.glob("step-*"):
-        try:
-            marker = json.loads((path / "COMPLETE.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+def trial_reason(folder: Path) -> str:
+    reason = _trial(folder).get("reason")
+    return reason if isinstance(reason, str) and reason else "their trial has failed"
+
+
+def _trial(folder: Path) -> dict[str, Any]:
+    trial = read_automatic(folder).get("trial")
+    return trial if isinstance(trial, dict) else {}
+
+
+def set_aside_automatic_checkpoints(folder: Path, *, leads: bool) -> None:
+    """No process can restore them, so they must not count. `leads`: as for `repair`."""
+    for path in [*folder.glob("step-*")]:
+        if not _is_automatic(path):
             continue
-        if isinstance(marker, dict) and marker.get("writer") == _WRITER:
-            shutil.rmtree(path, ignore_errors=True)
+        target = folder / SET_ASIDE_FOLDER / path.name
+        try:
+            target.parent.mkdir(exist_ok=True)
+            shutil.rmtree(target, ignore_errors=True)
+            path.replace(target)
+        except OSError as error:
+            log(f"{path.name} cannot be set aside: {error}")
+        if leads and read_note(folder).checkpoint == path.name:
+            write_atomically(folder / PROGRESS_FILE, "{}\n")
+
+
+def _is_automatic(path: Path) -> bool:
+    try:
+        marker = json.loads((path / "COMPLETE.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(marker, dict) and marker.get("writer") == _WRITER

@@ -2,6 +2,7 @@
 
 The hooks write what they need into `Trial.folder`; see agent/automatic/tidewheel_automatic/trial.py
 for the other side. A script that cannot be restored is found before its first interruption.
+Whatever becomes of the second process, the training goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from ..agent_path import AUTOMATIC
 from ..files import write_atomically
 from ..log import log
 from ..supervision.script import Script
+from ..supervision.script_end import describe_signal
 from ..supervision.watchdog import Watchdog
+from .exchange import AFTER, OUTCOME, VERDICT, read_exchanged
 from .memory import memory_problem
 from .note import add_to_automatic
 from .scratch import Scratch
@@ -53,17 +56,22 @@ class Trial:
         self._watchdog: Watchdog | None = None
         self._deadline = self._began_at = 0.0
         self._after: dict[str, Any] = {}
-        self._first: dict[str, Any] | None = None
+        self._first_outcome: dict[str, Any] | None = None
         self._lines: deque[str] = deque(maxlen=3)
-        self._has_stopped = False
         self.is_over = False
 
     def check(self, script: Script) -> None:
-        self._hear_of_stop()
         if self.is_over:
             return
+        try:
+            self._go_on(script)
+        except OSError as error:  # Such as no memory for a further process.
+            self.close()
+            self._decide("untried", f"the second process cannot be started ({error.strerror})")
+
+    def _go_on(self, script: Script) -> None:
         if self._second is None:
-            after = _read(self._folder / "after.json")
+            after = read_exchanged(self._folder / AFTER)
             if after is not None:
                 self._after = after
                 self._begin(script)
@@ -71,17 +79,9 @@ class Trial:
             self._judge(script)
 
     def close(self) -> None:
-        """The script ends: so does the trial, without a verdict."""
+        """The script or its checkpoints end: so does the trial, without a verdict."""
         self.is_over = True
         self._end_process()
-
-    def _hear_of_stop(self) -> None:
-        """The hooks have given up, whenever that was."""
-        stopped = None if self._has_stopped else _read(self._folder / "stopped.json")
-        if stopped is not None:
-            self._has_stopped = self.is_over = True
-            self._end_process()
-            add_to_automatic(self._notes, "stopped", {"attempt": self._attempt, **stopped})
 
     def _begin(self, script: Script) -> None:
         problem = memory_problem(script.processes())
@@ -107,7 +107,7 @@ class Trial:
         environment.pop("TIDEWHEEL_AUTOMATIC_TRIAL", None)
         assert str(AUTOMATIC) in environment["PYTHONPATH"]
         self._lines.clear()
-        (scratch.folder / "outcome.json").unlink(missing_ok=True)
+        (scratch.folder / OUTCOME).unlink(missing_ok=True)
         self._second = Script(
             scratch.arguments(command.argv),
             environment=environment,
@@ -123,9 +123,13 @@ class Trial:
         assert self._second is not None
         code = self._second.poll()
         self._end_process()
-        outcome = _read(self._command.scratch.folder / "outcome.json")
+        outcome = read_exchanged(self._command.scratch.folder / OUTCOME)
         if outcome is None:
-            end = "took too long" if code is None else f"ended with exit code {code}"
+            end = (
+                "took too long"
+                if code is None
+                else f"ended with exit code {code}{describe_signal(code)}"
+            )
             last = f" ({self._lines[-1][:200]})" if self._lines else ""
             self._decide("untried", f"the second process {end}{last}")
         elif "reason" in outcome:
@@ -133,12 +137,12 @@ class Trial:
             self._decide(result, str(outcome["reason"]))
         elif not (differing := _differing(self._after.get("state"), outcome.get("state"))):
             self._decide("passed", "")
-        elif self._first is None:
+        elif self._first_outcome is None:
             # Either the restore or the script itself is inexact: a second restore tells which.
-            self._first = outcome
+            self._first_outcome = outcome
             self._command.scratch.clear()
             self._begin(script)
-        elif _differing(self._first.get("state"), outcome.get("state")):
+        elif _differing(self._first_outcome.get("state"), outcome.get("state")):
             self._decide("passed", "two restores differ, so the script itself is not deterministic")
         else:
             names = ", ".join(differing[:_NAMED]) + (" …" if len(differing) > _NAMED else "")
@@ -153,7 +157,7 @@ class Trial:
         verdict = {"result": result, "reason": reason}
         fact = {"attempt": self._attempt, "step": step, "seconds": seconds, **verdict}
         add_to_automatic(self._notes, "trial", fact)
-        write_atomically(self._folder / "verdict.json", json.dumps(verdict))
+        write_atomically(self._folder / VERDICT, json.dumps(verdict))
 
     def _end_process(self) -> None:
         second, self._second = self._second, None
@@ -162,6 +166,7 @@ class Trial:
         second.kill()
         if self._watchdog is not None:
             self._watchdog.dismiss()
+            self._watchdog = None
 
 
 def _differing(one: object, other: object) -> list[str]:
@@ -169,11 +174,3 @@ def _differing(one: object, other: object) -> list[str]:
     if not isinstance(one, dict) or not isinstance(other, dict):
         return ["everything"]
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..checkpoints.checkpoint import Checkpoint
 from ..configuration.job import Job
@@ -15,19 +16,44 @@ from ..log import log
 from ..supervision.script import Script
 from ..supervision.script_source import ScriptSource
 from ..trackers.identity import run_identity
-from .note import add_to_automatic, remove_automatic_checkpoints, trial_result
+from .exchange import STOPPED, VERDICT, read_exchanged
+from .note import (
+    add_to_automatic,
+    set_aside_automatic_checkpoints,
+    trial_reason,
+    trial_result,
+)
 from .offer import Offer, open_offer
 from .scratch import make_scratch
 from .trial import Trial, TrialCommand
 
 
+class StopNote:
+    """Notes for the service that the hooks have given up, whenever that is."""
+
+    def __init__(self, folder: Path, notes: Path, attempt: int) -> None:
+        self._path = folder / STOPPED
+        self._notes = notes
+        self._attempt = attempt
+        self.is_written = False
+
+    def check(self) -> None:
+        stopped = None if self.is_written else read_exchanged(self._path)
+        if stopped is not None:
+            self.is_written = True
+            add_to_automatic(self._notes, "stopped", {"attempt": self._attempt, **stopped})
+
+
 @dataclass
 class AutomaticWatch:
+    stop: StopNote | None = None
     trial: Trial | None = None
     offer: Offer | None = None
 
     def check(self, script: Script, newest: Checkpoint | None, *, is_stopping: bool) -> None:
-        if is_stopping:
+        if self.stop is not None:
+            self.stop.check()
+        if is_stopping or (self.stop is not None and self.stop.is_written):
             self.close()
             return
         if self.trial is not None:
@@ -36,19 +62,21 @@ class AutomaticWatch:
             self.offer.check(newest)
 
     def close(self) -> None:
+        if self.stop is not None:
+            self.stop.check()
         if self.trial is not None:
             self.trial.close()
 
 
 def without_refused_hooks(job: Job, environment: dict[str, str]) -> dict[str, str]:
-    """Takes the hooks away from a script for which an earlier attempt has found that they fail."""
+    """Takes the hooks away from a script for which this run has found that they fail."""
     folder = job.checkpoint_dir
     if folder is None or "TIDEWHEEL_AUTOMATIC_DIR" not in environment:
         return environment
     if trial_result(folder) != "refused":
         return environment
-    log("automatic checkpoints are off: their trial has failed in this run")
-    remove_automatic_checkpoints(folder)
+    log(f"automatic checkpoints are off in this run: {trial_reason(folder)}")
+    set_aside_automatic_checkpoints(folder, leads=job.is_leader)
     return {k: v for k, v in environment.items() if not k.startswith("TIDEWHEEL_AUTOMATIC_")}
 
 
@@ -73,16 +101,18 @@ def watch_automatic(
         return AutomaticWatch()
     if "TIDEWHEEL_AUTOMATIC_DIR" not in environment:
         return AutomaticWatch(offer=open_offer(job, source, attempt))
-    if job.strategy != "single" and trial_result(notes) is None:
-        reason = "a trial is made of a script in one process"
-        fact = {"attempt": attempt, "result": "untried", "reason": reason}
-        add_to_automatic(notes, "trial", fact)
+    stop = StopNote(files.automatic, notes, attempt)
+    known = trial_result(notes)
+    if known is None and job.strategy != "single":
+        known, reason = "untried", "a trial is made of a script in one process"
+        add_to_automatic(notes, "trial", {"attempt": attempt, "result": known, "reason": reason})
+    if known is not None:
+        write_atomically(files.automatic / VERDICT, json.dumps({"result": known}))
+        return AutomaticWatch(stop)
     try:
         scratch = make_scratch(job, files.automatic / "second")
     except OSError as error:
         log(f"automatic checkpoints cannot be tried: {error}")
-        return AutomaticWatch()
+        return AutomaticWatch(stop)
     command = TrialCommand([*argv], environment, job.working_dir, scratch, str(job.base))
-    if (known := trial_result(notes)) is not None:
-        write_atomically(files.automatic / "verdict.json", json.dumps({"result": known}))
-    return AutomaticWatch(Trial(files.automatic, command, notes, attempt))
+    return AutomaticWatch(stop, Trial(files.automatic, command, notes, attempt))

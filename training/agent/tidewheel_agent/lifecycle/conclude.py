@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-
+from ..automatic.exchange import read_failed_resume
 from ..configuration.job import Job
-from ..failure_file import LogTail, failure_text
+from ..failure_file import failure_text
 from ..gang.state import PeerFailure
 from ..log import log
-from ..supervision.script_end import ScriptEnd
+from ..supervision.script_end import ScriptEnd, describe_signal
 from ..supervision.sigterm_note import note_left_unsaved
 from .host_run import HostRun
 from .model_folder import missing_model, remove_what_cannot_be_kept
@@ -28,7 +27,7 @@ def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
         if cause is not None:
             return peer_failed(cause, _what_is_safe(run.job, end))
     removed = remove_what_cannot_be_kept(run.job.base / "model")
-    outcome = judge(run.job, end, prepared.tail)
+    outcome = judge(run.job, end, prepared)
     ended_well = outcome.exit_code == 0 and (not end.was_stopped or end.has_finished_unaware)
     problem = missing_model(run.job, removed) if ended_well and run.settings.needs_model else None
     if problem is None:
@@ -49,9 +48,9 @@ def peer_failure_behind(end: ScriptEnd) -> PeerFailure | None:
     return end.peer_failure if explains else None
 
 
-def judge(job: Job, end: ScriptEnd, tail: LogTail) -> Outcome:
+def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     """The outcome of a host that ran the user's script."""
-    safe = _what_is_safe(job, end)
+    safe, tail = _what_is_safe(job, end), prepared.tail
     if end.has_finished_unaware:
         log(f"{job.program} finished before the stop reached it; {safe}")
         return Outcome(0)
@@ -66,8 +65,9 @@ def judge(job: Job, end: ScriptEnd, tail: LogTail) -> Outcome:
     if end.peer_failure is not None and (end.was_killed or not tail.names_cause()):
         return peer_failed(end.peer_failure, safe)
     log(f"{job.program} failed with exit code {end.script_code}; {safe}")
-    text = failure_text(_failure_summary(job, end.script_code), tail)
-    return Outcome(end.script_code, text)
+    resume = read_failed_resume(prepared.files.automatic)
+    summary = _failure_summary(job, end.script_code) + (f"; {resume}" if resume else "")
+    return Outcome(end.script_code, failure_text(summary, tail))
 
 
 def _remember_signal(job: Job, end: ScriptEnd) -> None:
@@ -87,12 +87,5 @@ def _what_is_safe(job: Job, end: ScriptEnd) -> str:
 
 
 def _failure_summary(job: Job, code: int) -> str:
-    summary = f"{job.program} ended with exit code {code} on {job.current_host}"
-    if code == 137:
-        return f"{summary} (killed by SIGKILL: most often the host ran out of memory)"
-    if 128 < code < 160:
-        try:
-            return f"{summary} (signal {signal.Signals(code - 128).name})"
-        except ValueError:
-            return summary
-    return summary
+    host = job.current_host
+    return f"{job.program} ended with exit code {code} on {host}{describe_signal(code)}"

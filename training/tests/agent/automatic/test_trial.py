@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +59,34 @@ def steps(base: Path) -> list[str]:
     return sorted(path.name for path in (base / "checkpoints").glob("step-*"))
 
 
+def complete(base: Path) -> list[str]:
+    """A checkpoint's folder exists a moment before its marker does."""
+    markers = (base / "checkpoints").glob("step-*/COMPLETE.json")
+    return [marker.parent.name for marker in markers]
+
+
 def is_safe(base: Path) -> bool:
-    """Whether a checkpoint is complete: its folder exists a moment before its marker does."""
-    return any((base / "checkpoints").glob("step-*/COMPLETE.json"))
+    return complete(base) != []
+
+
+def second_process(base: Path) -> int | None:
+    """Its id, while it runs: the agent tells it which folder belongs to the training."""
+    needle = f"TIDEWHEEL_AUTOMATIC_PROTECTED={base}".encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                variables = (entry / "environ").read_bytes().split(b"\0")
+                if any(each.split(b":")[0] == needle for each in variables):
+                    return int(entry.name)
+    return None
+
+
+def losses(text: str) -> dict[str, str]:
+    """By step. Each step is there once."""
+    lines = re.findall(r"^step (\d+) loss (\S+)\n", text, re.MULTILINE)
+    found = dict(lines)
+    assert len(found) == len(lines)
+    return found
 
 
 def test_a_trial_restores_to_the_same_bits_before_the_first_checkpoint(tmp_path: Path) -> None:
@@ -86,5 +117,54 @@ def test_a_script_that_cannot_be_restored_trains_on_without_checkpoints(tmp_path
     assert len(written) > trial["step"]
     with running([base], **VARIABLES) as cluster:
         wait_until(lambda: cluster.log().count("step 2 ") == 2, 60, "step 2 again")
-    assert "automatic checkpoints are off: their trial has failed in this run" in cluster.log()
+    assert f"automatic checkpoints are off in this run: {trial['reason']}" in cluster.log()
     assert steps(base) == []
+
+
+def test_a_killed_trial_leaves_the_training_alone_and_says_why(tmp_path: Path) -> None:
+    base = host(tmp_path / "host", "slow_script.py")
+    with running([base], **VARIABLES) as cluster:
+        wait_until(lambda: second_process(base) is not None, 60, "the second process")
+        second = second_process(base)
+        assert second is not None
+        os.kill(second, signal.SIGKILL)
+        trial = await_trial(cluster, base)
+        wait_until(lambda: is_safe(base), 60, "a checkpoint")
+        assert cluster.agents[0].poll() is None
+    assert trial["result"] == "untried"
+    assert trial["reason"].startswith(
+        "the second process ended with exit code 137 (killed by SIGKILL: "
+    )
+    trained = losses(cluster.log())
+    alone = subprocess.run(
+        [sys.executable, str(SCRIPTS / "slow_script.py")],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PAUSE": "0", "STEPS": str(len(trained))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert trained == losses(alone.stdout)
+
+
+def test_a_script_that_cannot_be_resumed_later_begins_again(tmp_path: Path) -> None:
+    base = host(tmp_path / "host", "unreplayable_script.py")
+    with running([base], **VARIABLES) as cluster:
+        assert await_trial(cluster, base)["result"] == "passed"
+        wait_until(lambda: any(int(each[5:]) > 30 for each in complete(base)), 90, "step 31 safe")
+    with running([base], **VARIABLES) as cluster:
+        wait_until(lambda: cluster.log().count("step 2 loss") == 2, 60, "step 2 again")
+        assert cluster.progress().get("step") is None
+    trial = note(base)["trial"]
+    assert trial["result"] == "refused"
+    assert trial["step"] > 30
+    assert "begins again, since it could not be resumed after step" in trial["reason"]
+    assert "DynamicOutputShapeException" in trial["reason"]
+    assert "begins again without automatic checkpoints: it could not be" in cluster.log()
+    # Later attempts do not try again, and what was saved is not lost.
+    assert steps(base) == []
+    kept = base / "checkpoints" / "tidewheel-set-aside"
+    assert any(kept.glob("step-*/COMPLETE.json"))
+    with running([base], **VARIABLES) as cluster:
+        wait_until(lambda: cluster.log().count("step 2 loss") == 3, 60, "step 2 a third time")
+    assert cluster.log().count("begins again without automatic checkpoints") == 1

@@ -1,0 +1,28 @@
+"""Why a script cannot be restored, in words for the log, the agent and the timeline."""
+
+from __future__ import annotations
+
+from .journal import RefusedError
+from .sandbox import ProtectedFileError
+
+_PHANTOMS = ("FakeTensor", "fake_tensor", "device type 'meta'", "meta tensor")
+
+
+def reason_of(error: BaseException) -> str:
+    if isinstance(error, (RefusedError, ProtectedFileError)):
+        return str(error)
+    text = f"{type(error).__name__}: {error}"
+    return f"it used a tensor that was not restored ({text})" if meets_phantom(error) else text
+
+
+def meets_phantom(error: BaseException) -> bool:
+    """PyTorch has no class for a tensor without data that meets real ones."""
+    text = f"{type(error).__module__} {error}"
+    return any(sign in text for sign in _PHANTOMS)
+
+
+def is_of_host(error: BaseException) -> bool:
+    """It tells nothing of the script: memory was short, or the trial forbids what it writes."""
+    if isinstance(error, (MemoryError, ProtectedFileError)):
+        return True
+    return "out of memory" in str(error).lower()

@@ -1,0 +1,49 @@
+"""The small files by which the agent and the hooks talk, in `ScriptFiles.automatic`.
+
+The hooks' exchange.py names them, too: it runs in the script, where this package is not imported.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+AFTER = "after.json"
+"""`{"step", "state", "written"}`: where the training stood after the trial's checkpoint."""
+OUTCOME = "outcome.json"
+"""`{"state"}` or `{"reason", "untried"}`, of the trial's second process."""
+VERDICT = "verdict.json"
+"""`{"result", "reason"}`, of the trial; the agent's."""
+STOPPED = "stopped.json"
+"""`{"step", "reason"}`: the script trains on without further checkpoints."""
+FAILED_RESUME = "failed-resume.json"
+"""`{"step", "reason"}`: the script could not be resumed."""
+
+
+def read_exchanged(path: Path) -> dict[str, Any] | None:
+    """None while there is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+@dataclass(frozen=True)
+class FailedResume:
+    step: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"it could not be resumed after step {self.step}: {self.reason}"
+
+
+def read_failed_resume(folder: Path) -> FailedResume | None:
+    """None where no process has reported one."""
+    document = read_exchanged(folder / FAILED_RESUME)
+    if document is None:
+        return None
+    step = document.get("step")
+    return FailedResume(step if isinstance(step, int) else 0, str(document.get("reason", "")))
