@@ -101,6 +101,22 @@ def test_everything_else_is_left_out_and_named(tmp_path: Path) -> None:
     assert [path.name for path in model.iterdir()] == ["weights"]
 
 
+def test_names_that_are_not_utf8_are_escaped(host: HostOf) -> None:
+    base = host(
+        f"""{MODEL}folder = os.fsencode(model) + b"/d\\xff"
+os.mkdir(folder)
+for name in (b"bad\\xfe", b"bad%FE", "gut-ü".encode()):
+    with open(folder + b"/" + name, "wb") as file:
+        file.write(name)
+"""
+    )
+    code, log = run(base, TIDEWHEEL_MODEL="required")
+    assert (code, failure(base)) == (0, "")
+    kept = {path.name: path.read_bytes() for path in (base / "model" / "d%FF").iterdir()}
+    assert kept == {"bad%FE_": b"bad\xfe", "bad%FE": b"bad%FE", "gut-ü": "gut-ü".encode()}
+    assert "since a name has to be UTF-8: bad%FE_" in log
+
+
 @pytest.mark.parametrize(
     ("strategy", "hosts", "fails"),
     [("ray", 2, False), ("ray", 1, True), ("ddp", 2, True)],

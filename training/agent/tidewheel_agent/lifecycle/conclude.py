@@ -10,7 +10,7 @@ from ..log import log
 from ..supervision.script_end import ScriptEnd, describe_signal
 from ..supervision.sigterm_note import note_left_unsaved
 from .host_run import HostRun
-from .model_folder import missing_model, remove_what_cannot_be_kept
+from .model_folder import give_names_in_utf8, missing_model, remove_what_cannot_be_kept
 from .outcome import Outcome, peer_failed
 from .prepare import Prepared
 
@@ -26,6 +26,7 @@ def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
         cause = peer_failure_behind(end)
         if cause is not None:
             return peer_failed(cause, _what_is_safe(run.job, end))
+    give_names_in_utf8(run.job.base / "model")
     removed = remove_what_cannot_be_kept(run.job.base / "model")
     outcome = judge(run.job, end, prepared)
     ended_well = outcome.exit_code == 0 and (not end.was_stopped or end.has_finished_unaware)

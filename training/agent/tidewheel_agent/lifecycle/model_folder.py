@@ -10,7 +10,36 @@ from pathlib import Path
 from ..configuration.job import Job
 from ..log import log
 
+# Python holds the byte B of a name that is not UTF-8 as this plus B (os.fsdecode).
+_ESCAPED = 0xDC00
 REMEDY = "save the model under SM_MODEL_DIR, or declare training.model: none"
+
+
+def give_names_in_utf8(folder: Path) -> None:
+    """Renames what no S3 key and not every archive can hold; says how.
+
+    Each byte that is not UTF-8 becomes %XX: a model is not lost for the name of a file.
+    """
+    for parent, folders, files in os.walk(folder, topdown=False):
+        for name in [*files, *folders]:
+            changed = _in_utf8(name)
+            while changed != name and os.path.lexists(os.path.join(parent, changed)):
+                changed += "_"
+            if changed == name:
+                continue
+            try:
+                os.rename(os.path.join(parent, name), os.path.join(parent, changed))
+            except OSError as error:  # too long, perhaps
+                log(f"not renamed in the model, though its name is not UTF-8: {name} ({error})")
+            else:
+                log(f"renamed in the model, since a name has to be UTF-8: {changed}")
+
+
+def _in_utf8(name: str) -> str:
+    return "".join(
+        f"%{ord(letter) - _ESCAPED:02X}" if _ESCAPED <= ord(letter) <= _ESCAPED + 0xFF else letter
+        for letter in name
+    )
 
 
 def remove_what_cannot_be_kept(folder: Path) -> list[str]:
