@@ -88,6 +88,27 @@ describe('outcomeOf', () => {
     expect(failed(reason)).toBe(kind);
   });
 
+  it.each(['AlgorithmError: , exit code: 137', 'AlgorithmError:  (exit code 137 on i-2)'])(
+    'says what is known of a kill without a reason: %s',
+    (FailureReason) => {
+      const { kind, message } = outcomeOf(
+        job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason, ...started }),
+      );
+      expect(kind).toBe('userError');
+      expect(message).toMatch(/killed \(SIGKILL\).* memory: choose instance types/);
+      expect(message).toContain(FailureReason);
+    },
+  );
+
+  it.each([
+    'AlgorithmError: train.py ended with exit code 137 on algo-1, exit code: 137',
+    'AlgorithmError: , exit code: 1',
+    'AlgorithmError: ValueError: bad (exit code 137 on i-2)',
+  ])('leaves other failures in their own words: %s', (FailureReason) => {
+    const ended = { TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason, ...started };
+    expect(outcomeOf(job(ended)).message).toBe(FailureReason);
+  });
+
   it('calls lost capacity an interruption', () => {
     expect(failed('CapacityError: gone', started)).toBe('interrupted');
   });

@@ -79,10 +79,23 @@ function kindOfFailure(job: TrainingJobDescription): AttemptOutcome['kind'] {
 }
 
 function messageOf(job: TrainingJobDescription, kind: AttemptOutcome['kind']): string {
-  if (job.FailureReason) return job.FailureReason;
+  if (job.FailureReason) return explainedKill(job.FailureReason) ?? job.FailureReason;
   if (kind === 'completed') return 'training completed';
   const last = job.SecondaryStatusTransitions.at(-1)?.StatusMessage;
   return last || `${job.TrainingJobStatus} (${job.SecondaryStatus})`;
+}
+
+/** Of an agent that was killed: it wrote no failure. The second form is that of hosts on EC2. */
+const SILENT_KILL = /^\s*AlgorithmError:\s*(?:,\s*exit code: 137|\(exit code 137 on [^)]*\))\s*$/i;
+
+/** @returns undefined for a reason that says more than the exit code */
+function explainedKill(reason: string): string | undefined {
+  if (!SILENT_KILL.test(reason)) return undefined;
+  return (
+    'it was killed (SIGKILL) together with the agent, which could not say why. Most often the host ran out of memory: ' +
+    'choose instance types with more of it, or lower the batch size or the number of data-loading workers ' +
+    `(${reason.trim()})`
+  );
 }
 
 /** A job that never started may have no end time: its last change of status is its end. */
