@@ -34,30 +34,52 @@ export const trainingQuotaFindings = (
 
 type Quotas = ReadonlyMap<string, Quota>;
 
+/** The instances that an attempt counts to one quota. */
+interface Need {
+  readonly instanceType: string;
+  readonly nodes: number;
+}
+
+type Gang = readonly [Need, ...Need[]];
+
+/** What a topology takes, together with the helpers: one need for each type, that of the training hosts first. */
+function gangOf({ instanceType, nodes }: GangTopology, { helpers = [] }: Pipeline['compute']): Gang {
+  const others = Map.groupBy(helpers, (group) => group.instanceType);
+  const ofHelpers = (type: string) => (others.get(type) ?? []).reduce((sum, group) => sum + group.nodes, 0);
+  return [
+    { instanceType, nodes: nodes + ofHelpers(instanceType) },
+    ...[...others.keys()]
+      .filter((type) => type !== instanceType)
+      .map((type) => ({ instanceType: type, nodes: ofHelpers(type) })),
+  ];
+}
+
 function instanceFindings(
   pipeline: Pipeline,
   { region, launcher }: QuotaQuestion,
   quotas: Quotas,
 ): readonly Finding[] {
   const { compute, training, name } = pipeline;
-  const { topologies } = topologiesOf({ compute, training, region, launcher });
-  const place = { check: CHECK, field: `${name}: compute.instanceTypes` };
-  if (topologies.length === 0) return [];
-  const markets = marketsOf(compute).map((market) => ({ market, ...split(topologies, market, quotas) }));
+  const fields = compute.helpers === undefined ? 'instanceTypes' : 'instanceTypes and helpers';
+  const markets = marketsOf(compute).flatMap((market) => {
+    const { topologies } = topologiesOf({ compute, training, region, launcher, purchaseOption: market });
+    const gangs = topologies.map((topology) => gangOf(topology, compute));
+    return gangs.length === 0 ? [] : [{ market, gangs, ...split(gangs, market, quotas) }];
+  });
   const isServed = markets.some(({ within }) => within.length > 0);
-  return markets.flatMap(({ market, within, beyond, unlisted }): readonly Finding[] => {
-    const field = { ...place, field: `${place.field} (${market})` };
-    if (unlisted.length === topologies.length) return [unlistedFinding(field, unlisted, market)];
-    if (beyond.length === 0)
-      return [passed(field, `${within.length} of ${topologies.length} types and sizes`)];
+  return markets.flatMap(({ market, gangs, within, beyond, unlisted }): readonly Finding[] => {
+    const place = { check: CHECK, field: `${name}: compute.${fields} (${market})` };
+    if (unlisted.length === gangs.length) return [unlistedFinding(place, unlisted, { market, quotas })];
+    if (beyond.length === 0) return [passed(place, `${within.length} of ${gangs.length} types and sizes`)];
+    const lacking = beyond.map((gang) => gang.filter((need) => isBeyond(need, market, quotas)));
     const trouble = {
-      value: someOf(beyond.map((gang) => quotaText(gang, market, quotas))),
-      remedy: `request: ${requestFor(beyond, market, quotas)}`,
+      value: someOf([...new Set(lacking.flat().map((need) => quotaText(need, market, quotas)))]),
+      remedy: `request: ${(lacking[0] ?? []).map((need) => requestFor(need, market, quotas)).join(' and ')}`,
     };
     // With the launcher `cheapest`, EC2 may still serve the run.
     if (!isServed && launchersOf(compute).length === 1)
-      return [fails(field, { ...trouble, message: 'no declared type has the quota: no attempt can start' })];
-    return [limited(field, { ...trouble, message: consequence(market, within) })];
+      return [fails(place, { ...trouble, message: 'no declared type has the quota: no attempt can start' })];
+    return [limited(place, { ...trouble, message: consequence(market, within) })];
   });
 }
 
@@ -68,35 +90,43 @@ const consequence = (market: Market, within: readonly unknown[]): string =>
       ? 'no declared type has a quota for Spot: every attempt pays the On-Demand price'
       : 'no declared type has a quota for On-Demand: a run cannot change to it when its deadline is near';
 
-/** What the account lists; a quota of which nothing is listed is neither within nor beyond. */
-function split(topologies: readonly GangTopology[], market: Market, quotas: Quotas) {
-  const listed = (gang: GangTopology) => quotas.get(quotaName(gang.instanceType, market));
+const listed = ({ instanceType }: Need, market: Market, quotas: Quotas): Quota | undefined =>
+  quotas.get(quotaName(instanceType, market));
+
+const isBeyond = (need: Need, market: Market, quotas: Quotas): boolean =>
+  (listed(need, market, quotas)?.value ?? Number.POSITIVE_INFINITY) < need.nodes;
+
+/** By what the account lists: a gang of which a quota is not listed, and none too small, is neither within nor beyond. */
+function split(gangs: readonly Gang[], market: Market, quotas: Quotas) {
+  const isListed = (need: Need) => listed(need, market, quotas) !== undefined;
+  const beyond = gangs.filter((gang) => gang.some((need) => isBeyond(need, market, quotas)));
+  const others = gangs.filter((gang) => !beyond.includes(gang));
   return {
-    within: topologies.filter((gang) => (listed(gang)?.value ?? -1) >= gang.nodes),
-    beyond: topologies.filter((gang) => (listed(gang)?.value ?? Number.POSITIVE_INFINITY) < gang.nodes),
-    unlisted: topologies.filter((gang) => listed(gang) === undefined),
+    beyond,
+    within: others.filter((gang) => gang.every(isListed)),
+    unlisted: others.filter((gang) => !gang.every(isListed)),
   };
 }
 
-const unlistedFinding = (
-  field: { readonly check: string; readonly field: string },
-  unlisted: readonly GangTopology[],
-  market: Market,
-): Finding => ({
-  ...field,
-  kind: 'notSeen',
-  message: `Service Quotas lists no "${quotaName(unlisted[0]?.instanceType ?? '', market)}"`,
-  remedy: 'look for the quota in the Service Quotas console of this region',
-});
-
-const quotaText = ({ instanceType, nodes }: GangTopology, market: Market, quotas: Quotas): string =>
-  `${quotaName(instanceType, market)}: ${quotas.get(quotaName(instanceType, market))?.value ?? 0}, needed ${nodes}`;
-
-/** The command for the first; the others are named by their value. */
-function requestFor([first]: readonly GangTopology[], market: Market, quotas: Quotas): string {
-  const quota = first && quotas.get(quotaName(first.instanceType, market));
-  return `aws service-quotas request-service-quota-increase --service-code sagemaker --quota-code ${quota?.code ?? 'CODE'} --desired-value ${first?.nodes ?? 1}`;
+function unlistedFinding(
+  place: { readonly check: string; readonly field: string },
+  gangs: readonly Gang[],
+  { market, quotas }: { readonly market: Market; readonly quotas: Quotas },
+): Finding {
+  const first = gangs.flat().find((need) => listed(need, market, quotas) === undefined);
+  return {
+    ...place,
+    kind: 'notSeen',
+    message: `Service Quotas lists no "${quotaName(first?.instanceType ?? '', market)}"`,
+    remedy: 'look for the quota in the Service Quotas console of this region',
+  };
 }
+
+const quotaText = (need: Need, market: Market, quotas: Quotas): string =>
+  `${quotaName(need.instanceType, market)}: ${listed(need, market, quotas)?.value ?? 0}, needed ${need.nodes}`;
+
+const requestFor = (need: Need, market: Market, quotas: Quotas): string =>
+  `aws service-quotas request-service-quota-increase --service-code sagemaker --quota-code ${listed(need, market, quotas)?.code ?? 'CODE'} --desired-value ${need.nodes}`;
 
 function runTimeFindings({ name, limits }: Pipeline, quota: Quota | undefined): readonly Finding[] {
   const place = { check: CHECK, field: `${name}: limits.maximumRunSeconds` };
