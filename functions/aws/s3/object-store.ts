@@ -30,7 +30,9 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
     bucket,
     readText: async (key) => {
       const stored = await readBytes(s3, bucket, key);
-      return stored && { text: new TextDecoder().decode(stored.bytes), etag: stored.etag };
+      if (stored === undefined) return undefined;
+      const { bytes, ...version } = stored;
+      return { text: new TextDecoder().decode(bytes), ...version };
     },
     writeText: async (key, text) => {
       await put(key, text, {});
@@ -48,8 +50,12 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
 
 async function readBytes(s3: S3Client, bucket: string, key: string): Promise<StoredBytes | undefined> {
   try {
-    const { Body, ETag } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-    return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), etag: bare(ETag) };
+    const { Body, ETag, LastModified } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    return {
+      bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(),
+      etag: bare(ETag),
+      lastModified: LastModified ?? new Date(0),
+    };
   } catch (error: unknown) {
     if (error instanceof NoSuchKey) return undefined;
     throw error;

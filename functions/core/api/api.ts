@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { REPORT_VERSION } from '../attempts/report.ts';
 import { readAllowedDeclaration } from '../ingest/allowed.ts';
-import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
+import { pastScheduleProblems, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { wakeRun } from '../ingest/wake.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
@@ -93,8 +93,10 @@ async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiReq
 async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
   const declaration = declarationOf(deps, name, body);
-  if (!declaration.valid)
-    return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
+  const problems = declaration.valid
+    ? pastScheduleProblems(declaration.pipeline, deps.clock.now())
+    : declaration.problems;
+  if (problems.length > 0) return problem(400, `the declaration of "${name}" is not valid`, problems);
   await deps.store.writeText(bucketKeys.pipeline(name), body);
   const registered = await registerPipeline(deps, name);
   if (registered.kind === 'invalid')

@@ -1,5 +1,6 @@
 /** From a declaration in the bucket to a pipeline on record: its validity, its schedule, and data that came before it. */
 import { type Pipeline, pipelineName } from '../pipeline/pipeline.ts';
+import { pastProblem } from '../pipeline/schedule.ts';
 import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore, Schedules } from '../shared/ports.ts';
@@ -28,7 +29,7 @@ export async function registerPipeline(deps: RegisterDeps, name: string): Promis
   const declaration = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, stored.text);
   const record = await ensurePipeline(deps, name);
   const problems = declaration.valid
-    ? await setSchedule(deps.schedules, declaration.pipeline)
+    ? await setSchedule(deps.schedules, declaration.pipeline, stored.lastModified)
     : declaration.problems;
   const valid = problems.length === 0;
   await deps.pipelines.setValidity(name, {
@@ -69,11 +70,26 @@ async function removePipeline(deps: RegisterDeps, name: string): Promise<Registe
   return { kind: 'gone' };
 }
 
-async function setSchedule(schedules: Schedules, { name, schedule }: Pipeline): Promise<readonly Problem[]> {
+/**
+ * @param now when it was declared: whenever the bucket is read again, the same declaration is judged alike
+ */
+export function pastScheduleProblems({ schedule }: Pipeline, now: Date): readonly Problem[] {
+  const why = schedule === undefined ? undefined : pastProblem(schedule, now);
+  return why === undefined ? [] : [{ path: 'schedule', message: `is "${schedule}": ${why}` }];
+}
+
+async function setSchedule(
+  schedules: Schedules,
+  pipeline: Pipeline,
+  declaredAt: Date,
+): Promise<readonly Problem[]> {
+  const { name, schedule } = pipeline;
   if (schedule === undefined) {
     await schedules.remove(name);
     return [];
   }
+  const past = pastScheduleProblems(pipeline, declaredAt);
+  if (past.length > 0) return past;
   const outcome = await schedules.put(name, schedule);
   if (outcome.kind === 'set') return [];
   return [

@@ -20,8 +20,6 @@ interface CronField {
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'] as const;
 const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] as const;
-/** Of each month, in a leap year. */
-const LAST_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 const MINUTES: CronField = { name: 'minutes', from: 0, to: 59 };
 const HOURS: CronField = { name: 'hours', from: 0, to: 23 };
@@ -50,8 +48,30 @@ const FORM = 'write rate(1 day) or cron(0 3 * * ? *): a rate in minutes, hours o
 export function scheduleProblem(schedule: string): string | undefined {
   const rate = /^rate\(([1-9]\d{0,5}) (minute|hour|day)(s?)\)$/.exec(schedule);
   if (rate !== null) return rateProblem(rate[1] ?? '', rate[2] ?? '', rate[3] === 's');
-  const cron = /^cron\((.*)\)$/.exec(schedule);
-  return cron === null ? FORM : cronProblem((cron[1] ?? '').trim().split(/\s+/));
+  const cron = cronFields(schedule);
+  return cron === undefined ? FORM : cronProblem(cron);
+}
+
+const cronFields = (schedule: string): readonly string[] | undefined =>
+  /^cron\((.*)\)$/.exec(schedule)?.[1]?.trim().split(/\s+/);
+
+/**
+ * Why a schedule starts no run any more, such as cron(0 3 * * ? 2020). A rule for new declarations only: the dates of a
+ * stored one pass by themselves.
+ *
+ * @param schedule one without a `scheduleProblem`
+ * @returns undefined if a date may still come
+ */
+export function pastProblem(schedule: string, now: Date): string | undefined {
+  const cron = cronFields(schedule);
+  if (cron === undefined) return undefined;
+  const last = lastDate(cron);
+  if (last !== undefined && last >= now.getTime()) return undefined;
+  const why =
+    last === undefined
+      ? 'no year that it names has such a day'
+      : `all of its dates are before ${now.toISOString().slice(0, 16)}Z`;
+  return `${why}, so it starts no run: write * for the year, or a later one`;
 }
 
 function rateProblem(value: string, unit: string, isPlural: boolean): string | undefined {
@@ -69,7 +89,8 @@ function cronProblem(given: readonly string[]): string | undefined {
   const [, , dayOfMonth = '', month = '', dayOfWeek = ''] = given;
   if ((dayOfMonth === '?') === (dayOfWeek === '?'))
     return 'exactly one of day of month and day of week must be ?, as in cron(0 3 * * ? *)';
-  return isNever(dayOfMonth, month)
+  const inAnyYear = [...given.slice(0, -1), '*'];
+  return lastDate(inAnyYear) === undefined
     ? `no month of ${month} has a day ${dayOfMonth}, so it never comes`
     : undefined;
 }
@@ -105,13 +126,28 @@ const valueIn =
     return value !== undefined && value >= from && value <= to ? value : undefined;
   };
 
-/** Whether no month has any of the days, such as the 31st of February. */
-function isNever(dayOfMonth: string, month: string): boolean {
-  const all = (field: CronField, text: string) => text.split(',').map((entry) => valuesOf(field, entry));
-  const days = all(DAY_OF_MONTH, dayOfMonth);
-  // L and W are days that every month has, and ? leaves the day to the week.
-  if (days.some((values) => values === undefined)) return false;
-  const earliest = Math.min(...days.flatMap((values) => values ?? []));
-  const months = all(MONTH, month).flatMap((values) => values ?? []);
-  return months.every((each) => (LAST_DAYS[each - 1] ?? 31) < earliest);
+/** In milliseconds since 1970: the last date, or a moment after it. */
+function lastDate([minutes, hours, dayOfMonth, month, , year]: readonly string[]): number | undefined {
+  const days = lastDays(dayOfMonth);
+  const [hour] = descending(HOURS, hours);
+  const [minute] = descending(MINUTES, minutes);
+  for (const each of descending(YEAR, year))
+    for (const within of descending(MONTH, month)) {
+      const length = new Date(Date.UTC(each, within, 0)).getUTCDate();
+      const day = days === undefined ? length : days.find((value) => value <= length);
+      if (day !== undefined) return Date.UTC(each, within - 1, day, hour, minute);
+    }
+  return undefined;
 }
+
+/** undefined for L, W and the days of a week, which come in every month: at its end, at the latest. */
+function lastDays(dayOfMonth = ''): readonly number[] | undefined {
+  const isNamed = dayOfMonth.split(',').every((entry) => valuesOf(DAY_OF_MONTH, entry) !== undefined);
+  return isNamed ? descending(DAY_OF_MONTH, dayOfMonth) : undefined;
+}
+
+const descending = (field: CronField, text = ''): readonly number[] =>
+  text
+    .split(',')
+    .flatMap((entry) => valuesOf(field, entry) ?? [])
+    .toSorted((a, b) => b - a);

@@ -11,11 +11,13 @@ export interface ListedObject {
 interface StoredText {
   readonly text: string;
   readonly etag: string;
+  readonly lastModified: Date;
 }
 
 export interface StoredBytes {
   readonly bytes: Uint8Array;
   readonly etag: string;
+  readonly lastModified: Date;
 }
 
 /** Small objects of the control plane. The data path of packing has a port of its own. */

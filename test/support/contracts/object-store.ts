@@ -40,6 +40,15 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect(listed).toMatchObject({ key: 'etag/a', size: 7, etag: read?.etag });
     });
 
+    it('gives the same date in reads and listings, to the second', async () => {
+      const store = await open();
+      await store.writeText('date/a', 'content');
+      const read = await store.readText('date/a');
+      const [listed] = await all(store.list('date/'));
+      const secondOf = (date: Date | undefined) => Math.floor(Number(date) / 1_000);
+      expect(secondOf(read?.lastModified)).toBe(secondOf(listed?.lastModified));
+    });
+
     it('deletes an object, also when there is none', async () => {
       const store = await open();
       await store.writeText('delete/a', 'x');

@@ -45,7 +45,9 @@ export function memoryObjectStore(clock: Clock, bucket = 'memory-bucket'): Memor
     json: (key) => JSON.parse(textOf(key) ?? 'null') as unknown,
     readText: (key) => {
       const held = objects.get(key);
-      return Promise.resolve(held && { text: textOf(key) ?? '', etag: held.etag });
+      if (held === undefined) return Promise.resolve(undefined);
+      const { bytes: _, ...version } = held;
+      return Promise.resolve({ text: textOf(key) ?? '', ...version });
     },
     readBytes: (key) => Promise.resolve(objects.get(key)),
     writeText: (key, text) => {

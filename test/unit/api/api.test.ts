@@ -39,6 +39,15 @@ describe('PUT /pipelines/{name}', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ valid: false });
   });
 
+  it('refuses a schedule without a date to come, and stores nothing', async () => {
+    const body = `${DECLARATION}schedule: cron(0 3 * * ? 2020)`;
+    expect(await named('PUT /pipelines/{name}', 'digits', { body })).toMatchObject({
+      status: 400,
+      body: { problems: [{ path: 'schedule', message: expect.stringContaining('starts no run') as string }] },
+    });
+    expect(at.store.keys()).toEqual(THERE);
+  });
+
   it('refuses an invalid declaration with all of its problems', async () => {
     const body = 'name: letters\ntraining: { strategy: none }';
     const response = await named('PUT /pipelines/{name}', 'digits', { body });

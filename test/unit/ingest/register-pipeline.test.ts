@@ -89,6 +89,34 @@ describe('a declaration that arrives', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ valid: false });
   });
 
+  describe('whose schedule has only past dates', () => {
+    const yearOf = (date: Date) => date.getUTCFullYear();
+    const scheduled = (year: number) => `${DECLARATION}schedule: cron(0 3 * * ? ${year})`;
+
+    it('is invalid, sets no schedule, and says why each time', async () => {
+      at.declare(scheduled(yearOf(at.clock.now()) - 1));
+      for (const _ of ['first', 'repeated'])
+        expect(await registerPipeline(at, 'digits')).toEqual({
+          kind: 'invalid',
+          problems: [
+            { path: 'schedule', message: expect.stringContaining('all of its dates are before') as string },
+          ],
+        });
+      expect(at.schedules.expressions.has('digits')).toBe(false);
+    });
+
+    it('stays valid where the dates passed after it was declared', async () => {
+      at.declare(scheduled(yearOf(at.clock.now())));
+      expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
+      at.pass(400 * 86_400);
+      // As after the loss of its record: the sweep registers it again.
+      expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
+      expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({
+        kind: 'started',
+      });
+    });
+  });
+
   it('says that it is gone', async () => {
     expect(await registerPipeline(at, 'unknown')).toEqual({ kind: 'gone' });
     expect(await at.pipelines.get('unknown')).toBeUndefined();

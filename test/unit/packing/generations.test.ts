@@ -57,7 +57,7 @@ function controlView(
     readText: async (key) => {
       await pause();
       const text = await view.read(key);
-      return text === undefined ? undefined : { text, etag: '' };
+      return text === undefined ? undefined : { text, etag: '', lastModified: new Date(0) };
     },
     writeText: async (key, text) => {
       await pause();

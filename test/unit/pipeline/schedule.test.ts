@@ -1,6 +1,6 @@
 /** Against the rules of https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html */
 import { describe, expect, it } from 'vitest';
-import { scheduleProblem } from '../../../functions/core/pipeline/schedule.ts';
+import { pastProblem, scheduleProblem } from '../../../functions/core/pipeline/schedule.ts';
 
 describe('a schedule', () => {
   it.each([
@@ -49,5 +49,47 @@ describe('a schedule', () => {
     ['cron(0 3 30-31 FEB ? *)', 'no month of FEB has a day 30-31'],
   ])('is refused: %s', (schedule, problem) => {
     expect(scheduleProblem(schedule)).toContain(problem);
+  });
+});
+
+describe('a schedule whose dates pass', () => {
+  const NOW = new Date('2026-11-23T10:30:00Z');
+
+  it.each([
+    'rate(1 day)',
+    'cron(0 3 * * ? *)',
+    'cron(0 3 * * ? 2020,2027)',
+    'cron(0 3 * * ? 2020/2)',
+    'cron(0 3 31 * ? 2026)',
+    'cron(30 10 23 11 ? 2026)',
+    'cron(0 0-11 23 11 ? 2026)',
+    // Which days of the week are left of a month is not counted.
+    'cron(0 3 ? 11 MON 2026)',
+    'cron(0 3 L 11 ? 2026)',
+    'cron(0 3 1,L 11 ? 2026)',
+    'cron(0 3 29 2 ? 2027,2028)',
+  ])('has a date to come: %s', (schedule) => {
+    expect(scheduleProblem(schedule)).toBeUndefined();
+    expect(pastProblem(schedule, NOW)).toBeUndefined();
+  });
+
+  it.each([
+    'cron(0 3 * * ? 2020)',
+    'cron(0 3 * * ? 1990-2025)',
+    'cron(0 3 ? JAN-OCT MON 2026)',
+    'cron(0 3 22 11 ? 2026)',
+    'cron(29 10 23 11 ? 2026)',
+    'cron(59 0-9 23 11 ? 2026)',
+    // November has no 31st day.
+    'cron(0 3 31 OCT,NOV ? 2026)',
+  ])('has none left: %s', (schedule) => {
+    expect(scheduleProblem(schedule)).toBeUndefined();
+    expect(pastProblem(schedule, NOW)).toBe(
+      'all of its dates are before 2026-11-23T10:30Z, so it starts no run: write * for the year, or a later one',
+    );
+  });
+
+  it('has none at all in years without the day', () => {
+    expect(pastProblem('cron(0 3 29 2 ? 2027)', NOW)).toContain('no year that it names has such a day');
   });
 });

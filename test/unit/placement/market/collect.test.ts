@@ -80,7 +80,7 @@ beforeEach(async () => {
   const store = {
     readText: (key: string) => {
       const text = texts.get(key);
-      return Promise.resolve(text === undefined ? undefined : { text, etag: '' });
+      return Promise.resolve(text === undefined ? undefined : { text, etag: '', lastModified: new Date(AT) });
     },
   };
   deps = {
