@@ -40,7 +40,7 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect(listed).toMatchObject({ key: 'etag/a', size: 7, etag: read?.etag });
     });
 
-    it('gives the same date in reads and listings, to the second', async () => {
+    it('gives the same second in reads and listings', async () => {
       const store = await open();
       await store.writeText('date/a', 'content');
       const read = await store.readText('date/a');

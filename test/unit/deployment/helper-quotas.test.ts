@@ -22,7 +22,7 @@ function troubles(compute: Record<string, unknown>, cpus?: number): readonly Fin
   return trainingQuotaFindings(question, seen(quotas)).filter(({ kind }) => kind !== 'passed');
 }
 
-it('counts them beside those of the training hosts, over all groups', () => {
+it('counts all groups beside the training hosts', () => {
   expect(troubles({}, 3)).toEqual([]);
   expect(troubles({}, 2)).toMatchObject([
     {
@@ -47,7 +47,7 @@ it('says where the account lists no quota of theirs', () => {
   ]);
 });
 
-it('counts them on Spot only where Spot may take them', () => {
+it('counts them on Spot only where allowed there', () => {
   expect(troubles({ purchaseOption: 'spot-then-on-demand' }, 3)).toEqual([]);
   expect(troubles({ purchaseOption: 'spot-then-on-demand', spotWithHelpers: true }, 3)).toMatchObject([
     { kind: 'notSeen', field: 'digits: compute.instanceTypes and helpers (spot)' },

@@ -89,7 +89,7 @@ describe('outcomeOf', () => {
   });
 
   it.each(['AlgorithmError: , exit code: 137', 'AlgorithmError:  (exit code 137 on i-2)'])(
-    'says what is known of a kill without a reason: %s',
+    'explains a kill without a reason: %s',
     (FailureReason) => {
       const { kind, message } = outcomeOf(
         job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason, ...started }),
