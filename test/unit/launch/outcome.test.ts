@@ -223,7 +223,13 @@ describe('a platform failure that the agent wrote', () => {
     expect(outcomeOf(failed)).toMatchObject({ kind: 'serviceError', fault: 'disk' });
   });
 
-  it('is not a full disk that a script met', () => {
+  it('is a disk that is too full for words', () => {
+    const FailureReason = 'AlgorithmError: , exit code: 74';
+    const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
+    expect(outcomeOf(failed)).toMatchObject({ kind: 'serviceError', fault: 'disk' });
+  });
+
+  it('is not guessed from the words of a script', () => {
     const FailureReason = 'AlgorithmError: OSError: [Errno 28] No space left on device, exit code: 1';
     const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
     expect(outcomeOf(failed)).toMatchObject({ kind: 'userError' });

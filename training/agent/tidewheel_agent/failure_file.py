@@ -96,13 +96,15 @@ def failure_text(summary: str, tail: LogTail) -> str:
     return redact(f"{head}\n{shown}\n")
 
 
-def write_failure(output_dir: Path, text: str) -> None:
-    """Writes the failure file unless the script has written its own."""
+def write_failure(output_dir: Path, text: str) -> OSError | None:
+    """Writes the failure file unless the script has written its own; returns why it could not."""
     path = output_dir / "failure"
     try:
         if path.exists() and path.stat().st_size > 0:
-            return
+            return None
         output_dir.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         log(f"cannot write {path}: {error}")
+        return error
+    return None

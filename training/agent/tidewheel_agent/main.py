@@ -24,7 +24,12 @@ from .lifecycle.start_over import start_over
 from .lifecycle.try_earlier import try_earlier
 from .lifecycle.watch import watch
 from .log import log
-from .platform_failure import PlatformFailureError, is_disk_full, platform_failure
+from .platform_failure import (
+    DISK_FULL_EXIT_CODE,
+    PlatformFailureError,
+    is_disk_full,
+    platform_failure,
+)
 from .supervision.stop_request import StopRequest
 
 
@@ -44,9 +49,11 @@ def main() -> int:
         outcome = _run_in_gang(read_job(settings), settings, stop, save)
     except ConfigurationError as error:
         outcome = cannot_start(error)
-    if outcome.failure_text:
-        write_failure(base / "output", outcome.failure_text)
-    return outcome.exit_code
+    if not outcome.failure_text:
+        return outcome.exit_code
+    unwritten = write_failure(base / "output", outcome.failure_text)
+    is_full = unwritten is not None and is_disk_full(unwritten)
+    return DISK_FULL_EXIT_CODE if is_full else outcome.exit_code
 
 
 def _run_in_gang(job: Job, settings: Settings, stop: StopRequest, save: SaveRequest) -> Outcome:

@@ -6,9 +6,15 @@ The service reads these words: functions/core/launch/job/platform-fault.ts.
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 from typing import Literal
 
 Fault = Literal["storage", "disk", "packages"]
+
+DISK_FULL_EXIT_CODE = os.EX_IOERR
+"""Of a host whose disk is so full that the failure file stays empty."""
+_DISK_FULL_WORDS = ("[Errno 28]", "[Errno 122]", "No space left on device")
 
 
 class PlatformFailureError(Exception):
@@ -23,4 +29,11 @@ def platform_failure(fault: Fault, text: str) -> str:
 
 
 def is_disk_full(error: BaseException) -> bool:
+    if isinstance(error, shutil.Error):  # It names many files, and their errors only in words.
+        return speaks_of_full_disk(str(error))
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def speaks_of_full_disk(text: str) -> bool:
+    """Whether an error's text is that of ENOSPC or EDQUOT."""
+    return any(words in text for words in _DISK_FULL_WORDS)

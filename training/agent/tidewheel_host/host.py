@@ -6,7 +6,11 @@ import os
 import signal
 from pathlib import Path
 
-from tidewheel_agent.platform_failure import is_disk_full, platform_failure
+from tidewheel_agent.platform_failure import (
+    DISK_FULL_EXIT_CODE,
+    is_disk_full,
+    platform_failure,
+)
 
 from .aws_cli import AwsCliError, DiskFullError
 from .container import parse_job
@@ -64,7 +68,7 @@ def _train(context: HostContext, reporter: Reporter) -> int:
         if code == 0 and rounds.is_first and report.stopped_by is None:
             report.model_uri = upload_model(context.aws, context.base, job)
         if code != 0:
-            report.failure = _read_failure(context.base)
+            report.failure = read_failure(context.base, code)
         return code
     except (HostsMissingError, AwsCliError) as error:
         log.write(f"[tidewheel] {error}")
@@ -73,9 +77,12 @@ def _train(context: HostContext, reporter: Reporter) -> int:
         log.close()
 
 
-def _read_failure(base: Path) -> str | None:
+def read_failure(base: Path, exit_code: int) -> str | None:
+    """What the agent wrote, or tells by its exit code where the disk had no room for it."""
     try:
         text = (base / "output" / "failure").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None
-    return text[:_FAILURE_CHARACTERS]
+        text = ""
+    if exit_code == DISK_FULL_EXIT_CODE and not text:
+        return platform_failure("disk", "the disk has no room for the failure file")
+    return text[:_FAILURE_CHARACTERS] or None

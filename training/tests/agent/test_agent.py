@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from agent_runs import SAVE, run, wheel
 from cluster import Cluster, running, wait_until
 from hosts import processes_below
 from sagemaker_host import make_host
+from tidewheel_agent.platform_failure import DISK_FULL_EXIT_CODE, is_disk_full
 
 HostOf = Callable[..., Path]
 
@@ -399,6 +402,39 @@ def test_a_full_disk_is_the_platforms_failure(host_of: HostOf, tmp_path: Path) -
     code, log = run(base, PYTHONPATH=str(pip))
     assert code == 1, log
     assert failure_of(base).startswith("Platform failure (disk): requirements.txt cannot")
+
+
+FILLS_THE_DISK = "open('/dev/full', 'w').write('x' * 100_000)"
+
+
+def test_a_full_disk_is_never_the_scripts_failure(host_of: HostOf) -> None:
+    base = host_of(FILLS_THE_DISK)
+    code, log = run(base)
+    assert code == 1, log
+    assert failure_of(base).startswith("Platform failure (disk): train.py ended with exit code 1")
+    assert "No space left on device" in failure_of(base)
+
+
+def test_a_disk_without_room_for_the_failure_has_its_own_exit_code(host_of: HostOf) -> None:
+    base = host_of(FILLS_THE_DISK)
+    (base / "output").mkdir(exist_ok=True)
+    (base / "output" / "failure").symlink_to("/dev/full")
+    code, log = run(base)
+    assert code == DISK_FULL_EXIT_CODE == 74
+    assert "No space left on device" in log
+
+
+def test_a_copy_of_many_files_names_a_full_disk() -> None:
+    with pytest.raises(shutil.Error) as copied, tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a").touch()
+        shutil.copytree(folder, Path(folder, "b"), copy_function=_fill)
+    assert is_disk_full(copied.value)
+    assert not is_disk_full(shutil.Error([("a", "b", "[Errno 13] Permission denied")]))
+
+
+def _fill(source: str, _target: str) -> None:
+    with Path(source).open("rb"), Path("/dev/full").open("wb", buffering=0) as full:
+        full.write(b"x")
 
 
 def test_a_stop_ends_the_installation(host_of: HostOf, tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from cluster import wait_until
 from ec2_host import FAKE_AWS, Host, channel, job, put
+from tidewheel_agent.platform_failure import DISK_FULL_EXIT_CODE
 from tidewheel_host.aws_cli import AwsCli, AwsCliError
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
+from tidewheel_host.host import read_failure
 from tidewheel_host.metadata import Metadata
 from tidewheel_host.rendezvous import HostsMissingError, default_interface, interface_for, meet
 from tidewheel_host.uploads import CheckpointSync
@@ -162,6 +164,15 @@ def test_a_host_reports_each_phase_from_its_first_second(
     assert "endedAt" not in report_now
     put(host.folder / "requests" / "stop.json", "2026-11-21T04:00:00Z")
     assert host.ended()["phase"] == "script"
+
+
+def test_a_disk_without_room_for_the_failure_is_a_platform_failure(tmp_path: Path) -> None:
+    failure = read_failure(tmp_path, DISK_FULL_EXIT_CODE)
+    assert failure is not None
+    assert failure.startswith("Platform failure (disk): ")
+    assert read_failure(tmp_path, 1) is None
+    put(tmp_path / "output" / "failure", "why")
+    assert read_failure(tmp_path, DISK_FULL_EXIT_CODE) == "why"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,12 @@ const WRITTEN =
 /** A disk that is full while the service moves data. A script's own words stand behind AlgorithmError. */
 const DISK_FULL = /^\s*(?:InternalServerError|ClientError)\b.*(?:ENOSPC|EDQUOT|no space left on device)/is;
 
+/** The agent's exit code where the disk is too full for its words (DISK_FULL_EXIT_CODE). */
+const WORDLESS = /^\s*AlgorithmError:\s*,\s*exit code: 74\s*$/i;
+
 export function platformFaultOf(reason = ''): PlatformFault | undefined {
   if (reason.startsWith(NO_REPORT)) return 'silent';
-  if (DISK_FULL.test(reason)) return 'disk';
+  if (DISK_FULL.test(reason) || WORDLESS.test(reason)) return 'disk';
   const word = WRITTEN.exec(reason)?.[1]?.toLowerCase();
   return word === 'storage' || word === 'disk' || word === 'packages' ? word : undefined;
 }

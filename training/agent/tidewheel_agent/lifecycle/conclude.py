@@ -7,6 +7,7 @@ from ..configuration.job import Job
 from ..failure_file import failure_text
 from ..gang.state import PeerFailure
 from ..log import log
+from ..platform_failure import platform_failure, speaks_of_full_disk
 from ..supervision.script_end import ScriptEnd, describe_signal
 from ..supervision.sigterm_note import note_left_unsaved
 from .host_run import HostRun
@@ -68,7 +69,9 @@ def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     log(f"{job.program} failed with exit code {end.script_code}; {safe}")
     resume = read_failed_resume(prepared.files.automatic)
     summary = _failure_summary(job, end.script_code) + (f"; {resume}" if resume else "")
-    return Outcome(end.script_code, failure_text(summary, tail))
+    text = failure_text(summary, tail)
+    is_full = any(speaks_of_full_disk(line) for line in tail.traceback()[-1:])
+    return Outcome(end.script_code, platform_failure("disk", text) if is_full else text)
 
 
 def _remember_signal(job: Job, end: ScriptEnd) -> None:
