@@ -1,5 +1,5 @@
 /** How long a pool is left alone after capacity errors. */
-import type { Pool } from '../../runs/run-records.ts';
+import type { AttemptRecord, Pool } from '../../runs/run-records.ts';
 import type { Observation } from '../belief/observation.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import type { Assessed } from './assessment.ts';
@@ -44,6 +44,14 @@ export type CapacityErrors = Pick<
 /** A quota holds for an instance type in every zone of a region, separately for each purchase option and launcher. */
 export const quotaKeyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string =>
   `${instanceType} ${purchaseOption} ${region ?? ''} ${launcher}`;
+
+/** What AWS last said of each quota that refused an attempt, with the remedy; by `quotaKeyOf`. */
+export const quotaRefusals = (attempts: readonly AttemptRecord[]): ReadonlyMap<string, string> =>
+  new Map(
+    attempts.flatMap(({ placement, outcome }) =>
+      outcome?.quota === true ? [[quotaKeyOf(placement.pool), outcome.message] as const] : [],
+    ),
+  );
 
 const zoneKeyOf = ({ zoneId, purchaseOption }: Pick<Pool, 'zoneId' | 'purchaseOption'>): string =>
   `${zoneId ?? ''} ${purchaseOption}`;

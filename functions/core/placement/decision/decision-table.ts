@@ -104,9 +104,10 @@ function verdictOf(each: Assessed, { chosen, situation }: Table): string {
   const forbidden = whyNot(each, situation);
   if (forbidden !== undefined) return forbidden;
   const coolsDown = cooldownSeconds(each, situation) > 0;
-  if (chosen === undefined) return coolsDown ? 'had a capacity error lately' : 'not used';
+  const refusal = each.quota ? 'a quota of the account refused it lately' : 'had a capacity error lately';
+  if (chosen === undefined) return coolsDown ? refusal : 'not used';
   if (coolsDown && each.expectedCostUsd <= chosen.expectedCostUsd)
-    return 'had a capacity error lately, left alone for a while';
+    return `${refusal}, left alone for a while`;
   return besideChosen(each, chosen, situation);
 }
 

@@ -4,7 +4,7 @@ import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
 import { hours, usd } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
 import type { Assessed } from './assessment.ts';
-import { quotaKeyOf } from './capacity-errors.ts';
+import { quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
 import { fastestOnDemand } from './cheapest-pool.ts';
 import { isOpen, whyNot } from './feasibility.ts';
 import { gangUsd } from './gang-cost.ts';
@@ -56,11 +56,7 @@ function isTooSmall(message: string, { pool, topology }: Assessed['candidate']):
 
 /** A quota below what the gang needs lasts until a person raises it. One that other jobs use up is worth a wait. */
 function quotasTooSmall({ input }: Situation, assessed: readonly Assessed[]): string | undefined {
-  const refusals = new Map(
-    input.attempts.flatMap(({ placement, outcome }) =>
-      outcome?.quota === true ? [[quotaKeyOf(placement.pool), outcome.message] as const] : [],
-    ),
-  );
+  const refusals = quotaRefusals(input.attempts);
   const found = assessed.filter(isOpen).map((each) => {
     const message = each.quota ? refusals.get(quotaKeyOf(each.candidate.pool)) : undefined;
     return message !== undefined && isTooSmall(message, each.candidate) ? message : undefined;

@@ -2,7 +2,7 @@
 import type { PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
 import { hours } from '../model/amounts.ts';
 import type { Assessed } from './assessment.ts';
-import { cooldownSeconds, isLimited } from './capacity-errors.ts';
+import { cooldownSeconds, isLimited, quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
 import { cheapestPool, isSpot } from './cheapest-pool.ts';
 import { endsInTime, isOpen, secondsUntilUnsafe, whyNot } from './feasibility.ts';
 import { restartOf } from './gang-cost.ts';
@@ -67,7 +67,17 @@ export function waitFor(
   const safe = secondsUntilUnsafe(situation);
   const limit = safe > 0 && cooldowns.length < open.length ? safe : situation.secondsLeft;
   const seconds = Math.max(1, Math.ceil(Math.min(...cooldowns, limit, atMostSeconds)));
-  const all = 'every pool that may be used had a capacity error lately';
-  const reason = `${cooldowns.length < open.length ? why : all}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
+  const reason = `${cooldowns.length < open.length ? why : whyAll(open, situation)}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered };
+}
+
+/** EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use. */
+function whyAll(open: readonly Assessed[], situation: Situation): string {
+  if (!open.every((each) => isLimited(each, situation)))
+    return 'every pool that may be used had a capacity error lately';
+  const refusals = quotaRefusals(situation.input.attempts);
+  const said = new Set(open.flatMap(({ candidate: { pool } }) => refusals.get(quotaKeyOf(pool)) ?? []));
+  const [first, ...others] = said;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `quotas of the account refuse every pool that may be used${first === undefined ? '' : `; AWS says: ${first}${more}`}`;
 }

@@ -265,7 +265,7 @@ describe('a launcher that was tried', () => {
     expect(placement.pool).toMatchObject({ purchaseOption: 'spot' });
     expect(placement.pool.launcher).toBe('sagemaker');
     expect(placement.considered.find(({ pool }) => pool.launcher === 'ec2')?.verdict).toMatch(
-      /had a capacity error lately, left alone/,
+      /a quota of the account refused it lately, left alone/,
     );
   });
 

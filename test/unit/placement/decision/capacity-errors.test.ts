@@ -71,6 +71,20 @@ describe('a quota of 0', () => {
   it('differs from one that is used up', () => {
     expect(decided('the limit is 20 Instances').kind).toBe('wait');
   });
+
+  it('without a value is waited for, with the remedy', () => {
+    const message = 'Max spot instance count exceeded (request its vCPUs: aws service-quotas …)';
+    const decision = decided(message);
+    expect(decision).toMatchObject({
+      kind: 'wait',
+      reason: expect.stringMatching(
+        /^quotas of the account refuse every pool .*; retried in \d+ s/,
+      ) as string,
+    });
+    expect(decision.kind === 'wait' && decision.reason).toContain(message);
+    const { considered = [] } = decision.kind === 'wait' ? decision : {};
+    expect(considered.map(({ verdict }) => verdict).join()).toContain('a quota of the account refused it');
+  });
 });
 
 describe('a limit of the account', () => {
