@@ -20,6 +20,7 @@ import { questionOf, sameChoice } from '../functions/core/placement/explain/repl
 import { whyUnreadable } from '../functions/core/placement/explain/stored-decision.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/explain/what-if.ts';
 import type { StoredPlacement, Stores } from '../functions/core/runs/stores.ts';
+import { withRemedy } from './deployment/surroundings.ts';
 
 const USAGE = `npm run explain -- RUN_ID [--attempt N]
 
@@ -166,4 +167,4 @@ async function whatIf(
   for (const note of notes) say(`- ${note}`);
 }
 
-await runCommand(USAGE, main);
+await runCommand(USAGE, (args) => withRemedy(() => main(args)));

@@ -10,6 +10,7 @@ import type { AttemptRecord } from '../functions/core/runs/run-records.ts';
 import type { Stores } from '../functions/core/runs/stores.ts';
 import { parseRunId } from '../functions/core/shared/keys.ts';
 import { nearest } from '../functions/core/shared/nearest.ts';
+import { withRemedy } from './deployment/surroundings.ts';
 import { jobLog } from './show/job-log.ts';
 import { beginning, durationOf, ending, inOrder, type LogEvent, lineOf } from './show/run-log.ts';
 
@@ -146,4 +147,4 @@ class PrintedLines {
   }
 }
 
-await runCommand(USAGE, main);
+await runCommand(USAGE, (args) => withRemedy(() => main(args)));

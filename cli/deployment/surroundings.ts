@@ -47,6 +47,16 @@ export function remedyOf(error: unknown, environment: Environment): string | und
     : refused(why, environment);
 }
 
+/** @throws Error with the remedy where a call did not arrive, and else what `act` throws */
+export async function withRemedy<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error: unknown) {
+    const remedy = remedyOf(error, process.env);
+    throw remedy === undefined ? error : new Error(remedy, { cause: error });
+  }
+}
+
 const withoutCredentials = (why: string, { AWS_PROFILE: profile }: Environment): string =>
   profile
     ? `AWS_PROFILE is "${profile}", which gives no credentials (${why}): name a profile of ~/.aws/config, or sign in (aws sso login --profile ${profile})`

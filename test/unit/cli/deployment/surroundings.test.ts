@@ -1,6 +1,6 @@
 /** Each mistake in region, endpoint and credentials is named with its variable, its value and the remedy. */
 import { describe, expect, it } from 'vitest';
-import { remedyOf, surroundingsOf } from '../../../../cli/deployment/surroundings.ts';
+import { remedyOf, surroundingsOf, withRemedy } from '../../../../cli/deployment/surroundings.ts';
 import { classify } from '../../../../functions/aws/s3/errors.ts';
 
 const named = (name: string, message: string, more: object = {}): Error =>
@@ -44,6 +44,15 @@ describe('a call that did not arrive', () => {
     expect(remedyOf(new Error('a drop failed', { cause: dataPath }), { AWS_REGION: 'mars-1' })).toBe(
       'AWS_REGION is "mars-1": its endpoints cannot be reached (ENOTFOUND): check the region\'s name, the network and HTTPS_PROXY',
     );
+  });
+
+  it('fails with the remedy where one is known', async () => {
+    const failing = (error: Error) => withRemedy(() => Promise.reject(error));
+    const unknownKey = named('UnrecognizedClientException', 'The security token is invalid.');
+    await expect(failing(unknownKey)).rejects.toThrow(/refuses these credentials \(The security token/);
+    const other = new Error('there is no run');
+    await expect(failing(other)).rejects.toBe(other);
+    await expect(withRemedy(() => Promise.resolve(1))).resolves.toBe(1);
   });
 
   it('names the region, wherever it was set', () => {
