@@ -21,6 +21,7 @@ import { whyUnreadable } from '../functions/core/placement/explain/stored-decisi
 import { decideIf, type WhatIf } from '../functions/core/placement/explain/what-if.ts';
 import type { StoredPlacement, Stores } from '../functions/core/runs/stores.ts';
 import { withRemedy } from './deployment/surroundings.ts';
+import { absentRunText } from './show/absent-run.ts';
 
 const USAGE = `npm run explain -- RUN_ID [--attempt N]
 
@@ -91,7 +92,7 @@ async function main(args: readonly string[]): Promise<number> {
   const stores = dynamoStores(dynamo(), config.table());
   const placements = await stores.placements.list(runId);
   if ((await stores.runs.get(runId)) === undefined)
-    throw new Error(`there is no run "${runId}" in ${config.table()}: GET /pipelines/NAME/runs lists them`);
+    throw new Error(await absentRunText(stores, runId, config.table()));
   const wanted = placements.filter(
     ({ attempt }) => values.attempt === undefined || attempt === values.attempt,
   );

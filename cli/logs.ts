@@ -8,9 +8,8 @@ import { dynamo } from '../functions/aws/shared/clients.ts';
 import { config } from '../functions/aws/shared/config.ts';
 import type { AttemptRecord } from '../functions/core/runs/run-records.ts';
 import type { Stores } from '../functions/core/runs/stores.ts';
-import { parseRunId } from '../functions/core/shared/keys.ts';
-import { nearest } from '../functions/core/shared/nearest.ts';
 import { withRemedy } from './deployment/surroundings.ts';
+import { absentRunText } from './show/absent-run.ts';
 import { jobLog } from './show/job-log.ts';
 import { beginning, durationOf, ending, inOrder, type LogEvent, lineOf } from './show/run-log.ts';
 
@@ -50,7 +49,6 @@ const WORDS = {
 const POLL_MILLISECONDS = 3_000;
 /** CloudWatch shows a line some seconds after the host printed it, later than younger ones of other hosts. */
 const LATE_MILLISECONDS = 30_000;
-const MOST_NAMES = 200;
 const RUN_ENDED = ['succeeded', 'failed', 'empty'];
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -59,7 +57,8 @@ async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, WORDS);
   const stores = dynamoStores(dynamo(), config.table());
   const runId = positionals[0] ?? '';
-  if ((await stores.runs.get(runId)) === undefined) throw new Error(await noRun(stores, runId));
+  if ((await stores.runs.get(runId)) === undefined)
+    throw new Error(await absentRunText(stores, runId, config.table()));
   const age = durationOf(values.since ?? '');
   const printed = new PrintedLines(age === undefined ? 0 : Date.now() - age);
   while (!(await printOnce(stores, runId, printed, values))) await sleep(POLL_MILLISECONDS);
@@ -85,20 +84,6 @@ async function printOnce(
     say(`${runId} has no attempt yet: nothing was printed`);
   }
   return isLast;
-}
-
-/** With the run that was probably meant. */
-async function noRun(
-  { runs, pipelines }: Pick<Stores, 'runs' | 'pipelines'>,
-  runId: string,
-): Promise<string> {
-  const typed = parseRunId(runId)?.pipeline ?? runId;
-  const names = (await pipelines.list({ limit: MOST_NAMES })).map(({ name }) => name);
-  const pipeline = names.includes(typed) ? typed : nearest(typed, names);
-  const known = pipeline === undefined ? [] : (await runs.list(pipeline, MOST_NAMES)).map((run) => run.runId);
-  const meant = nearest(runId, known) ?? known[0];
-  const hint = meant === undefined ? 'GET /pipelines/NAME/runs lists them' : `did you mean ${meant}?`;
-  return `there is no run "${runId}" in ${config.table()}: ${hint}`;
 }
 
 /** Prints each line once. */

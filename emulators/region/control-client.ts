@@ -26,13 +26,13 @@ export interface ControlClient {
   strike(strike: Strike): Promise<RunningJob>;
 }
 
-/** @throws Error when no region is up in the folder */
+/** @throws Error when no region is up in the folder, or its control.json is damaged */
 export async function controlClient(stateDirectory: string): Promise<ControlClient> {
   const down = `no region is up in ${stateDirectory}: start one with \`npm start\`, or name its folder with --state`;
   const text = await readFile(join(stateDirectory, CONTROL_FILE), 'utf8').catch((cause: unknown) => {
     throw new Error(down, { cause });
   });
-  const { url } = controlSchema.parse(JSON.parse(text));
+  const url = urlIn(join(stateDirectory, CONTROL_FILE), text);
   const credentials = await accessKeyIn(join(stateDirectory, ACCESS_KEY_FILE));
   const signer = new SignatureV4({ service: 'tidewheel', region: REGION, credentials, sha256: Sha256 });
   const call = async (method: 'GET' | 'POST', path: string, body?: string): Promise<unknown> => {
@@ -52,4 +52,12 @@ export async function controlClient(stateDirectory: string): Promise<ControlClie
     running: async () => z.array(jobSchema).parse(await call('GET', '/jobs')),
     strike: async (strike) => jobSchema.parse(await call('POST', '/interruptions', JSON.stringify(strike))),
   };
+}
+
+function urlIn(file: string, text: string): string {
+  try {
+    return controlSchema.parse(JSON.parse(text)).url;
+  } catch (cause: unknown) {
+    throw new Error(`${file} is damaged: end that region's \`npm start\`, and start it again`, { cause });
+  }
 }
