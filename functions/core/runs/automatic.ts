@@ -40,32 +40,24 @@ export async function tellAutomatic(
     });
 }
 
-function sentences({
+function* sentences({
   trial,
   stopped,
   offer,
-}: Note): (readonly [id: string, attempt: number, text: string])[] {
-  return [
-    ...(trial === undefined ? [] : [['trial', trial.attempt, describeTrial(trial)] as const]),
-    ...(stopped === undefined
-      ? []
-      : [
-          [
-            'stopped',
-            stopped.attempt,
-            `no automatic checkpoints from step ${stopped.step} on, so an interruption loses what comes after it: ${stopped.reason}`,
-          ] as const,
-        ]),
-    ...(offer === undefined
-      ? []
-      : [
-          [
-            'offer',
-            offer.attempt,
-            `the script has saved nothing for ${offer.seconds} s, so an interruption loses all of it: training.checkpoint: automatic would save and restore it, without a change to it`,
-          ] as const,
-        ]),
-  ];
+}: Note): Generator<readonly [id: string, attempt: number, text: string]> {
+  if (trial !== undefined) yield ['trial', trial.attempt, describeTrial(trial)];
+  if (stopped !== undefined)
+    yield [
+      'stopped',
+      stopped.attempt,
+      `no automatic checkpoints from step ${stopped.step} on, so an interruption loses what comes after it: ${stopped.reason}`,
+    ];
+  if (offer !== undefined)
+    yield [
+      'offer',
+      offer.attempt,
+      `the script has saved nothing for ${offer.seconds} s, so an interruption loses all of it: training.checkpoint: automatic would save and restore it, without a change to it`,
+    ];
 }
 
 function describeTrial({ result, reason, step, seconds }: NonNullable<Note['trial']>): string {

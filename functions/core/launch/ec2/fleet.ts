@@ -62,7 +62,7 @@ export function buildFleet(input: FleetInput): FleetResult {
     ...gangProblems(declaration.compute, placement),
     ...diskProblems(disk, {
       instanceType,
-      downloadBytes,
+      bytes: downloadBytes,
       limitSeconds: declaration.limits.maximumRunSeconds,
     }),
   ];
@@ -134,15 +134,9 @@ function siteOf(
   return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, problems };
 }
 
-function diskProblems(
-  disk: ReturnType<typeof diskOf>,
-  {
-    downloadBytes: bytes,
-    ...question
-  }: { readonly downloadBytes: number } & Omit<Download, 'bytes' | 'disk'>,
-): readonly Problem[] {
+function diskProblems(disk: ReturnType<typeof diskOf>, download: Omit<Download, 'disk'>): readonly Problem[] {
   if (disk.kind === 'problem') return [disk.problem];
-  const late = lateDownload({ ...question, bytes, disk });
+  const late = lateDownload({ ...download, disk });
   return late === undefined ? [] : [late];
 }
 
