@@ -19,7 +19,8 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
   const refused = attemptsUsed(situation) ?? quotasTooSmall(situation, assessed);
   if (refused !== undefined) return refused;
   const deadlineHours = deadlineHoursOf(limits);
-  if (secondsLeft <= 0) return `the deadline of ${deadlineHours ?? 0} h has passed${lastLack(situation)}`;
+  if (secondsLeft <= 0)
+    return `the deadline of ${deadlineHours ?? 0} h has passed${lastLack(input.attempts)}`;
   // The length of former runs proves nothing: the declaration may have changed since.
   const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
   const isLate =
@@ -33,10 +34,10 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
 
 function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
   if (attempts.length < limits.attempts) return undefined;
-  return `all ${limits.attempts} attempts of limits.attempts were used${lastLack({ input: { attempts } })}`;
+  return `all ${limits.attempts} attempts of limits.attempts were used${lastLack(attempts)}`;
 }
 
-function lastLack({ input: { attempts } }: { readonly input: Pick<Situation['input'], 'attempts'> }): string {
+function lastLack(attempts: Situation['input']['attempts']): string {
   const last = attempts.at(-1)?.outcome;
   return last?.kind === 'capacity' ? `; the last attempt found no capacity: ${last.message}` : '';
 }
