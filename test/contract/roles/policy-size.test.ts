@@ -41,9 +41,16 @@ describe('the policies of a deployment', () => {
     expect(await problemsOf({})).toEqual([]);
   });
 
-  it('fit with six subnets, a key and long names', async () => {
+  // docs/deploy.md names both numbers of subnets.
+  it('fit with 13 subnets and one group', async () => {
+    const securityGroup = securityGroups(1);
+    expect(await problemsOf({ subnets: subnets(13), securityGroups: securityGroup })).toEqual([]);
+    expect(await problemsOf({ subnets: subnets(14), securityGroups: securityGroup })).toHaveLength(1);
+  });
+
+  it('fit with eight subnets, a key and long names', async () => {
     const parameters = {
-      subnets: subnets(6),
+      subnets: subnets(8),
       securityGroups: securityGroups(2),
       kmsKey: 'arn:aws:kms:ap-southeast-2:123456789012:key/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f',
       bucket: `data-${'x'.repeat(58)}`,

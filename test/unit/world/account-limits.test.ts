@@ -206,6 +206,8 @@ describe('a quota of 0 vCPUs on EC2', () => {
     const { status: end, failure, attempts } = await runOf(refused, onEc2('spot'));
     expect(end).toBe('failed');
     expect(attempts.length).toBeGreaterThan(2);
+    // At once, on the timeline of the first attempt.
+    expect(attempts[0]?.outcome?.message).toContain('aws service-quotas request-service-quota-increase');
     expect(failure).toContain('"All G and VT Spot Instance Requests"');
   });
 });
