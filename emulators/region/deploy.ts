@@ -8,6 +8,7 @@ import { type Endpoints, findStack, type LocalClients, STACK_NAME, type Stack } 
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
 import { packageOnce } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
+import { highest, withProgress } from './progress.ts';
 
 export interface DeployOptions extends OslsOptions {
   readonly clients: LocalClients;
@@ -68,6 +69,8 @@ async function packageAndDeploy(options: DeployOptions, wanted: string): Promise
 function packageOf(options: DeployOptions, digest: string, build: string): Promise<string> {
   const { projectFolder, signal, onStep } = options;
   const made = join(projectFolder, build, 'package');
+  // osls removes the bundles at the end.
+  const bundled = highest(() => bundlesIn(join(projectFolder, build)));
   return packageOnce({
     projectFolder,
     digest,
@@ -80,29 +83,12 @@ function packageOf(options: DeployOptions, digest: string, build: string): Promi
       onStep?.('stack: packaging the functions, once until their code changes');
       await withProgress(
         runOsls(options, ['package', '--package', made], build),
-        async () => `stack: ${await bundlesIn(join(projectFolder, build))} functions bundled`,
+        async () => `stack: ${await bundled()} functions bundled`,
         onStep,
       );
       return made;
     },
   });
-}
-
-const PROGRESS_MILLISECONDS = 5_000;
-
-async function withProgress(
-  work: Promise<void>,
-  progress: () => Promise<string>,
-  onStep: ((text: string) => void) | undefined,
-): Promise<void> {
-  const began = performance.now();
-  const tell = async () => {
-    const seconds = Math.round((performance.now() - began) / 1_000);
-    onStep?.(`${await progress()} after ${seconds} s`);
-  };
-  // A progress that cannot be read has no line.
-  const timer = setInterval(() => void tell().catch(() => undefined), PROGRESS_MILLISECONDS);
-  await work.finally(() => clearInterval(timer));
 }
 
 const bundlesIn = async (build: string): Promise<number> =>
