@@ -19,14 +19,18 @@ export function requestedPage(
   usual: number,
 ): Page | { readonly problem: string } {
   const size = z.coerce.number().int().min(1).max(LARGEST_PAGE).default(usual).safeParse(limit);
-  if (!size.success) return { problem: `limit is "${limit}": use a whole number from 1 to ${LARGEST_PAGE}` };
-  if (nextToken === undefined) return { limit: size.data };
-  const after = lastItemOf(list, nextToken);
-  return after === undefined
-    ? {
-        problem: `nextToken is "${nextToken}", which no page of this list gave out: use the nextToken of the page before, or none for the first page`,
-      }
-    : { limit: size.data, after };
+  const after = nextToken === undefined ? undefined : lastItemOf(list, nextToken);
+  const problems = [
+    ...(size.success ? [] : [`limit is "${limit}": use a whole number from 1 to ${LARGEST_PAGE}`]),
+    ...(after !== undefined || nextToken === undefined
+      ? []
+      : [
+          `nextToken is "${nextToken}", which no page of this list gave out: use the nextToken of the page before, or none for the first page`,
+        ]),
+  ];
+  return size.success && problems.length === 0
+    ? { limit: size.data, after }
+    : { problem: problems.join('; ') };
 }
 
 /**

@@ -237,6 +237,14 @@ describe('the pages of a list', () => {
         body: { message: expect.stringMatching(/nextToken.*or none for the first page/) as string },
       });
   });
+
+  it('are refused with both mistakes at once', async () => {
+    const refused = await ask('GET /pipelines', { query: { limit: '0', nextToken: 'abc' } });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { message: expect.stringMatching(/^limit is "0": .*; nextToken is "abc", which/) as string },
+    });
+  });
 });
 
 describe('a throttled call', () => {
