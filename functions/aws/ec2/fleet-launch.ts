@@ -76,7 +76,8 @@ const tokenOf = ({ fleet }: FleetPlan, refused: number): string =>
   refused === 0 ? fleet.ClientToken : `${fleet.ClientToken}-t${refused + 1}`;
 
 async function refusalsOf(store: ObjectStore, jobName: string) {
-  const folder = folderOf(store, jobName) ?? '';
+  const folder = folderOf(store, jobName);
+  if (folder === undefined) throw new Error(`${jobName} is no job of this installation`);
   let count = 0;
   for await (const _ of store.list(folder + refusal.folder)) count += 1;
   return {
