@@ -2,9 +2,10 @@
 import * as z from 'zod';
 import { REPORT_VERSION } from '../attempts/report.ts';
 import { readAllowedDeclaration } from '../ingest/allowed.ts';
-import { pastScheduleProblems, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
+import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { wakeRun } from '../ingest/wake.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
+import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import { readProgress } from '../runs/progress.ts';
 import { readSeries, thinned } from '../runs/series.ts';
 import type { Stores } from '../runs/stores.ts';

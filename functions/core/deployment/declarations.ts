@@ -1,6 +1,7 @@
 /** The declarations of a deployment, judged by what it allows. A run is refused what the deployment does not allow. */
 import * as z from 'zod';
 import { type Deployment, readAllowedDeclaration } from '../ingest/allowed.ts';
+import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import { PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { Stack } from './account-view.ts';
@@ -53,10 +54,13 @@ export async function readDeclarations(
   for await (const { key } of store.list(PIPELINES_PREFIX)) {
     if (!key.endsWith('.yaml')) continue;
     const name = key.slice(PIPELINES_PREFIX.length, -'.yaml'.length);
-    const text = (await store.readText(key))?.text ?? '';
+    const { text = '', lastModified = new Date(0) } = (await store.readText(key)) ?? {};
     const declaration = readAllowedDeclaration(deployment, name, text);
-    if (declaration.valid) pipelines.push(declaration.pipeline);
-    else invalid.push({ name, problems: declaration.problems });
+    const problems = declaration.valid
+      ? pastScheduleProblems(declaration.pipeline, lastModified)
+      : declaration.problems;
+    if (problems.length > 0) invalid.push({ name, problems });
+    else if (declaration.valid) pipelines.push(declaration.pipeline);
   }
   return { pipelines, invalid };
 }

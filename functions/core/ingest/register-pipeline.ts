@@ -1,6 +1,6 @@
 /** From a declaration in the bucket to a pipeline on record: its validity, its schedule, and data that came before it. */
 import { type Pipeline, pipelineName } from '../pipeline/pipeline.ts';
-import { pastProblem } from '../pipeline/schedule.ts';
+import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore, Schedules } from '../shared/ports.ts';
@@ -68,14 +68,6 @@ async function removePipeline(deps: RegisterDeps, name: string): Promise<Registe
   await deps.schedules.remove(name);
   await deps.pipelines.remove(name, deps.clock.now().toISOString());
   return { kind: 'gone' };
-}
-
-/**
- * @param now when it was declared: whenever the bucket is read again, the same declaration is judged alike
- */
-export function pastScheduleProblems({ schedule }: Pipeline, now: Date): readonly Problem[] {
-  const why = schedule === undefined ? undefined : pastProblem(schedule, now);
-  return why === undefined ? [] : [{ path: 'schedule', message: `is "${schedule}": ${why}` }];
 }
 
 async function setSchedule(

@@ -2,6 +2,7 @@
  * Whether EventBridge Scheduler would take a schedule, so that a wrong one is refused with the other problems of its
  * declaration: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
  */
+import type { Problem } from '../shared/errors.ts';
 
 /** The outer form, for editors that check a declaration by its JSON schema. */
 export const SCHEDULE_PATTERN = '^(rate|cron)\\(.+\\)$';
@@ -54,6 +55,15 @@ export function scheduleProblem(schedule: string): string | undefined {
 
 const cronFields = (schedule: string): readonly string[] | undefined =>
   /^cron\((.*)\)$/.exec(schedule)?.[1]?.trim().split(/\s+/);
+
+/** @param declaredAt so that whoever reads the bucket again, and whenever, judges a declaration alike */
+export function pastScheduleProblems(
+  { schedule }: { readonly schedule?: string | undefined },
+  declaredAt: Date,
+): readonly Problem[] {
+  const why = schedule === undefined ? undefined : pastProblem(schedule, declaredAt);
+  return why === undefined ? [] : [{ path: 'schedule', message: `is "${schedule}": ${why}` }];
+}
 
 /**
  * Why a schedule starts no run any more, such as cron(0 3 * * ? 2020). A rule for new declarations only: the dates of a

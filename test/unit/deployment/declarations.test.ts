@@ -78,3 +78,11 @@ describe('a stack that is notified of markers alone', () => {
     expect((await declaredIn({}, bare)).valid).toEqual(['digits']);
   });
 });
+
+it('refuses a schedule that had no date to come', async () => {
+  const scheduled = (year: number) =>
+    `name: digits\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\nschedule: cron(0 3 * * ? ${year})\n`;
+  const year = fakeClock().now().getUTCFullYear();
+  expect((await declaredIn({}, scheduled(year - 1))).problems.join()).toContain('schedule: is "cron(0 3');
+  expect((await declaredIn({}, scheduled(year))).valid).toEqual(['digits']);
+});
