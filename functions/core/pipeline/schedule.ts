@@ -56,7 +56,7 @@ export function scheduleProblem(schedule: string): string | undefined {
 const cronFields = (schedule: string): readonly string[] | undefined =>
   /^cron\((.*)\)$/.exec(schedule)?.[1]?.trim().split(/\s+/);
 
-/** @param declaredAt so that whoever reads the bucket again, and whenever, judges a declaration alike */
+/** @param declaredAt not the time of the look: every look at the bucket judges a declaration alike */
 export function pastScheduleProblems(
   { schedule }: { readonly schedule?: string | undefined },
   declaredAt: Date,
