@@ -43,10 +43,15 @@ const DAY_OF_WEEK: CronField = {
 const YEAR: CronField = { name: 'year', from: 1970, to: 2199 };
 const FIELDS = [MINUTES, HOURS, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR] as const;
 
+/** Scheduler's own limit of ScheduleExpression. */
+const MOST_CHARACTERS = 256;
+
 const FORM = 'write rate(1 day) or cron(0 3 * * ? *): a rate in minutes, hours or days, or six fields';
 
 /** @returns what is wrong with a schedule, and what to write; undefined if Scheduler would take it */
 export function scheduleProblem(schedule: string): string | undefined {
+  if (schedule.length > MOST_CHARACTERS)
+    return `has ${schedule.length} characters, and Scheduler takes ${MOST_CHARACTERS}: write ranges and steps, as 1-5 or */2`;
   const rate = /^rate\(([1-9]\d{0,5}) (minute|hour|day)(s?)\)$/.exec(schedule);
   if (rate !== null) return rateProblem(rate[1] ?? '', rate[2] ?? '', rate[3] === 's');
   const cron = cronFields(schedule);
@@ -157,7 +162,4 @@ function lastDays(dayOfMonth = ''): readonly number[] | undefined {
 }
 
 const descending = (field: CronField, text = ''): readonly number[] =>
-  text
-    .split(',')
-    .flatMap((entry) => valuesOf(field, entry) ?? [])
-    .toSorted((a, b) => b - a);
+  [...new Set(text.split(',').flatMap((entry) => valuesOf(field, entry) ?? []))].toSorted((a, b) => b - a);

@@ -52,6 +52,12 @@ describe('a schedule', () => {
   });
 });
 
+it('is refused when longer than Scheduler takes', () => {
+  const many = `cron(0 3 30 ${Array(20_000).fill('2').join()} ? ${Array(20_000).fill('*').join()})`;
+  expect(scheduleProblem(many)).toContain('80014 characters, and Scheduler takes 256');
+  expect(scheduleProblem(`cron(${Array(85).fill('59').join()} * * * ? *)`)).toContain('characters');
+});
+
 describe('a schedule whose dates pass', () => {
   const NOW = new Date('2026-11-23T10:30:00Z');
 
