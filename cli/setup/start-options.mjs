@@ -11,6 +11,7 @@ export const PROFILE_NAMES = ['new-account', 'default', 'none'];
 const SCRIPTS =
   'demo (one interruption a run; demo:NUMBER moves it), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
 export const SECONDS = 'give seconds from 1 to 120';
+export const A_FOLDER = 'name a folder';
 
 /** Together they would start a region that never ends. */
 export const ONCE_WITHOUT_DEMO =
@@ -51,6 +52,7 @@ const PROBLEM_OF = {
       ? undefined
       : `there is no such market script; write ${SCRIPTS}`,
   grace: (value) => (Number(value) >= 1 && Number(value) <= 120 ? undefined : SECONDS),
+  state: (value) => (value === '' ? A_FOLDER : undefined),
   limits: (value) => (PROFILE_NAMES.includes(value) ? undefined : `write ${PROFILE_NAMES.join(', ')}`),
 };
 

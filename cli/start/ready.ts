@@ -1,15 +1,18 @@
 /** Reads the command line of `npm start`, and sees whether a region can start there, before anything else is loaded. */
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
 import { readCommandLine, usable } from '@tidewheel/emulators/shared/command-line.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
-import { ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
+import { A_FOLDER, ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');
+
+/** npm changes to the project's folder. Typed paths are relative to where npm was called. */
+const typed = (folder: string): string => resolve(process.env['INIT_CWD'] ?? process.cwd(), folder);
 
 export const startCommand = {
   options: START_OPTIONS,
@@ -20,7 +23,9 @@ export const startCommand = {
       launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`),
       market: z.string().transform((text, context) => {
         try {
-          return marketScriptOf(text);
+          return marketScriptOf(
+            text.replace(/^trace:(.+)$/s, (_, folder: string) => `trace:${typed(folder)}`),
+          );
         } catch (error: unknown) {
           context.addIssue(error instanceof Error ? error.message : String(error));
           return z.NEVER;
@@ -28,7 +33,7 @@ export const startCommand = {
       }),
       grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
       limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
-      state: z.string().default(join(projectFolder, '.tidewheel')),
+      state: z.string().min(1, A_FOLDER).transform(typed).default(join(projectFolder, '.tidewheel')),
       verbose: z.boolean(),
     })
     // `when`: it is reported beside what else is wrong.

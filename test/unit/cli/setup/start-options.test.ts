@@ -1,7 +1,8 @@
 /** Before set-up a start is judged without packages: by the same words as after it. */
+import { join } from 'node:path';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   LAUNCHER_NAMES,
   ONCE_WITHOUT_DEMO,
@@ -10,7 +11,7 @@ import {
   START_OPTIONS,
   startMistakes,
 } from '../../../../cli/setup/start-options.mjs';
-import { startCommand } from '../../../../cli/start/ready.ts';
+import { projectFolder, startCommand } from '../../../../cli/start/ready.ts';
 import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '../../../../functions/core/pipeline/launchers.ts';
 
 function problemsAfterSetUp(args: readonly string[]): readonly string[] {
@@ -35,9 +36,20 @@ describe('a start', () => {
     ['--once', '--no-demo'],
     ['--no-demo', '--grace', '900', '--once', '--lmits', 'none'],
     ['--once=yes', '--no-demo'],
+    ['--state', '', 'now'],
   ])('is judged alike before and after set-up: %j', (...args) => {
     const typed = args.flat();
     expect(startMistakes(typed)).toEqual(problemsAfterSetUp(typed));
+  });
+
+  it('takes folders from where npm was called', () => {
+    vi.stubEnv('INIT_CWD', '/called/from');
+    const stateOf = (...args: string[]) => readCommandLine(args, startCommand).values.state;
+    expect(stateOf('--state', 'mine')).toBe('/called/from/mine');
+    expect(stateOf('--state', '/own')).toBe('/own');
+    expect(stateOf()).toBe(join(projectFolder, '.tidewheel'));
+    expect(problemsAfterSetUp(['--market', 'trace:none'])[0]).toContain('no folder /called/from/none');
+    vi.unstubAllEnvs();
   });
 
   it('with --once needs the demo that it ends with', () => {
