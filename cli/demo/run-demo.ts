@@ -1,11 +1,21 @@
 /** The demo's run: dropped data, or (when it is all packed already) a run that trains on it again; an unfinished one first. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { S3ServiceException } from '@aws-sdk/client-s3';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import * as z from 'zod';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import { FINISHED } from '../../functions/core/runs/run-records.ts';
 import type { Session } from '../serve/session.ts';
 import { followRun } from '../show/follow.ts';
-import { DEMO_PIPELINE, DIGITS, demoDeclaration, dropDigits, isDropped, uploadSource } from './demo.ts';
+import {
+  DEMO_PIPELINE,
+  type DemoTarget,
+  DIGITS,
+  demoDeclaration,
+  dropDigits,
+  isDropped,
+  uploadSource,
+} from './demo.ts';
 import { waitForRun } from './wait-for-run.ts';
 
 export async function runDemo(session: Session): Promise<RunReport | undefined> {
@@ -20,9 +30,26 @@ export async function runDemo(session: Session): Promise<RunReport | undefined> 
     return followRun(api, z.object({ runId: z.string() }).parse(body).runId, screen, signal);
   }
   screen.line(`  dropping ${DIGITS} images of handwritten digits, and one file that is no image`);
-  await dropDigits(target, (count) => screen.bar('dropped', count, DIGITS));
+  await dropWithPatience(session, target);
   const runId = await waitForRun(session, DEMO_PIPELINE, newest?.runId);
   return runId === undefined ? undefined : followRun(api, runId, screen, signal);
+}
+
+const PAUSE_MILLISECONDS = 3_000;
+
+/** A full disk refuses uploads until there is room. A drop that is repeated writes the same objects. */
+async function dropWithPatience({ screen, signal }: Session, target: DemoTarget): Promise<void> {
+  let waits = false;
+  while (!signal.aborted) {
+    try {
+      return await dropDigits(target, (count) => screen.bar('dropped', count, DIGITS));
+    } catch (error: unknown) {
+      if (!(error instanceof S3ServiceException && error.$fault === 'server')) throw error;
+      if (!waits) screen.problem(`the drop is tried again until it succeeds: ${error.message}`);
+      waits = true;
+    }
+    await sleep(PAUSE_MILLISECONDS, undefined, { signal }).catch(() => undefined);
+  }
 }
 
 async function declareDemo({ api, region, screen, projectFolder, launcher }: Session): Promise<void> {
