@@ -26,7 +26,8 @@ export function readDeclaration(name: string, text: string, notifiedMarker?: str
   }
   const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true, merge: true });
   if (document.errors.length > 0) {
-    return refuse(document.errors.map((error) => ({ path: '', message: yamlProblem(error) })));
+    const messages = new Set(document.errors.map(yamlProblem));
+    return refuse([...messages].map((message) => ({ path: '', message })));
   }
   const numbers = numberProblems(document);
   keepWritten(document);
@@ -48,10 +49,12 @@ function refuseUnnoticed(declaration: Declaration & { readonly valid: true }, ma
 }
 
 /** Without the advice that the parser has for programmers. */
-const yamlProblem = ({ code, message }: YAMLParseError): string =>
-  code === 'MULTIPLE_DOCS'
-    ? 'holds several YAML documents: write one, without a line of ---'
-    : `is not YAML: ${message}`;
+function yamlProblem({ code, message }: YAMLParseError): string {
+  if (code === 'MULTIPLE_DOCS') return 'holds several YAML documents: write one, without a line of ---';
+  // Each level takes a call of the parser.
+  if (message.startsWith('Maximum call stack')) return 'is nested too deeply, take levels out';
+  return `is not YAML: ${message}`;
+}
 
 /** As YAML's core schema writes them: decimal, hexadecimal, octal. */
 const WHOLE_NUMBER = /^(?:[-+]?\d+|0x[\da-fA-F]+|0o[0-7]+)$/;
@@ -121,7 +124,22 @@ function named(value: unknown): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-const refuse = (problems: readonly Problem[]): Declaration => ({ valid: false, problems });
+/** The record of a pipeline holds its problems, and an item of DynamoDB 400 KB. */
+const MOST_PROBLEMS = 50;
+const LONGEST_TEXT = 1_000;
+
+function refuse(all: readonly Problem[]): Declaration {
+  const problems = all
+    .slice(0, MOST_PROBLEMS)
+    .map(({ path, message }) => ({ path: shortened(path), message: shortened(message) }));
+  const untold = all.length - problems.length;
+  if (untold > 0) problems.push({ path: '', message: `has ${untold} more problems, correct these first` });
+  return { valid: false, problems };
+}
+
+/** What to write instead stands at the end. */
+const shortened = (text: string): string =>
+  text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT / 2)} … ${text.slice(-LONGEST_TEXT / 2)}` : text;
 
 /** JSON Schema of a pipeline, for editors (docs/pipeline.schema.json). */
 export const pipelineJsonSchema = (): unknown => ({
