@@ -10,6 +10,24 @@ const projectEnvironment = () => ({
   ),
 });
 
+const LOOK_MILLISECONDS = 500;
+
+/**
+ * npm passes SIGTERM to its shell, which dies of it and leaves us behind: nothing ends the program then.
+ * @returns a function that ends the watch
+ */
+function whenNpmIsGone(onGone) {
+  const { ppid: shell } = process;
+  if (process.env.npm_lifecycle_event === undefined) return () => {};
+  const look = () => {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    onGone();
+  };
+  const timer = setInterval(look, LOOK_MILLISECONDS);
+  return () => clearInterval(timer);
+}
+
 let endedBy;
 
 /** The signal that ended a program in the foreground, if one did. What should follow the program is not wanted then. */
@@ -32,8 +50,10 @@ export function runInForeground(
     };
     process.on('SIGINT', note);
     for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, pass);
+    const stopWatching = whenNpmIsGone(() => pass('SIGTERM'));
     child.on('error', reject);
     child.on('close', (code, signal) => {
+      stopWatching();
       process.off('SIGINT', note);
       for (const name of ['SIGTERM', 'SIGHUP']) process.off(name, pass);
       resolve(code ?? (signal === 'SIGINT' ? 130 : 1));

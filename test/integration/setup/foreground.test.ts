@@ -1,5 +1,6 @@
 /** Programs that the set-up runs in the foreground: what a signal to it ends, and that it is known afterwards. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -29,4 +30,18 @@ function outputAfter(signal: NodeJS.Signals): Promise<string> {
 
 it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends the program and what follows', async (signal) => {
   expect(await outputAfter(signal)).toBe(`ready\nended by ${signal}`);
+});
+
+it('a kill of npm ends the program', async () => {
+  // npm passes the signal on to its shell alone.
+  const shell = spawn('sh', ['-c', '"$0" --input-type=module -e "$1"; true', process.execPath, PARENT], {
+    env: { ...process.env, npm_lifecycle_event: 'start' },
+  });
+  let output = '';
+  shell.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+    if (output === 'ready\n') shell.kill('SIGTERM');
+  });
+  await once(shell, 'close');
+  expect(output).toBe('ready\nended by SIGTERM');
 });
