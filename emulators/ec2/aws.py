@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from datetime import datetime, timezone
@@ -31,6 +32,7 @@ MARKER = "COMPLETE.json"
 """Written last, so sent last: a reader that sees it in the bucket finds the rest there."""
 
 UNSIGNED = "UNSIGNED-PAYLOAD"
+_CHUNK_BYTES = 1 << 16
 FILTERS = ("--exclude", "--include")
 
 
@@ -49,9 +51,9 @@ def signed(method: str, path: str, service: str, host: str, body_hash: str) -> d
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
     """
-    time = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    scope = f"{time[:8]}/{os.environ['AWS_DEFAULT_REGION']}/{service}/aws4_request"
-    headers = {"host": host, "x-amz-content-sha256": body_hash, "x-amz-date": time}
+    moment = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    scope = f"{moment[:8]}/{os.environ['AWS_DEFAULT_REGION']}/{service}/aws4_request"
+    headers = {"host": host, "x-amz-content-sha256": body_hash, "x-amz-date": moment}
     names = ";".join(headers)
     place, _, query = path.partition("?")
     lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
@@ -60,7 +62,7 @@ def signed(method: str, path: str, service: str, host: str, body_hash: str) -> d
     key = f"AWS4{os.environ['AWS_SECRET_ACCESS_KEY']}".encode()
     for part in scope.split("/"):
         key = hmac.digest(key, part.encode(), "sha256")
-    text = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{digest}"
+    text = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{digest}"
     signature = hmac.digest(key, text.encode(), "sha256").hex()
     return {
         **headers,
@@ -145,10 +147,21 @@ def download(aws: Connection, bucket: str, key: str, target: Path) -> None:
     part = target.with_name(f".{target.name}.part")
     answer = aws.get(bucket, key)
     with part.open("wb") as file:
-        shutil.copyfileobj(answer, file)
+        if rate := float(os.environ.get("LOCAL_S3_BYTES_PER_SECOND") or 0):
+            copy_at(rate, answer, file)
+        else:
+            shutil.copyfileobj(answer, file)
     changed = parsedate_to_datetime(answer.headers["last-modified"]).timestamp()
     os.utime(part, (changed, changed))
     part.replace(target)
+
+
+def copy_at(bytes_per_second: float, source: http.client.HTTPResponse, target: BinaryIO) -> None:
+    """As an instance's network would bring it: in real time, which the host's reports see."""
+    while chunk := source.read(_CHUNK_BYTES):
+        target.write(chunk)
+        target.flush()
+        time.sleep(len(chunk) / bytes_per_second)
 
 
 def upload(aws: Connection, path: Path, bucket: str, key: str) -> None:

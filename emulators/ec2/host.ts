@@ -33,6 +33,8 @@ export interface HostOptions {
   /** The first of the ports that are the job's own. */
   readonly firstPort: number;
   readonly cpus: number;
+  /** Of its downloads; undefined: as fast as they are here. */
+  readonly bytesPerSecond: number | undefined;
   /** From EC2's notice to the end. */
   readonly graceSeconds: number;
 }
@@ -132,6 +134,7 @@ function environmentOf(options: HostOptions, metadataUrl: string): Record<string
     TIDEWHEEL_LOOK_SECONDS: String(LOOK_SECONDS),
     TIDEWHEEL_SYNC_SECONDS: String(SYNC_SECONDS),
     TIDEWHEEL_MASTER_PORT: String(firstPort),
+    ...(options.bytesPerSecond && { LOCAL_S3_BYTES_PER_SECOND: String(options.bytesPerSecond) }),
     ...plan.environment,
   };
 }

@@ -48,6 +48,8 @@ export interface LocalEc2Options {
   readonly lookMilliseconds?: number;
   /** From the launch to the start of the host's program, by EC2's name of the type. Default 0. */
   readonly bootSeconds?: (instanceType: string) => number;
+  /** Of a host's downloads, by EC2's name of the type. Default, and undefined: as fast as they are here. */
+  readonly downloadBytesPerSecond?: (instanceType: string) => number | undefined;
   readonly log?: (line: string) => void;
 }
 
@@ -214,6 +216,7 @@ class RunningEc2 implements LocalEc2 {
       region,
       s3: this.#s3,
       firstPort,
+      bytesPerSecond: this.#options.downloadBytesPerSecond?.(instance.instanceType),
       cpus: cpusPerHost(availableParallelism(), gang),
     });
     this.#log(`${instance.instanceId} of ${instance.jobName} is up in ${lease.zoneId}`);

@@ -51,7 +51,11 @@ export interface AccountLimits {
     readonly pendingSeconds: ByAccelerators;
     /** How long a job's instances are prepared, unbilled, until the download begins. */
     readonly preparationSeconds: ByAccelerators;
+    /** How long the training image takes. */
+    readonly imageSeconds: ByAccelerators;
   };
+  /** The part of an instance's baseline bandwidth that a download from S3 reaches; undefined: no time passes. */
+  readonly downloadShare: number | undefined;
 }
 
 /**
@@ -102,7 +106,15 @@ const longestRunSeconds = 432_000;
 const delays = {
   pendingSeconds: { none: 0, some: 0, eight: 21_600 },
   preparationSeconds: { none: 60, some: 120, eight: 1_500 },
+  /** Images without CUDA have about 2 GB, those with it about 8. AWS names no time: stated. */
+  imageSeconds: { none: 30, some: 120, eight: 120 },
 };
+
+/**
+ * Stated. A type's baseline is in the catalog; placement reckons with the same half (input-mode.ts).
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-network-bandwidth.html
+ */
+const downloadShare = 0.5;
 const noDelay = { none: 0, some: 0, eight: 0 };
 
 /** Of an account whose requests for more were granted: stated. */
@@ -130,6 +142,7 @@ const PROFILES = {
      * has an account's own. https://docs.aws.amazon.com/general/latest/gr/sagemaker.html
      */
     sageMaker: { operations, instances: { accelerated: 0, other: 4 }, longestRunSeconds, ...delays },
+    downloadShare,
   },
   default: {
     /** https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html */
@@ -139,6 +152,7 @@ const PROFILES = {
     stepFunctions,
     ec2: { ...ec2, vcpus: manyVcpus },
     sageMaker: { operations, instances: manyInstances, longestRunSeconds, ...delays },
+    downloadShare,
   },
   none: {
     lambda: { concurrentExecutions: undefined },
@@ -152,7 +166,9 @@ const PROFILES = {
       longestRunSeconds: ANY,
       pendingSeconds: noDelay,
       preparationSeconds: noDelay,
+      imageSeconds: noDelay,
     },
+    downloadShare: undefined,
   },
 } as const satisfies Readonly<Record<string, AccountLimits>>;
 

@@ -28,9 +28,23 @@ export function marketLimits(
   };
 }
 
-export function hostLimits(profile: LimitProfile = 'none'): Required<Pick<LocalEc2Options, 'bootSeconds'>> {
-  const { bootSeconds } = limitsOf(profile).ec2;
-  return { bootSeconds: (type) => byAccelerators(type, bootSeconds) };
+export function hostLimits(
+  profile: LimitProfile = 'none',
+): Required<Pick<LocalEc2Options, 'bootSeconds' | 'downloadBytesPerSecond'>> {
+  const { ec2, downloadShare } = limitsOf(profile);
+  return {
+    bootSeconds: (type) => byAccelerators(type, ec2.bootSeconds),
+    downloadBytesPerSecond: (type) => bytesPerSecond(type, downloadShare),
+  };
+}
+
+/** Where the catalog does not know a type: the bandwidth of the smallest. */
+const LEAST_GBPS = 0.75;
+
+/** @returns undefined where no time passes */
+function bytesPerSecond(type: string, share: number | undefined): number | undefined {
+  const gbps = instanceFacts(type)?.networkBaselineGbps || LEAST_GBPS;
+  return share === undefined ? undefined : (share * gbps * 1e9) / 8;
 }
 
 /** EC2's names of families with accelerators. */
@@ -39,18 +53,28 @@ const ACCELERATED = /^(p|g|trn|inf)\d/;
 type SageMakerLimits = Required<
   Pick<
     LocalSageMakerOptions,
-    'operationRate' | 'instanceQuota' | 'longestRunSeconds' | 'pendingSeconds' | 'preparationSeconds'
+    | 'operationRate'
+    | 'instanceQuota'
+    | 'longestRunSeconds'
+    | 'pendingSeconds'
+    | 'preparationSeconds'
+    | 'downloadSeconds'
+    | 'imageSeconds'
   >
 >;
 
 export function sageMakerLimits(profile: LimitProfile = 'none'): SageMakerLimits {
-  const { operations: operationRate, instances, longestRunSeconds, ...delays } = limitsOf(profile).sageMaker;
+  const { sageMaker, downloadShare } = limitsOf(profile);
+  const { operations: operationRate, instances, longestRunSeconds, ...delays } = sageMaker;
   return {
     operationRate,
     longestRunSeconds,
     instanceQuota: (type) => (ACCELERATED.test(type) ? instances.accelerated : instances.other),
     pendingSeconds: (type) => byAccelerators(type, delays.pendingSeconds),
     preparationSeconds: (type) => byAccelerators(type, delays.preparationSeconds),
+    imageSeconds: (type) => byAccelerators(type, delays.imageSeconds),
+    downloadSeconds: (type, bytes) =>
+      bytes / (bytesPerSecond(type, downloadShare) ?? Number.POSITIVE_INFINITY),
   };
 }
 

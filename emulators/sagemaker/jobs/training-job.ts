@@ -25,6 +25,7 @@ import {
   STARVED,
   waitForCapacity,
 } from './capacity.ts';
+import { DOWNLOADING_DATA, DOWNLOADING_IMAGE, downloadedBytes } from './download.ts';
 import { JobState, type StateServices } from './job-state.ts';
 import { LAUNCHING, PREPARING, type Prepared, REPLACING, whenPrepared } from './preparation.ts';
 
@@ -176,13 +177,9 @@ export class TrainingJob {
 
   /** What SageMaker shows of a reclaim before the download is not documented: here it launches again. */
   async #prepareInstances(reclaim: AbortSignal): Promise<Prepared> {
-    const { clock, preparationSeconds, timeScale } = this.#services.settings;
-    const types = groupsOf(this.record.request).map(({ instanceType }) => ec2Name(instanceType));
-    const seconds = Math.max(0, ...types.map(preparationSeconds));
-    if (seconds === 0) return 'ready';
-    await this.#state.change('InProgress', 'Starting', PREPARING);
-    const endMs = clock.now() + (seconds / timeScale) * 1_000;
-    return whenPrepared(endMs, { clock, presence: this.#presence, reclaim, ending: this.#endings.signal });
+    const seconds = this.#longest(this.#services.settings.preparationSeconds);
+    if (seconds > 0) await this.#state.change('InProgress', 'Starting', PREPARING);
+    return this.#pass(seconds, reclaim);
   }
 
   /** @returns whether it was interrupted */
@@ -244,13 +241,22 @@ export class TrainingJob {
 
   /** undefined when something cut it short. */
   async #prepareAndRun(gang: Gang, cut: AbortSignal): Promise<GangOutcome | undefined> {
-    await this.#state.change('InProgress', 'Downloading', 'Downloading input data');
+    const { downloadSeconds, imageSeconds } = this.#services.settings;
+    await this.#state.change('InProgress', 'Downloading', DOWNLOADING_DATA);
     try {
       await gang.prepare(cut);
+      const bytes = await downloadedBytes(this.record.request, gang.hosts);
+      await this.#pass(
+        this.#longest((type) => downloadSeconds(type, bytes)),
+        cut,
+      );
     } catch (error) {
       if (cut.aborted) return undefined;
       throw error;
     }
+    const image = cut.aborted ? 0 : this.#longest(imageSeconds);
+    if (image > 0) await this.#state.change('InProgress', 'Downloading', DOWNLOADING_IMAGE);
+    await this.#pass(image, cut);
     if (cut.aborted) return undefined;
     await this.#state.change(
       'InProgress',
@@ -261,6 +267,21 @@ export class TrainingJob {
     cut.addEventListener('abort', () => resolve(undefined), { once: true });
     if (cut.aborted) return undefined;
     return Promise.race([gang.run(), isCut]);
+  }
+
+  /** Of the job's instance types. */
+  #longest(secondsOf: (instanceType: string) => number): number {
+    const types = groupsOf(this.record.request).map(({ instanceType }) => ec2Name(instanceType));
+    return Math.max(0, ...types.map(secondsOf));
+  }
+
+  /** Job seconds in which only the clock goes on. */
+  async #pass(seconds: number, cut: AbortSignal): Promise<Prepared> {
+    if (seconds === 0) return 'ready';
+    const { clock, timeScale } = this.#services.settings;
+    const endMs = clock.now() + (seconds / timeScale) * 1_000;
+    const ending = this.#endings.signal;
+    return whenPrepared(endMs, { clock, presence: this.#presence, reclaim: cut, ending });
   }
 
   async #interrupt(gang: Gang, graceSeconds: number): Promise<void> {

@@ -49,6 +49,10 @@ export interface LocalSageMakerOptions {
   readonly pendingSeconds?: (instanceType: string) => number;
   /** Job seconds from the capacity to the download, by EC2's name of the type. Default 0. */
   readonly preparationSeconds?: (instanceType: string) => number;
+  /** Job seconds that a host's data (bytes) takes, by EC2's name of the type. Default 0. */
+  readonly downloadSeconds?: (instanceType: string, bytes: number) => number;
+  /** Job seconds that the training image takes, by EC2's name of the type. Default 0. */
+  readonly imageSeconds?: (instanceType: string) => number;
   /** Requests of each operation. Default: no limit. */
   readonly operationRate?: Rate;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
@@ -86,6 +90,8 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     longestRunSeconds: Number.POSITIVE_INFINITY,
     pendingSeconds: () => 0,
     preparationSeconds: () => 0,
+    downloadSeconds: () => 0,
+    imageSeconds: () => 0,
     keepHostFolders: false,
     mountOptMl: false,
     fileSystemsDirectory: undefined,

@@ -7,7 +7,7 @@ import { CloudWatchLogsClient, CreateLogGroupCommand } from '@aws-sdk/client-clo
 import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
-import { type LocalEc2, startLocalEc2 } from '@tidewheel/emulators/ec2/local-ec2.ts';
+import { type LocalEc2, type LocalEc2Options, startLocalEc2 } from '@tidewheel/emulators/ec2/local-ec2.ts';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { eventBridgeNotifier } from '../../../functions/aws/events/notifier.ts';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
@@ -160,7 +160,7 @@ export const trainingScript = (): Promise<string> =>
 export async function startMachines(
   awsEndpointUrl: string,
   stateDirectory: string,
-  bootSeconds: (instanceType: string) => number = () => 0,
+  limits: Pick<LocalEc2Options, 'bootSeconds' | 'downloadBytesPerSecond'> = {},
 ) {
   const market = new HandMarket();
   const ec2 = await startLocalEc2({
@@ -174,7 +174,7 @@ export async function startMachines(
     environmentsDirectory: path.join(stateDirectory, '..', 'environments'),
     subnetZone: () => Promise.resolve('use1-az1'),
     lookMilliseconds: 250,
-    bootSeconds,
+    ...limits,
   });
   return {
     ec2,

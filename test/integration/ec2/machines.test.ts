@@ -31,7 +31,11 @@ job = json.loads(subprocess.check_output(['aws', 's3', 'cp', os.environ['TIDEWHE
 kind = job['HyperParameters'].get('kind', '').strip('"')
 print('up', ask('instance-id'), ask('local-ipv4'), ask('spot/instance-action'), sys.argv[1:], flush=True)
 print('grace', os.environ['TIDEWHEEL_GRACE_SECONDS'], os.environ['TMPDIR'], flush=True)
-if kind == 'short':
+if kind == 'fetches':
+    began = time.monotonic()
+    subprocess.check_call(['aws', 's3', 'cp', 's3://tw-data/shard', os.environ['TMPDIR'] + '/shard'])
+    print('fetched in', time.monotonic() - began, flush=True)
+if kind in ('short', 'fetches'):
     sys.exit(3)
 # A child that has left its session must not outlive the machine.
 subprocess.Popen(['sleep', '300'], start_new_session=True)
@@ -42,6 +46,7 @@ print('notice', ask('spot/instance-action'), ask('events/recommendations/rebalan
 
 /** Of a type that the other tests do not have. */
 const SLOW = { instanceType: 'm5.xlarge', bootSeconds: 3 };
+const FAR = { instanceType: 'c5.2xlarge', bytesPerSecond: 100_000 };
 
 let emulator: TestEmulator;
 let folder: string;
@@ -57,9 +62,10 @@ beforeAll(async () => {
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: 'tw-data' }));
   store = s3ObjectStore(s3, 'tw-data');
-  machines = await startMachines(emulator.url, path.join(folder, 'ec2'), (type) =>
-    type === SLOW.instanceType ? SLOW.bootSeconds : 0,
-  );
+  machines = await startMachines(emulator.url, path.join(folder, 'ec2'), {
+    bootSeconds: (type) => (type === SLOW.instanceType ? SLOW.bootSeconds : 0),
+    downloadBytesPerSecond: (type) => (type === FAR.instanceType ? FAR.bytesPerSecond : undefined),
+  });
 });
 
 afterAll(async () => {
@@ -114,6 +120,14 @@ it('boots before its program, and not once terminated', async () => {
   expect(Date.now() - launched).toBeGreaterThan((SLOW.bootSeconds - 1) * 1_000);
   expect(await machines.printedBy(instanceId)).toContain(`up ${instanceId}`);
   expect(await machines.printedBy(goneId)).toBe('');
+});
+
+it('downloads at the rate of its type', async () => {
+  await store.writeText('shard', 'x'.repeat(FAR.bytesPerSecond));
+  const instanceId = await launch('fetches', FAR.instanceType);
+  await terminated(instanceId);
+  const [, seconds] = /^fetched in (\S+)$/m.exec(await machines.printedBy(instanceId)) ?? [];
+  expect(Number(seconds)).toBeGreaterThanOrEqual(1);
 });
 
 it('gives a short temporary folder and tells the grace', async () => {

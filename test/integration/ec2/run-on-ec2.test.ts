@@ -42,7 +42,9 @@ beforeEach(async () => {
     startTestEmulator(),
     mkdtemp(path.join(os.tmpdir(), 'tidewheel-ec2-')),
   ]);
-  machines = await startMachines(emulator.url, path.join(folder, 'ec2'), () => BOOT_SECONDS);
+  machines = await startMachines(emulator.url, path.join(folder, 'ec2'), {
+    bootSeconds: () => BOOT_SECONDS,
+  });
 });
 
 afterEach(async () => {
