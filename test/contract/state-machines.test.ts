@@ -179,7 +179,7 @@ describe('the classes that Retry and Catch name', () => {
   });
 
   it('are all looked at here', () => {
-    const classes = Object.entries(errors).filter(([, value]) => typeof value === 'function');
+    const classes = Object.entries(errors).filter(([, { prototype }]) => prototype instanceof Error);
     expect(classes.map(([name]) => name).toSorted()).toEqual(made.map(({ name }) => name).toSorted());
   });
 });

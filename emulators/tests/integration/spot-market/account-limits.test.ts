@@ -25,6 +25,8 @@ import { marketLimits } from '../../../region/account-limits.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
 
 const LIMITS = limitsOf('new-account').ec2;
+/** Of the plans that `planOf` makes. */
+const BUCKET = 'tw-data';
 const clock = { now: () => new Date() };
 let emulator: TestEmulator;
 let store: ObjectStore;
@@ -35,8 +37,8 @@ let nowMs = 0;
 beforeAll(async () => {
   emulator = await startTestEmulator();
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
-  await s3.send(new CreateBucketCommand({ Bucket: 'limited' }));
-  store = s3ObjectStore(s3, 'limited');
+  await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  store = s3ObjectStore(s3, BUCKET);
 });
 
 afterAll(() => emulator.stop());
