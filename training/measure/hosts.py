@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -92,9 +93,16 @@ def channels_of(job: JobOnThisMachine) -> list[str]:
     return ["train", *(f"train-{number}" for number in range(1, job.pipes))]
 
 
+_FIRST_PORT, _LAST_PORT = 21_000, 32_000
+"""Below 32768, where Linux takes the ports of outgoing connections from."""
+_next_port = itertools.count(os.getpid() % 900 * 10)
+
+
 def free_ports(count: int = 10) -> int:
-    """The first of `count` consecutive ports that are free now."""
-    for first in range(21_000 + os.getpid() % 900 * 10, 32_000, count):
+    """The first of `count` consecutive ports that are free now; another one at each call."""
+    for _ in range(_FIRST_PORT, _LAST_PORT, count):
+        offsets = [next(_next_port) for _ in range(count)]
+        first = _FIRST_PORT + offsets[0] % (_LAST_PORT - _FIRST_PORT)
         with contextlib.ExitStack() as stack:
             try:
                 for port in range(first, first + count):
@@ -103,7 +111,7 @@ def free_ports(count: int = 10) -> int:
             except OSError:
                 continue
             return first
-    raise RuntimeError(f"no {count} free ports in a row below 32000")
+    raise RuntimeError(f"no {count} free ports in a row below {_LAST_PORT}")
 
 
 class Attempt:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,15 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_file import agent_file
-from hosts import processes_below
-
-
-def free_ports() -> tuple[int, int]:
-    """Two ports that are free now."""
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("", 0))
-        two.bind(("", 0))
-        return int(one.getsockname()[1]), int(two.getsockname()[1])
+from hosts import free_ports, processes_below
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
@@ -37,7 +28,7 @@ class Cluster:
     """Started agents, in the order of the bases; the first is the leader."""
 
     def __init__(self, bases: list[Path], **environment: str) -> None:
-        master, gang = free_ports()
+        port = free_ports(2)
         # AGENT_PYTHON chooses the agent's interpreter and is no variable of the host.
         python = environment.pop("AGENT_PYTHON", sys.executable)
         self.bases = bases
@@ -50,8 +41,8 @@ class Cluster:
                     env={
                         **os.environ,
                         "SAGEMAKER_BASE_DIR": str(base),
-                        "TIDEWHEEL_MASTER_PORT": str(master),
-                        "TIDEWHEEL_GANG_PORT": str(gang),
+                        "TIDEWHEEL_MASTER_PORT": str(port),
+                        "TIDEWHEEL_GANG_PORT": str(port + 1),
                         "TIDEWHEEL_CPUS": "1",
                         "TIDEWHEEL_GPUS": "0",
                         **environment,

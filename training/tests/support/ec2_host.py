@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agent_file import agent_file
-from cluster import free_ports
+from hosts import free_ports
 
 FAKE_AWS = Path(__file__).parent / "fake_aws.py"
 
@@ -114,7 +114,8 @@ class Host:
         put(bucket / folder / "job.json", job_text)
         self.folder = bucket / folder
         self.log = base / "log"
-        master, gang = ports or free_ports()
+        first = free_ports(2)
+        master, gang = ports or (first, first + 1)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [str(python), str(data / "agent" / "tidewheel.pyz"), "--host"],

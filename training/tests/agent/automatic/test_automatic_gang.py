@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster import free_ports, running
-from hosts import TRAINING
+from cluster import running
+from hosts import TRAINING, free_ports
 from sagemaker_host import make_host
 
 HOOKS = TRAINING / "agent" / "automatic"
@@ -28,10 +28,9 @@ pytestmark = pytest.mark.slow
 def run(folder: Path, **variables: str) -> str:
     """Two ranks on one host; returns what they printed."""
     folder.mkdir(exist_ok=True)
-    port, _ = free_ports()
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
     ended = subprocess.run(
-        [*launcher, f"--master-port={port}", str(SCRIPTS / "ddp_script.py")],
+        [*launcher, f"--master-port={free_ports(1)}", str(SCRIPTS / "ddp_script.py")],
         cwd=folder,
         env={
             **os.environ,

@@ -21,6 +21,7 @@ import pytest
 import torch
 
 import tidewheel
+from cluster import wait_until
 from tidewheel_agent.checkpoints.checkpoint import find_last_checkpoint
 
 FOR_SCRIPTS = Path(tidewheel.__file__).parents[1]
@@ -217,6 +218,10 @@ def start(folder: Path, steps: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
+def newest_marked(folder: Path) -> int:
+    return max((int(each.parent.name[5:]) for each in folder.glob("*/COMPLETE.json")), default=0)
+
+
 @pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_the_newest_whole_checkpoint(folder: Path) -> None:
     chance, safe = random.Random(7), 0
@@ -225,7 +230,8 @@ def test_a_kill_at_any_moment_leaves_the_newest_whole_checkpoint(folder: Path) -
             assert process.stdout is not None
             began = int(process.stdout.readline().split()[1])
             assert began >= safe
-            time.sleep(0.1 + chance.random() / 3)
+            wait_until(lambda b=began: newest_marked(folder) > b, 60, "a save")  # type: ignore[misc]
+            time.sleep(chance.random() / 3)
             process.send_signal(signal.SIGKILL)
         newest = tidewheel.newest()
         assert newest is not None and newest.step > began

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cluster import free_ports, wait_until
+from cluster import wait_until
+from hosts import free_ports
 from tidewheel_agent.gang.gang import Gang
 from tidewheel_agent.gang.state import GangState
 
@@ -19,7 +20,7 @@ Start = Callable[..., Gang]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    port = free_ports()[0]
+    port = free_ports(1)
     gangs: list[Gang] = []
 
     def begin(
@@ -97,7 +98,7 @@ def test_a_host_that_ended_is_not_lost(start: Start) -> None:
 
 
 def test_a_silent_host_is_lost(start: Start) -> None:
-    port = free_ports()[0]
+    port = free_ports(1)
     leader = start(HOSTS[0], port=port)
     soon(lambda: leader._server is not None, "listening")
     with socket.create_connection((HOSTS[0], port)) as frozen:
@@ -124,7 +125,7 @@ _STRANGERS = [
 
 
 def test_a_gang_ignores_strangers(start: Start) -> None:
-    port = free_ports()[0]
+    port = free_ports(1)
     stops: list[str] = []
     leader = start(HOSTS[0], stops=stops, port=port)
     soon(lambda: leader._server is not None, "listening")

@@ -56,7 +56,7 @@ def test_a_script_of_lightning_is_stopped_after_its_next_save(tmp_path: Path) ->
 
 
 def test_a_script_that_left_without_saving_is_known_to_the_next_attempt(tmp_path: Path) -> None:
-    base = host(tmp_path, LEAVES, pause=11)
+    base = host(tmp_path, LEAVES, pause=60)
     with running([base]) as first:
         first.await_step(1, 30)
         time.sleep(10.5)
