@@ -47,10 +47,11 @@ export interface GroundOptions {
   readonly strategy: string;
   readonly nodes: number;
   readonly script: string;
+  readonly shard?: string;
 }
 
 export async function makeGround(url: string, options: GroundOptions) {
-  const { bucket, strategy, nodes, script } = options;
+  const { bucket, strategy, nodes, script, shard = 'a shard' } = options;
   const ec2 = new EC2Client(clientConfiguration(url));
   const events = new EventBridgeClient(clientConfiguration(url));
   const logs = new CloudWatchLogsClient(clientConfiguration(url));
@@ -102,9 +103,9 @@ export async function makeGround(url: string, options: GroundOptions) {
   await stores.pipelines.ensure('digits', { firstBatch: 1, at });
   await stores.runs.create(runOf('digits', 1, { createdAt: at, updatedAt: at }));
   await stores.runs.closeBatch(runOf('digits', 1), { at, declaration });
-  await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
+  await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, shard);
   await store.writeText(`${bucketKeys.source('digits')}train.py`, script);
-  await sealGeneration(store, RUN, { shards: [{ name: '0.tar', bytes: 7 }] });
+  await sealGeneration(store, RUN, { shards: [{ name: '0.tar', bytes: shard.length }] });
   return { url, ec2, events, logs, waiting, deps, close };
 }
 export type Ground = Awaited<ReturnType<typeof makeGround>>;

@@ -118,3 +118,17 @@ test('an interrupted download begins again elsewhere', async () => {
     [IMAGE, GIGABYTES_150_AT_5_GBPS + 120],
   ]);
 });
+
+test('a download that is cut is billed', async () => {
+  const name = await create('File');
+  clock.at(100_000, () => ground.market.reclaim(120));
+  clock.start();
+  const described = await ground.ended(name);
+  expect(described.TrainingJobStatus).toBe('Completed');
+  expect(downloadsOf(described)).toEqual([
+    [DATA_FIRST, 100],
+    [IMAGE, GIGABYTES_150_AT_5_GBPS + 120],
+  ]);
+  // A second that has begun is billed.
+  expect(described.TrainingTimeInSeconds).toBe(100 + GIGABYTES_150_AT_5_GBPS + 120 + 1);
+});
