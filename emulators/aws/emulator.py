@@ -182,6 +182,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     # Only now: what MiniStack reads from the environment at import must be set.
     import full_disk
     import http_api
+    import instance_ends
     import invocations
     import limits
     import listings
@@ -198,6 +199,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     patches.admit_events_of_services_beside()
     invocations.install()
     listings.install()
+    instance_ends.install()
     proactive.initialise_when_an_execution_starts(options.initialise)
     http_api.install()
     queue_batches.gather_batches(has_windows=options.clock is None)

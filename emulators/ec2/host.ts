@@ -45,6 +45,8 @@ export interface Host {
   announceEnd(at: Date): void;
   /** The machine is gone: nothing on it gets to say a word. */
   kill(): void;
+  /** Whether it was killed, and its program did not end by itself. */
+  readonly isKilled: boolean;
   /** Settles when no process of it is left; never rejects. */
   readonly exited: Promise<HostExit>;
   /** Closes its metadata service and removes its disk. */
@@ -92,10 +94,17 @@ export async function bootHost(options: HostOptions): Promise<Host> {
   // A disk that is full must not take the server along.
   console.on('error', () => undefined);
   for (const stream of [host.stdout, host.stderr]) stream.pipe(console, { end: false });
+  let isKilled = false;
   return {
     jobName: instance.jobName,
     announceEnd: (at) => metadata.announceEnd(at),
-    kill: () => host.kill(),
+    kill: () => {
+      isKilled = true;
+      host.kill();
+    },
+    get isKilled() {
+      return isKilled;
+    },
     exited: host.exited,
     remove: async () => {
       metadata.close();

@@ -73,10 +73,30 @@ async function purchaseOptionOf(client: EC2Client, instanceId: string): Promise<
   return part?.Lifecycle === 'spot' ? 'spot' : 'on-demand';
 }
 
-export async function terminate(client: EC2Client, instanceId: string): Promise<void> {
+/** Codes of StateReason; none: AWS documents no code for a machine that fails. */
+export type EndReason =
+  | 'Client.InstanceInitiatedShutdown'
+  | 'Server.InsufficientInstanceCapacity'
+  | 'Server.InternalError'
+  | 'Server.SpotInstanceTermination'
+  | 'none';
+
+/** The emulator takes the reason beside EC2's own parameters; the reason of an instance that has ended before stays. */
+export async function terminate(client: EC2Client, instanceId: string, reason: EndReason): Promise<void> {
+  const command = new TerminateInstancesCommand({ InstanceIds: [instanceId] });
+  command.middlewareStack.add(
+    (next) => (args) => {
+      if (hasForm(args.request)) args.request.body += `&TidewheelStateReason=${reason}`;
+      return next(args);
+    },
+    { step: 'serialize', priority: 'low', name: 'stateReason' },
+  );
   try {
-    await client.send(new TerminateInstancesCommand({ InstanceIds: [instanceId] }));
+    await client.send(command);
   } catch (error: unknown) {
     if (!(error instanceof Error && error.name === 'InvalidInstanceID.NotFound')) throw error;
   }
 }
+
+const hasForm = (request: unknown): request is { body: string } =>
+  typeof request === 'object' && request !== null && 'body' in request && typeof request.body === 'string';

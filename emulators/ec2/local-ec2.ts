@@ -23,7 +23,7 @@ import {
 } from '../spot-market/model/instance-events.ts';
 import { type BootPlan, readUserData } from './boot-plan.ts';
 import { bootHost, type Host } from './host.ts';
-import { aliveInstances, type LocalInstance, launchOf, terminate } from './instances.ts';
+import { aliveInstances, type EndReason, type LocalInstance, launchOf, terminate } from './instances.ts';
 import { Jobs } from './jobs.ts';
 
 export interface LocalEc2Options {
@@ -85,6 +85,13 @@ interface Machine {
   readonly gone: AbortController;
   /** EC2's notice, once there is one. */
   endsAt?: Date;
+  /** EC2 has reclaimed it. */
+  isReclaimed?: boolean;
+}
+
+/** The market has no such capacity now. */
+class NoCapacityError extends Error {
+  override readonly name = 'NoCapacityError';
 }
 
 class RunningEc2 implements LocalEc2 {
@@ -121,7 +128,7 @@ class RunningEc2 implements LocalEc2 {
 
   async start(): Promise<void> {
     for (const instance of await aliveInstances(this.#ec2)) {
-      this.#lives.set(instance.instanceId, this.#end(instance, undefined));
+      this.#lives.set(instance.instanceId, this.#end(instance, 'none'));
     }
     this.#watching = this.#watch();
   }
@@ -164,16 +171,19 @@ class RunningEc2 implements LocalEc2 {
 
   /** From the launch to the end of the instance; never rejects. */
   async #live(instance: LocalInstance, gang: number): Promise<void> {
-    const machine = await this.#allocate(instance).catch((error: unknown) => {
-      this.#log(`${instance.instanceId} of ${instance.jobName} was not launched: ${messageOf(error)}`);
-      return undefined;
-    });
-    if (machine !== undefined) {
-      await this.#run(machine, gang).catch((error: unknown) =>
-        this.#log(`${instance.instanceId} of ${instance.jobName}: ${messageOf(error)}`),
-      );
+    const { instanceId, jobName } = instance;
+    let machine: Machine | undefined;
+    let reason: EndReason;
+    try {
+      machine = await this.#allocate(instance);
+      reason = await this.#run(machine, gang);
+    } catch (error: unknown) {
+      const problem = machine === undefined ? 'was not launched: ' : '';
+      this.#log(`${instanceId} of ${jobName}: ${problem}${messageOf(error)}`);
+      reason =
+        error instanceof NoCapacityError ? 'Server.InsufficientInstanceCapacity' : 'Server.InternalError';
     }
-    await this.#end(instance, machine);
+    await this.#end(instance, reason, machine);
   }
 
   async #allocate(instance: LocalInstance): Promise<Machine> {
@@ -188,7 +198,7 @@ class RunningEc2 implements LocalEc2 {
     const groups = [{ instanceType, count: 1 }];
     const lease = market.acquire({ owner, groups, zoneIds, purchaseOption: launch.purchaseOption });
     if (lease === undefined)
-      throw new Error(`no ${launch.purchaseOption} capacity of ${instanceType} in ${zone}`);
+      throw new NoCapacityError(`no ${launch.purchaseOption} capacity of ${instanceType} in ${zone}`);
     const place = { instanceId, zoneId: lease.zoneId, accountId };
     const machine: Machine = { instance, plan, place, lease, gone: new AbortController() };
     this.#machines.set(instanceId, machine);
@@ -196,12 +206,13 @@ class RunningEc2 implements LocalEc2 {
     return machine;
   }
 
-  async #run(machine: Machine, gang: number): Promise<void> {
+  /** @returns why it ended, where no caller has ended it before */
+  async #run(machine: Machine, gang: number): Promise<EndReason> {
     const { instance, plan, lease, gone } = machine;
     const { stateDirectory, pythonPath, environmentsDirectory, awsEndpointUrl, credentials, region } =
       this.#options;
     const firstPort = await this.#jobs.join(instance, lease, plan.jobUri);
-    if (!(await this.#isBooted(machine))) return;
+    if (!(await this.#isBooted(machine))) return reasonOf(machine);
     const host = await bootHost({
       instance,
       plan,
@@ -228,6 +239,7 @@ class RunningEc2 implements LocalEc2 {
     await host.exited;
     gone.signal.removeEventListener('abort', kill);
     await host.remove();
+    return reasonOf(machine, host);
   }
 
   /** @returns false for an instance that was gone before its program could start */
@@ -249,14 +261,18 @@ class RunningEc2 implements LocalEc2 {
     const { gone, instance, place } = machine;
     machine.endsAt = new Date(Date.now() + graceSeconds * 1_000);
     this.hosts.get(instance.instanceId)?.announceEnd(machine.endsAt);
-    setTimeout(() => gone.abort(), graceSeconds * 1_000).unref();
+    const endIt = (): void => {
+      machine.isReclaimed = true;
+      gone.abort();
+    };
+    setTimeout(endIt, graceSeconds * 1_000).unref();
     sendInstanceEvents(this.#events, [interruptionWarning(place)]).catch((error: unknown) =>
       this.#log(`${place.instanceId}: its warning was not sent: ${messageOf(error)}`),
     );
   }
 
   /** Whether its program has ended, or a caller has ended the instance: both are gone, the capacity is free, EC2 says so. */
-  async #end(instance: LocalInstance, machine: Machine | undefined): Promise<void> {
+  async #end(instance: LocalInstance, reason: EndReason, machine?: Machine): Promise<void> {
     const { instanceId } = instance;
     const { accountId, region } = this.#options;
     this.hosts.delete(instanceId);
@@ -264,7 +280,7 @@ class RunningEc2 implements LocalEc2 {
     this.#jobs.leave(instance);
     machine?.lease.release();
     try {
-      await terminate(this.#ec2, instanceId);
+      await terminate(this.#ec2, instanceId, reason);
       const place = machine?.place ?? { instanceId, zoneId: region, accountId };
       await sendInstanceEvents(this.#events, [instanceEnded(place)]);
     } catch (error: unknown) {
@@ -275,4 +291,10 @@ class RunningEc2 implements LocalEc2 {
   #log(line: string): void {
     this.#options.log?.(line);
   }
+}
+
+/** A machine that fails, or that a caller has ended, has none; EC2 keeps the caller's. */
+function reasonOf({ isReclaimed = false }: Machine, host?: Host): EndReason {
+  if (host !== undefined && !host.isKilled) return 'Client.InstanceInitiatedShutdown';
+  return isReclaimed ? 'Server.SpotInstanceTermination' : 'none';
 }

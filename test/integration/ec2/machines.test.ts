@@ -94,10 +94,13 @@ async function launch(kind: string, instanceType = 'c5.xlarge'): Promise<string>
   return Reservations[0]?.Instances?.[0]?.InstanceId ?? '';
 }
 
-async function stateOf(instanceId: string) {
+async function describe(instanceId: string) {
   const { Reservations = [] } = await ec2.send(new DescribeInstancesCommand({ InstanceIds: [instanceId] }));
-  return Reservations[0]?.Instances?.[0]?.State?.Name;
+  return Reservations[0]?.Instances?.[0];
 }
+
+const stateOf = async (instanceId: string) => (await describe(instanceId))?.State?.Name;
+const reasonOf = async (instanceId: string) => (await describe(instanceId))?.StateReason;
 
 const terminated = (instanceId: string) =>
   until(`${instanceId} is terminated`, async () => (await stateOf(instanceId)) === 'terminated');
@@ -108,6 +111,10 @@ it('ends an instance whose program has ended', async () => {
   expect(await machines.printedBy(instanceId)).toMatch(
     new RegExp(`^up ${instanceId} 127\\.128\\.\\d+\\.\\d+ 404 \\['--host'\\]\n`),
   );
+  expect(await reasonOf(instanceId)).toEqual({
+    Code: 'Client.InstanceInitiatedShutdown',
+    Message: 'Client.InstanceInitiatedShutdown: Instance initiated shutdown',
+  });
 });
 
 it('boots before its program, and not once terminated', async () => {
@@ -142,6 +149,23 @@ it('ends the machine of an instance that was terminated', async () => {
   const host = await machines.hostOf(instanceId);
   await ec2.send(new TerminateInstancesCommand({ InstanceIds: [instanceId] }));
   expect(await host.exited).toMatchObject({ signal: 'SIGKILL' });
+  await until('its machine is gone', () => !machines.ec2.hosts.has(instanceId));
+  expect(await reasonOf(instanceId)).toMatchObject({ Code: 'Client.UserInitiatedShutdown' });
+});
+
+it('gives EC2 no reason for a machine that fails', async () => {
+  const instanceId = await launch('stubborn');
+  (await machines.hostOf(instanceId)).kill();
+  await terminated(instanceId);
+  expect(await reasonOf(instanceId)).toBeUndefined();
+});
+
+it('ends an instance without capacity', async () => {
+  machines.market.isOpen = false;
+  const instanceId = await launch('short');
+  await terminated(instanceId);
+  machines.market.isOpen = true;
+  expect(await reasonOf(instanceId)).toMatchObject({ Code: 'Server.InsufficientInstanceCapacity' });
 });
 
 it('warns before it reclaims capacity', async () => {
@@ -153,6 +177,11 @@ it('warns before it reclaims capacity', async () => {
   expect(exits.map(({ exitCode }) => exitCode)).toEqual([0, 137]);
   expect(await machines.printedBy(heeds)).toMatch(/notice {"action":"terminate","time":".*Z"} {"noticeTime"/);
   await Promise.all([heeds, stays].map(terminated));
+  expect(await reasonOf(heeds)).toMatchObject({ Code: 'Client.InstanceInitiatedShutdown' });
+  expect(await reasonOf(stays)).toEqual({
+    Code: 'Server.SpotInstanceTermination',
+    Message: 'Server.SpotInstanceTermination: Spot instance termination',
+  });
   expect(machines.market.leasesHeld).toBe(0);
 });
 
