@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Trial } from '../../cli/try/host.ts';
+import { drawKill, type Kill } from './kills.ts';
 import type { Outcome } from './outcome.ts';
 import type { Script } from './script.ts';
 import { changedLines, type Source } from './source.ts';
@@ -21,6 +22,9 @@ interface Tally {
   seconds: number;
   readonly families: Set<string>;
   kills: number;
+  killsWithCheckpoint: number;
+  /** Whether the last training had at least one kill. */
+  wasKilled: boolean;
   resumed: number;
   restored: number;
   stepsDone: number;
@@ -49,11 +53,14 @@ export async function playCampaign(
   const second = await play(trials.declared, undefined, undefined);
   const recognised = second.family === undefined ? [] : [second.family];
   if (second.exitCode !== 0) return outcome({ recognised, refusal: reasonOf(second) });
+  if (second.refusal !== undefined) return outcome({ recognised, refusal: second.refusal });
   const tally: Tally = {
     undisturbed: first,
     seconds: Math.min(first.seconds, second.seconds),
     families: new Set(recognised),
     kills: 0,
+    killsWithCheckpoint: 0,
+    wasKilled: true,
     resumed: 0,
     restored: 0,
     stepsDone: 0,
@@ -63,10 +70,11 @@ export async function playCampaign(
   let refusal = '';
   while (refusal === '' && tally.kills < options.kills)
     refusal = await train(play, trials.declared, options, tally);
-  const { kills, resumed, restored, trainings, equal } = tally;
+  const { kills, killsWithCheckpoint, resumed, restored, trainings, equal } = tally;
   return outcome({
     recognised: [...tally.families],
     kills,
+    killsWithCheckpoint,
     resumed,
     restored,
     trainings,
@@ -80,22 +88,18 @@ export async function playCampaign(
   });
 }
 
-type Play = (
-  trial: Trial,
-  earlier: Start | undefined,
-  killAfterSeconds: number | undefined,
-) => Promise<Start>;
+type Play = (trial: Trial, earlier: Start | undefined, killed: Kill | undefined) => Promise<Start>;
 
 /** Starts it under names of their own; what a host leaves is removed once the next one has its checkpoints. */
 function player(script: Script, { declared }: Trials, options: CampaignOptions): Play {
   let count = 0;
-  return async (trial, earlier, killAfterSeconds) => {
+  return async (trial, earlier, killed) => {
     count += 1;
     const name = `${script.name}-${count}`;
     const start = await playStart(trial, {
       name,
       earlier: earlier?.checkpoints,
-      killAfterSeconds,
+      killed,
       result: script.result,
       // A resumed script that gets the same weights then has them from its checkpoint, and not by the same draw.
       seed: earlier?.family === undefined ? 0 : count,
@@ -117,12 +121,14 @@ async function train(
 ): Promise<string> {
   let earlier: Start | undefined;
   for (;;) {
-    const killAfter = tally.kills < kills ? random() * tally.seconds : undefined;
-    const start = await play(trial, earlier, killAfter);
+    const killed = tally.kills < kills ? drawKill(random, tally.seconds, tally.wasKilled) : undefined;
+    const start = await play(trial, earlier, killed);
     tally.stepsDone += start.steps ?? 0;
     if (start.family !== undefined) tally.families.add(start.family);
+    if (start.refusal !== undefined) return start.refusal;
     if (start.wasKilled) {
       tally.kills += 1;
+      if (start.family !== undefined) tally.killsWithCheckpoint += 1;
       earlier = start;
       continue;
     }
@@ -135,6 +141,7 @@ async function train(
 function countEnd(start: Start, earlier: Start | undefined, tally: Tally): void {
   const { undisturbed } = tally;
   tally.trainings += 1;
+  tally.wasKilled = earlier !== undefined;
   if (start.weights === undisturbed.weights) tally.equal += 1;
   if (earlier === undefined) tally.seconds = Math.min(tally.seconds, start.seconds);
   if (earlier?.family === undefined || undisturbed.steps === undefined) return;
@@ -174,6 +181,7 @@ export function unprepared({ name, origin }: Script, refusal: string): Outcome {
     changedLines: 0,
     recognised: [],
     kills: 0,
+    killsWithCheckpoint: 0,
     resumed: 0,
     restored: 0,
     steps: undefined,

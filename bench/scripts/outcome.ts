@@ -11,6 +11,8 @@ export interface Outcome {
   /** Families of the checkpoints that the agent took. */
   readonly recognised: readonly string[];
   readonly kills: number;
+  /** Those that left a checkpoint to the next start. */
+  readonly killsWithCheckpoint: number;
   /** Trainings whose last start had a checkpoint, and how many of these starts did only some of the steps. */
   readonly resumed: number;
   readonly restored: number;
@@ -37,7 +39,17 @@ export function verdictOf(outcome: Outcome): Verdict {
   return outcome.trainings > 0 && outcome.equal === outcome.trainings ? 'equal' : 'not equal';
 }
 
-const HEAD = ['script', 'from', 'started', 'changed', 'recognised', 'kills', 'restored', 'lost', 'result'];
+const HEAD = [
+  'script',
+  'from',
+  'started',
+  'changed',
+  'recognised',
+  'kills after a save',
+  'restored',
+  'lost',
+  'result',
+];
 
 export function tableOf(outcomes: readonly Outcome[]): string {
   return markdownTable(HEAD, outcomes.map(rowOf));
@@ -53,7 +65,7 @@ function rowOf(outcome: Outcome): string[] {
     outcome.didStart ? 'yes' : 'no',
     String(outcome.changedLines),
     outcome.recognised.join(', ') || '-',
-    String(outcome.kills),
+    outcome.kills === 0 ? '0' : `${outcome.killsWithCheckpoint} of ${outcome.kills}`,
     outcome.resumed === 0 ? '-' : `${outcome.restored} of ${outcome.resumed}`,
     outcome.kills === 0 ? '-' : lost,
     verdict === 'refused' ? `refused: ${inCell(outcome.refusal)}` : verdict,

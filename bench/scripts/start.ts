@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto';
 import { glob, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as setTimeoutAsync } from 'node:timers/promises';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
 import * as z from 'zod';
 import { startOnMachine, type Trial } from '../../cli/try/host.ts';
+import type { Kill } from './kills.ts';
 
 export interface Start {
   readonly wasKilled: boolean;
@@ -21,24 +23,39 @@ export interface Start {
   readonly checkpoints: string;
   readonly lines: readonly string[];
   readonly failure: string;
+  /** Why the agent says that the script cannot be restored. */
+  readonly refusal: string | undefined;
 }
 
 export interface StartPlan {
   readonly name: string;
   /** Checkpoints of the start before. */
   readonly earlier: string | undefined;
-  /** From the start of the agent; undefined: it is left alone. */
-  readonly killAfterSeconds: number | undefined;
+  /** Undefined: it is left alone. */
+  readonly killed: Kill | undefined;
   readonly result: string | undefined;
   /** Of the random numbers of a script that seeds nothing. */
   readonly seed: number;
   readonly signal: AbortSignal;
 }
 
-const noteSchema = z.object({ format: z.string().optional() });
+const noteSchema = z.object({
+  checkpoint: z.string(),
+  step: z.number(),
+  updatedAt: z.string(),
+  format: z.string().optional(),
+});
+type Note = z.infer<typeof noteSchema>;
+
+const REFUSALS = [
+  /^tidewheel: (cannot resume this script: .*)/,
+  /^tidewheel: (no automatic checkpoints .*)/,
+  /trial of automatic checkpoints .* (refused: .*)/,
+];
 const KEPT_LINES = 400;
 /** For a start that is left alone. */
 const LIMIT_SECONDS = 900;
+const LOOK_MILLISECONDS = 100;
 
 export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
   const observed = join(trial.work, plan.name, 'observed');
@@ -48,27 +65,36 @@ export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
     OBSERVED_DIR: observed,
     OBSERVED_SEED: String(plan.seed),
   };
+  const before = plan.earlier === undefined ? undefined : await noteIn(plan.earlier);
   const host = await startOnMachine({ ...trial, environment }, plan.name, plan.earlier);
   const startedAt = Date.now();
   const lines: string[] = [];
+  let refusal: string | undefined;
   const take = (line: string): void => {
     if (lines.push(line) > KEPT_LINES) lines.shift();
+    refusal ??= REFUSALS.map((pattern) => pattern.exec(line)?.[1]).find((reason) => reason !== undefined);
   };
   for (const stream of [host.process.stdout, host.process.stderr]) void readLines(stream, take);
-  let hasStruck = false;
-  const kill = (): void => {
-    hasStruck = true;
-    host.process.kill();
-  };
+  let wasKilled = false;
+  let hangs = false;
+  const kill = (): void => host.process.kill();
   plan.signal.addEventListener('abort', kill);
-  const timer = setTimeout(kill, (plan.killAfterSeconds ?? LIMIT_SECONDS) * 1_000);
+  const ended = new AbortController();
+  const limit = setTimeout(() => {
+    hangs = true;
+    kill();
+  }, LIMIT_SECONDS * 1_000);
+  const struck = strike(plan.killed, host.checkpoints, before, ended.signal).then((isDue) => {
+    wasKilled = isDue;
+    if (isDue) kill();
+  });
   const exit = await host.process.exited;
-  clearTimeout(timer);
+  ended.abort();
+  clearTimeout(limit);
+  await struck;
   plan.signal.removeEventListener('abort', kill);
   plan.signal.throwIfAborted();
   const seconds = (Date.now() - startedAt) / 1_000;
-  const wasKilled = hasStruck && plan.killAfterSeconds !== undefined;
-  const hangs = `it did not end within ${LIMIT_SECONDS} s`;
   const steps = await readFile(join(observed, 'steps')).catch(() => undefined);
   const start: Start = {
     wasKilled,
@@ -79,12 +105,37 @@ export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
     family: await familyOf(host.checkpoints),
     checkpoints: host.checkpoints,
     lines,
-    failure: hasStruck ? hangs : await readFile(join(host.base, 'output/failure'), 'utf8').catch(() => ''),
+    failure: hangs
+      ? `it did not end within ${LIMIT_SECONDS} s`
+      : await readFile(join(host.base, 'output/failure'), 'utf8').catch(() => ''),
+    refusal,
   };
   for (const folder of ['opt/ml/code', 'python', 'tmp'])
     await rm(join(trial.work, plan.name, folder), { recursive: true, force: true });
   return start;
 }
+
+/** Waits for the moment of the kill; false when the start has ended before. */
+async function strike(
+  killed: Kill | undefined,
+  checkpoints: string,
+  before: Note | undefined,
+  ended: AbortSignal,
+): Promise<boolean> {
+  if (killed === undefined) return false;
+  const wait = (milliseconds: number): Promise<unknown> =>
+    setTimeoutAsync(milliseconds, undefined, { signal: ended }).catch(() => undefined);
+  while (killed.after === 'checkpoint' && !ended.aborted) {
+    const note = await noteIn(checkpoints);
+    if (note !== undefined && versionOf(note) !== versionOf(before)) break;
+    await wait(LOOK_MILLISECONDS);
+  }
+  await wait(killed.seconds * 1_000);
+  return !ended.aborted;
+}
+
+const versionOf = (note: Note | undefined): string =>
+  note === undefined ? '' : `${note.checkpoint} ${note.step} ${note.updatedAt}`;
 
 async function weightsOf(
   base: string,
@@ -101,9 +152,15 @@ async function weightsOf(
 }
 
 async function familyOf(checkpoints: string): Promise<string | undefined> {
+  const note = await noteIn(checkpoints);
+  return note === undefined ? undefined : (note.format ?? 'marker');
+}
+
+/** Undefined where there is no checkpoint yet. */
+async function noteIn(checkpoints: string): Promise<Note | undefined> {
   try {
     const text = await readFile(join(checkpoints, 'tidewheel-progress.json'), 'utf8');
-    return noteSchema.parse(JSON.parse(text)).format ?? 'marker';
+    return noteSchema.parse(JSON.parse(text));
   } catch {
     return undefined;
   }

@@ -9,6 +9,7 @@ const held: Outcome = {
   changedLines: 0,
   recognised: ['marker'],
   kills: 10,
+  killsWithCheckpoint: 9,
   resumed: 3,
   restored: 3,
   steps: 120,
@@ -38,7 +39,9 @@ describe('the outcome of a script of others', () => {
   it('is one row, whose reason cannot break the table', () => {
     const [, , row] = tableOf([{ ...held, refusal: 'a | b\nc' }]).split('\n');
     expect(row).toContain('refused: a \\| b c |');
-    expect(tableOf([held]).split('\n')[2]).toContain('| 3 of 3   | 14 again for 120 | equal  |');
+    expect(tableOf([held]).split('\n')[2]).toContain(
+      '| 9 of 10            | 3 of 3   | 14 again for 120 | equal  |',
+    );
   });
 
   it('counts written scripts apart', () => {
