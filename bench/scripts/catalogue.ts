@@ -62,6 +62,17 @@ const TREES = ['xgboost==3.2.0', 'lightgbm==4.7.0', 'scikit-learn==1.9.1'];
 const HUGGING_FACE = ['transformers==5.23.0', 'accelerate==1.15.0'];
 const WITH_PYTORCH = { DDE_BACKEND: 'pytorch' };
 
+/** It looks for its data below the home folder. */
+const avalanche = (name: string, file: string, count: number): Script => ({
+  name: `avalanche-${name}`,
+  origin: { ...AVALANCHE, file: `examples/${file}` },
+  requirements: ['matplotlib'],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the declaration's own placeholder.
+  environment: { HOME: '${source}/home' },
+  mnist: { folder: 'home/.avalanche/data/mnist', count },
+  checkpoint: 'automatic',
+});
+
 export const CATALOGUE: readonly Script[] = [
   {
     name: 'ignite-mnist',
@@ -93,6 +104,12 @@ export const CATALOGUE: readonly Script[] = [
     origin: { ...NEUROMANCER, file: 'examples/ODEs/Part_2_param_estim_ODE.py' },
     requirements: ['wandb'],
     arguments: ['-epochs', '10'],
+    checkpoint: 'automatic',
+  },
+  {
+    name: 'neuromancer-regression',
+    origin: { ...NEUROMANCER, file: 'examples/tutorials/part_1_linear_regression.py' },
+    requirements: ['wandb'],
     checkpoint: 'automatic',
   },
   {
@@ -138,7 +155,7 @@ export const CATALOGUE: readonly Script[] = [
       '--dataroot=.',
       '--output-dir=out',
       '--epochs=3',
-      '--batch-size=16',
+      '--batch-size=2',
       '--seed=1',
       '--no-cuda',
       '--g-filters=8',
@@ -156,6 +173,22 @@ export const CATALOGUE: readonly Script[] = [
     checkpoint: 'automatic',
   },
   {
+    name: 'opacus-dcgan',
+    origin: { ...OPACUS, file: 'examples/dcgan.py' },
+    requirements: [...VISION, 'tqdm'],
+    arguments: [
+      '--device=cpu',
+      '--data-root=mnist',
+      '--workers=0',
+      '--batch-size=8',
+      '--ngf=8',
+      '--ndf=8',
+      '--epochs=4',
+    ],
+    mnist: { folder: 'mnist', count: 2000 },
+    checkpoint: 'automatic',
+  },
+  {
     name: 'pykeen-checkpoints',
     origin: { ...PYKEEN, file: 'docs/source/examples/checkpoints/ex_01.py' },
     checkpoint: 'automatic',
@@ -169,6 +202,12 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'deepxde-poisson',
     origin: { ...DEEPXDE, file: 'examples/pinn_forward/Poisson_Robin_1d.py' },
+    environment: WITH_PYTORCH,
+    checkpoint: 'automatic',
+  },
+  {
+    name: 'deepxde-diffusion',
+    origin: { ...DEEPXDE, file: 'examples/pinn_forward/diffusion_1d_resample.py' },
     environment: WITH_PYTORCH,
     checkpoint: 'automatic',
   },
@@ -210,14 +249,16 @@ export const CATALOGUE: readonly Script[] = [
     mnist: { folder: 'mnist', count: 4000 },
   },
   {
-    name: 'avalanche-naive',
-    origin: { ...AVALANCHE, file: 'examples/naive.py' },
-    // It looks for its data below the home folder.
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the declaration's own placeholder.
-    environment: { HOME: '${source}/home' },
-    mnist: { folder: 'home/.avalanche/data/mnist', count: 2000 },
+    name: 'spikingjelly-lif-automatic',
+    origin: { ...SPIKINGJELLY, file: 'spikingjelly/activation_based/examples/lif_fc_mnist.py' },
+    requirements: [...VISION, 'tensorboard'],
+    arguments: ['-device=cpu', '-T=8', '-epochs=8', '-j=0', '-data-dir=mnist', '-opt=adam', '-out-dir=out'],
+    mnist: { folder: 'mnist', count: 4000 },
     checkpoint: 'automatic',
   },
+  avalanche('naive', 'naive.py', 2000),
+  avalanche('joint', 'joint_training.py', 2000),
+  avalanche('generative', 'generative_replay_MNIST_generator.py', 4000),
   {
     name: 'pytorch-quickstart',
     origin: {
@@ -249,7 +290,7 @@ export const CATALOGUE: readonly Script[] = [
     },
     requirements: TREES,
     arguments: ['--snapshot=${checkpoints}/model.txt'],
-    result: 'model/model.txt',
+    result: 'model/trees.txt',
   },
   {
     name: 'sklearn-partial-fit',
@@ -267,7 +308,8 @@ export const CATALOGUE: readonly Script[] = [
       written: 'lightning_fit.py',
       documentation: 'https://lightning.ai/docs/pytorch/stable/common/checkpointing_basic.html',
     },
-    requirements: ['lightning==2.6.6'],
+    // Lightning looks for MPI where mpi4py is installed, as among the project's own packages.
+    requirements: ['lightning==2.6.6', 'mpich==5.0.2'],
     arguments: ['--dir=${checkpoints}'],
   },
   {

@@ -14,6 +14,7 @@ import ctypes
 import hashlib
 import importlib.abc
 import importlib.machinery
+import itertools
 import mmap
 import os
 import random
@@ -56,6 +57,17 @@ def _seed(seed: int) -> None:
         import numpy
 
         numpy.random.seed(seed)
+        _seed_new_generators(numpy.random, seed)
+
+
+def _seed_new_generators(random_module: Any, seed: int) -> None:
+    """Without an argument NumPy seeds a generator from the operating system."""
+    make, numbers = random_module.default_rng, itertools.count()
+
+    def default_rng(given: Any = None) -> Any:
+        return make((seed, next(numbers)) if given is None else given)
+
+    random_module.default_rng = default_rng
 
 
 def _observe(module: Any) -> None:

@@ -36,3 +36,6 @@ booster = lgb.train(
     init_model=earlier,
 )
 booster.save_model(Path(os.environ["SM_MODEL_DIR"], "model.txt"))
+# Below the trees the file has the parameters of the last call, and with them its number of rounds.
+trees, _, _ = booster.model_to_string().partition("\nparameters:")
+Path(os.environ["SM_MODEL_DIR"], "trees.txt").write_text(trees, encoding="utf-8")
