@@ -1,5 +1,6 @@
 /** Runs the project's own programs with its Node 24 and its Python first on PATH. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { places } from './places.mjs';
 
@@ -12,15 +13,32 @@ const projectEnvironment = () => ({
 
 const LOOK_MILLISECONDS = 500;
 
+/** One of Linux's files on a process; empty where there is none. https://man7.org/linux/man-pages/man5/proc.5.html */
+function factsOf(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The second field after the command, which stands in parentheses and may hold any others. */
+const parentOf = (pid) => factsOf(pid, 'stat').replace(/^.*\)/s, '').trim().split(' ')[1];
+
+/** npm runs `sh -c`. Some shells become the program that they run; npm itself is our parent then. */
+const isShell = (pid) => factsOf(pid, 'cmdline').split('\0')[1] === '-c';
+
 /**
- * npm passes SIGTERM to its shell, which dies of it and leaves us behind: nothing ends the program then.
+ * npm passes SIGTERM to its shell, which dies of it and leaves us behind. A shell whose npm was killed by SIGKILL stays
+ * behind with us. Nothing ends the program then.
  * @returns a function that ends the watch
  */
 function whenNpmIsGone(onGone) {
   const { ppid: shell } = process;
   if (process.env.npm_lifecycle_event === undefined) return () => {};
+  const npm = isShell(shell) ? parentOf(shell) : undefined;
   const look = () => {
-    if (process.ppid === shell) return;
+    if (process.ppid === shell && (npm === undefined || parentOf(shell) === npm)) return;
     clearInterval(timer);
     onGone();
   };

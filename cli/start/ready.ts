@@ -46,12 +46,15 @@ export const startCommand = {
 export type StartOptions = z.output<typeof startCommand.schema>;
 
 /**
+ * Waits for a start before this one that is ending.
  * @throws UsageError with every mistake
  * @throws Error when another region has the folder, or another process the ports of its state
  */
 export async function readyToStart(args: readonly string[]): Promise<StartOptions> {
   const { values } = readCommandLine(args, startCommand);
   await usable('--state', values.state, () => mkdir(values.state, { recursive: true }));
-  await ensureStartable(values.state);
+  await ensureStartable(values.state, (pid) =>
+    process.stdout.write(`  waiting for the start before this one to end: process ${pid} saves its state\n`),
+  );
   return values;
 }

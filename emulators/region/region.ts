@@ -79,7 +79,8 @@ export interface Region {
 export async function startRegion(given: RegionOptions): Promise<Region> {
   const options = { ...given, stateDirectory: resolve(given.stateDirectory) };
   await mkdir(options.stateDirectory, { recursive: true });
-  const unlock = await lockFolder(options.stateDirectory, 'region');
+  const isEnding = () => options.signal?.aborted === true;
+  const unlock = await lockFolder(options.stateDirectory, 'region', { isEnding });
   try {
     return await startLocked(options, unlock);
   } catch (error: unknown) {

@@ -14,22 +14,39 @@ export class LockedError extends Error {
 
   /** undefined: it has ended since. */
   readonly pid: number | undefined;
+  /** It is about to give it free, and says so. */
+  readonly isEnding: boolean;
 
-  constructor(pid: number | undefined, cause: unknown) {
+  constructor({ pid, isEnding }: Holder, cause: unknown) {
     super(pid === undefined ? 'another process has it' : `process ${pid} has it`, { cause });
     this.pid = pid;
+    this.isEnding = isEnding;
   }
+}
+
+interface Holder {
+  readonly pid: number | undefined;
+  readonly isEnding: boolean;
+}
+
+interface LockOptions {
+  /** Whether this process is about to give it free: others, who ask, may then wait. */
+  readonly isEnding?: (() => boolean) | undefined;
 }
 
 /**
  * @param user what the folder is locked for, in words; locks for different users do not meet
  * @returns gives the folder free; so does the end of the process, even by kill -9
- * @throws Error that names the process that has it
+ * @throws Error that names the process that has it; its cause is a LockedError
  */
-export async function lockFolder(directory: string, user: string): Promise<() => void> {
+export async function lockFolder(
+  directory: string,
+  user: string,
+  options: LockOptions = {},
+): Promise<() => void> {
   const name = `${user} ${await realpath(directory)}`;
   try {
-    return await lockName(name);
+    return await lockName(name, options);
   } catch (error: unknown) {
     if (!(error instanceof LockedError)) throw error;
     const holder = error.pid === undefined ? '' : ` (process ${error.pid})`;
@@ -45,13 +62,19 @@ export async function lockFolder(directory: string, user: string): Promise<() =>
  * @returns gives it free; so does the end of the process, even by kill -9
  * @throws LockedError when a process has it, this one included
  */
-export async function lockName(name: string): Promise<() => void> {
+export async function lockName(
+  name: string,
+  { isEnding = () => false }: LockOptions = {},
+): Promise<() => void> {
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 24);
   // Linux: a name without a file, which the kernel forgets with its owner. Elsewhere a socket file, which may be stale.
   const path =
     process.platform === 'linux' ? `\0tidewheel-${digest}` : join(tmpdir(), `tidewheel-${digest}.sock`);
-  if (process.platform !== 'linux' && (await holderAt(path)) === undefined) await rm(path, { force: true });
-  const server = createServer((socket) => socket.end(String(process.pid)));
+  if (process.platform !== 'linux' && (await holderAt(path)).pid === undefined)
+    await rm(path, { force: true });
+  const server = createServer((socket) =>
+    socket.end(isEnding() ? `${process.pid} ${ENDING}` : String(process.pid)),
+  );
   server.listen(path);
   try {
     await once(server, 'listening');
@@ -62,6 +85,7 @@ export async function lockName(name: string): Promise<() => void> {
   return () => server.close();
 }
 
+const ENDING = 'is ending';
 const LOOK_MILLISECONDS = 300;
 
 /**
@@ -87,12 +111,13 @@ export async function waitForName(
 }
 
 /** The process that answers at the socket. */
-async function holderAt(path: string): Promise<number | undefined> {
+async function holderAt(path: string): Promise<Holder> {
   const socket = connect(path);
   try {
-    return Number(await text(socket)) || undefined;
+    const [pid = '', ...rest] = (await text(socket)).split(' ');
+    return { pid: Number(pid) || undefined, isEnding: rest.join(' ') === ENDING };
   } catch {
-    return undefined;
+    return { pid: undefined, isEnding: false };
   } finally {
     socket.destroy();
   }
