@@ -1,18 +1,17 @@
 /** Reads the command line of `npm start`, and sees whether a region can start there, before anything else is loaded. */
-import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
 import { readCommandLine, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { makeWritable } from '@tidewheel/emulators/shared/files.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
-import { A_FOLDER, ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
+import { A_FOLDER, calledFrom, ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');
 
-/** npm changes to the project's folder. Typed paths are relative to where npm was called. */
-const typed = (folder: string): string => resolve(process.env['INIT_CWD'] ?? process.cwd(), folder);
+const typed = (folder: string): string => resolve(calledFrom(), folder);
 
 export const startCommand = {
   options: START_OPTIONS,
@@ -52,7 +51,7 @@ export type StartOptions = z.output<typeof startCommand.schema>;
  */
 export async function readyToStart(args: readonly string[]): Promise<StartOptions> {
   const { values } = readCommandLine(args, startCommand);
-  await usable('--state', values.state, () => mkdir(values.state, { recursive: true }));
+  await usable('--state', values.state, () => makeWritable(values.state));
   await ensureStartable(values.state, (pid) =>
     process.stdout.write(`  waiting for the start before this one to end: process ${pid} saves its state\n`),
   );

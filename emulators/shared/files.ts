@@ -1,6 +1,45 @@
-/** Files of a folder, as an upload sees them. */
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+/** Folders: made with those above them, and their files as an upload sees them. */
+import { access, constants, mkdir, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/**
+ * Makes it with those above it, unless it is there.
+ *
+ * Node 24's recursive mkdir never ends where a folder that is there answers ENOENT, as Linux's /proc does.
+ * @throws Error of the file system if it is no folder, or one in which nothing can be written
+ */
+export async function makeWritable(folder: string): Promise<void> {
+  await makeFolder(folder);
+  await access(folder, constants.W_OK);
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await makeUnlessThere(folder);
+  } catch (error: unknown) {
+    const above = dirname(folder);
+    if (!isCode(error, 'ENOENT') || above === folder) throw error;
+    await makeFolder(above);
+    await makeUnlessThere(folder);
+  }
+}
+
+async function makeUnlessThere(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error: unknown) {
+    if (!isCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 
 /**
  * Paths of all files below a folder, relative to it, in order. Links are followed, as `aws s3 cp` does: the recipes
