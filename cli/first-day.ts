@@ -1,14 +1,15 @@
 /** `npm run first-day`: the first hour on a real account, step by step, with a report to send us. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readCommandLine, runCommand, UsageError, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { makeWritable } from '@tidewheel/emulators/shared/files.ts';
 import * as z from 'zod';
 import { describeError } from '../functions/aws/shared/aws-errors.ts';
 import { openDeployment } from './deployment/open-deployment.ts';
 import { remedyOf, surroundingsOf } from './deployment/surroundings.ts';
+import { askAt, type Stopping } from './first-day/ask.ts';
 import { type Day, GOES_ON, planLine, playAll } from './first-day/play-all.ts';
 import { obstacleTo, type StepDeps } from './first-day/play-step.ts';
 import { type Hosts, STEPS, type Step } from './first-day/steps.ts';
@@ -30,6 +31,9 @@ continues after the steps that are done.
   --names                  leave account numbers and names in the report
   --subnet ID --zone-id ID --security-group ID --image ami-…
                            for step 6: a subnet without a route to S3, and an image for hosts
+
+Exit code: 0 every step that was played went as it should, 1 one did not or no answer came, 2 typed wrongly,
+130 Ctrl-C.
 
 AWS_REGION and credentials name the account; AWS_ENDPOINT_URL selects another endpoint, such as that of npm start.`;
 
@@ -69,10 +73,14 @@ const WORDS = {
 
 type Values = z.output<typeof WORDS.schema>;
 
+/** As a shell has it for what SIGINT ended. */
+const INTERRUPTED = 130;
+
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, WORDS);
+  const check = (_: readonly string[], typed: Values | undefined) => (typed ? missingOfHosts(typed) : []);
+  const { values } = readCommandLine(args, { ...WORDS, check });
   const steps = STEPS.filter(({ number }) => values.only?.includes(number) ?? true);
   const hosts = hostsOf(values);
   if (values['dry-run']) {
@@ -87,11 +95,12 @@ async function main(args: readonly string[]): Promise<number> {
   if (needsYes && !values.yes && !process.stdin.isTTY)
     throw new UsageError(['a step that costs something needs a terminal to ask at, or --yes']);
   const deployment = await openDeployment({ stage: values.stage, region });
-  await usable('--folder', values.folder, () => mkdir(values.folder, { recursive: true }));
+  await usable('--folder', values.folder, () => makeWritable(values.folder));
   const day = dayOf(steps, values, { deployment, hosts, isLocal });
   const stopping = new AbortController();
   // The second one ends it at once.
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopping.abort());
+  const stop = () => stopping.abort();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, stop);
   const { signal } = stopping;
   const script = await readFile(path.join(import.meta.dirname, 'first-day', 'train.py'));
   return withBucket(deployment.bucket, async (store) => {
@@ -105,11 +114,13 @@ async function main(args: readonly string[]): Promise<number> {
     };
     try {
       const deps = { deployment, ground, hosts, isLocal, testObjectId: randomUUID, explain };
-      return (await playAll(day(signal), deps)) ? 0 : 1;
+      const isWell = await playAll(day({ signal, stop }), deps);
+      if (signal.aborted) return INTERRUPTED;
+      return isWell ? 0 : 1;
     } catch (error: unknown) {
       if (!signal.aborted) throw error;
       say(`Stopped. ${GOES_ON}`);
-      return 130;
+      return INTERRUPTED;
     }
   });
 }
@@ -122,7 +133,7 @@ const dayOf =
     { only, folder, names, stage, yes }: Values,
     { deployment, ...where }: Pick<StepDeps, 'deployment' | 'hosts' | 'isLocal'>,
   ) =>
-  (signal: AbortSignal): Day => ({
+  (stopping: Stopping): Day => ({
     steps,
     again: only !== undefined,
     folder,
@@ -133,45 +144,30 @@ const dayOf =
       region: deployment.region,
       stage,
     },
-    mayPlay: async (step) => (yes || !costsSomething(step, where) ? 'yes' : askAt(process.stdin, signal)),
+    mayPlay: async (step) => (yes || !costsSomething(step, where) ? 'yes' : askAt(process, stopping)),
   });
 
 const costsSomething = (step: Step, where: Pick<StepDeps, 'hosts' | 'isLocal'>): boolean =>
   step.mostUsd > 0 && step.kind !== 'byHand' && obstacleTo(step, where) === undefined;
 
-/** The end of the input is no answer, and ends the day. */
-async function askAt(input: NodeJS.ReadStream, signal: AbortSignal): Promise<'yes' | 'no' | 'stop'> {
-  const terminal = createInterface({ input, output: process.stdout });
-  const closed = new AbortController();
-  terminal.once('close', () => closed.abort());
-  // A terminal in raw mode gives Ctrl-C to the reader, not to the process.
-  terminal.once('SIGINT', () => terminal.close());
-  try {
-    const ended = AbortSignal.any([signal, closed.signal]);
-    const answer = await terminal.question('   run it? [y/N] ', { signal: ended });
-    return /^y(es)?$/i.test(answer.trim()) ? 'yes' : 'no';
-  } catch (error: unknown) {
-    if (!closed.signal.aborted && !signal.aborted) throw error;
-    say('');
-    return 'stop';
-  } finally {
-    terminal.close();
-  }
+const HOST_OPTIONS = ['subnet', 'zone-id', 'security-group', 'image'] as const;
+
+function missingOfHosts(values: Values): readonly string[] {
+  const missing = HOST_OPTIONS.filter((name) => !values[name]);
+  return missing.length === HOST_OPTIONS.length
+    ? []
+    : missing.map((name) => `--${name} is missing: step 6 needs all four or none`);
 }
 
-function hostsOf(values: Values): Hosts | undefined {
-  const { subnet: subnetId, 'zone-id': zoneId, 'security-group': securityGroupId, image } = values;
-  const given = {
-    '--subnet': subnetId,
-    '--zone-id': zoneId,
-    '--security-group': securityGroupId,
-    '--image': image,
-  };
-  const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]));
-  if (missing.length === Object.keys(given).length) return undefined;
-  if (!subnetId || !zoneId || !securityGroupId || !image)
-    throw new UsageError(missing.map((name) => `${name} is missing: step 6 needs all four or none`));
-  return { subnetId, zoneId, securityGroupId, image };
+function hostsOf({
+  subnet: subnetId,
+  'zone-id': zoneId,
+  'security-group': securityGroupId,
+  image,
+}: Values): Hosts | undefined {
+  return subnetId && zoneId && securityGroupId && image
+    ? { subnetId, zoneId, securityGroupId, image }
+    : undefined;
 }
 
 await runCommand(USAGE, main);

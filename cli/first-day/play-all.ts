@@ -28,20 +28,25 @@ export interface Day {
 
 export const GOES_ON = 'The same command goes on from here: what is dropped and what runs stays.';
 
-/** @returns whether every step that was played, now or earlier, went as it should */
+/** @returns whether every step that was played, now or earlier, went as it should, and every question had an answer */
 export async function playAll(day: Day, deps: StepDeps): Promise<boolean> {
   const { say, signal } = deps.ground;
   const book = await openBook(day);
+  let lastly: 'next' | 'end' | 'noAnswer' = 'next';
   try {
     // An earlier removal may have been cut short: its run is not the one to wait for.
     for (const step of day.steps) await removeIfOver(step, book, deps);
-    for (const step of stepsToPlay(day, book.results()))
-      if ((await playOne(step, { day, deps, book })) === 'end') break;
+    for (const step of stepsToPlay(day, book.results())) {
+      lastly = await playOne(step, { day, deps, book });
+      if (lastly !== 'next') break;
+    }
   } finally {
     await writeReport(day, book.results(), say);
   }
   const outcomes = book.results().map(({ outcome }) => outcome);
-  const isUnfinished = signal.aborted || outcomes.includes('failed');
+  const isUnanswered = lastly === 'noAnswer' && !signal.aborted;
+  if (isUnanswered) say('No answer came: the steps that are left are not played.');
+  const isUnfinished = isUnanswered || signal.aborted || outcomes.includes('failed');
   if (isUnfinished) say(GOES_ON);
   return !isUnfinished && !outcomes.includes('differs');
 }
@@ -52,13 +57,14 @@ interface Played {
   readonly book: Book;
 }
 
-async function playOne(step: Step, { day, deps, book }: Played): Promise<'next' | 'end'> {
+async function playOne(step: Step, { day, deps, book }: Played): Promise<'next' | 'end' | 'noAnswer'> {
   const { say, signal } = deps.ground;
   const obstacle = obstacleTo(step, deps);
   say(`\n${planLine(step, obstacle)}`);
   const answer = await day.mayPlay(step);
   if (answer === 'no') return 'next';
-  if (answer === 'stop' || signal.aborted) return 'end';
+  if (answer === 'stop') return 'noAnswer';
+  if (signal.aborted) return 'end';
   const result = await playStep(step, deps);
   // The line of the plan has said it.
   if (obstacle === undefined) for (const line of result.lines) say(`  ${line}`);

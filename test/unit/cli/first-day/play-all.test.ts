@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Day, playAll } from '../../../../cli/first-day/play-all.ts';
+import { type Day, GOES_ON, playAll } from '../../../../cli/first-day/play-all.ts';
 import { keepResults, readResults, type StepResult } from '../../../../cli/first-day/results.ts';
 import { STEPS } from '../../../../cli/first-day/steps.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
@@ -89,7 +89,11 @@ describe('a day that is stopped', () => {
   });
 
   it('at a question plays nothing further', async () => {
-    expect(await playAll(dayOf([2, 7], { mayPlay: async () => 'stop' }), deps())).toBe(true);
+    const lines: string[] = [];
+    const { ground, ...rest } = deps();
+    const silent = { ...rest, ground: { ...ground, say: (line: string) => lines.push(line) } };
+    expect(await playAll(dayOf([2, 7], { mayPlay: async () => 'stop' }), silent)).toBe(false);
+    expect(lines.slice(-2)).toEqual(['No answer came: the steps that are left are not played.', GOES_ON]);
     expect(await kept()).toEqual([]);
     expect(await reported()).toContain('not done');
     expect(store.keys()).toEqual([]);
