@@ -79,8 +79,7 @@ const INTERRUPTED = 130;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
-  const check = (_: readonly string[], typed: Values | undefined) => (typed ? missingOfHosts(typed) : []);
-  const { values } = readCommandLine(args, { ...WORDS, check });
+  const { values } = readCommandLine(args, { ...WORDS, check: checkHosts });
   const steps = STEPS.filter(({ number }) => values.only?.includes(number) ?? true);
   const hosts = hostsOf(values);
   if (values['dry-run']) {
@@ -152,8 +151,8 @@ const costsSomething = (step: Step, where: Pick<StepDeps, 'hosts' | 'isLocal'>):
 
 const HOST_OPTIONS = ['subnet', 'zone-id', 'security-group', 'image'] as const;
 
-function missingOfHosts(values: Values): readonly string[] {
-  const missing = HOST_OPTIONS.filter((name) => !values[name]);
+function checkHosts(_: readonly string[], values: Values | undefined): readonly string[] {
+  const missing = HOST_OPTIONS.filter((name) => values !== undefined && !values[name]);
   return missing.length === HOST_OPTIONS.length
     ? []
     : missing.map((name) => `--${name} is missing: step 6 needs all four or none`);

@@ -1,9 +1,10 @@
 /** `npm run try -- FOLDER`: what interruptions would do to a script, seen on this machine before any money is spent. */
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
 import * as z from 'zod';
 import { packAgent } from '../functions/aws/lambda/agent.ts';
@@ -40,14 +41,18 @@ const root = join(import.meta.dirname, '..');
 const ABOVE_0 = 'write a number above 0';
 const seconds = (usual: string) =>
   z.coerce.number(ABOVE_0).positive(ABOVE_0).max(3_600, 'at most 3600').default(Number(usual));
-const pairs = z
-  .array(z.string().regex(/^[A-Za-z_][\w.-]*=/, 'write NAME=VALUE'))
-  .default([])
-  .transform((given) =>
-    Object.fromEntries(
-      given.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
-    ),
-  );
+/** Typed paths are relative to where npm was called. */
+const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
+const typed = (path: string): string => resolve(CALLED_FROM, path);
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+const pair = z.string().regex(/^[A-Za-z_][\w.-]*=/, 'write NAME=VALUE');
+const splitPair = (text: string): readonly [string, string] => [
+  text.slice(0, text.indexOf('=')),
+  text.slice(text.indexOf('=') + 1),
+];
 
 const WORDS = {
   positionals: ['FOLDER'],
@@ -67,9 +72,21 @@ const WORDS = {
   schema: z.object({
     entry: z.string().optional(),
     argument: z.array(z.string()).optional(),
-    env: pairs,
-    channel: pairs,
-    declaration: z.string().optional(),
+    env: z
+      .array(pair)
+      .default([])
+      .transform((given) => Object.fromEntries(given.map(splitPair))),
+    channel: z
+      .array(
+        pair.transform((text, context) => {
+          const [name, path] = splitPair(text);
+          if (!isFolder(typed(path))) context.addIssue(`there is no folder ${typed(path)}`);
+          return [name, typed(path)] as const;
+        }),
+      )
+      .default([])
+      .transform((given) => Object.fromEntries(given)),
+    declaration: z.string().transform(typed).refine(isFile, 'there is no such file').optional(),
     seconds: seconds('20'),
     grace: seconds('20'),
     'instance-type': z.string().optional(),
@@ -77,41 +94,19 @@ const WORDS = {
     log: z.string().optional(),
     json: z.boolean(),
   }),
+  check: ([folder]: readonly string[]) =>
+    folder === undefined || isFolder(typed(folder)) ? [] : [`FOLDER is "${folder}": there is no such folder`],
 } as const;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-/** Typed paths are relative to where npm was called. */
-const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
-const typed = (path: string): string => resolve(CALLED_FROM, path);
-
-type Values = z.output<typeof WORDS.schema>;
-
-const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-
-/** @throws UsageError with every folder that is not there */
-async function foldersOf(
-  word: string,
-  channel: Values['channel'],
-): Promise<{ readonly folder: string; readonly channels: Readonly<Record<string, string>> }> {
-  const folder = typed(word);
-  const channels = Object.entries(channel).map(([name, path]) => [name, typed(path)] as const);
-  const problems: string[] = (await isFolder(folder)) ? [] : [`FOLDER is "${word}": there is no such folder`];
-  for (const [name, path] of channels)
-    if (!(await isFolder(path))) problems.push(`--channel ${name}: there is no folder ${path}`);
-  if (problems.length > 0) throw new UsageError(problems);
-  return { folder, channels: Object.fromEntries(channels) };
-}
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, WORDS);
-  const { folder, channels } = await foldersOf(positionals[0] ?? '', values.channel);
+  const folder = typed(positionals[0] ?? '');
+  const channels = values.channel;
   const { training, instanceType = 'g5.xlarge' } = await readTraining({
     folder,
-    declaration: values.declaration === undefined ? undefined : typed(values.declaration),
+    declaration: values.declaration,
     entryPoint: values.entry,
     arguments: values.argument,
     environment: values.env,

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
 import { writeTable } from './page.ts';
@@ -40,6 +40,8 @@ const MEASURE = path.join(root, 'training', 'measure', 'measure_recipe.py');
 const RECIPE_SECONDS = 1500;
 
 const listSchema = z.array(z.object({ name: z.string(), environment: z.enum(ENVIRONMENTS) }));
+const WRITE_ALONE = '--write needs --all and no names: the rows of the others would be lost';
+
 type Values = z.output<typeof spec.schema>;
 type Entry = z.output<typeof listSchema>[number];
 
@@ -80,20 +82,25 @@ async function measure(entry: Entry, seed: string): Promise<Row | undefined> {
 
 /** The recipes that the command line names; without names the light ones, or all. */
 function choose(known: readonly Entry[], names: readonly string[], all: boolean): readonly Entry[] {
-  const unknown = names.filter((name) => !known.some((entry) => entry.name === name));
-  if (unknown.length > 0) {
-    const there = known.map(({ name }) => name).join(', ');
-    throw new UsageError(unknown.map((name) => `there is no recipe "${name}"; there are ${there}`));
-  }
   if (names.length > 0) return known.filter(({ name }) => names.includes(name));
   return known.filter(({ environment }) => all || environment === '');
 }
 
+function unknownIn(names: readonly string[], known: readonly Entry[]): readonly string[] {
+  const there = known.map(({ name }) => name);
+  return names
+    .filter((name) => !there.includes(name))
+    .map((name) => `there is no recipe "${name}"; there are ${there.join(', ')}`);
+}
+
 async function main(args: readonly string[]): Promise<number> {
-  const { values, positionals } = readCommandLine(args, spec);
-  if (values.write && (!values.all || positionals.length > 0))
-    throw new UsageError(['--write needs --all and no names: the rows of the others would be lost']);
-  const chosen = choose(await entries(), positionals, values.all);
+  const known = await entries();
+  const check = (names: readonly string[], typed: Values | undefined) => [
+    ...unknownIn(names, known),
+    ...(typed?.write && (!typed.all || names.length > 0) ? [WRITE_ALONE] : []),
+  ];
+  const { values, positionals } = readCommandLine(args, { ...spec, check });
+  const chosen = choose(known, positionals, values.all);
   if (values.list) {
     print(chosen.map(({ name }) => name).join('\n'));
     return 0;

@@ -2,6 +2,8 @@
  * The options of `npm start`, and what is wrong with those that were typed. It needs no package: a mistake is refused
  * before the first of a gigabyte of packages is installed. cli/start/ready.ts reads the values.
  */
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import util from 'node:util';
 import { certainWords, mistypedOptions } from '../../emulators/shared/mistyped.mjs';
 
@@ -44,13 +46,31 @@ export const START_HELP = `npm start -- [options]
   --help             this text
 `;
 
+/** npm changes to the project's folder. Typed paths are relative to where npm was called. */
+export const calledFrom = () => process.env.INIT_CWD ?? process.cwd();
+
+/**
+ * What stands in the files is for the market to judge: emulators/spot-market/script-option.ts
+ * @param {string} folder
+ */
+function problemOfTraces(folder) {
+  try {
+    if (readdirSync(folder).some((name) => name.endsWith('.json'))) return undefined;
+    return `there is no trace in ${folder}: name a folder with a .json file for each zone`;
+  } catch {
+    return `there is no folder ${folder}: name one with a .json file for each zone`;
+  }
+}
+
 /** @type {Readonly<Record<string, (value: string) => string | undefined>>} what is wrong with a value */
 const PROBLEM_OF = {
   launcher: (value) => (LAUNCHER_NAMES.includes(value) ? undefined : `write ${LAUNCHER_NAMES.join(', ')}`),
-  market: (value) =>
-    /^(calm|demo|demo:\d{1,9}|seed:\d{1,9}|trace:.+)$/s.test(value)
-      ? undefined
-      : `there is no such market script; write ${SCRIPTS}`,
+  market: (value) => {
+    const [, folder] = /^trace:(.+)$/s.exec(value) ?? [];
+    if (folder !== undefined) return problemOfTraces(path.resolve(calledFrom(), folder));
+    const isScript = /^(calm|demo|demo:\d{1,9}|seed:\d{1,9})$/.test(value);
+    return isScript ? undefined : `there is no such market script; write ${SCRIPTS}`;
+  },
   grace: (value) => (Number(value) >= 1 && Number(value) <= 120 ? undefined : SECONDS),
   state: (value) => (value === '' ? A_FOLDER : undefined),
   limits: (value) => (PROFILE_NAMES.includes(value) ? undefined : `write ${PROFILE_NAMES.join(', ')}`),

@@ -54,14 +54,15 @@ export async function readTraining(wanted: Wanted): Promise<Declared> {
 async function declaredIn({ folder, declaration }: Wanted): Promise<Pipeline | undefined> {
   const files = declaration === undefined ? USUAL_NAMES.map((name) => join(folder, name)) : [declaration];
   for (const file of files) {
-    const text = await readFile(file, 'utf8').catch(() => undefined);
+    const text = await readFile(file, 'utf8').catch((error: unknown) => {
+      // One that was named is there.
+      if (declaration !== undefined) throw error;
+    });
     if (text === undefined) continue;
     const declared = readDeclaration(nameIn(text), text);
     if (declared.valid) return declared.pipeline;
     throw new UsageError(declared.problems.map((problem) => `${basename(file)}: ${problemText(problem)}`));
   }
-  if (declaration !== undefined)
-    throw new UsageError([`--declaration is "${declaration}": there is no such file`]);
   return undefined;
 }
 

@@ -34,7 +34,7 @@ async function lockAfterPredecessor(
   onWait: (pid: number) => void,
 ): Promise<() => void> {
   const began = performance.now();
-  let isTold = false;
+  let isReported = false;
   for (;;) {
     try {
       return await lockFolder(stateDirectory, 'region');
@@ -43,8 +43,8 @@ async function lockAfterPredecessor(
       if (!(locked instanceof LockedError)) throw error;
       const seconds = (performance.now() - began) / 1_000;
       if (seconds > (locked.isEnding ? END_SECONDS : NOTICE_SECONDS)) throw error;
-      if (locked.isEnding && locked.pid !== undefined && !isTold) {
-        isTold = true;
+      if (locked.isEnding && locked.pid !== undefined && !isReported) {
+        isReported = true;
         onWait(locked.pid);
       }
       await sleep(LOOK_MILLISECONDS);

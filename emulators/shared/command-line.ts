@@ -106,8 +106,11 @@ function valueProblems(
   return issues.flatMap(({ path, message }) => {
     // About several options together: its words name them.
     if (path.length === 0) return [message];
-    const name = String(path[0]);
-    const value = values[name];
+    const [option, place] = path;
+    const name = String(option);
+    const given = values[name];
+    // An option that may be given again has a list, and the problem is of one in it.
+    const value = Array.isArray(given) && typeof place === 'number' ? given[place] : given;
     if (value === undefined) return [`--${name} is missing: ${message}`];
     // Already reported: it lacks its value, or takes none.
     if (typeof value !== optionType(options, name)) return [];

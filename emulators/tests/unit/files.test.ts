@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('a writable folder', () => {
-  it('is made with those above it, at once or again', async () => {
+  it('is made with those above it, once', async () => {
     const deep = join(folder, 'a/b/c');
     await Promise.all([makeWritable(deep), makeWritable(deep), makeWritable(join(folder, 'a/d'))]);
     await makeWritable(deep);
@@ -28,7 +28,7 @@ describe('a writable folder', () => {
     expect((await stat(join(folder, 'there/new'))).isDirectory()).toBe(true);
   });
 
-  it('is refused where a file or a broken link stands', async () => {
+  it('is refused where a file or broken link stands', async () => {
     await writeFile(join(folder, 'file'), '');
     await symlink(join(folder, 'nothing'), join(folder, 'broken'));
     await expect(makeWritable(join(folder, 'file'))).rejects.toThrow('EEXIST');

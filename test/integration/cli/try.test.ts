@@ -142,11 +142,17 @@ limits: { maximumRunSeconds: 3600 }
   });
 });
 
-it('a folder that is not there is named', async () => {
-  expect(await attempt('missing', undefined, '--channel', 'train=/no/such')).toMatchObject({
-    code: 2,
-    text: expect.stringMatching(
-      /FOLDER is .*no such folder[\s\S]*--channel train: there is no folder \/no\/such/,
-    ),
-  });
+it('everything that was typed wrongly is named at once', async () => {
+  const typed = ['--channel', 'train=/no/such', '--channel', 'x', '--env', 'y', '--declaration', '/no/file'];
+  const { code, text } = await attempt('missing', undefined, ...typed, '--seconds', '0', '--badoption');
+  expect(code).toBe(2);
+  expect(text.split('\n').filter((line) => line.startsWith('✗'))).toEqual([
+    '✗ there is no option --badoption',
+    '✗ --env is "y": write NAME=VALUE',
+    '✗ --channel is "train=/no/such": there is no folder /no/such',
+    '✗ --channel is "x": write NAME=VALUE',
+    '✗ --declaration is "/no/file": there is no such file',
+    '✗ --seconds is "0": write a number above 0',
+    expect.stringMatching(/^✗ FOLDER is ".*missing": there is no such folder$/),
+  ]);
 });

@@ -55,11 +55,11 @@ async function outputAfterKill(
   return output;
 }
 
-it('a SIGTERM that npm gave its shell ends the program', async () => {
+it("a SIGTERM of npm's shell ends the program", async () => {
   expect(await outputAfterKill(SHELL, 'SIGTERM')).toBe('ready\nended by SIGTERM');
 });
 
-// Its shell stays. Without Linux's /proc nobody knows the shell's parent.
+// Its shell stays. Only Linux's /proc names the shell's parent.
 it.runIf(process.platform === 'linux')('a SIGKILL of npm ends the program', async () => {
   expect(await outputAfterKill(NPM, 'SIGKILL')).toBe('ready\nended by SIGTERM');
 });

@@ -72,6 +72,25 @@ describe('a command line', () => {
     ]);
   });
 
+  it('names the wrong value of a repeated option', () => {
+    const again = {
+      options: { env: { type: 'string', multiple: true }, hours: { type: 'string' } },
+      schema: z.object({
+        env: z.array(z.string().regex(/=/, 'write NAME=VALUE')),
+        hours: z.string().max(1, 'give a digit').optional(),
+      }),
+    } as const;
+    const problems =
+      (...args: readonly string[]) =>
+      () =>
+        readCommandLine(args, again);
+    expect(problems('--env', 'a=1', '--env', 'b', '--hours', '12')).toThrow(
+      new UsageError(['--env is "b": write NAME=VALUE', '--hours is "12": give a digit']),
+    );
+    expect(problems('--env', 'a=1', '--env')).toThrow(new UsageError(['--env needs a value']));
+    expect(problems()).toThrow(/^--env is missing/);
+  });
+
   it('says which option lacks its value, once', () => {
     expect(problemsOf('run-1', '--deadline')).toEqual(['--deadline needs a value']);
   });

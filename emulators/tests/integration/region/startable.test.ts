@@ -42,16 +42,16 @@ it.each([
   { knows: 0, ends: 4 },
   // Its npm was killed a moment ago.
   { knows: 1, ends: 2 },
-])('it waits for a start that is ending, and says so once: %j', async (predecessor) => {
+])('a start waits once for one ending: %j', async (predecessor) => {
   const pid = await holder(predecessor);
-  const onWait = vi.fn();
+  const onWait = vi.fn<(pid: number) => void>();
   await ensureStartable(folder, onWait);
   expect(onWait.mock.calls).toEqual([[pid]]);
 });
 
-it('it is refused by a start that goes on', async () => {
+it('a start is refused by one that goes on', async () => {
   const pid = await holder({});
-  const onWait = vi.fn();
+  const onWait = vi.fn<(pid: number) => void>();
   await expect(ensureStartable(folder, onWait)).rejects.toThrow(
     `${folder} is in use by another region (process ${pid}): stop that one, or name another folder`,
   );

@@ -37,6 +37,8 @@ describe('a start', () => {
     ['--no-demo', '--grace', '900', '--once', '--lmits', 'none'],
     ['--once=yes', '--no-demo'],
     ['--state', '', 'now'],
+    ['--market', 'trace:/nonexistent', '--other', 'mistake'],
+    ['--market', `trace:${import.meta.dirname}`, '--grace', 'soon'],
   ])('is judged alike before and after set-up: %j', (...args) => {
     const typed = args.flat();
     expect(startMistakes(typed)).toEqual(problemsAfterSetUp(typed));
