@@ -34,4 +34,21 @@ const credentialsOfLambda = {
   },
 };
 
-module.exports = [operationsInUse, credentialsOfLambda];
+/**
+ * Every schema of zod refers to what would write it as JSON Schema. Functions parse; `npm run schema` writes. A method
+ * is made for each schema when it is declared, so what makes it must not throw itself.
+ */
+const noJsonSchema = {
+  name: 'no-json-schema',
+  setup(build) {
+    build.onLoad({ filter: /zod[/\\]v4[/\\]core[/\\](to-json-schema|json-schema-processors)\.js$/ }, async ({ path: file }) => {
+      const source = await fs.readFile(file, 'utf8');
+      const names = [...source.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
+      const absent = `const absent = () => { throw new Error('this bundle does not hold JSON Schema of zod: write it when building'); };`;
+      const stubs = names.map((name) => `export const ${name} = ${name.startsWith('create') ? '() => absent' : 'absent'};`);
+      return { contents: [absent, ...stubs].join('\n') };
+    });
+  },
+};
+
+module.exports = [operationsInUse, credentialsOfLambda, noJsonSchema];

@@ -16,8 +16,9 @@ export const place: FunctionDescription = {
       'DescribeSpotPriceHistory',
       'DescribeAvailabilityZones',
     ),
-    // Whether another region has a bucket, and how much data would move there.
+    // How much data a start downloads, or would move to another region.
+    allow.readObjects('*/dataset/versions/*', '*/dataset/*/manifest.json'),
+    // Whether another region has a bucket.
     allow.listBucketElsewhere,
-    allow.readObjects('*/dataset/*/manifest.json'),
   ],
 };

@@ -5,7 +5,6 @@ import { marketOf } from '../aws/market/markets.ts';
 import { whyClosed } from '../aws/s3/region-buckets.ts';
 import * as clients from '../aws/shared/clients.ts';
 import { config } from '../aws/shared/config.ts';
-import { datasetBytes } from '../core/dataset/dataset.ts';
 import { place } from '../core/placement/decision/place.ts';
 
 export const handler = lambdaHandler('place', z.object({ runId: z.string() }), ({ runId }) => {
@@ -13,7 +12,13 @@ export const handler = lambdaHandler('place', z.object({ runId: z.string() }), (
     market: marketOf,
     whyClosed: (region: string) =>
       whyClosed(region, { dataBucket: config.bucket(), there: clients.s3In(region) }),
-    datasetBytes: (run: Parameters<typeof datasetBytes>[1]) => datasetBytes(store(), run),
   };
-  return place({ ...tableStores(), market: marketOf(config.region()), regions, clock }, { runId });
+  const deps = {
+    ...tableStores(),
+    market: marketOf(config.region()),
+    store: store(),
+    regions,
+    clock,
+  };
+  return place(deps, { runId });
 });

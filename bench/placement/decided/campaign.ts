@@ -67,7 +67,7 @@ async function end(world: World, attempt: Attempt, kind: AttemptOutcome['kind'])
 
 async function launch(world: World): Promise<Attempt | undefined> {
   const { stores, clock, job, market, setting } = world;
-  const decided = await place({ ...stores, market, clock }, { runId: RUN });
+  const decided = await place({ ...stores, store: memoryObjectStore(clock), market, clock }, { runId: RUN });
   if (decided.kind === 'giveUp') throw new Error(decided.reason);
   if (decided.kind === 'wait') return undefined;
   const stored = (await stores.placements.list(RUN)).at(-1)?.decision;

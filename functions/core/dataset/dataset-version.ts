@@ -34,6 +34,15 @@ export async function recordGenerations(store: ObjectStore, run: RunRecord): Pro
   throw new TransientError(`the dataset of ${run.pipeline} is being pruned; ${run.runId} tries again`);
 }
 
+/**
+ * What the run would train on, for an estimate: nothing is recorded, and a prune may remove it.
+ * @throws LaunchRefusedError
+ */
+export async function generationsNow(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
+  const { generations } = await generationsFor(store, objectVersions(store), run);
+  return generations;
+}
+
 interface ChosenVersion {
   /** The version's number; 0 if the dataset has none yet. */
   readonly number: number;

@@ -1,10 +1,12 @@
 /** The generations that a run trains on: all up to its own, and the same ones for each attempt. */
 import * as z from 'zod';
+import { type DatasetSize, sizeOf } from '../catalog/launchers/download.ts';
 import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/documents.ts';
 import type { RunRecord } from '../runs/run-records.ts';
+import { LaunchRefusedError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { recordGenerations } from './dataset-version.ts';
+import { generationsNow, recordGenerations } from './dataset-version.ts';
 
 /** The shards of one generation, as a training channel reads them. */
 export interface GenerationShards {
@@ -32,18 +34,24 @@ export interface Dataset {
  */
 export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dataset> {
   const generations = run.generations ?? (await recordGenerations(store, run));
-  const shards = await Promise.all(
+  return { generations, shards: await readShards(store, run, generations) };
+}
+
+const readShards = (
+  store: ObjectStore,
+  { pipeline }: Pick<RunRecord, 'pipeline'>,
+  generations: readonly string[],
+): Promise<GenerationShards[]> =>
+  Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
-      const manifest = await readManifest(store, bucketKeys.manifest(run.pipeline, generation));
+      const manifest = await readManifest(store, bucketKeys.manifest(pipeline, generation));
       return {
-        shardsPrefix: bucketKeys.shards(run.pipeline, generation, manifest.revision),
+        shardsPrefix: bucketKeys.shards(pipeline, generation, manifest.revision),
         shards: manifest.shards.map(({ name }) => name),
         totals: { shards: manifest.shards.length, bytes: sum(manifest.shards.map(({ bytes }) => bytes)) },
       };
     }),
   );
-  return { generations, shards };
-}
 
 /** The part of a manifest that training needs. */
 const manifestShards = z.object({
@@ -67,8 +75,15 @@ async function readManifest(store: ObjectStore, key: string): Promise<z.output<t
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Bytes of all shards that the run trains on. */
-export async function datasetBytes(store: ObjectStore, run: RunRecord): Promise<number> {
-  const { shards } = await datasetOf(store, run);
-  return sum(shards.map(({ totals }) => totals.bytes));
+/**
+ * Of all shards that the run trains on, for an estimate: nothing is recorded.
+ * @returns undefined where a version or manifest cannot be read; `datasetOf` throws why
+ */
+export async function datasetSize(store: ObjectStore, run: RunRecord): Promise<DatasetSize | undefined> {
+  try {
+    return sizeOf(await readShards(store, run, run.generations ?? (await generationsNow(store, run))));
+  } catch (error: unknown) {
+    if (error instanceof DocumentError || error instanceof LaunchRefusedError) return undefined;
+    throw error;
+  }
 }

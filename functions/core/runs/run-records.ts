@@ -287,6 +287,10 @@ export interface AttemptOutcome {
     | 'stopped';
   readonly message: string;
   readonly startedAt?: string | undefined;
+  /** Start of the script, after the download of shards and image. */
+  readonly scriptStartedAt?: string | undefined;
+  /** It held instances and ended before its script started. */
+  readonly endedBeforeScript?: true | undefined;
   readonly endedAt?: string | undefined;
   readonly trainingSeconds: number;
   readonly billableSeconds: number;

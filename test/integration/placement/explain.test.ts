@@ -10,6 +10,7 @@ import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { hoursLater, market, vpc } from '../../support/builders/placement.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
+import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { marketSource } from '../../support/market/source.ts';
 import { makeStores } from '../control-plane/ground.ts';
 
@@ -49,8 +50,9 @@ beforeAll(async () => {
     spotUsd: { 'g6e.xlarge': 0.05 },
     onDemandUsd: { 'g6e.xlarge': 0.9 },
   });
+  const clock = { now: () => new Date(hoursLater(1)) };
   await place(
-    { ...stores, market: marketSource(market), clock: { now: () => new Date(hoursLater(1)) } },
+    { ...stores, store: memoryObjectStore(clock), market: marketSource(market), clock },
     { runId: 'digits-000001' },
   );
 }, 120_000);

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseInput, type InputChoice } from '../../../functions/core/launch/sagemaker/input-mode.ts';
+import { chooseInput, type InputChoice } from '../../../functions/core/catalog/launchers/input-mode.ts';
+import { downloadQuestion } from '../../../functions/core/launch/job/job-document.ts';
 import { buildTrainingJob } from '../../../functions/core/launch/sagemaker/training-job.ts';
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
 
@@ -36,13 +37,13 @@ const question = ({
 });
 
 function choice(of: Case): InputChoice {
-  const answer = chooseInput(question(of));
+  const answer = chooseInput(downloadQuestion(launch(question(of))));
   if ('problem' in answer) throw new Error(answer.problem.message);
   return answer;
 }
 
 const message = (of: Case): string => {
-  const answer = chooseInput(question(of));
+  const answer = chooseInput(downloadQuestion(launch(question(of))));
   return 'problem' in answer ? answer.problem.message : '';
 };
 

@@ -57,6 +57,7 @@ describe('outcomeOf', () => {
       kind: 'completed',
       message: 'training completed',
       startedAt: at(100).toISOString(),
+      scriptStartedAt: at(200).toISOString(),
       endedAt: at(700).toISOString(),
       trainingSeconds: 600,
       billableSeconds: 200,

@@ -2,6 +2,7 @@
 import { CHEAPEST } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { hasPublicAddress } from '../network-cards.ts';
+import { hostDownload } from './disk.ts';
 import { ASSUMED_SPOT_NOTE, ASSUMED_SPOT_SHARE, type LauncherFacts } from './launcher-facts.ts';
 
 export const ec2: LauncherFacts = {
@@ -18,6 +19,7 @@ export const ec2: LauncherFacts = {
     // The launch tells a pipeline that names EC2 alone, with all its other problems.
     return compute.launcher === CHEAPEST && training ? unservedTraining(training) : undefined;
   },
+  downloads: hostDownload,
   bills: ({ instanceType, ec2Usd = 0, ec2Note, ec2SpotUsd, isSpotOfSnapshot }, purchaseOption) => {
     if (ec2Usd <= 0)
       return { unknown: `no EC2 price of ${instanceType} is known, so its cost cannot be weighed` };

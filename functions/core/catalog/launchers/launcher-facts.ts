@@ -1,5 +1,7 @@
 /** What placement knows of a launcher before it asks anything of it: what it cannot do, what it bills, how long it starts. */
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Problem } from '../../shared/errors.ts';
+import type { Download, DownloadQuestion } from './download.ts';
 
 type PurchaseOption = 'spot' | 'on-demand';
 
@@ -49,10 +51,15 @@ export interface NodePrices {
 export interface LauncherFacts {
   /** As sentences name it. */
   readonly serviceName: string;
-  /** From the start of billing to the first new progress, until attempts of the run have measured it; a stated prior. */
+  /**
+   * From the start of billing to the first new progress without the download of shards, until attempts of the run have
+   * measured it; a stated prior.
+   */
   readonly restartSeconds: number;
   /** @returns why the launcher cannot start the gang; undefined when it can */
   infeasible(question: FeasibilityQuestion): string | undefined;
+  /** @returns what a host fetches before its script starts, or why its disk does not hold it */
+  downloads(question: DownloadQuestion): Download | { readonly problem: Problem };
   /** @returns the prices of a node, or why none is known */
   bills(listed: ListedPrices, purchaseOption: PurchaseOption): NodePrices | { readonly unknown: string };
 }

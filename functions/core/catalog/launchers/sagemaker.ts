@@ -3,6 +3,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { instanceFacts } from '../catalog.ts';
 import { type ImageQuestion, imageFor } from '../images.ts';
 import { trainingType } from '../types/training-types.ts';
+import { inputDownload } from './input-mode.ts';
 import {
   ASSUMED_SPOT_NOTE,
   ASSUMED_SPOT_SHARE,
@@ -23,6 +24,7 @@ export const sageMaker: LauncherFacts = {
     const { accelerator } = instanceFacts(topology.instanceType) ?? {};
     return training && missingImage(training, { device: type.device, accelerator, region });
   },
+  downloads: inputDownload,
   bills: (listed, purchaseOption) => {
     const { trainingUsd, trainingNote } = listed;
     if (purchaseOption === 'on-demand')

@@ -3,15 +3,15 @@
  * group, with EFA if the type has it. Pure: the same input gives the same requests, and their tokens make them idempotent.
  */
 
+import { type Disk, diskBytesPerSecond, diskOf } from '../../catalog/launchers/disk.ts';
+import { bytesPerHost, downloadOf, FASTER_DOWNLOAD, whyTooLate } from '../../catalog/launchers/download.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { PreparedObject } from '../job/channels.ts';
-import { downloadBytesOf, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
+import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
-import { type Disk, diskOf } from './disk.ts';
-import { type Download, lateDownload } from './download.ts';
 import { networkInterfaces } from './efa.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
 import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
@@ -53,7 +53,7 @@ export function buildFleet(input: FleetInput): FleetResult {
   });
   const site = siteOf(input);
   const { instanceType } = placement.pool;
-  const downloadBytes = downloadBytesOf(input);
+  const downloadBytes = bytesPerHost(downloadQuestion(input));
   const { volumeGigabytes } = declaration.compute;
   const disk = diskOf({ instanceType, downloadBytes, volumeGigabytes });
   const problems = [
@@ -134,10 +134,24 @@ function siteOf(
   return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, problems };
 }
 
-function diskProblems(disk: ReturnType<typeof diskOf>, download: Omit<Download, 'disk'>): readonly Problem[] {
+/** Placement leaves out what the deadline forbids; the limit holds for every attempt. */
+function diskProblems(
+  disk: ReturnType<typeof diskOf>,
+  { instanceType, bytes, limitSeconds }: DownloadLimit,
+): readonly Problem[] {
   if (disk.kind === 'problem') return [disk.problem];
-  const late = lateDownload({ ...download, disk });
-  return late === undefined ? [] : [late];
+  const download = downloadOf(instanceType, bytes, diskBytesPerSecond(disk));
+  const late = whyTooLate(download, { limitSeconds, limit: 'is the limit of an attempt' });
+  if (late === undefined) return [];
+  return [{ path: 'limits.maximumRunSeconds', message: `${late}: raise the limit, ${FASTER_DOWNLOAD}` }];
+}
+
+interface DownloadLimit {
+  readonly instanceType: string;
+  /** Of the shards that one host fetches. */
+  readonly bytes: number;
+  /** limits.maximumRunSeconds */
+  readonly limitSeconds: number;
 }
 
 function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement): Problem[] {

@@ -1,7 +1,8 @@
 /** The input channels of a training job: the shards, the user's code, the agent. */
+import type { InputMode } from '../../catalog/launchers/input-mode.ts';
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
-import type { ChannelRequest, InputMode } from './request.ts';
+import type { ChannelRequest } from './request.ts';
 
 export interface ChannelsInput {
   readonly bucket: string;

@@ -3,6 +3,7 @@
  * hosts' reports describe them to the service. SageMaker's hosts need neither.
  */
 import * as z from 'zod';
+import { bytesPerHost, type DownloadQuestion, sizeOf } from '../../catalog/launchers/download.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { samePool } from '../../runs/run-records.ts';
 import type { JobInput, JobParts } from './job-parts.ts';
@@ -57,17 +58,23 @@ export function jobDocument(
     maximumRunSeconds: placement.maximumRunSeconds,
     priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
     refills: canRefill && isGang && strategyTraits[declaration.training.strategy].replacesLostHosts,
-    downloadBytes: downloadBytesOf(input),
+    downloadBytes: bytesPerHost(downloadQuestion(input)),
     ...(logGroup === undefined ? {} : { logGroup }),
   };
 }
 
-/** Shards are dealt out in equal numbers, so a host's share is about its part of the bytes. */
-export function downloadBytesOf({ generations, declaration, placement }: JobInput): number {
-  const bytes = generations.reduce((sum, { totals }) => sum + totals.bytes, 0);
-  const shares = declaration.training.distribution === 'ShardedByS3Key' ? placement.topology.nodes : 1;
-  return Math.ceil(bytes / shares);
-}
+export const downloadQuestion = ({
+  generations,
+  declaration: { compute, training },
+  placement: { pool, topology },
+}: JobInput): DownloadQuestion => ({
+  dataset: sizeOf(generations),
+  compute,
+  training,
+  instanceType: pool.instanceType,
+  nodes: topology.nodes,
+  purchaseOption: pool.purchaseOption,
+});
 
 /** The fields that the service itself reads. */
 export const jobDocumentSchema = z.object({

@@ -3,6 +3,7 @@
  * checkpoints and model.
  */
 
+import type { InputMode } from '../../catalog/launchers/input-mode.ts';
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { neededChannels } from '../../pipeline/script/arguments.ts';
@@ -16,7 +17,7 @@ import { channelsOf, generationProblems, type PreparedObject } from './channels.
 import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
-import type { CreateTrainingJobRequest, InputMode } from './request.ts';
+import type { CreateTrainingJobRequest } from './request.ts';
 import { scriptParameters } from './script-document.ts';
 
 /** A launcher's input for an attempt's job. */

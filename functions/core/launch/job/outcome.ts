@@ -23,6 +23,7 @@ export function outcomeOf(job: TrainingJobDescription): AttemptOutcome {
     message: messageOf(job, kind),
     ...(fault !== undefined && { fault }),
     startedAt: job.TrainingStartTime?.toISOString(),
+    ...startOfScript(job),
     endedAt: endOf(job)?.toISOString(),
     trainingSeconds,
     // Without a figure the whole training time counts as paid: a report may overstate the cost but never hide it.
@@ -96,6 +97,16 @@ function explainedKill(reason: string): string | undefined {
     'choose instance types with more of it, or lower the batch size or the number of data-loading workers ' +
     `(${reason.trim()})`
   );
+}
+
+/** `Training` begins when the shards and the image are there. */
+function startOfScript(
+  job: TrainingJobDescription,
+): Pick<AttemptOutcome, 'scriptStartedAt' | 'endedBeforeScript'> {
+  const transitions = job.SecondaryStatusTransitions;
+  const script = transitions.find(({ Status }) => Status === 'Training');
+  if (script !== undefined) return { scriptStartedAt: script.StartTime.toISOString() };
+  return hasStarted(job) && transitions.length > 0 ? { endedBeforeScript: true } : {};
 }
 
 /** A job that never started may have no end time: its last change of status is its end. */

@@ -3,9 +3,8 @@
  * The adapter checks at compile time that it is assignable to the SDK's own input.
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateTrainingJob.html
  */
+import type { InputMode } from '../../catalog/launchers/input-mode.ts';
 import type { TrainingInstanceType } from '../../catalog/types/training-types.ts';
-
-export type InputMode = 'File' | 'FastFile' | 'Pipe';
 
 export interface ChannelRequest {
   readonly ChannelName: string;

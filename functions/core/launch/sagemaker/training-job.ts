@@ -5,12 +5,13 @@
 
 import { instanceFacts } from '../../catalog/catalog.ts';
 import { imageFor } from '../../catalog/images.ts';
+import { chooseInput, type InputChoice } from '../../catalog/launchers/input-mode.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { PreparedObject } from '../job/channels.ts';
+import { downloadQuestion } from '../job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';
-import { chooseInput, type InputChoice } from './input-mode.ts';
 import { metricDefinitions } from './metrics.ts';
 import { requestProblems } from './request-problems.ts';
 import { type Resources, resourcesOf } from './resources.ts';
@@ -46,7 +47,10 @@ export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
   const resources = take(resourcesOf(input.placement, input.declaration.compute), NO_RESOURCES);
   const { image } = take(imageOf(input, resources.device), { image: 'none' });
   const vpc = take(vpcOf(input.placement, input.declaration.compute), {});
-  const chosen = take(chooseInput(input), { mode: 'File', reason: '' } satisfies InputChoice);
+  const chosen = take(chooseInput(downloadQuestion(input)), {
+    mode: 'File',
+    reason: '',
+  } satisfies InputChoice);
   const {
     parts,
     objects,

@@ -1,4 +1,5 @@
 /** The facts about a launcher for placement: copy this file to functions/core/catalog/launchers/<name>.ts. */
+import { hostDownload } from '../../catalog/launchers/disk.ts';
 import {
   ASSUMED_SPOT_NOTE,
   ASSUMED_SPOT_SHARE,
@@ -18,6 +19,7 @@ export const jobQueue: LauncherFacts = {
       ? 'multi-node parallel jobs of AWS Batch do not run on Spot'
       : undefined;
   },
+  downloads: hostDownload,
   // Batch adds nothing to EC2's price. A launcher with its own prices reads another field of ListedPrices.
   bills: ({ instanceType, ec2Usd = 0, ec2SpotUsd }, purchaseOption) => {
     if (ec2Usd <= 0) return { unknown: `no EC2 price of ${instanceType} is known` };

@@ -1,9 +1,11 @@
 /** The pools that a pipeline allows, each with its facts; a pruned pool keeps its reason. */
 import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
+import type { Download } from '../../catalog/launchers/download.ts';
 import { type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Pool, Topology, Transfer } from '../../runs/run-records.ts';
 import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
+import type { DownloadIn } from './downloads.ts';
 import { adviseHelpers } from './helpers.ts';
 import { whyNotWeighed } from './no-pool.ts';
 import { helpersIn, type PoolPrices, pricesOf, quotesOf } from './pool-prices.ts';
@@ -20,6 +22,8 @@ export interface Candidate extends PoolPrices {
   readonly helpersHourlyUsd: number;
   /** Absent in the data's own region. */
   readonly transfer?: Transfer | undefined;
+  /** Of each start; absent where nothing is known of the dataset. */
+  readonly download?: Download | undefined;
   /** Why nothing can be launched here; such a pool is assessed and shown, never chosen. */
   readonly closed?: string | undefined;
 }
@@ -50,6 +54,8 @@ export interface PoolsQuestion {
   readonly throughputOf?: ((topology: GangTopology) => RelativeThroughput) | undefined;
   /** As measured; without it no helpers are added. */
   readonly workload?: Workload | undefined;
+  /** Absent where nothing is known of the dataset. */
+  readonly downloadIn?: DownloadIn | undefined;
   /** Default: the snapshot's. */
   readonly hardware?: FactsOf | undefined;
 }
@@ -113,7 +119,7 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
 }
 
 function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): Pools {
-  const { compute, training, savedOn, throughputOf, hardware } = question;
+  const { compute, training, savedOn, throughputOf, hardware, downloadIn } = question;
   const { market } = view;
   const { region } = market;
   const named = {
@@ -148,26 +154,42 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
         pruned.push({ pool, topology: shape, reason: leftOut ?? 'no price is known' });
         continue;
       }
-      const billed = pricesOf({ pool, topology: shape }, price, market, quotes);
-      if ('unknown' in billed) {
-        pruned.push({ pool, topology: shape, reason: billed.unknown });
+      const known = costsIn(pool, shape, { price, market, quotes, downloadIn });
+      if ('unknown' in known) {
+        pruned.push({ pool, topology: shape, reason: known.unknown });
         continue;
       }
-      const { transfer, closed } = view;
-      const helpersHourlyUsd = helpers + addedUsd(topology, prices);
       candidates.push({
         pool,
         topology: shape,
         throughput,
         subnetId,
-        transfer,
-        closed,
-        helpersHourlyUsd,
-        ...billed,
+        transfer: view.transfer,
+        closed: view.closed,
+        helpersHourlyUsd: helpers + addedUsd(topology, prices),
+        ...known,
       });
     }
   }
   return { candidates, pruned };
+}
+
+interface CostsQuestion extends Pick<PoolsQuestion, 'downloadIn'> {
+  readonly price: OnDemandPrice;
+  readonly market: MarketView;
+  readonly quotes: ReturnType<typeof quotesOf>;
+}
+
+/** @returns why the pool cannot be weighed, where it cannot */
+function costsIn(
+  pool: Pool,
+  topology: Topology,
+  { price, market, quotes, downloadIn }: CostsQuestion,
+): (PoolPrices & Pick<Candidate, 'download'>) | { readonly unknown: string } {
+  const billed = pricesOf({ pool, topology }, price, market, quotes);
+  const download = downloadIn?.(pool, topology);
+  if ('unknown' in billed) return billed;
+  return typeof download === 'string' ? { unknown: download } : { ...billed, download };
 }
 
 /** One for each place and purchase option. */

@@ -9,14 +9,14 @@ export interface RegionDeps {
   market(region: string): MarketSource;
   /** Why no job can be launched in the region, or undefined when one can. */
   whyClosed(region: string): Promise<string | undefined>;
-  /** Of all shards that the run trains on; undefined where no manifest says. */
-  datasetBytes(run: RunRecord): Promise<number>;
 }
 
 export interface RegionsQuestion {
   readonly run: RunRecord;
   readonly home: string;
   readonly attempts: readonly AttemptRecord[];
+  /** Of all shards that the run trains on; undefined where no manifest says. */
+  readonly datasetBytes: number | undefined;
   readonly checkpointBytes: number | undefined;
   readonly read: (source: MarketSource) => Promise<MarketView>;
   /** What was last read of the AWS Price List for a region. */
@@ -27,11 +27,11 @@ export interface RegionsQuestion {
 /** One view for each named region but the data's own. */
 export async function readElsewhere(
   deps: RegionDeps,
-  { run, home, attempts, checkpointBytes, read, listPrices, now }: RegionsQuestion,
+  { run, home, attempts, datasetBytes, checkpointBytes, read, listPrices, now }: RegionsQuestion,
 ): Promise<readonly RegionView[]> {
   const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
   if (named.length === 0) return [];
-  const [datasetBytes, homePrices] = await Promise.all([deps.datasetBytes(run), listPrices(home)]);
+  const homePrices = await listPrices(home);
   const source = run.declaration?.training.source ?? '';
   return Promise.all(
     named.map(async ({ name, vpc }): Promise<RegionView> => {

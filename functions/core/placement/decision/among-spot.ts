@@ -11,7 +11,7 @@ import { whyNot } from './feasibility.ts';
 import { costUsd, gangUsd, workOf } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
 import type { Wait } from './wait.ts';
-import { restartSecondsOn } from './work.ts';
+import { restartSecondsIn } from './work.ts';
 
 type SpotChoice = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
 
@@ -35,7 +35,7 @@ export function amongSpot(picked: Assessed, assessed: readonly Assessed[], situa
 const neverLostUsd = ({ candidate }: Assessed, { work, timeUsd }: Situation): number =>
   costUsd(
     gangUsd(candidate, candidate.hourlyUsd) + timeUsd,
-    workOf(candidate, work) + restartSecondsOn(candidate.pool, work),
+    workOf(candidate, work) + restartSecondsIn(candidate, work),
   );
 
 /** The cheapest pool that is more likely up than down, unless On-Demand is cheaper. */

@@ -7,7 +7,7 @@ import type { Assessed, AssessInput } from './assessment.ts';
 import { type CapacityErrors, isLimited } from './capacity-errors.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
-import { restartSecondsOn, type WorkEstimate } from './work.ts';
+import { restartSecondsIn, type WorkEstimate } from './work.ts';
 
 /** The change to On-Demand that a Spot attempt can count on. Prices are of the gang. */
 export interface Fallback {
@@ -31,7 +31,7 @@ export function fallbackOf(
   const hourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
   const workSeconds = safeWorkOf(fallback, work);
   const expected = workOf(fallback, work);
-  const restartSeconds = restartSecondsOn(fallback.pool, work);
+  const restartSeconds = restartSecondsIn(fallback, work);
   const plan = planSpot({
     // Work that may take longer adds no expected cost, but the slack for it must stay unused.
     secondsLeft: secondsLeft - (workSeconds - expected),
@@ -119,7 +119,7 @@ interface Spells {
 }
 
 function spellsOf(candidate: Candidate, outlook: Outlook, { work }: Pick<AssessInput, 'work'>): Spells {
-  const restartSeconds = restartSecondsOn(candidate.pool, work);
+  const restartSeconds = restartSecondsIn(candidate, work);
   const workSeconds = workOf(candidate, work);
   const useful = Math.max(outlook.upSeconds - restartSeconds, outlook.upSeconds / 10);
   const spells = Math.max(1, workSeconds / useful);

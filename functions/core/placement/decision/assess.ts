@@ -9,7 +9,7 @@ import { type CapacityErrors, capacityErrorsIn, cooldownSeconds, isLimited } fro
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import { outsideLossCooldown } from './loss-cooldown.ts';
 import { premiums, type SpotPool } from './premium.ts';
-import { restartSecondsOn } from './work.ts';
+import { restartSecondsIn } from './work.ts';
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
   const capacityErrorsOf = capacityErrorsIn(input.observations);
@@ -128,7 +128,7 @@ function assessOnDemand(
   { back, capacityErrors }: { readonly back: WayBack; readonly capacityErrors: CapacityErrors },
 ): Assessed {
   const workSeconds = workOf(candidate, input.work);
-  const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
+  const billed = workSeconds + restartSecondsIn(candidate, input.work);
   const waitSeconds = Math.max(0, cooldownSeconds(capacityErrors, input));
   const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
   const aloneUsd =

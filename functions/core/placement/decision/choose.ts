@@ -11,7 +11,7 @@ import type { Assessed } from './assessment.ts';
 import { cooldownSeconds } from './capacity-errors.ts';
 import { cheapestPool, meanwhile } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
-import { spotIsSafe, spotUntil } from './feasibility.ts';
+import { secondsUntilUnsafe, spotUntil } from './feasibility.ts';
 import { gangUsd } from './gang-cost.ts';
 import { giveUpReason } from './give-up.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
@@ -72,8 +72,10 @@ function launch(
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
     // After that moment the run tries Spot only because On-Demand has no capacity; then no wait is too long.
-    ...(spot && input.compute.purchaseOption === 'spot-then-on-demand' && spotIsSafe(situation)
-      ? { spotUntil: spotUntil(situation) }
+    ...(spot &&
+    input.compute.purchaseOption === 'spot-then-on-demand' &&
+    secondsUntilUnsafe(situation, candidate) >= 0
+      ? { spotUntil: spotUntil(situation, candidate) }
       : {}),
     reason: describeAction(chosen, situation),
     considered,

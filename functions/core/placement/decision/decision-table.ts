@@ -4,7 +4,7 @@ import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
 import { strategiesWith, strategyTraits } from '../../pipeline/strategies.ts';
 import type { Pool, PoolAssessment, Transfer } from '../../runs/run-records.ts';
 import { adviseHelpers } from '../candidates/helpers.ts';
-import type { Pruned } from '../candidates/pools.ts';
+import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
 import { hours, usd } from '../model/amounts.ts';
 import type { Assessed } from './assessment.ts';
@@ -73,7 +73,7 @@ function rowOf(each: Assessed, table: Table): PoolAssessment {
     expectedWaitSeconds: Math.round(waitIfDown(outlook)),
     ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
     ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
-    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each)].join('; ')})`,
+    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each), ...noteOnDownload(candidate)].join('; ')})`,
   };
 }
 
@@ -94,6 +94,15 @@ function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] 
     case 'unknown':
       return ['throughput unknown, taken for the same'];
   }
+}
+
+/** A shorter download decides nothing. */
+const LEAST_DOWNLOAD_SECONDS = 60;
+
+function noteOnDownload({ download }: Candidate): readonly string[] {
+  if (download === undefined || download.seconds < LEAST_DOWNLOAD_SECONDS) return [];
+  const gigabytes = (download.bytes / 1e9).toFixed(0);
+  return [`each start downloads ${gigabytes} GB, about ${Math.round(download.seconds / 60)} min`];
 }
 
 /** Costs that differ by less count as equal. */
@@ -141,6 +150,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
     parts.push(
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
     );
+  parts.push(...noteOnDownload(candidate));
   const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
   const worth = `worth $${situation.timeUsd.toFixed(2)}, which every expected cost holds`;
   parts.push(

@@ -1,13 +1,14 @@
 /** The Place state: decides where the next attempt of a run goes, and stores the decision with its numbers. */
 import { type FactsOf, snapshotDates } from '../../catalog/catalog.ts';
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
+import { datasetSize } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';
 import { furthestProgress } from '../../runs/progress.ts';
 import type { AttemptRecord, PlacementDecision, RunRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
 import { RunNotFoundError } from '../../shared/errors.ts';
-import type { Clock } from '../../shared/ports.ts';
+import type { Clock, ObjectStore } from '../../shared/ports.ts';
 import { observationsOfOthers, poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import { pricedFrom } from '../candidates/priced-from-list.ts';
@@ -35,6 +36,8 @@ export interface PlaceDeps
     | 'hardware'
   > {
   readonly market: MarketSource;
+  /** Says how much data a start downloads. */
+  readonly store: ObjectStore;
   /** Needed only for a pipeline that names other regions. */
   readonly regions?: RegionDeps | undefined;
   readonly clock: Clock;
@@ -97,10 +100,11 @@ async function questionFor(
   const wanted = [...types, ...helperTypesOf(compute)];
   const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
   const progress = furthestProgress(attempts);
-  const [market, observations, former] = await Promise.all([
+  const [market, observations, former, dataset] = await Promise.all([
     readView(deps.market),
     observationsOfOthers(deps.poolOutcomes, { runId: run.runId, instanceTypes: types, now }),
     formerRunOf(deps, run),
+    datasetSize(deps.store, run),
   ]);
   const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
   const elsewhere = deps.regions
@@ -108,6 +112,7 @@ async function questionFor(
         run,
         home: market.region,
         attempts,
+        datasetBytes: dataset?.bytes,
         checkpointBytes,
         read: readView,
         listPrices: (region) => deps.listPrices.get(region),
@@ -124,6 +129,7 @@ async function questionFor(
     closedAt: run.closedAt ?? run.createdAt,
     sealedAt: run.sealedAt,
     now: now.toISOString(),
+    dataset,
     attempts,
     progress,
     observations: observations,

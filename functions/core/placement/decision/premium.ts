@@ -10,7 +10,7 @@ import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { SAVE_SECONDS } from '../model/timings.ts';
 import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { costUsd, gangUsd } from './gang-cost.ts';
-import { restartSecondsOn, type WorkEstimate } from './work.ts';
+import { restartSecondsIn, type WorkEstimate } from './work.ts';
 
 export interface SpotPool {
   readonly candidate: Candidate;
@@ -69,4 +69,4 @@ function untilSeconds({ candidate, outlook }: SpotPool): number {
 
 /** The save before the move, and the start after it. */
 const moveUsd = (candidate: Candidate, work: WorkEstimate): number =>
-  costUsd(gangUsd(candidate, candidate.hourlyUsd), SAVE_SECONDS + restartSecondsOn(candidate.pool, work));
+  costUsd(gangUsd(candidate, candidate.hourlyUsd), SAVE_SECONDS + restartSecondsIn(candidate, work));

@@ -23,7 +23,7 @@ import { isSpot, spotToAsk } from './cheapest-pool.ts';
 import { whyNot } from './feasibility.ts';
 import { costUsd, gangUsd, restartOf, safeWorkOf } from './gang-cost.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
-import { restartSecondsOn } from './work.ts';
+import { restartSecondsIn } from './work.ts';
 
 export interface RunningCampaign {
   readonly attempt: AttemptRecord;
@@ -71,7 +71,7 @@ function standingOf(campaign: RunningCampaign): Standing | undefined {
       samePool(pool, attempt.placement.pool) && topology.nodes === attempt.placement.topology.nodes,
   );
   if (here === undefined || situation.work.basis !== 'measured') return undefined;
-  const unsaved = unsavedSeconds(campaign, restartSecondsOn(here.pool, situation.work));
+  const unsaved = unsavedSeconds(campaign, restartSecondsIn(here, situation.work));
   return { situation: withWorkDone(situation, unsaved / here.throughput.factor), here };
 }
 

@@ -1,5 +1,6 @@
 /** The input of a placement, and what is derived from it. */
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
+import type { DatasetSize } from '../../catalog/launchers/download.ts';
 import { launchersOf } from '../../pipeline/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
 import type { AttemptRecord, Progress, StoredDecision } from '../../runs/run-records.ts';
@@ -8,6 +9,7 @@ import { observationsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
 import { type Observation } from '../belief/observation.ts';
 import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
+import { type DownloadIn, downloadsOf, slowedBy } from '../candidates/downloads.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
 import type { Workload } from '../candidates/throughput.ts';
 import {
@@ -21,7 +23,8 @@ import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import type { MarketView } from '../model/market-source.ts';
 import { assumedTimeUsd } from './assumed-value-of-time.ts';
 import { fallbacksOf } from './fallbacks.ts';
-import { estimateWork, spentUsd, type WorkEstimate } from './work.ts';
+import { type DownloadSeconds, startRatioOf } from './start-ratio.ts';
+import { estimateWork, spentUsd, type WorkEstimate, withDownloads } from './work.ts';
 
 export interface PlacementInput {
   readonly compute: Pipeline['compute'];
@@ -36,6 +39,8 @@ export interface PlacementInput {
   /** When its data was packed, if there was any; waiting for capacity counts from here. */
   readonly sealedAt?: string | undefined;
   readonly now: string;
+  /** Of all shards that the run reads; absent where no manifest says. */
+  readonly dataset?: DatasetSize | undefined;
   /** Of this run, oldest first. */
   readonly attempts: readonly AttemptRecord[];
   readonly progress?: Progress | undefined;
@@ -68,6 +73,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   closedAt: input.closedAt,
   sealedAt: input.sealedAt,
   now: input.now,
+  ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
   expectedSeconds: input.expectedSeconds,
   expectedOn: input.expectedOn,
   formerThroughputs: input.formerThroughputs,
@@ -127,10 +133,18 @@ export function situationOf(input: PlacementInput): Situation {
     deadlineHours === undefined ? input.limits.maximumRunSeconds : deadlineHours * 3_600;
   const paces = measuredThroughputs(input.attempts);
   const reference = referenceOf(input, paces);
-  const work = estimateWork({
+  const downloadIn = downloadsFor(input);
+  const downloadSeconds: DownloadSeconds = ({ pool, topology }) => {
+    const download = downloadIn?.(pool, topology);
+    return typeof download === 'object' ? download.seconds : 0;
+  };
+  const startRatio = startRatioOf(input.attempts, downloadSeconds);
+  const estimated = estimateWork({
     attempts: input.attempts,
     launchers: launchersOf(input.compute),
     progress: input.progress,
+    downloadSeconds: (placement) => startRatio * downloadSeconds(placement),
+    startRatio,
     throughputs: paces,
     expectedSeconds: input.expectedSeconds,
     maximumRunSeconds: input.limits.maximumRunSeconds,
@@ -142,7 +156,8 @@ export function situationOf(input: PlacementInput): Situation {
     input.compute.helpers,
     factsWith(input.hardware),
   );
-  const { candidates, pruned } = poolsFor(input, model);
+  const { candidates, pruned } = poolsFor(input, model, downloadIn && slowedBy(startRatio, downloadIn));
+  const work = withDownloads(estimated, candidates);
   const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
   const observations = recentObservations(seen, nowMilliseconds);
   const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
@@ -250,9 +265,34 @@ const savedOn = ({ attempts }: PlacementInput): GangTopology | undefined => {
   return saved && { instanceType: saved.pool.instanceType, ...saved.topology };
 };
 
-const poolsFor = (input: PlacementInput, model: ThroughputModel): ReturnType<typeof poolsOf> =>
+function downloadsFor({
+  compute,
+  training,
+  limits,
+  dataset,
+  closedAt,
+  now,
+}: PlacementInput): DownloadIn | undefined {
+  if (dataset === undefined) return undefined;
+  const deadlineHours = deadlineHoursOf(limits);
+  const since = (Date.parse(now) - Date.parse(closedAt)) / 1_000;
+  return downloadsOf({
+    compute,
+    training,
+    dataset,
+    maximumRunSeconds: limits.maximumRunSeconds,
+    ...(deadlineHours === undefined ? {} : { secondsUntilDeadline: deadlineHours * 3_600 - since }),
+  });
+}
+
+const poolsFor = (
+  input: PlacementInput,
+  model: ThroughputModel,
+  downloadIn: DownloadIn | undefined,
+): ReturnType<typeof poolsOf> =>
   poolsOf({
     ...input,
+    downloadIn,
     savedOn: savedOn(input),
     throughputOf: (topology) => model.throughputOf(topology),
     workload: model.workload,

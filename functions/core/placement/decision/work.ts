@@ -10,7 +10,9 @@ import {
   type Progress,
   samePool,
 } from '../../runs/run-records.ts';
+import type { Candidate } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
+import { type DownloadSeconds, lowerMedian } from './start-ratio.ts';
 
 export interface WorkEstimate {
   /** Training seconds still to do on the topology that they are stated for. */
@@ -19,7 +21,10 @@ export interface WorkEstimate {
   readonly basis: 'measured' | 'declared' | 'assumed';
   /** Seconds from the start of billing to the first new progress, including work lost at the last interruption. */
   readonly restartSeconds: number;
-  /** The same for each launcher that may be chosen; `restartSeconds` is the longest. */
+  /**
+   * The same for each launcher that may be chosen, without the download of shards, which each candidate adds.
+   * `restartSeconds` is the longest, with the shortest download.
+   */
   readonly restartOn?: Readonly<Partial<Record<LauncherName, number>>> | undefined;
   /**
    * Seconds from the request to the start of billing. Measured restarts do not include them; the priors do, so this is
@@ -28,17 +33,29 @@ export interface WorkEstimate {
   readonly provisioningSeconds?: number | undefined;
 }
 
-/** Seconds of a restart on the launcher of this pool. */
-export const restartSecondsOn = (
-  { launcher }: Pick<Pool, 'launcher'>,
+/** Seconds of a restart in this pool, including the download of its shards. */
+export const restartSecondsIn = (
+  { pool, download }: { readonly pool: Pick<Pool, 'launcher'> } & Pick<Candidate, 'download'>,
   { restartOn, restartSeconds }: Pick<WorkEstimate, 'restartOn' | 'restartSeconds'>,
-): number => restartOn?.[launcher] ?? restartSeconds;
+): number => (restartOn?.[pool.launcher] ?? restartSeconds) + (download?.seconds ?? 0);
+
+/** With the download that every start at least makes: that of the candidate whose shards are there first. */
+export function withDownloads(work: WorkEstimate, candidates: readonly Candidate[]): WorkEstimate {
+  const open = candidates.filter(({ closed }) => closed === undefined);
+  const least = Math.min(...open.map(({ download }) => download?.seconds ?? 0));
+  if (open.length === 0 || least === 0) return work;
+  return { ...work, restartSeconds: work.restartSeconds + least };
+}
 
 export interface WorkInput {
   readonly attempts: readonly AttemptRecord[];
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
+  /** Of a start there; absent where nothing is known of the dataset. */
+  readonly downloadSeconds?: DownloadSeconds | undefined;
+  /** As `startRatioOf` gives it; default: 1. */
+  readonly startRatio?: number | undefined;
   /** Of the attempts, oldest first; where their topologies differ, the last one's throughput counts. */
   readonly throughputs?: readonly MeasuredThroughput[] | undefined;
   /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
@@ -95,12 +112,14 @@ function remainingFrom(
 function restartCosts({
   attempts,
   launchers = [DEFAULT_LAUNCHER],
+  downloadSeconds = () => 0,
+  startRatio = 1,
 }: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn' | 'provisioningSeconds'> {
   const costs = launchers.map((name) => {
     const own = attempts.filter((each) => each.launcher === name);
-    const measured = restartCost(own);
+    const measured = restartCost(own, downloadSeconds);
     return measured === undefined
-      ? { name, seconds: launcherFacts[name].restartSeconds, provisioning: 0 }
+      ? { name, seconds: launcherFacts[name].restartSeconds * Math.max(1, startRatio), provisioning: 0 }
       : { name, seconds: measured, provisioning: provisioningSecondsOf(own) };
   });
   return {
@@ -122,20 +141,22 @@ function provisioningSecondsOf(attempts: readonly AttemptRecord[]): number {
   return lowerMedian(waits) ?? 0;
 }
 
-/** Seconds of training that no checkpoint proves: the median over the attempts that proved new work. */
-function restartCost(attempts: readonly AttemptRecord[]): number | undefined {
+/**
+ * Seconds of training that no checkpoint proves, without the download: the median over the attempts that proved new
+ * work.
+ */
+function restartCost(
+  attempts: readonly AttemptRecord[],
+  downloadSeconds: DownloadSeconds,
+): number | undefined {
   const losses = attempts.flatMap((attempt) => {
     const spent = attempt.outcome?.trainingSeconds ?? 0;
     const before = attempt.progressBefore?.trainingSeconds ?? 0;
     const after = attempt.progressAfter?.trainingSeconds ?? before;
-    return spent > 0 && after > before ? [Math.max(0, spent - (after - before))] : [];
+    const seconds = spent - (after - before) - downloadSeconds(attempt.placement);
+    return spent > 0 && after > before ? [Math.max(0, seconds)] : [];
   });
   return lowerMedian(losses);
-}
-
-function lowerMedian(values: readonly number[]): number | undefined {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
 /** Price of one node in the chosen pool. */

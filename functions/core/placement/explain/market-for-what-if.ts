@@ -92,7 +92,7 @@ interface Unknown {
 
 function unknownView(region: string, { home, input, deps, notes }: Unknown): RegionView {
   const { attempts, progress } = input;
-  const { datasetBytes } = deps;
+  const datasetBytes = input.dataset?.bytes ?? deps.datasetBytes;
   if (datasetBytes === undefined)
     notes.push(
       `how much data would move to ${region} is not on record: --data-gigabytes says it, else its cost is left out`,

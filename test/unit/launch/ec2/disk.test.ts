@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
-import { type Disk, diskOf } from '../../../../functions/core/launch/ec2/disk.ts';
-import { lateDownload } from '../../../../functions/core/launch/ec2/download.ts';
+import { type Disk, diskBytesPerSecond, diskOf } from '../../../../functions/core/catalog/launchers/disk.ts';
+import { downloadOf, whyTooLate } from '../../../../functions/core/catalog/launchers/download.ts';
 import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
 import { onInstanceStore } from '../../../../functions/core/launch/ec2/instance-store.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
@@ -77,20 +77,25 @@ describe('a fleet', () => {
 
 describe('a download', () => {
   const HOUR = 3_600;
+  const download = (gigabytes: number, instanceType = 'c5.xlarge') =>
+    downloadOf(instanceType, gigabytes * GIGABYTE, diskBytesPerSecond(disk(instanceType, gigabytes) as Disk));
   const late = (gigabytes: number, instanceType = 'c5.xlarge', limitSeconds = HOUR) =>
-    lateDownload({
-      instanceType,
-      bytes: gigabytes * GIGABYTE,
-      limitSeconds,
-      disk: diskOf({ instanceType, downloadBytes: gigabytes * GIGABYTE, volumeGigabytes: 30 }) as Disk,
-    })?.message;
+    whyTooLate(download(gigabytes, instanceType), { limitSeconds, limit: 'is the limit' });
 
   it('may take the whole limit at full rates', () => {
     // 1,000 MiB/s of the volume, and 10 Gbit/s for an hour, then 1.25.
     expect(late(3_700)).toBeUndefined();
-    expect(late(3_800)).toContain('of 3800 GB of shards at most 3775 GB reach a host (c5.xlarge) in 1.0 h');
+    expect(late(3_800)).toBe(
+      '3800 GB of shards take a host at least 61 min to download, and 60 min is the limit, so the script would never start',
+    );
     expect(late(4_900, 'c5.xlarge', 2 * HOUR)).toBeUndefined();
-    expect(late(5_100, 'c5.xlarge', 2 * HOUR)).toContain('at most 5063 GB');
+    expect(late(5_100, 'c5.xlarge', 2 * HOUR)).toContain('at least 2.1 h');
+  });
+
+  it('is expected at half the baseline of the network', () => {
+    // 1.25 Gbit/s.
+    expect(download(150).seconds).toBeCloseTo(1_920);
+    expect(download(0).seconds).toBe(0);
   });
 
   it('skips the volume with an instance store', () => {
@@ -99,6 +104,7 @@ describe('a download', () => {
 
   it('of an unknown type may be fast', () => {
     expect(late(3_000, 'unknown.type')).toBeUndefined();
+    expect(download(3_000, 'unknown.type').seconds).toBe(24_000);
   });
 
   it('that ends too late is not paid for', () => {

@@ -10,7 +10,7 @@ import {
 } from '../../../../functions/core/placement/belief/attempt-observations.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../../../functions/core/placement/decision/situation.ts';
-import { estimateWork, restartSecondsOn } from '../../../../functions/core/placement/decision/work.ts';
+import { estimateWork, restartSecondsIn } from '../../../../functions/core/placement/decision/work.ts';
 import { formatDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
 import { questionOf, sameChoice } from '../../../../functions/core/placement/explain/replay.ts';
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
@@ -287,8 +287,8 @@ describe('a launcher that was tried', () => {
     } as const;
     const prior = estimateWork({ ...both, attempts: [] });
     expect([
-      restartSecondsOn({ launcher: 'sagemaker' }, prior),
-      restartSecondsOn({ launcher: 'ec2' }, prior),
+      restartSecondsIn({ pool: { launcher: 'sagemaker' } }, prior),
+      restartSecondsIn({ pool: { launcher: 'ec2' } }, prior),
     ]).toEqual([300, 180]);
     const ran: AttemptRecord = attempt(
       1,
@@ -298,8 +298,8 @@ describe('a launcher that was tried', () => {
     );
     const measured = estimateWork({ ...both, attempts: [ran] });
     expect([
-      restartSecondsOn({ launcher: 'sagemaker' }, measured),
-      restartSecondsOn({ launcher: 'ec2' }, measured),
+      restartSecondsIn({ pool: { launcher: 'sagemaker' } }, measured),
+      restartSecondsIn({ pool: { launcher: 'ec2' } }, measured),
     ]).toEqual([300, 100]);
     expect(measured.restartSeconds).toBe(300);
   });

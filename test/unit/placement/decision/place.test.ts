@@ -8,6 +8,8 @@ import type { MarketSource, MarketView } from '../../../../functions/core/placem
 import { RunNotFoundError } from '../../../../functions/core/shared/errors.ts';
 import { attempt, CLOSED_AT, hoursLater, market, vpc } from '../../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
+import { sealGeneration } from '../../../support/builders/sealed-generation.ts';
+import { memoryObjectStore } from '../../../support/fakes/object-store.ts';
 import { memoryStores } from '../../../support/fakes/stores.ts';
 import { marketSource } from '../../../support/market/source.ts';
 
@@ -23,7 +25,11 @@ async function setUp(nowHours = 1) {
   const run = runOf('digits', 1, { declaration: declarationOf('digits', { compute }), closedAt: CLOSED_AT });
   await stores.runs.create(run);
   const clock = { now: () => new Date(hoursLater(nowHours)) };
-  return { deps: { ...stores, market: source(market()), clock }, stores, runId: run.runId };
+  return {
+    deps: { ...stores, store: memoryObjectStore(clock), market: source(market()), clock },
+    stores,
+    runId: run.runId,
+  };
 }
 const spotPool = {
   instanceType: 'g5.xlarge',
@@ -193,7 +199,6 @@ describe('a pipeline that names regions', () => {
   const regionsOf = (closed?: string) => ({
     market: () => west,
     whyClosed: () => Promise.resolve(closed),
-    datasetBytes: () => Promise.resolve(50e9),
   });
   async function placed(closed?: string, training: object = {}, listed: readonly ListPrices[] = []) {
     const stores = memoryStores();
@@ -203,7 +208,9 @@ describe('a pipeline that names regions', () => {
     const run = runOf('digits', 1, { declaration, closedAt: CLOSED_AT });
     await stores.runs.create(run);
     const clock = { now: () => new Date(hoursLater(1)) };
-    const deps = { ...stores, market: source(market()), regions: regionsOf(closed), clock };
+    const store = memoryObjectStore(clock);
+    await sealGeneration(store, run.runId, { shards: [{ name: '0.tar', bytes: 50e9 }] });
+    const deps = { ...stores, store, market: source(market()), regions: regionsOf(closed), clock };
     await place(deps, { runId: run.runId });
     const [stored] = await stores.placements.list(run.runId);
     if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');

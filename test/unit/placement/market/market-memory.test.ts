@@ -27,6 +27,7 @@ import {
 } from '../../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
+import { memoryObjectStore } from '../../../support/fakes/object-store.ts';
 import { memoryStores } from '../../../support/fakes/stores.ts';
 
 const TYPES = ['g5.xlarge', 'g6.xlarge'];
@@ -121,7 +122,9 @@ describe('kept scores and prices', () => {
       onDemandPrices: () => known(full.onDemandPrices),
       zones: () => known(full.zones),
     };
-    await place({ ...stores, market: source, clock: fakeClock(hoursLater(2)) }, { runId: 'digits-000001' });
+    const clock = fakeClock(hoursLater(2));
+    const deps = { ...stores, store: memoryObjectStore(clock), market: source, clock };
+    await place(deps, { runId: 'digits-000001' });
     const decision = (await stores.placements.list('digits-000001'))[0]?.decision;
     expect(decision).toMatchObject({ placement: { pool: { zoneId: 'use1-az1', purchaseOption: 'spot' } } });
     expect(decision?.kind === 'launch' && decision.placement.reason).toMatch(

@@ -2,8 +2,9 @@
  * The disk of a host: a root volume for the image, the shards and what the script writes, and the instance store where
  * the type has one. The volume alone holds everything, so a host without its instance store is slower and still trains.
  */
-import { instanceFacts } from '../../catalog/catalog.ts';
 import type { Problem } from '../../shared/errors.ts';
+import { instanceFacts } from '../catalog.ts';
+import { bytesPerHost, type Download, type DownloadQuestion, downloadOf } from './download.ts';
 
 const GIGABYTES_OF_THE_IMAGE = 100;
 /** https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html */
@@ -59,6 +60,19 @@ export function diskOf(
     instanceStore,
   };
 }
+
+/** What a host downloads to its disk before the script starts. */
+export function hostDownload(question: DownloadQuestion): Download | { readonly problem: Problem } {
+  const { instanceType, compute } = question;
+  const bytes = bytesPerHost(question);
+  const disk = diskOf({ instanceType, downloadBytes: bytes, volumeGigabytes: compute.volumeGigabytes });
+  return disk.kind === 'problem'
+    ? { problem: disk.problem }
+    : downloadOf(instanceType, bytes, diskBytesPerSecond(disk));
+}
+
+export const diskBytesPerSecond = ({ instanceStore, throughput }: Disk): number =>
+  instanceStore ? Number.POSITIVE_INFINITY : throughput * MEBIBYTE;
 
 const tooLarge = (gigabytes: number): Problem => ({
   path: 'compute.volumeGigabytes',
