@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,6 +56,7 @@ class FrameworkCheckpoints:
     `given`: files that were there before the run's first script started. They are no checkpoints.
     `rules` with a pattern overrule every guess. `has_peers`: other hosts train, too. The parts that
     they save of a sharded checkpoint stay in their folders; in the bucket all are together.
+    `now`: the clock of the files, in Unix seconds.
     """
 
     def __init__(
@@ -65,8 +66,10 @@ class FrameworkCheckpoints:
         rules: CheckpointRules | None = None,
         *,
         has_peers: bool = False,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._folder = folder
+        self._now = now
         self._has_peers = has_peers
         self._rules = rules if rules is not None and rules.pattern is not None else None
         self._reader = FileReader()
@@ -93,7 +96,7 @@ class FrameworkCheckpoints:
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
         self.whole = whole
-        self.rewrites.look(found, time.time())
+        self.rewrites.look(found, self._now())
         if self.first_new is None and self._foreign.started_at is not None:
             new = [each for each in whole if self._is_new(each)]
             first = min(new, key=lambda each: each.saved_at, default=None)
@@ -125,7 +128,7 @@ class FrameworkCheckpoints:
         if self._foreign.started_at is None:
             return False
         # A save that a kill has cut off is quiet, too: what another attempt left proves nothing.
-        return self._is_new(found) and time.time() - found.saved_at >= QUIET_SECONDS
+        return self._is_new(found) and self._now() - found.saved_at >= QUIET_SECONDS
 
     def _find_all(self) -> Iterator[Found]:
         if self._rules is not None:

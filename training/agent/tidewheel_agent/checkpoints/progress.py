@@ -46,7 +46,10 @@ class ProgressReporter:
         has_peers: bool = False,
         peer_checkpoint: Callable[[], Checkpoint | None] = lambda: None,
         send: Callable[[Checkpoint], None] = lambda checkpoint: None,
+        now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._monotonic = monotonic
         self._peer_checkpoint = peer_checkpoint
         self._is_automatic = rules is not None and rules.automatic
         self._send = send
@@ -61,7 +64,9 @@ class ProgressReporter:
         self._frameworks: FrameworkCheckpoints | None = None
         if folder is not None:
             given = files_given(folder, noted_checkpoint=note.checkpoint, writes=leader)
-            self._frameworks = FrameworkCheckpoints(folder, given, rules, has_peers=has_peers)
+            self._frameworks = FrameworkCheckpoints(
+                folder, given, rules, has_peers=has_peers, now=now
+            )
         keeps = folder is not None and leader
         self._keeper = GenerationKeeper(folder) if folder is not None and keeps else None
         self._checksums = Checksums(folder) if folder is not None else None
@@ -80,6 +85,13 @@ class ProgressReporter:
         self.newest = self._find(is_first_look=True)
         if self.newest:
             log(f"resumable from {self.newest.name}, step {self.newest.step}")
+
+    def keep_before_start(self) -> None:
+        """Call right before the script starts: it may overwrite what it resumes from at once."""
+        if self._keeper is None or self._frameworks is None or self.newest is None:
+            return
+        self._note = self._note_of(self.newest)
+        self._keeper.keep_before_start(self._frameworks.whole, self._note)
 
     def script_started(
         self, unix_seconds: float, usage_means: Callable[[], dict[str, float]]
@@ -180,11 +192,11 @@ class ProgressReporter:
         # Under the hooks a rank's file proves nothing before the marker.
         if own is not None or self._is_automatic:
             return own
-        started = time.monotonic()
+        started = self._monotonic()
         if started < self._next_look:
             return self._reported
         other = self._frameworks.find_last(self._noted if is_first_look else None)
-        ended = time.monotonic()
+        ended = self._monotonic()
         self._next_look = ended + (ended - started) / _SHARE_OF_TIME - 1.0
         if self._frameworks.left_out:
             self._tell_once(f"not looked at for checkpoints: {self._frameworks.left_out}")
@@ -222,8 +234,7 @@ class ProgressReporter:
             return self._earlier_seconds
         return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at)
 
-    def _write_note(self, checkpoint: Checkpoint) -> None:
-        assert self._folder is not None
+    def _note_of(self, checkpoint: Checkpoint) -> dict[str, object]:
         usage = self._usage_means()
         note: dict[str, object] = {
             "step": checkpoint.step,
@@ -238,6 +249,11 @@ class ProgressReporter:
         }
         if self.save_seconds is not None:
             note["saveSeconds"] = round(self.save_seconds, 3)
+        return note
+
+    def _write_note(self, checkpoint: Checkpoint) -> None:
+        assert self._folder is not None
+        note = self._note_of(checkpoint)
         self._note = dict(note)
         if self._keeper is not None and self._keeper.generations:
             self._noted_generations = self._keeper.generations

@@ -35,6 +35,20 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("done")
 """
 
 
+# On its second start it is killed while it writes over the file from which it has just resumed.
+OVERWRITES_AT_ONCE = """
+import os, pathlib, pickle, signal
+path = pathlib.Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"], "ckpt.pkl")
+content = path.read_bytes()
+print("began at", pickle.loads(content)["step"], flush=True)
+if os.environ["TIDEWHEEL_ATTEMPT"] == "2":
+    path.write_bytes(content[:2000])
+    print("writing", flush=True)
+    signal.pause()
+pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("done")
+"""
+
+
 def host(folder: Path, script: str, attempt: int = 1) -> Path:
     source = folder / "source"
     source.mkdir()
@@ -52,6 +66,13 @@ def set_attempt(base: Path, attempt: int) -> None:
     }
     encoded = {name: json.dumps(value) for name, value in parameters.items()}
     (base / "input" / "config" / "hyperparameters.json").write_text(json.dumps(encoded))
+
+
+def started_before(base: Path) -> None:
+    """What is in the checkpoint folder is not what the run was given."""
+    series = base / "checkpoints" / "tidewheel-series" / "attempt-1.jsonl"
+    series.parent.mkdir()
+    series.write_text('{"startedAt": 1}\n')
 
 
 def began_at(log: str) -> list[int]:
@@ -155,14 +176,25 @@ def test_a_first_save_that_was_cut_off_is_set_aside_when_the_script_cannot_load_
     tmp_path: Path,
 ) -> None:
     base = host(tmp_path, IN_PLACE, attempt=2)
-    series = base / "checkpoints" / "tidewheel-series" / "attempt-1.jsonl"
-    series.parent.mkdir()
-    series.write_text('{"startedAt": 1}\n')
+    started_before(base)
     save(base / "checkpoints" / "ckpt.pkl", 3)
     cut(base / "checkpoints" / "ckpt.pkl")
     code, log = run(base)
     assert code == 0, log
     assert began_at(log) == [0]
+
+
+def test_a_resumed_file_is_kept_before_the_script_starts(tmp_path: Path) -> None:
+    base = host(tmp_path, OVERWRITES_AT_ONCE, attempt=2)
+    started_before(base)
+    save(base / "checkpoints" / "ckpt.pkl", 3)
+    with running([base]) as cluster:
+        wait_until(lambda: "writing" in cluster.log(), 20, "a save that is under way")
+        cluster.lose_host(0)
+    set_attempt(base, 3)
+    code, log = run(base)
+    assert code == 0, log
+    assert began_at(log) == [3, 3]
 
 
 def test_a_first_attempt_that_fails_is_not_tried_again(tmp_path: Path) -> None:

@@ -2,44 +2,63 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from pathlib import Path
 
 import pytest
 
-from cluster import running
-from sagemaker_host import make_host
 from tidewheel_agent.checkpoints.families.found import Found
 from tidewheel_agent.checkpoints.formats.files import FileState
+from tidewheel_agent.checkpoints.log_progress import LogProgress
+from tidewheel_agent.checkpoints.progress import ProgressReporter
 from tidewheel_agent.checkpoints.save_duration import Rewrites
 
-COLD_FIRST = """
-import os, pathlib, pickle, time
-path = pathlib.Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"], "ckpt.pkl")
-for step in range(1, 100):
-    data = pickle.dumps({"step": step, "weights": bytes(200_000)})
-    with path.open("wb", buffering=0) as file:
-        for at in range(0, len(data), 20_000):
-            file.write(data[at : at + 20_000])
-            time.sleep(0.4 if step == 1 else 0.1)
-    time.sleep(1.5)
-"""
+# After the files' true creation, so that only their changes tell how long a save took.
+BEGINNING = 4e9
+
+
+class Training:
+    """A script that overwrites its only file, and looks of the agent, on the test's own clock."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "ckpt.pkl"
+        self.now = BEGINNING
+        self.reporter = ProgressReporter(
+            folder,
+            leader=True,
+            log_progress=LogProgress(),
+            now=lambda: self.now,
+            monotonic=lambda: self.now,
+        )
+        self.reporter.script_started(self.now, dict)
+
+    def save(self, step: int, seconds: int) -> None:
+        """Writes a part at each full second; the agent looks half a second after each."""
+        content = pickle.dumps({"step": step, "weights": bytes(1000)})
+        for part in range(seconds + 1):
+            end = len(content) * (part + 1) // (seconds + 1)
+            self.path.write_bytes(content[:end])
+            os.utime(self.path, (self.now, self.now))
+            self.now += 0.5
+            self.reporter.check()
+            self.now += 0.5
 
 
 def test_the_cold_first_save_of_a_file_is_forgotten(tmp_path: Path) -> None:
-    """It takes 4.4 s, the others 1.1 s."""
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "train.py").write_text(COLD_FIRST)
-    base = make_host(
-        tmp_path / "ml", hyperparameters={"sagemaker_program": "train.py"}, source=source
-    )
-    with running([base]) as cluster:
-        cluster.await_step(1, 30)
-        first = cluster.progress()["saveSeconds"]
-        cluster.await_step(4, 30)
-        later = cluster.progress()["saveSeconds"]
-    assert first > 4
-    assert 0.4 < later < 2
+    training = Training(tmp_path)
+    training.save(1, seconds=0)
+    training.save(2, seconds=4)
+    assert training.reporter.save_seconds == pytest.approx(4.25)
+    training.save(3, seconds=1)
+    assert training.reporter.save_seconds == pytest.approx(1.25)
+
+
+def test_later_saves_weigh_less_than_the_mean(tmp_path: Path) -> None:
+    training = Training(tmp_path)
+    for step, seconds in enumerate((0, 4, 1, 2), start=1):
+        training.save(step, seconds)
+    assert training.reporter.save_seconds == pytest.approx(0.7 * 1.25 + 0.3 * 2.25)
 
 
 def found(size: int, modified_at: float) -> Found:

@@ -28,6 +28,8 @@ _MOST_CHECKPOINTS = 8
 _SPACE_FACTOR = 2
 _SETTLED_SECONDS = 1.0
 """Several files of one save follow one another; a single one needs no such wait."""
+_START_SECONDS = 20.0
+"""That a script's start may wait for the copy of what it resumes from."""
 _NUMBER = re.compile(r"\d")
 
 
@@ -56,13 +58,31 @@ class GenerationKeeper:
         newest = max(found.saved_at for found in chosen)
         if len(chosen) > 1 and (has_damaged or time.time() - newest < _SETTLED_SECONDS):
             return
-        if not self._has_space(chosen):
+        if self._has_space(chosen):
+            self._start(chosen, note)
+
+    def keep_before_start(self, whole: Sequence[Found], note: Mapping[str, object]) -> None:
+        """Copies what no copy is kept of: a resumed script may write over its file at once.
+
+        Nothing changes the files yet. Waits until the copy is made, for `_START_SECONDS` at most;
+        a longer one goes on beside the script, as those of `offer` do.
+        """
+        chosen = self._overwritten_in_place(whole)
+        if not chosen or self._is_kept(chosen) or not self._has_space(chosen):
             return
+        thread = self._start(chosen, note)
+        thread.join(_START_SECONDS)
+        if not thread.is_alive():
+            # It took nothing of the script's time.
+            self._next_copy = 0.0
+
+    def _start(self, chosen: Sequence[Found], note: Mapping[str, object]) -> threading.Thread:
         arguments = (chosen, dict(note))
         self._thread = threading.Thread(
             target=self._keep, args=arguments, daemon=True, name="keep-generation"
         )
         self._thread.start()
+        return self._thread
 
     def _overwritten_in_place(self, whole: Sequence[Found]) -> list[Found]:
         """A name without a number will be written again; another one may have been already."""
