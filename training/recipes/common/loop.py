@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,7 +15,7 @@ from common.settings import TrainingSettings
 from common.torch_state import restore_random_state
 from common.training_state import Checkpoints, Facts
 from common.whole_state import WholeState
-from common.world import SaveRequest, StopSignal, World
+from common.world import StopSignal, World
 
 Batch = TypeVar("Batch")
 
@@ -55,7 +54,7 @@ class Task(Protocol[Batch]):
 
 
 class TrainingLoop:
-    """Saves to TIDEWHEEL_CHECKPOINT_DIR, at least every TIDEWHEEL_CHECKPOINT_SECONDS.
+    """Saves to TIDEWHEEL_CHECKPOINT_DIR every `checkpoint_steps`, and between them as time asks.
 
     Without the folder it saves nothing.
     """
@@ -65,11 +64,8 @@ class TrainingLoop:
         self.step = 0
         self.metrics: dict[str, float] = {}
         self._saved_step = -1
-        self._saved_at = time.monotonic()
         self._checkpoints = _make_checkpoints(task, world, config.keep_checkpoints)
         self._has_folder = tidewheel.checkpoint_dir() is not None
-        self._save_request = SaveRequest()
-        self._interval = float(os.environ.get("TIDEWHEEL_CHECKPOINT_SECONDS") or "inf")
         # From here random numbers differ between ranks, for dropout. The task was made before, with
         # the same weights on all.
         torch.manual_seed(config.seed + 1 + world.rank)
@@ -92,13 +88,12 @@ class TrainingLoop:
 
     def train(self, stop: StopSignal) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
-        self._saved_at = time.monotonic()
         total = self.task.total_steps
         for batch in self.task.batches(self.step):
             loss = self.task.train_step(batch, self.step)
             self.step += 1
             self._evaluate(loss)
-            due_by_time = self.world.is_rank0 and self._is_due()
+            due_by_time = self.world.is_rank0 and self._checkpoints.is_due()
             stopping, due = self.world.any_rank(
                 stop.is_set(), due_by_time or self.step % self.config.checkpoint_steps == 0
             )
@@ -110,12 +105,6 @@ class TrainingLoop:
                 return False
         self._checkpoints.flush()
         return True
-
-    def _is_due(self) -> bool:
-        if self._checkpoints.is_busy():
-            return False
-        seconds = time.monotonic() - self._saved_at
-        return seconds >= self._interval or self._save_request.is_new()
 
     def save_model(self) -> None:
         """Rank 0 writes the model and its metrics."""
@@ -142,7 +131,7 @@ class TrainingLoop:
     def _save(self) -> None:
         if not self._has_folder or self.step == self._saved_step:
             return
-        self._saved_step, self._saved_at = self.step, time.monotonic()
+        self._saved_step = self.step
         total, data = self.task.total_steps, self.task.data
         self._checkpoints.save(self.task, Facts(self.step, total, data, self.metrics))
 

@@ -56,7 +56,7 @@ class LearningSettings(Settings):
     dropout: float = 0.1
     """Share of the features that training drops."""
     checkpoint_steps: int = 40
-    """Steps between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds checkpoints by time."""
+    """Steps between checkpoints; time adds others between them."""
     keep_checkpoints: int = 2
     """Complete checkpoints to keep; with two, one is complete while the next is written."""
     holdout_percent: int = 20

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import time
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from torch.distributed.checkpoint.state_dict_saver import async_save
 import tidewheel
 from common.torch_state import random_state, state_from_bytes, state_to_bytes
 from common.training_state import Facts, Restored, Stateful
-from common.world import World, gloo_group
+from common.world import SaveRequest, World, gloo_group
 
 _FOLDER = re.compile(r"sharded-step-(\d{8,12})-attempt-(\d{1,9})")
 _METADATA = ".metadata"
@@ -44,6 +45,8 @@ class ShardedState:
         self._attempt = int(os.environ.get("TIDEWHEEL_ATTEMPT", "1"))
         self._whole: list[_Save] = []
         """Newest last. One host cannot see from its files which ones are whole."""
+        self._saved_at = time.monotonic()
+        self._save_request = SaveRequest()
 
     def restore(self, task: Stateful) -> Restored | None:
         if self._root is None:
@@ -80,6 +83,7 @@ class ShardedState:
     def save(self, task: Stateful, facts: Facts) -> None:
         if self._root is None:
             return
+        self._saved_at = time.monotonic()
         with tidewheel.saving():
             self.flush()
             save = _Save(facts.step, self._attempt)
@@ -94,8 +98,11 @@ class ShardedState:
             written = saving if isinstance(saving, Future) else saving.upload_completion
             self._saving = save, written
 
-    def is_busy(self) -> bool:
-        return self._saving is not None and not self._saving[1].done()
+    def is_due(self) -> bool:
+        if self._saving is not None and not self._saving[1].done():
+            return False  # It would wait for the one before.
+        interval = tidewheel.checkpoint_seconds() or float("inf")
+        return time.monotonic() - self._saved_at >= interval or self._save_request.is_new()
 
     def flush(self) -> None:
         if self._saving is None:

@@ -57,8 +57,8 @@ class Checkpoints(Protocol):
         """Returns once the state is copied."""
         ...
 
-    def is_busy(self) -> bool:
-        """Whether a save now would wait for the one before."""
+    def is_due(self) -> bool:
+        """Whether it is time to save. Rank 0 alone calls this one."""
         ...
 
     def flush(self) -> None:

@@ -56,8 +56,9 @@ class WholeState:
             keep=self._keep,
         )
 
-    def is_busy(self) -> bool:
-        return False
+    def is_due(self) -> bool:
+        """Sooner than the service asks where a save costs next to nothing."""
+        return tidewheel.save_due()
 
     def flush(self) -> None:
         tidewheel.flush()
