@@ -25,8 +25,11 @@ export async function provide(ground: Ground, folder: string): Promise<void> {
   });
   await upload(ground, path.join(folder, 'shards'), 'data/');
   await upload(ground, path.join(TRAINING, 'recipes/ddp'), 'recipe/');
-  await ground.put(`agent/${AGENT_FILE}`, await packAgent(path.join(TRAINING, '..')));
+  await provideAgent(ground);
 }
+
+export const provideAgent = async (ground: Ground): Promise<void> =>
+  ground.put(`agent/${AGENT_FILE}`, await packAgent(path.join(TRAINING, '..')));
 
 async function upload(ground: Ground, folder: string, prefix: string): Promise<void> {
   for (const name of await filesBelow(folder))
@@ -47,15 +50,30 @@ export interface Saving {
 }
 
 /** @param run names the checkpoints: jobs of one run go on from each other's. */
-export async function start(ground: Ground, run: string, attempt: number, saving: Saving): Promise<Training> {
-  const job = `${run}-${attempt}`;
+export const start = (ground: Ground, run: string, attempt: number, saving: Saving): Promise<Training> =>
+  startJob(ground, {
+    job: `${run}-${attempt}`,
+    code: 'recipe/',
+    checkpoints: `checkpoints/${run}`,
+    hyperparameters: { ...SETTINGS, ...saving, sagemaker_program: 'train.py' },
+  });
+
+interface Job {
+  readonly job: string;
+  /** Prefix of the script's folder. */
+  readonly code: string;
+  /** Prefix, without a slash at its end. */
+  readonly checkpoints: string;
+  readonly hyperparameters: Readonly<Record<string, string | number>>;
+}
+
+/** On two hosts, with strategy `ddp`. */
+export async function startJob(
+  ground: Ground,
+  { job, code, checkpoints, hyperparameters }: Job,
+): Promise<Training> {
   const uri = (prefix: string): string => `s3://${ground.bucket}/${prefix}`;
-  const facts = {
-    ...SETTINGS,
-    ...saving,
-    sagemaker_program: 'train.py',
-    tidewheel_strategy: 'ddp',
-  };
+  const facts = { ...hyperparameters, tidewheel_strategy: 'ddp' };
   await ground.sageMaker.send(
     new CreateTrainingJobCommand({
       TrainingJobName: job,
@@ -73,14 +91,14 @@ export async function start(ground: Ground, run: string, attempt: number, saving
       ),
       InputDataConfig: [
         channelOf('train', uri('data/')),
-        channelOf('code', uri('recipe/')),
+        channelOf('code', uri(code)),
         channelOf('agent', uri('agent/')),
       ],
       OutputDataConfig: { S3OutputPath: uri('models') },
       ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
       StoppingCondition: { MaxRuntimeInSeconds: 600, MaxWaitTimeInSeconds: 1_200 },
       EnableManagedSpotTraining: true,
-      CheckpointConfig: { S3Uri: uri(`checkpoints/${run}`), LocalPath: '/opt/ml/checkpoints' },
+      CheckpointConfig: { S3Uri: uri(checkpoints), LocalPath: '/opt/ml/checkpoints' },
       Environment: { TIDEWHEEL_SPOT: '1' },
     }),
   );
