@@ -308,9 +308,8 @@ export const CATALOGUE: readonly Script[] = [
       written: 'lightning_fit.py',
       documentation: 'https://lightning.ai/docs/pytorch/stable/common/checkpointing_basic.html',
     },
-    // Lightning looks for MPI where mpi4py is installed, as among the project's own packages.
-    requirements: ['lightning==2.6.6', 'mpich==5.0.2'],
-    arguments: ['--dir=${checkpoints}'],
+    requirements: ['lightning==2.6.6'],
+    arguments: ['--dir=${checkpoints}', '--epochs=60'],
   },
   {
     name: 'transformers-trainer',

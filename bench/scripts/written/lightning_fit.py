@@ -7,6 +7,7 @@ import argparse
 import lightning as L
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.plugins.environments import LightningEnvironment
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -40,6 +41,7 @@ trainer = L.Trainer(
     default_root_dir=args.dir,
     max_epochs=args.epochs,
     accelerator="cpu",
+    plugins=[LightningEnvironment()],
     callbacks=[saver],
     enable_progress_bar=False,
     logger=False,
