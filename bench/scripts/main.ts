@@ -117,7 +117,8 @@ async function tried(
     masterPort: PORT,
     environment: {
       PYTHONPATH: join(import.meta.dirname, 'observe'),
-      OMP_NUM_THREADS: '1',
+      // Threads that wait for each other on busy cores take most of the time.
+      TIDEWHEEL_CPUS: '1',
       MPLBACKEND: 'Agg',
     },
   });
