@@ -21,6 +21,7 @@ _THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "TF_NUM_INTRAOP_THREADS",
 )
+_FOLLOWERS = ("MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,14 @@ def automatic_environment(job: Job, files: ScriptFiles, python_path: str) -> dic
 
 
 def thread_environment(cpus: int, processes: int, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Gives each process its share of the CPUs, except where the user has set the variable."""
+    """Gives each process its share of the CPUs, except where the user has set the variable.
+
+    MKL and OpenBLAS follow OMP_NUM_THREADS. With a number of their own beside the user's, PyTorch
+    takes theirs.
+    """
     share = str(max(1, cpus // max(1, processes)))
-    return {name: share for name in _THREAD_VARIABLES if name not in inherited}
+    given = {*inherited, *(_FOLLOWERS if "OMP_NUM_THREADS" in inherited else ())}
+    return {name: share for name in _THREAD_VARIABLES if name not in given}
 
 
 def path_with_interpreter(path: str) -> str:

@@ -104,3 +104,10 @@ def test_a_name_with_an_equals_sign_is_no_variable(job: Job) -> None:
 def test_processes_share_the_cpus(cpus: int, processes: int, threads: str) -> None:
     assert thread_environment(cpus, processes, {})["OMP_NUM_THREADS"] == threads
     assert "OMP_NUM_THREADS" not in thread_environment(cpus, processes, {"OMP_NUM_THREADS": "3"})
+
+
+def test_the_users_number_of_threads_is_the_only_one_for_openmp() -> None:
+    given = thread_environment(8, 1, {"OMP_NUM_THREADS": "3"})
+    assert given == {"TF_NUM_INTRAOP_THREADS": "8"}
+    own = thread_environment(8, 1, {"MKL_NUM_THREADS": "3"})
+    assert (own["OMP_NUM_THREADS"], "MKL_NUM_THREADS" in own) == ("8", False)
