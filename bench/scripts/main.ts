@@ -119,6 +119,8 @@ async function tried(
       PYTHONPATH: join(import.meta.dirname, 'observe'),
       // Threads that wait for each other on busy cores take most of the time.
       TIDEWHEEL_CPUS: '1',
+      // Checkpoints begin after the trial, and these trainings take half a minute.
+      TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS: '1',
       MPLBACKEND: 'Agg',
     },
   });
