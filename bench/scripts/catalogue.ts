@@ -256,9 +256,9 @@ export const CATALOGUE: readonly Script[] = [
     mnist: { folder: 'mnist', count: 4000 },
     checkpoint: 'automatic',
   },
-  avalanche('naive', 'naive.py', 2000),
-  avalanche('joint', 'joint_training.py', 2000),
-  avalanche('generative', 'generative_replay_MNIST_generator.py', 4000),
+  avalanche('naive', 'naive.py', 40_000),
+  avalanche('joint', 'joint_training.py', 10_000),
+  avalanche('generative', 'generative_replay_MNIST_generator.py', 20_000),
   {
     name: 'pytorch-quickstart',
     origin: {

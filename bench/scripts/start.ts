@@ -50,7 +50,7 @@ type Note = z.infer<typeof noteSchema>;
 const REFUSALS = [
   /^tidewheel: (cannot resume this script: .*)/,
   /^tidewheel: (no automatic checkpoints .*)/,
-  /trial of automatic checkpoints .* (refused: .*)/,
+  /trial of automatic checkpoints at .*: refused: (.*)/,
 ];
 const KEPT_LINES = 400;
 /** For a start that is left alone. */
