@@ -208,12 +208,6 @@ export const CATALOGUE: readonly Script[] = [
     checkpoint: 'automatic',
   },
   {
-    name: 'deepxde-diffusion',
-    origin: { ...DEEPXDE, file: 'examples/pinn_forward/diffusion_1d_resample.py' },
-    environment: WITH_PYTORCH,
-    checkpoint: 'automatic',
-  },
-  {
     name: 'backpack-cg-newton',
     origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_cg_newton.py' },
     requirements: BESIDE_BACKPACK,
@@ -259,7 +253,7 @@ export const CATALOGUE: readonly Script[] = [
     checkpoint: 'automatic',
   },
   avalanche('naive', 'naive.py', 40_000),
-  avalanche('joint', 'joint_training.py', 10_000),
+  avalanche('all', 'all_mnist.py', 20_000),
   avalanche('generative', 'generative_replay_MNIST_generator.py', 20_000),
   {
     name: 'pytorch-quickstart',

@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader
 
 from .distributed import hook_distributed
 from .loaders import LoaderIterator
+from .phantoms import convert, is_phantom
 from .session import Session
 
 _READS = ("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")
@@ -29,6 +30,7 @@ def install(session: Session) -> None:
         setattr(torch, name, _read(session, name, getattr(torch, name)))
     _hook_backward(session)
     _note_backward_hooks(session)
+    _hook_conversions(session)
     _hook_optimizers(session)
     _hook_loaders(session)
     _hook_files(session)
@@ -88,6 +90,25 @@ def _note_backward_hooks(session: Session) -> None:
             return _original(*args, **kwargs)
 
         setattr(torch.nn.Module, name, register)
+
+
+def _hook_conversions(session: Session) -> None:
+    """PyTorch swaps a phantom for its converted one, and fails, since the phantom is known."""
+    original = torch.nn.Module._apply
+
+    @functools.wraps(original)
+    def convert_module(self: torch.nn.Module, change: Any, *args: Any, **kwargs: Any) -> Any:
+        own = self._parameters
+        phantoms = {n: p for n, p in own.items() if session.is_phantom and is_phantom(p)}
+        for name, phantom in phantoms.items():
+            convert(phantom, change)
+            own[name] = None  # It keeps its place among the others.
+        try:
+            return original(self, change, *args, **kwargs)
+        finally:
+            own.update(phantoms)
+
+    torch.nn.Module._apply = convert_module  # type: ignore[method-assign]
 
 
 def _hook_optimizers(session: Session) -> None:

@@ -66,6 +66,18 @@ def is_phantom(value: object) -> bool:
     return isinstance(value, FakeTensor)
 
 
+def convert(phantom: Any, change: Any) -> None:
+    """What `Module.to` and its like do to a parameter, which stays the same object."""
+    grad, phantom.grad = phantom.grad, None
+    with torch.no_grad():
+        changed = change(phantom)
+        if changed is not phantom:
+            phantom.data = changed
+            phantom.fake_device = changed.fake_device
+        if grad is not None:
+            phantom.grad = change(grad)
+
+
 def without_modes() -> Any:
     """In this context operations are real even under a PhantomMode."""
     return _disable_current_modes()

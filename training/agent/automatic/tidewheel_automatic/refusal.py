@@ -5,7 +5,7 @@ from __future__ import annotations
 from .journal import RefusedError
 from .sandbox import ProtectedFileError
 
-_PHANTOMS = ("FakeTensor", "fake_tensor", "device type 'meta'", "meta tensor")
+_PHANTOMS = ("FakeTensor", "fake_tensor", "device type 'meta'", "meta tensor", "tensor subclasses")
 
 
 def reason_of(error: BaseException) -> str:

@@ -56,13 +56,14 @@ def capture(unchanged: dict[int, int], replicated: Collection[int] = ()) -> dict
 def restore(saved: dict[Path, Any]) -> None:
     """Raises RefusedError for a parameter or optimizer that is not where it was."""
     left = dict(saved)
+    optimizers: list[tuple[torch.optim.Optimizer, list[Any]]] = []
 
     def put(path: Path, value: Any, _owned: bool) -> Any:
         if path not in left:
             return value
         old = whole(left.pop(path))
         if isinstance(value, torch.optim.Optimizer):
-            _restore_optimizer(value, old)
+            optimizers.append((value, old))
         elif isinstance(value, torch.Tensor):
             return old.into(value)
         else:
@@ -71,6 +72,9 @@ def restore(saved: dict[Path, Any]) -> None:
 
     with without_modes():
         visit(put)
+        # Its state belongs to the parameters, of which those made in the replay are others now.
+        for optimizer, old in optimizers:
+            _restore_optimizer(optimizer, old)
     missing = [path for path, old in left.items() if _must_be_there(whole(old))]
     if missing:
         raise RefusedError(f"{name_of(missing[0])} is not there when the script starts again")

@@ -57,6 +57,7 @@ def steps(folder: Path) -> list[str]:
     [
         ("epochs_script.py", 5),
         ("adversarial_script.py", 9),
+        ("models_script.py", 8),
         pytest.param("workers_script.py", 7, marks=pytest.mark.heavy),
         pytest.param("recurrent_script.py", 11, marks=pytest.mark.heavy),
     ],

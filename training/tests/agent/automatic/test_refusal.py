@@ -21,8 +21,12 @@ def phantom() -> torch.Tensor:
 
 @pytest.mark.parametrize(
     "use",
-    [lambda: phantom() + torch.ones(2), lambda: phantom().sum().item()],
-    ids=["with real data", "its value"],
+    [
+        lambda: phantom() + torch.ones(2),
+        lambda: phantom().sum().item(),
+        lambda: phantom().numpy(),
+    ],
+    ids=["with real data", "its value", "as an array"],
 )
 def test_a_tensor_that_was_not_restored_is_named(use: Callable[[], Any]) -> None:
     with pytest.raises(Exception) as raised:
