@@ -108,7 +108,7 @@ def _hook_conversions(session: Session) -> None:
         finally:
             own.update(phantoms)
 
-    torch.nn.Module._apply = convert_module  # type: ignore[method-assign]
+    torch.nn.Module._apply = convert_module  # type: ignore[assignment, method-assign]
 
 
 def _hook_optimizers(session: Session) -> None:
