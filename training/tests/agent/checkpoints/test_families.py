@@ -7,9 +7,12 @@ import os
 import pickle
 import struct
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed.checkpoint
@@ -66,10 +69,25 @@ def old_torch(path: Path) -> None:
     torch.save(state, path, _use_new_zipfile_serialization=False)
 
 
+def npz(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, weights=np.ones(300), step=9)
+
+
+def keras_file(path: Path) -> None:
+    """As Keras 3 saves a model: a zip of its configuration and its weights."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata.json", '{"keras_version": "3.15.0"}')
+        archive.writestr("config.json", "{}")
+        archive.writestr("model.weights.h5", bytes(3000))
+
+
 @pytest.mark.parametrize(
     ("name", "write", "step"),
     [
         ("old.pt", old_torch, 900),
+        ("epoch_5.npz", npz, 5),
+        ("model.03.keras", keras_file, 3),
         ("xgb.ubj", lambda path: path.write_bytes(ubjson_model(7)), 7),
         ("xgb.json", lambda path: path.write_bytes(xgboost_json(8)), 8),
         ("lgb.txt", lambda path: path.write_bytes(LIGHTGBM), 3),
@@ -152,6 +170,13 @@ def trainer(folder: Path) -> None:
     (folder / "trainer_state.json").write_text(json.dumps({"global_step": 50, "max_steps": 90}))
 
 
+def trainer_of_the_model_alone(folder: Path) -> None:
+    safetensors_file(folder / "model.safetensors")
+    (folder / "trainer_state.json").write_text(json.dumps({"global_step": 50, "max_steps": 90}))
+    # transformers' TrainingArguments are a dataclass, pickled by its attributes.
+    torch.save(SimpleNamespace(save_only_model=True), folder / "training_args.bin")
+
+
 def accelerate(folder: Path) -> None:
     safetensors_file(folder / "model.safetensors")
     for name in ("optimizer.bin", "scheduler.bin", "random_states_0.pkl", "random_states_1.pkl"):
@@ -171,6 +196,11 @@ def accelerate(folder: Path) -> None:
                 "rng_state.pth",
                 "model.safetensors",
             ),
+        ),
+        (
+            "checkpoint-50",
+            trainer_of_the_model_alone,
+            ("trainer_state.json", "model.safetensors"),
         ),
         (
             "step_50",

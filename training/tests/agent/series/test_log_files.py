@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tidewheel_agent.series.log_files import LogFiles
 from tidewheel_agent.series.point import Point
 
@@ -28,6 +30,23 @@ def test_only_what_a_file_gains_is_read(tmp_path: Path) -> None:
         ("csv", 20, {"train_loss": 0.8}),
         ("csv", 20, {"val_loss": 0.7}),
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["metrics.csv", "summary.csv", "results.csv", "progress.csv", "log.csv"],
+)
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [("step", "step"), ("global_step", "step"), ("iteration", "step"), ("epoch", "epoch")],
+)
+def test_a_table_of_each_name_is_read_by_each_position(
+    tmp_path: Path, name: str, column: str, unit: str
+) -> None:
+    files, found = watch(tmp_path)
+    (tmp_path / name).write_text(f"{column},loss\n7,0.5\n")
+    files.close()
+    assert [(p.unit, p.position, p.values) for _, p in found] == [(unit, 7, {"loss": 0.5})]
 
 
 def test_timms_and_huggingfaces_and_mlflows_files_are_read(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_a_script_that_left_without_saving_is_known_to_the_next_attempt(tmp_path
         ("import lightning_utilities\n", False),
         ("# import of lightning\n", False),
         ("import lightning\nModelCheckpoint(save_on_exception=True)\n", False),
+        ("import lightning\nTrainer(callbacks=[OnExceptionCheckpoint(folder)])\n", False),
         ("import lightning\nsignal.signal(signal.SIGTERM, save)\n", False),
         ("import lightning\nimport tidewheel\n", False),
     ],
