@@ -29,7 +29,7 @@ export interface CompletedMarket {
 
 export interface CompletionDeps {
   readonly marketSamples: Pick<MarketSampleStore, 'list'>;
-  /** Of all shards; undefined where unknown. */
+  /** Of all shards, instead of what is on record. */
   readonly datasetBytes?: number | undefined;
 }
 
@@ -92,7 +92,7 @@ interface Unknown {
 
 function unknownView(region: string, { home, input, deps, notes }: Unknown): RegionView {
   const { attempts, progress } = input;
-  const datasetBytes = input.dataset?.bytes ?? deps.datasetBytes;
+  const datasetBytes = deps.datasetBytes ?? input.dataset?.bytes;
   if (datasetBytes === undefined)
     notes.push(
       `how much data would move to ${region} is not on record: --data-gigabytes says it, else its cost is left out`,
