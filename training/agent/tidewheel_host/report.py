@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ Phase = Literal["started", "downloading", "installing", "script"]
 
 
 def now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = datetime.fromtimestamp(time.time(), timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Reporter:
         self._done = threading.Event()
         self._renewing: threading.Thread | None = None
         self._downloaded: Callable[[], int] | None = None
+        self._tell: Callable[[str], None] = lambda _line: None
         self.report = report
 
     def start(self) -> None:
@@ -86,16 +89,21 @@ class Reporter:
         """A report that does not arrive is written again with the next renewal."""
         if phase == self.report.phase:
             return
+        self._count_download()
         self.report.phase = phase
         if phase == "script" and self.report.script_started_at is None:
             self.report.script_started_at = now()
         with suppress(AwsCliError):
             self.write(tries=1)
 
-    def download(self, total: int | None, downloaded: Callable[[], int]) -> None:
-        """`downloaded`: bytes that have arrived, counted at each renewal."""
+    def download(
+        self, total: int | None, downloaded: Callable[[], int], tell: Callable[[str], None]
+    ) -> None:
+        """`downloaded`: bytes that have arrived, counted at each renewal; `tell` takes a line for
+        the log."""
         self.report.download_bytes = total
         self._downloaded = downloaded
+        self._tell = tell
         self.enter("downloading")
 
     def end(self) -> None:
@@ -108,12 +116,24 @@ class Reporter:
 
     def write(self, tries: int | None = None) -> None:
         with self._lock:
-            if self._downloaded is not None and self.report.phase == "downloading":
-                self.report.downloaded_bytes = self._downloaded()
+            self._count_download()
             self.report.seen_at = now()
             self._aws.write(self._uri, self.report.text(), tries)
+
+    def _count_download(self) -> None:
+        if self._downloaded is not None and self.report.phase == "downloading":
+            self.report.downloaded_bytes = self._downloaded()
 
     def _renew(self) -> None:
         while not self._done.wait(self._renew_seconds):
             with suppress(AwsCliError):
                 self.write(tries=1)
+            if self.report.phase == "downloading" and self.report.downloaded_bytes is not None:
+                self._tell(_share(self.report.downloaded_bytes, self.report.download_bytes))
+
+
+def _share(done: int, total: int | None) -> str:
+    """As the service tells it (functions/core/launch/ec2/fleet-state.ts)."""
+    unit, name = (1e6, "MB") if (total or done) < 1e9 else (1e9, "GB")
+    of = "" if total is None else f" of {total / unit:.1f}"
+    return f"[tidewheel] {done / unit:.1f}{of} {name} are downloaded"

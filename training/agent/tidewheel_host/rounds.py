@@ -84,7 +84,9 @@ class Rounds:
         rank = hosts.index(self.address)
         write_config(base, self.job, hosts, self.address, interface_for(self.address), number)
         self.reporter.download(
-            self.job.download_bytes, lambda: _bytes_of_shards(base / "input" / "data")
+            self.job.download_bytes,
+            lambda: _bytes_of_shards(base / "input" / "data"),
+            self.log.write,
         )
         if rank != self._rank:
             fetch_channels(aws, base, self.job, rank)

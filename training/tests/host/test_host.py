@@ -144,6 +144,7 @@ def test_a_host_reports_each_phase_from_its_first_second(
     monkeypatch.setenv("FAKE_S3_FAILS", "shards/=Could not connect to the endpoint URL")
     monkeypatch.setenv("FAKE_S3_FAILS_UNTIL", str(reachable))
     put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
+    put(bucket / "shards" / "0.tar", "7 bytes")
     text = json.dumps(job(downloadBytes=7))
     host = Host(tmp_path / "host", bucket, url, text, TIDEWHEEL_RENEW_SECONDS="0.2")
     report = bucket / "attempts/1/hosts/i-0a.json"
@@ -155,11 +156,13 @@ def test_a_host_reports_each_phase_from_its_first_second(
     seen = host.report()["seenAt"]
     wait_until(lambda: host.report()["seenAt"] > seen, 10, "a renewal")
     assert host.report()["downloadedBytes"] == 0
+    line = "[tidewheel] 0.0 of 0.0 MB are downloaded"
+    wait_until(lambda: line in host.log.read_text(), 10, "a line of the log")
     reachable.touch()
     wait_until(lambda: phase() == "script", 60, "the script")
     report_now = host.report()
     assert report_now["launchedAt"] == "2026-11-21T04:00:00Z"
-    assert report_now["downloadBytes"] == 7
+    assert (report_now["downloadedBytes"], report_now["downloadBytes"]) == (7, 7)
     assert report_now["startedAt"] <= report_now["scriptStartedAt"] <= report_now["seenAt"]
     assert "endedAt" not in report_now
     put(host.folder / "requests" / "stop.json", "2026-11-21T04:00:00Z")

@@ -172,10 +172,10 @@ function downloads(view: FleetView): string | undefined {
     done === undefined || all === undefined ? [] : [{ done, all }],
   );
   const slowest = shares.toSorted((a, b) => a.done - b.done)[0];
-  return slowest && `${gigabytes(slowest.done)} of ${gigabytes(slowest.all)} GB are downloaded.`;
+  if (slowest === undefined) return undefined;
+  const [unit, name] = slowest.all < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
+  return `${(slowest.done / unit).toFixed(1)} of ${(slowest.all / unit).toFixed(1)} ${name} are downloaded.`;
 }
-
-const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
 
 /** The transitions of a job that SageMaker restarts in place. Only the time of the last refill is known. */
 function refills({ rounds }: FleetView): StatusTransition[] {
