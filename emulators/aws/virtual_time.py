@@ -29,6 +29,7 @@ _ANSWER_SECONDS = 10.0
 _LOOK_SECONDS = 0.01
 _RealDatetime = datetime_module.datetime
 _real_time = time.time
+_real_gmtime = time.gmtime
 
 
 def install(path: Path) -> None:
@@ -52,7 +53,12 @@ def install(path: Path) -> None:
         def utcnow(cls) -> VirtualDatetime:
             return cls.fromtimestamp(now(), datetime_module.timezone.utc).replace(tzinfo=None)
 
+    def gmtime(seconds: float | None = None) -> time.struct_time:
+        return _real_gmtime(now() if seconds is None else seconds)
+
     time.time = now
+    # MiniStack dates the launch of an instance by it.
+    setattr(time, "gmtime", gmtime)  # noqa: B010
     setattr(datetime_module, "datetime", VirtualDatetime)  # noqa: B010
 
 

@@ -21,3 +21,36 @@ export class Presence {
     this.#release = undefined;
   }
 }
+
+/**
+ * Idle until the moment, or until the signal cuts it short.
+ * @param momentMs in milliseconds since 1970 of the clock
+ */
+export function restUntil(
+  momentMs: number,
+  {
+    clock,
+    cut,
+    rest,
+    work,
+  }: {
+    readonly clock: Clock;
+    readonly cut: AbortSignal;
+    readonly rest: () => void;
+    readonly work: () => void;
+  },
+): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      // At once: a virtual clock must not move before the work goes on.
+      work();
+      cancel();
+      cut.removeEventListener('abort', settle);
+      resolve();
+    };
+    const cancel = clock.at(momentMs, settle);
+    if (cut.aborted) return settle();
+    cut.addEventListener('abort', settle);
+    rest();
+  });
+}

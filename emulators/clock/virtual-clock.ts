@@ -130,8 +130,8 @@ export class VirtualClock implements Clock {
     try {
       while (this.#holds.size > 0 && !this.#closing.signal.aborted) await this.#anyChange(this.#changes);
       const { signal } = this.#closing;
-      const settled = Promise.all(this.#followers.map((each) => each.settle(this.#nowMs, signal)));
       // One that answers too late for the end is not waited for.
+      const settled = this.#settleAll(signal);
       const wanted = await Promise.race([settled, this.#closed.then((): undefined[] => [])]);
       return wanted.flatMap((moment) => moment ?? []);
     } catch (error) {
@@ -143,6 +143,13 @@ export class VirtualClock implements Clock {
     } finally {
       clearInterval(reminder);
     }
+  }
+
+  /** One after the other: the later ones see what the earlier ones have done. */
+  async #settleAll(signal: AbortSignal): Promise<(number | undefined)[]> {
+    const wanted: (number | undefined)[] = [];
+    for (const each of this.#followers) wanted.push(await each.settle(this.#nowMs, signal));
+    return wanted;
   }
 
   #tellWhoHolds(): void {

@@ -5,11 +5,15 @@ import { dirname, join } from 'node:path';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { shellQuote } from '../../functions/core/shared/shell-quote.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
+import type { Clock } from '../clock/clock.ts';
+import { Presence } from '../clock/presence.ts';
+import type { Sleepers } from '../clock/sleepers.ts';
 import { layEnvironment } from '../environments/host-environment.ts';
 import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
 import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
 import { socketProblem } from '../shared/temporary-folder.ts';
 import type { BootPlan } from './boot-plan.ts';
+import type { Doing } from './gang-presence.ts';
 import type { LocalInstance } from './instances.ts';
 import { IDENTITY_DOCUMENT, startMetadata } from './metadata.ts';
 
@@ -37,6 +41,13 @@ export interface HostOptions {
   readonly bytesPerSecond: number | undefined;
   /** From EC2's notice to the end. */
   readonly graceSeconds: number;
+  readonly clock: Clock;
+  /** Only with a virtual clock. */
+  readonly sleepers: Sleepers | undefined;
+  /** Under everything else. */
+  readonly hostEnvironment: Readonly<Record<string, string>>;
+  /** Called when its download falls asleep on a virtual clock, and when it is awake again. */
+  readonly onDoing: (doing: Doing) => void;
 }
 
 export interface Host {
@@ -82,12 +93,14 @@ export async function bootHost(options: HostOptions): Promise<Host> {
     'local-ipv4': loopbackOf(instance.privateAddress),
     [IDENTITY_DOCUMENT]: JSON.stringify({ pendingTime: instance.launchedAt }),
   });
+  const onClock = followClock(options);
   const host = startHost(pythonPath, {
     command: [python, agent, '--host'],
-    environment: environmentOf(options, metadata.url),
+    environment: { ...onClock.environment, ...environmentOf(options, metadata.url) },
     directory: folder,
     optMl: null,
   });
+  void host.exited.then(onClock.leave);
   const console = createWriteStream(options.consoleFile, { flags: 'a' });
   const problem = socketProblem(options.temporary);
   if (problem !== undefined) console.write(`${problem}\n`);
@@ -110,6 +123,26 @@ export async function bootHost(options: HostOptions): Promise<Host> {
       metadata.close();
       console.end();
       for (const each of [folder, options.temporary]) await rm(each, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What its programs need to sleep on a virtual clock; nothing where there is none. */
+function followClock({ sleepers, hostEnvironment, instance, clock, onDoing }: HostOptions) {
+  if (sleepers === undefined) return { environment: hostEnvironment, leave: () => undefined };
+  const download = sleepers.join((isAsleep) => onDoing(isAsleep ? 'sleeps' : 'works'));
+  const presence = new Presence(clock, `the report of ${instance.instanceId}`);
+  const report = sleepers.join((isAsleep) => (isAsleep ? presence.rest() : presence.work()));
+  return {
+    environment: {
+      ...hostEnvironment,
+      ...download.environment,
+      TIDEWHEEL_CLOCK_WAITER: report.environment['TIDEWHEEL_CLOCK_MEMBER'] ?? '',
+    },
+    leave: () => {
+      download.leave();
+      report.leave();
+      presence.rest();
     },
   };
 }

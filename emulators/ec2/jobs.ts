@@ -1,8 +1,10 @@
-/** What the hosts of a job share on this machine: ports, and the watch over their checkpoints. */
+/** What the hosts of a job share on this machine: ports, the watch over their checkpoints, their part in the clock. */
 import type { S3Client } from '@aws-sdk/client-s3';
+import type { Clock } from '../clock/clock.ts';
 import { type AddressBook, makeAddressBook } from '../sagemaker/hosts/addresses.ts';
 import type { CapacityLease } from '../spot-market/model/capacity-source.ts';
 import { type CheckpointWatch, watchCheckpoints } from './checkpoints.ts';
+import { GangPresence } from './gang-presence.ts';
 import type { LocalInstance } from './instances.ts';
 
 interface Job {
@@ -14,10 +16,24 @@ interface Job {
 export class Jobs {
   readonly #jobs = new Map<string, Job>();
   readonly #addresses: AddressBook = makeAddressBook(Math.random);
+  readonly #presences = new Map<string, GangPresence>();
   readonly #s3: S3Client;
+  readonly #clock: Clock;
 
-  constructor(s3: S3Client) {
+  constructor(s3: S3Client, clock: Clock) {
     this.#s3 = s3;
+    this.#clock = clock;
+  }
+
+  presenceOf({ jobName }: LocalInstance): GangPresence {
+    const presence = this.#presences.get(jobName) ?? new GangPresence(this.#clock, jobName);
+    this.#presences.set(jobName, presence);
+    return presence;
+  }
+
+  /** The end of a host has reached EC2. */
+  forget({ instanceId, jobName }: LocalInstance): void {
+    if (this.#presences.get(jobName)?.leave(instanceId)) this.#presences.delete(jobName);
   }
 
   /** @returns the first of the job's ports; jobUri: s3://… of its job.json */

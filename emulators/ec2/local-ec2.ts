@@ -7,6 +7,9 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import type { AccessKey } from '../access/access-key.ts';
+import { type Clock, wallClock } from '../clock/clock.ts';
+import { restUntil } from '../clock/presence.ts';
+import type { Sleepers } from '../clock/sleepers.ts';
 import { cpusPerHost } from '../sagemaker/hosts/container.ts';
 import { messageOf } from '../sagemaker/model/errors.ts';
 import {
@@ -46,6 +49,12 @@ export interface LocalEc2Options {
   /** From EC2's notice to the end of a machine, which the market keeps; EC2's are 120. */
   readonly graceSeconds?: number;
   readonly lookMilliseconds?: number;
+  /** By which hosts boot, and their notices run. Default: the clock on the wall. */
+  readonly clock?: Clock;
+  /** With a virtual clock: lets downloads and the renewals of reports sleep on it. */
+  readonly sleepers?: Sleepers;
+  /** For every host, under everything else. */
+  readonly hostEnvironment?: Readonly<Record<string, string>>;
   /** From the launch to the start of the host's program, by EC2's name of the type. Default 0. */
   readonly bootSeconds?: (instanceType: string) => number;
   /** Of a host's downloads, by EC2's name of the type. Default, and undefined: as fast as they are here. */
@@ -56,6 +65,8 @@ export interface LocalEc2Options {
 export interface LocalEc2 {
   /** By instance id, the oldest first. */
   readonly hosts: ReadonlyMap<string, Host>;
+  /** Finds what EC2 has launched or ended since the last look. A virtual clock waits for it before it moves. */
+  look(): Promise<void>;
   /** EC2 takes all hosts back, with the same notice as for an interruption. */
   close(): Promise<void>;
 }
@@ -98,6 +109,7 @@ class RunningEc2 implements LocalEc2 {
   readonly hosts = new Map<string, Host>();
   readonly #machines = new Map<string, Machine>();
   readonly #options: LocalEc2Options;
+  readonly #clock: Clock;
   readonly #temporary: TemporaryFolder;
   readonly #ec2: EC2Client;
   readonly #s3: S3Client;
@@ -110,6 +122,7 @@ class RunningEc2 implements LocalEc2 {
 
   constructor(options: LocalEc2Options, temporary: TemporaryFolder) {
     this.#options = options;
+    this.#clock = options.clock ?? wallClock;
     this.#temporary = temporary;
     const common = {
       endpoint: options.awsEndpointUrl,
@@ -119,7 +132,7 @@ class RunningEc2 implements LocalEc2 {
     this.#ec2 = new EC2Client(common);
     this.#s3 = new S3Client({ ...common, forcePathStyle: true });
     this.#events = new EventBridgeClient(common);
-    this.#jobs = new Jobs(this.#s3);
+    this.#jobs = new Jobs(this.#s3, this.#clock);
   }
 
   get #graceSeconds(): number {
@@ -137,7 +150,7 @@ class RunningEc2 implements LocalEc2 {
     this.#closing.abort();
     // As at an interruption: every script reckons with this time to save.
     const graceMilliseconds = this.#graceSeconds * 1_000;
-    const end = new Date(Date.now() + graceMilliseconds);
+    const end = new Date(this.#clock.now() + graceMilliseconds);
     for (const host of this.hosts.values()) host.announceEnd(end);
     const timer = setTimeout(() => this.hosts.forEach((host) => host.kill()), graceMilliseconds);
     await this.#watching;
@@ -150,13 +163,15 @@ class RunningEc2 implements LocalEc2 {
   async #watch(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      await this.#look().catch((error: unknown) => this.#log(`local EC2: ${messageOf(error)}`));
+      await this.look()
+        .then(() => this.#jobs.look())
+        .catch((error: unknown) => this.#log(`local EC2: ${messageOf(error)}`));
       const pause = this.#options.lookMilliseconds ?? LOOK_MILLISECONDS;
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  async #look(): Promise<void> {
+  async look(): Promise<void> {
     const alive = await aliveInstances(this.#ec2);
     const ids = new Set(alive.map(({ instanceId }) => instanceId));
     for (const [instanceId, { gone }] of this.#machines) if (!ids.has(instanceId)) gone.abort();
@@ -164,9 +179,9 @@ class RunningEc2 implements LocalEc2 {
     for (const instance of alive) {
       if (this.#lives.has(instance.instanceId)) continue;
       const gang = alive.filter(({ jobName }) => jobName === instance.jobName).length;
+      this.#jobs.presenceOf(instance).set(instance.instanceId, 'starts');
       this.#lives.set(instance.instanceId, this.#live(instance, gang));
     }
-    await this.#jobs.look();
   }
 
   /** From the launch to the end of the instance; never rejects. */
@@ -196,7 +211,13 @@ class RunningEc2 implements LocalEc2 {
     const zone = await subnetZone(launch.subnetId);
     const zoneIds = zone === undefined ? undefined : [zone];
     const groups = [{ instanceType, count: 1 }];
-    const lease = market.acquire({ owner, groups, zoneIds, purchaseOption: launch.purchaseOption });
+    const lease = market.acquire({
+      owner,
+      groups,
+      zoneIds,
+      purchaseOption: launch.purchaseOption,
+      instanceId,
+    });
     if (lease === undefined)
       throw new NoCapacityError(`no ${launch.purchaseOption} capacity of ${instanceType} in ${zone}`);
     const place = { instanceId, zoneId: lease.zoneId, accountId };
@@ -228,11 +249,15 @@ class RunningEc2 implements LocalEc2 {
       s3: this.#s3,
       firstPort,
       bytesPerSecond: this.#options.downloadBytesPerSecond?.(instance.instanceType),
+      clock: this.#clock,
+      sleepers: this.#options.sleepers,
+      hostEnvironment: this.#options.hostEnvironment ?? {},
+      onDoing: (doing) => this.#jobs.presenceOf(instance).set(instance.instanceId, doing),
       cpus: cpusPerHost(availableParallelism(), gang),
     });
     this.#log(`${instance.instanceId} of ${instance.jobName} is up in ${lease.zoneId}`);
     this.hosts.set(instance.instanceId, host);
-    if (machine.endsAt !== undefined) host.announceEnd(machine.endsAt);
+    this.#announceEnd(machine);
     const kill = (): void => host.kill();
     gone.signal.addEventListener('abort', kill);
     if (gone.signal.aborted || this.#closing.signal.aborted) kill();
@@ -246,29 +271,41 @@ class RunningEc2 implements LocalEc2 {
   async #isBooted({ instance, gone }: Machine): Promise<boolean> {
     const seconds = this.#options.bootSeconds?.(instance.instanceType) ?? 0;
     if (seconds === 0) return true;
-    const launchedMs = instance.launchedAt === undefined ? Date.now() : Date.parse(instance.launchedAt);
-    const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
-    try {
-      await delay(Math.max(0, launchedMs + seconds * 1_000 - Date.now()), undefined, { signal });
-    } catch {
-      return false;
-    }
-    return true;
+    const launchedMs =
+      instance.launchedAt === undefined ? this.#clock.now() : Date.parse(instance.launchedAt);
+    const cut = AbortSignal.any([gone.signal, this.#closing.signal]);
+    const presence = this.#jobs.presenceOf(instance);
+    await restUntil(launchedMs + seconds * 1_000, {
+      clock: this.#clock,
+      cut,
+      rest: () => presence.set(instance.instanceId, 'boots'),
+      work: () => presence.set(instance.instanceId, 'starts'),
+    });
+    return !cut.aborted;
   }
 
-  /** EC2 warns once, and the time runs on while the machine boots. */
+  /** EC2 warns once, and the time runs on while the machine boots. What a host still does then takes real time. */
   #reclaim(machine: Machine, graceSeconds: number): void {
-    const { gone, instance, place } = machine;
-    machine.endsAt = new Date(Date.now() + graceSeconds * 1_000);
-    this.hosts.get(instance.instanceId)?.announceEnd(machine.endsAt);
-    const endIt = (): void => {
+    const { gone, place } = machine;
+    const endMs = this.#clock.now() + graceSeconds * 1_000;
+    const end = (): void => {
       machine.isReclaimed = true;
       gone.abort();
     };
-    setTimeout(endIt, graceSeconds * 1_000).unref();
+    machine.endsAt = new Date(endMs);
+    this.#clock.at(endMs, end);
+    setTimeout(end, graceSeconds * 1_000).unref();
+    this.#announceEnd(machine);
     sendInstanceEvents(this.#events, [interruptionWarning(place)]).catch((error: unknown) =>
       this.#log(`${place.instanceId}: its warning was not sent: ${messageOf(error)}`),
     );
+  }
+
+  #announceEnd({ instance, endsAt }: Machine): void {
+    const host = this.hosts.get(instance.instanceId);
+    if (host === undefined || endsAt === undefined) return;
+    this.#jobs.presenceOf(instance).set(instance.instanceId, 'ends');
+    host.announceEnd(endsAt);
   }
 
   /** Whether its program has ended, or a caller has ended the instance: both are gone, the capacity is free, EC2 says so. */
@@ -285,6 +322,8 @@ class RunningEc2 implements LocalEc2 {
       await sendInstanceEvents(this.#events, [instanceEnded(place)]);
     } catch (error: unknown) {
       this.#log(`${instanceId}: its end did not reach EC2: ${messageOf(error)}`);
+    } finally {
+      this.#jobs.forget(instance);
     }
   }
 

@@ -5,6 +5,7 @@ import { type Clock, wallClock } from '../clock/clock.ts';
 import { emulatorFollower } from '../clock/emulator-follower.ts';
 import { startSleepers } from '../clock/sleepers.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
+import type { LocalEc2Options } from '../ec2/local-ec2.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/model/options.ts';
 
 export interface RegionClock {
@@ -12,8 +13,11 @@ export interface RegionClock {
   /** Undefined where the region goes by the wall's. */
   readonly virtual: VirtualClock | undefined;
   readonly emulator: Pick<EmulatorOptions, 'clockFile' | 'saveSeconds'>;
-  readonly sageMaker: Pick<LocalSageMakerOptions, 'clock' | 'sleepers' | 'hostEnvironment'>;
+  /** Of the servers that run hosts. */
+  readonly hosts: Pick<LocalSageMakerOptions & LocalEc2Options, 'clock' | 'sleepers' | 'hostEnvironment'>;
   followEmulator(url: string): void;
+  /** Looks before each move, once the emulator has settled. */
+  follow(name: string, look: () => Promise<void>): void;
   /** It stands from now on: what follows it may go. */
   stop(): Promise<void>;
   close(): Promise<void>;
@@ -23,8 +27,9 @@ const onTheWall: RegionClock = {
   clock: wallClock,
   virtual: undefined,
   emulator: {},
-  sageMaker: { clock: wallClock },
+  hosts: { clock: wallClock },
   followEmulator: () => undefined,
+  follow: () => undefined,
   stop: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
@@ -46,8 +51,16 @@ export async function startRegionClock(options: {
     virtual: clock,
     // Saved at the end only: a campaign is never resumed in the middle.
     emulator: { clockFile: file, saveSeconds: 0 },
-    sageMaker: { clock, sleepers, hostEnvironment },
+    hosts: { clock, sleepers, hostEnvironment },
     followEmulator: (url) => clock.follow(emulatorFollower(url, log)),
+    follow: (name, look) =>
+      clock.follow({
+        name,
+        settle: async () => {
+          await look();
+          return undefined;
+        },
+      }),
     stop: () => clock.stop(),
     close: async () => {
       await sleepers.close();

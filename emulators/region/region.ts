@@ -129,12 +129,12 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     options.onStep?.('Spot market, SageMaker and EC2');
     const market = await startMarket(options, { endpoints, credentials, port: ports.ec2, time });
     closers.push(() => market.close());
-    const beside = { endpoints, credentials, clients, market };
-    const sageMaker = await startSageMaker(options, { ...beside, port: ports.sageMaker, time });
+    const beside = { endpoints, credentials, clients, market, time };
+    const sageMaker = await startSageMaker(options, { ...beside, port: ports.sageMaker });
     closers.push(() => sageMaker.close());
-    // Campaigns on a virtual clock train on SageMaker: no host of EC2 would know that clock.
-    const ec2 = time.virtual === undefined ? await startEc2(options, beside) : undefined;
-    if (ec2 !== undefined) closers.push(() => ec2.close());
+    const ec2 = await startEc2(options, beside);
+    closers.push(() => ec2.close());
+    time.follow('EC2', () => ec2.look());
     const interruptions = makeInterruptions({ market, sageMaker, ec2 });
     closers.push(await startControlServer({ ...options, credentials, interruptions }));
     closers.push(() => time.stop());
@@ -219,11 +219,12 @@ interface Beside {
   readonly credentials: AccessKey;
   readonly clients: LocalClients;
   readonly market: LocalMarket;
+  readonly time: RegionClock;
 }
 
 async function startSageMaker(
   options: RegionOptions,
-  at: Beside & { readonly port: number; readonly time: RegionClock },
+  at: Beside & { readonly port: number },
 ): Promise<LocalSageMaker> {
   return startLocalSageMaker({
     port: at.port,
@@ -239,7 +240,7 @@ async function startSageMaker(
     spotDiscount: at.market.spotDiscount,
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     ...sageMakerLimits(options.limits),
-    ...at.time.sageMaker,
+    ...at.time.hosts,
     log: options.log,
   });
 }
@@ -247,6 +248,7 @@ async function startSageMaker(
 async function startEc2(options: RegionOptions, at: Beside): Promise<LocalEc2> {
   return startLocalEc2({
     ...hostLimits(options.limits),
+    ...at.time.hosts,
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     stateDirectory: join(options.stateDirectory, 'ec2'),
     awsEndpointUrl: at.endpoints.aws,

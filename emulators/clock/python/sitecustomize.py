@@ -10,3 +10,6 @@ if os.environ.get("TIDEWHEEL_CLOCK_FILE"):
     import tidewheel_clock
 
     time.time = tidewheel_clock.now
+    # For the program of a host on EC2, which renews its report: not for those that it starts.
+    if waiter := os.environ.pop("TIDEWHEEL_CLOCK_WAITER", ""):
+        tidewheel_clock.end_long_waits_by_the_clock(waiter)

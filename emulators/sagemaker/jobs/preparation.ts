@@ -1,6 +1,6 @@
 /** SageMaker prepares the instances of a job before it downloads anything. The bill begins with the download. */
 import type { Clock } from '../../clock/clock.ts';
-import type { Presence } from '../../clock/presence.ts';
+import { type Presence, restUntil } from '../../clock/presence.ts';
 
 /** As botocore's model words the messages of `Starting`. */
 export const LAUNCHING = 'Launching requested ML instances.';
@@ -13,7 +13,7 @@ export type Prepared = 'ready' | 'reclaimed' | 'ended';
  * The clock may go on meanwhile.
  * @param endMs of the preparation, in milliseconds since 1970 of the clock
  */
-export function whenPrepared(
+export async function whenPrepared(
   endMs: number,
   {
     clock,
@@ -30,17 +30,8 @@ export function whenPrepared(
   },
 ): Promise<Prepared> {
   const cut = AbortSignal.any([reclaim, ending]);
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      // At once: a virtual clock must not move before the job goes on.
-      presence.work();
-      cancel();
-      cut.removeEventListener('abort', settle);
-      resolve(ending.aborted ? 'ended' : reclaim.aborted ? 'reclaimed' : 'ready');
-    };
-    const cancel = clock.at(endMs, settle);
-    if (cut.aborted) return settle();
-    cut.addEventListener('abort', settle);
-    presence.rest();
-  });
+  const rest = (): void => presence.rest();
+  const work = (): void => presence.work();
+  await restUntil(endMs, { clock, cut, rest, work });
+  return ending.aborted ? 'ended' : reclaim.aborted ? 'reclaimed' : 'ready';
 }

@@ -8,6 +8,8 @@ export interface CapacityRequest {
   /** Zone ids allowed; undefined means any. */
   readonly zoneIds?: readonly string[] | undefined;
   readonly purchaseOption: 'spot' | 'on-demand';
+  /** Of EC2, whose instances each have a lease of their own. */
+  readonly instanceId?: string;
 }
 
 export interface CapacityLease {

@@ -17,6 +17,7 @@ import type { TrainingService } from '../../../functions/core/launch/job/trainin
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import type { Clock } from '../../../functions/core/shared/ports.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
@@ -30,7 +31,7 @@ import { deployOnSpotWarning } from './deployed.ts';
 export const RUN = 'digits-000001';
 export const LOG_GROUP = '/tidewheel/test/hosts';
 const STATE_MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:none';
-const clock = { now: () => new Date() };
+const wallClock = { now: () => new Date() };
 
 const notRequested = () => Promise.reject(new Error('a run on EC2 asked SageMaker'));
 const noSageMaker: TrainingService = { create: notRequested, describe: notRequested, stop: notRequested };
@@ -48,10 +49,12 @@ export interface GroundOptions {
   readonly nodes: number;
   readonly script: string;
   readonly shard?: string;
+  /** Of the service. Default: the clock on the wall. */
+  readonly clock?: Clock;
 }
 
 export async function makeGround(url: string, options: GroundOptions) {
-  const { bucket, strategy, nodes, script, shard = 'a shard' } = options;
+  const { bucket, strategy, nodes, script, shard = 'a shard', clock = wallClock } = options;
   const ec2 = new EC2Client(clientConfiguration(url));
   const events = new EventBridgeClient(clientConfiguration(url));
   const logs = new CloudWatchLogsClient(clientConfiguration(url));
@@ -161,7 +164,7 @@ export const trainingScript = (): Promise<string> =>
 export async function startMachines(
   awsEndpointUrl: string,
   stateDirectory: string,
-  limits: Pick<LocalEc2Options, 'bootSeconds' | 'downloadBytesPerSecond'> = {},
+  options: Partial<LocalEc2Options> = {},
 ) {
   const market = new HandMarket();
   const ec2 = await startLocalEc2({
@@ -175,7 +178,7 @@ export async function startMachines(
     environmentsDirectory: path.join(stateDirectory, '..', 'environments'),
     subnetZone: () => Promise.resolve('use1-az1'),
     lookMilliseconds: 250,
-    ...limits,
+    ...options,
   });
   return {
     ec2,

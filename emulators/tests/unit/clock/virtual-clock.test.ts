@@ -120,6 +120,28 @@ describe('a virtual clock', () => {
     expect(await reached).toBe(START + 100);
   });
 
+  it('asks the next follower once one has settled', async () => {
+    const asked: string[] = [];
+    let settle: () => void = () => undefined;
+    const first = () => {
+      asked.push('first');
+      return new Promise<undefined>((resolve) => (settle = () => resolve(undefined)));
+    };
+    const second = () => {
+      asked.push('second');
+      return Promise.resolve(undefined);
+    };
+    clock.follow({ name: 'first', settle: first });
+    clock.follow({ name: 'second', settle: second });
+    const reached = moment(START + 1);
+    clock.start();
+    await meanwhile();
+    expect(asked).toEqual(['first']);
+    settle();
+    expect(await reached).toBe(START + 1);
+    expect(asked.slice(0, 2)).toEqual(['first', 'second']);
+  });
+
   it('asks followers again after work meanwhile', async () => {
     const answers: (() => void)[] = [];
     clock.follow({
