@@ -40,17 +40,24 @@ export interface Interruptions {
 interface Servers {
   readonly market: Pick<LocalMarket, 'leases'>;
   readonly sageMaker: Pick<LocalSageMaker, 'running'>;
-  /** None on a virtual clock. */
-  readonly ec2: Pick<LocalEc2, 'hosts'> | undefined;
+  readonly ec2: Pick<LocalEc2, 'hosts'>;
 }
 
 export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interruptions {
   const leasesOf = (job: string) => market.leases.held().filter(({ owner }) => owner === job);
+  /** In an order that stays while none of them goes: they come up in any. */
   const instancesOf = (job: string) =>
-    [...(ec2?.hosts.values() ?? [])].filter(({ jobName }) => jobName === job);
+    [...ec2.hosts].filter(([, { jobName }]) => jobName === job).toSorted(([a], [b]) => a.localeCompare(b));
+  /** Those that a warning of the host reaches. On SageMaker all hosts have one lease. */
+  const warnable = ({ job, launcher }: RunningJob, host: number | undefined) => {
+    const [instanceId] = (host === undefined ? undefined : instancesOf(job)[host - 1]) ?? [];
+    return leasesOf(job).filter(
+      (lease) => launcher === 'sagemaker' || host === undefined || lease.instanceId === instanceId,
+    );
+  };
 
   const running = (): readonly RunningJob[] => {
-    const fleets = Map.groupBy(ec2?.hosts.values() ?? [], ({ jobName }) => jobName);
+    const fleets = Map.groupBy(ec2.hosts.values(), ({ jobName }) => jobName);
     return [
       ...sageMaker.running().map(({ name, hosts }) => ({ job: name, hosts, launcher: 'sagemaker' as const })),
       ...[...fleets].map(([job, hosts]) => ({ job, hosts: hosts.length, launcher: 'ec2' as const })),
@@ -66,11 +73,12 @@ export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interrup
       return;
     }
     const meant = instancesOf(job).filter((_, index) => host === undefined || host === index + 1);
-    for (const instance of meant) instance.kill();
+    for (const [, instance] of meant) instance.kill();
   };
 
-  const warn = ({ job }: RunningJob, host: number | undefined): void =>
-    market.leases.reclaimNow(leasesOf(job).filter((_, index) => host === undefined || host === index + 1));
+  // One host of several is replaced where the others are.
+  const warn = (job: RunningJob, host: number | undefined): void =>
+    market.leases.reclaimNow(warnable(job, host), host === undefined || job.hosts === 1);
 
   return {
     running,
@@ -78,7 +86,7 @@ export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interrup
       const jobs = running();
       const found = jobs.find((one) => one.run === run || one.job === run);
       if (found === undefined) throw new StrikeRefusedError(`${run} has no machines now. ${inWords(jobs)}`);
-      const problem = problemOf(found, { run, kill, host });
+      const problem = problemOf(found, { run, kill, host }, warnable(found, host).length);
       if (problem !== undefined) throw new StrikeRefusedError(problem);
       (kill ? fail : warn)(found, host);
       return found;
@@ -86,13 +94,19 @@ export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interrup
   };
 }
 
-function problemOf({ job, hosts, launcher, isSpot }: RunningJob, { kill, host }: Strike): string | undefined {
+/** @param warnable leases that a warning would reach */
+function problemOf(
+  { job, hosts, launcher, isSpot }: RunningJob,
+  { kill, host }: Strike,
+  warnable: number,
+): string | undefined {
   if (host !== undefined && host > hosts)
     return `${job} has ${hosts} host${hosts === 1 ? '' : 's'}: name one of them`;
   if (kill) return undefined;
   if (!isSpot) return `${job} has no Spot capacity to reclaim (On-Demand, or reclaimed already): add --kill`;
   if (launcher === 'sagemaker' && host !== undefined && hosts > 1)
     return `SageMaker warns all hosts of ${job} together: leave --host out, or add --kill`;
+  if (warnable === 0) return `host ${host} of ${job} is reclaimed already: add --kill, or name another`;
   return undefined;
 }
 

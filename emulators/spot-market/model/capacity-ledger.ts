@@ -7,6 +7,7 @@ export interface Held {
   readonly zoneId: string;
   /** Instance type to number of instances. */
   readonly counts: ReadonlyMap<string, number>;
+  readonly instanceId?: string | undefined;
   /** due: reclaimed, but its listener has not run yet. */
   reclaim: 'no' | 'due' | 'delivered';
   listener: ((notice: { readonly graceSeconds: number }) => void) | undefined;

@@ -26,8 +26,11 @@ export interface Leases extends CapacityMarket {
   readonly freeAt: (pool: SpotPool) => number;
   /** Spot leases that are held and not yet reclaimed, the oldest first. */
   held(): readonly Held[];
-  /** Reclaims leases that are held, whatever the plan. Their zones stay closed to their runs for a while. */
-  reclaimNow(leases: readonly Held[]): void;
+  /**
+   * Reclaims leases that are held, whatever the plan.
+   * @param closes whether their zones stay closed to their runs for a while
+   */
+  reclaimNow(leases: readonly Held[], closes: boolean): void;
   close(): void;
 }
 
@@ -90,7 +93,8 @@ export function makeLeases(deps: LeaseDeps): Leases {
       return refuse(zones);
     }
     waits.end(request.owner);
-    const held: Held = { owner: request.owner, zoneId, counts, reclaim: 'no', listener: undefined };
+    const { owner, instanceId } = request;
+    const held: Held = { owner, zoneId, counts, instanceId, reclaim: 'no', listener: undefined };
     ledger.add(held);
     log(`${request.owner} gets Spot capacity in ${zoneId}: ${inWords(counts)}`);
     schedule();
@@ -115,9 +119,9 @@ function requestedReclaims(
 ): Pick<Leases, 'held' | 'reclaimNow'> {
   return {
     held: () => ledger.all().filter((lease) => lease.reclaim === 'no'),
-    reclaimNow: (leases) => {
+    reclaimNow: (leases, closes) => {
       for (const lease of leases) {
-        closures.add(lease, CLOSED_SECONDS);
+        if (closes) closures.add(lease, CLOSED_SECONDS);
         reclaim(lease, deps);
       }
       schedule();

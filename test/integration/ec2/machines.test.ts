@@ -7,42 +7,11 @@ import { DescribeInstancesCommand, EC2Client, TerminateInstancesCommand } from '
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import { AGENT_FILE } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
-import { planOf } from '../../support/builders/fleet.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { type Machines, startMachines, until } from './ground.ts';
-
-/** In the agent's place: says where it is, and goes when EC2 announces the end; a stubborn one stays. */
-const PROGRAM = `
-import json, os, subprocess, sys, time, urllib.request
-url = os.environ['TIDEWHEEL_METADATA_URL'] + '/latest/'
-token = urllib.request.urlopen(urllib.request.Request(url + 'api/token', method='PUT')).read().decode()
-def ask(path):
-    request = urllib.request.Request(url + 'meta-data/' + path)
-    request.add_header('X-aws-ec2-metadata-token', token)
-    try:
-        return urllib.request.urlopen(request).read().decode()
-    except urllib.error.HTTPError as error:
-        return str(error.code)
-job = json.loads(subprocess.check_output(['aws', 's3', 'cp', os.environ['TIDEWHEEL_JOB_URI'], '-']))
-kind = job['HyperParameters'].get('kind', '').strip('"')
-print('up', ask('instance-id'), ask('local-ipv4'), ask('spot/instance-action'), sys.argv[1:], flush=True)
-print('grace', os.environ['TIDEWHEEL_GRACE_SECONDS'], os.environ['TMPDIR'], flush=True)
-if kind == 'fetches':
-    began = time.monotonic()
-    subprocess.check_call(['aws', 's3', 'cp', 's3://tw-data/shard', os.environ['TMPDIR'] + '/shard'])
-    print('fetched in', time.monotonic() - began, flush=True)
-if kind in ('short', 'fetches'):
-    sys.exit(3)
-# A child that has left its session must not outlive the machine.
-subprocess.Popen(['sleep', '300'], start_new_session=True)
-while kind == 'stubborn' or ask('spot/instance-action') == '404':
-    time.sleep(0.1)
-print('notice', ask('spot/instance-action'), ask('events/recommendations/rebalance'), flush=True)
-`;
+import { launchStandIn } from './stand-in.ts';
 
 /** Of a type that the other tests do not have. */
 const SLOW = { instanceType: 'm5.xlarge', bootSeconds: 3 };
@@ -74,24 +43,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** @returns the instance of a host that runs PROGRAM */
+/** @returns the instance of a host that runs the stand-in */
 async function launch(kind: string, instanceType = 'c5.xlarge'): Promise<string> {
   attempt += 1;
-  const plan = planOf({
-    instanceType,
-    nodes: 1,
-    training: { hyperparameters: { kind } },
-    over: { attempt },
-  });
-  const script = Buffer.from(plan.launchTemplate.LaunchTemplateData.UserData, 'base64').toString();
-  const [, agent = ''] = /s3:\/\/tw-data\/(\S+\.pyz)'/.exec(script) ?? [];
-  expect(agent).toContain(AGENT_FILE);
-  await store.writeText(agent, PROGRAM);
-  await makeFleetService({ ec2, store, clock: { now: () => new Date() } }).launch(plan);
-  const { Reservations = [] } = await ec2.send(
-    new DescribeInstancesCommand({ Filters: [{ Name: 'tag:tidewheel:job', Values: [plan.name] }] }),
-  );
-  return Reservations[0]?.Instances?.[0]?.InstanceId ?? '';
+  const { instanceIds } = await launchStandIn({ ec2, store }, { kind, instanceType, attempt });
+  return instanceIds[0] ?? '';
 }
 
 async function describe(instanceId: string) {

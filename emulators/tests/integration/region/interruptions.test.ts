@@ -27,7 +27,7 @@ beforeAll(async () => {
   await writeFile(path.join(stateDirectory, 'access-key.json'), JSON.stringify(TEST_KEY));
   market = await startLocalMarket({ credentials: TEST_KEY, graceSeconds: GRACE_SECONDS });
   ground = await layGround(emulator.url, { market: market.market, graceSeconds: GRACE_SECONDS });
-  const interruptions = makeInterruptions({ market, sageMaker: ground.server, ec2: undefined });
+  const interruptions = makeInterruptions({ market, sageMaker: ground.server, ec2: { hosts: new Map() } });
   closeControl = await startControlServer({
     stateDirectory,
     credentials: TEST_KEY,
