@@ -7,7 +7,7 @@ import type { Ground } from '../../../test/support/local-sagemaker.ts';
 import { type Complete, completeIn, hasBegun, newestMarker } from './checkpoints.ts';
 import { processesOf, strike } from './faults.ts';
 import type { Fault, Interruption, Moment } from './plan.ts';
-import { hasEnded, linesOf, resumedAt, start, type Training } from './training.ts';
+import { hasEnded, linesOf, resumedAt, type Saving, start, type Training } from './training.ts';
 
 /** What an undisturbed training left. */
 export interface Reference {
@@ -43,8 +43,8 @@ export interface Survived {
 const UPLOAD_MS = 2_000;
 const LOOK_MS = 5;
 /** What a stop saves is of any step: the undisturbed training keeps all of them. */
-const EVERY_STEP = { checkpoint_steps: 1, keep_checkpoints: 1_000 };
-const SOME_STEPS = { checkpoint_steps: 4, keep_checkpoints: 2 };
+const EVERY_STEP: Saving = { program: 'every_step.py', checkpoint_steps: 1, keep_checkpoints: 1_000 };
+const SOME_STEPS: Saving = { program: 'train.py', checkpoint_steps: 4, keep_checkpoints: 2 };
 
 export async function undisturbed(ground: Ground): Promise<Reference> {
   const run = `undisturbed-${process.pid}`;
@@ -56,14 +56,21 @@ export async function undisturbed(ground: Ground): Promise<Reference> {
     );
   }
   const saved = await savedBy(ground, run);
+  const states = new Map(saved.map(({ step, sha256 }) => [step, sha256]));
+  const lacking = stepsUpTo(saved[0]?.step ?? 1).filter((step) => !states.has(step));
+  if (lacking.length > 0) {
+    throw new Error(`the undisturbed training left no whole checkpoint of the steps ${lacking.join(', ')}`);
+  }
   const began = job.SecondaryStatusTransitions?.find(({ Status }) => Status === 'Training');
   const milliseconds = (began?.EndTime?.getTime() ?? 0) - (began?.StartTime?.getTime() ?? 0);
   return {
-    states: new Map(saved.map(({ step, sha256 }) => [step, sha256])),
+    states,
     model: await modelOf(ground, training.job),
     seconds: milliseconds / 1_000,
   };
 }
+
+const stepsUpTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 /** One training and its faults, one after the other; the last attempt is left in peace. */
 export async function survive(

@@ -17,6 +17,9 @@ const TRAINING = path.join(import.meta.dirname, '../../../training');
 const SETTINGS = { epochs: 4, width: 8, warmup_steps: 4, loader_workers: 0 };
 const SHARDS = 4;
 
+/** The recipe's own, or the one that drops no save, however slow the disk is. */
+type Program = 'train.py' | 'every_step.py';
+
 /** Puts data, recipe and agent into the bucket. */
 export async function provide(ground: Ground, folder: string): Promise<void> {
   const code = `from pathlib import Path; from digits import write_digits; write_digits(Path("${folder}/shards"), shards=${SHARDS})`;
@@ -25,6 +28,8 @@ export async function provide(ground: Ground, folder: string): Promise<void> {
   });
   await upload(ground, path.join(folder, 'shards'), 'data/');
   await upload(ground, path.join(TRAINING, 'recipes/ddp'), 'recipe/');
+  const everyStep: Program = 'every_step.py';
+  await ground.put(`recipe/${everyStep}`, await readFile(path.join(import.meta.dirname, everyStep)));
   await provideAgent(ground);
 }
 
@@ -43,19 +48,25 @@ export interface Training {
   readonly checkpoints: string;
 }
 
-/** Hyperparameters of the recipe. */
+/** What trains, and its hyperparameters. */
 export interface Saving {
+  readonly program: Program;
   readonly checkpoint_steps: number;
   readonly keep_checkpoints: number;
 }
 
 /** @param run names the checkpoints: jobs of one run go on from each other's. */
-export const start = (ground: Ground, run: string, attempt: number, saving: Saving): Promise<Training> =>
+export const start = (
+  ground: Ground,
+  run: string,
+  attempt: number,
+  { program, ...saving }: Saving,
+): Promise<Training> =>
   startJob(ground, {
     job: `${run}-${attempt}`,
     code: 'recipe/',
     checkpoints: `checkpoints/${run}`,
-    hyperparameters: { ...SETTINGS, ...saving, sagemaker_program: 'train.py' },
+    hyperparameters: { ...SETTINGS, ...saving, sagemaker_program: program },
   });
 
 interface Job {
