@@ -18,10 +18,11 @@ export async function refusedSoFar(url: string): Promise<Refused> {
 export function heldUpLines(profile: LimitProfile, { invocations, requests }: Refused): readonly string[] {
   const { lambda, s3, dynamodb, sageMaker } = limitsOf(profile);
   const { none, some, eight } = sageMaker.preparationSeconds;
-  const atOnce = lambda.concurrentExecutions ?? 'any number';
+  const { concurrentExecutions: most } = lambda;
+  const atOnce = most === undefined ? 'functions have no limit' : `at most ${most} functions run at once`;
   return [
     `what the limits (${profile}) held up:`,
-    `  ${invocations} invocations throttled and tried again: ${atOnce} functions run at once`,
+    `  ${invocations} invocations throttled and tried again: ${atOnce}`,
     `  ${requests} S3 requests answered SlowDown and tried again: ${s3.readsPerSecond} reads and ${s3.writesPerSecond} writes a second in a prefix`,
     `  each request: S3 answers after ${s3.latencySeconds} s, DynamoDB after ${dynamodb.latencySeconds} s`,
     `  each training job: SageMaker prepares instances for ${none} s, with accelerators for ${some} s, with eight or more for ${eight} s`,

@@ -5,7 +5,7 @@ import { heldUpLines } from '../../../limits/held-up.ts';
 it('names each limit with its figures', () => {
   expect(heldUpLines('new-account', { invocations: 7, requests: 2 })).toEqual([
     'what the limits (new-account) held up:',
-    '  7 invocations throttled and tried again: 10 functions run at once',
+    '  7 invocations throttled and tried again: at most 10 functions run at once',
     '  2 S3 requests answered SlowDown and tried again: 5500 reads and 3500 writes a second in a prefix',
     '  each request: S3 answers after 0.1 s, DynamoDB after 0.009 s',
     '  each training job: SageMaker prepares instances for 60 s, with accelerators for 120 s, with eight or more for 1500 s',
