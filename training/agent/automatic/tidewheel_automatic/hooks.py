@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import copy
 import functools
 import os
 import sys
@@ -54,8 +55,8 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
         if size > _LARGEST_READ_BYTES:
             session.give_up(f"the loop reads {size} bytes out of a tensor at once")
         else:
-            # A copy where the script may write into the value.
-            session.journal.record(name, value.copy() if hasattr(value, "nbytes") else value)
+            # A copy, because the script may write into an array or a list.
+            session.journal.record(name, copy.deepcopy(value))
         return value
 
     return read

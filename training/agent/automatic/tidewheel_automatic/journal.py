@@ -39,7 +39,7 @@ class Journal:
                 f"where it read {recorded} before; look for a clock or an unseeded choice"
             )
         self._next += 1
-        return copy.copy(value)
+        return copy.deepcopy(value) if isinstance(value, list) else copy.copy(value)
 
     def entries(self) -> list[tuple[str, Any]]:
         return self._entries

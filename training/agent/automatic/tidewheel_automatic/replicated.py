@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .journal import RefusedError
+
+Copy = Callable[[str, Any], Any]
+"""Of the value of an attribute."""
 
 
 class Replicated:
@@ -14,6 +17,10 @@ class Replicated:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+    def __tidewheel_copy__(self, copy: Copy) -> Replicated:
+        """See tidewheel/_state_copy.py."""
+        return Replicated(copy("value", self.value))
 
 
 def whole(value: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -136,13 +137,18 @@ class Session:
         """Whether PyTorch itself calls: an optimizer inside an optimizer's step."""
         return self._depth > 0
 
-    def inside(self) -> _Depth:
+    def inside(self) -> AbstractContextManager[None]:
         """In this context reads are PyTorch's own, which a replay does not repeat."""
-        return _Depth(self, self._depth + 1)
+        return self._at_depth(self._depth + 1)
 
-    def outside(self) -> _Depth:
+    def outside(self) -> AbstractContextManager[None]:
         """In this context PyTorch has called the script's code."""
-        return _Depth(self, 0)
+        return self._at_depth(0)
+
+    def _at_depth(self, depth: int) -> AbstractContextManager[None]:
+        """The depth is the training thread's; reads of other threads never count."""
+        is_own = threading.get_ident() == self._thread
+        return _Depth(self, depth) if is_own else nullcontext()
 
     def add_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         self._optimizers.append(optimizer)
@@ -213,6 +219,9 @@ class Session:
         try:
             self._trial.look(self.steps, lambda: self._state(position))
         except RefusedError:
+            # Whether it could be written or not, it goes.
+            with suppress(Exception):
+                self._saver.flush()
             storage.remove_all(self._options.root)
             raise
 
@@ -284,7 +293,7 @@ class Session:
             os._exit(1)
 
 
-class _Depth:
+class _Depth(AbstractContextManager[None]):
     def __init__(self, session: Session, depth: int) -> None:
         self._session, self._depth = session, depth
 

@@ -11,7 +11,7 @@ from . import randomness
 from .journal import RefusedError
 from .objects import Path, visit
 from .phantoms import is_phantom, without_modes
-from .replicated import Replicated, whole
+from .replicated import Copy, Replicated, whole
 
 _LARGE_BYTES = 1 << 20
 
@@ -94,6 +94,13 @@ class SavedTensor:
         self.data = _compact(tensor)
         grad = tensor.grad if tensor.is_leaf else None
         self.grad = None if grad is None else _compact(grad)
+
+    def __tidewheel_copy__(self, copy: Copy) -> SavedTensor:
+        """See tidewheel/_state_copy.py."""
+        copied = object.__new__(SavedTensor)
+        copied.__dict__.update(self.__dict__)
+        copied.data, copied.grad = copy("data", self.data), copy("grad", self.grad)
+        return copied
 
     def into(self, current: torch.Tensor) -> torch.Tensor:
         """The restored tensor: the same object where it has data, else a new one."""

@@ -17,7 +17,9 @@ class StateCopy:
     """One copy of a state: dicts, lists and tuples of tensors, arrays and other values.
 
     Tensors of torch and arrays of numpy go into kept memory, on the CPU. Tensors that are one in
-    the state, such as tied weights, are one in the copy. Everything else is deep-copied.
+    the state, such as tied weights, are one in the copy. An object with `__tidewheel_copy__` copies
+    itself: it gets a function that copies the value of an attribute. Everything else is
+    deep-copied.
     """
 
     def __init__(self) -> None:
@@ -52,6 +54,8 @@ class StateCopy:
             return ordered
         if kind in (list, tuple):
             return kind(self._copy(item, (*path, i)) for i, item in enumerate(value))
+        if own := getattr(kind, "__tidewheel_copy__", None):
+            return own(value, lambda name, item: self._copy(item, (*path, name)))
         return self._copy_array(value, path)
 
     def _copy_array(self, value: Any, path: tuple[object, ...]) -> Any:  # noqa: ANN401

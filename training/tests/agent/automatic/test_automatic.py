@@ -20,6 +20,7 @@ from hosts import TRAINING
 from sagemaker_host import make_host
 
 HOOKS = TRAINING / "agent" / "automatic"
+FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
 SCRIPTS = Path(__file__).parent / "scripts"
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProc
     folder.mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,
-        "PYTHONPATH": str(HOOKS),
+        "PYTHONPATH": os.pathsep.join([str(HOOKS), str(FOR_SCRIPTS)]),
         "OMP_NUM_THREADS": "1",
         "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
         **variables,

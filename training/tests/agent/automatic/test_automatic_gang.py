@@ -20,6 +20,7 @@ from hosts import TRAINING, free_ports
 from sagemaker_host import make_host
 
 HOOKS = TRAINING / "agent" / "automatic"
+FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
 SCRIPTS = Path(__file__).parent / "scripts"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow
@@ -34,7 +35,7 @@ def run(folder: Path, **variables: str) -> str:
         cwd=folder,
         env={
             **os.environ,
-            "PYTHONPATH": str(HOOKS),
+            "PYTHONPATH": os.pathsep.join([str(HOOKS), str(FOR_SCRIPTS)]),
             "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": "1",
             "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
