@@ -1,9 +1,10 @@
 """Counts a script's optimizer steps and hashes the weights it ends with, without a change to it.
 
 Python imports this at its start, from PYTHONPATH. OBSERVED_DIR gets `steps`, a little-endian int64
-that outlives a SIGKILL, and at the end `weights`: SHA-256 over all parameters of all optimizers in
-the order of their creation. A step that a replay only pretends does not count. OBSERVED_SEED seeds
-the random numbers once PyTorch is imported, so that runs of a script that seeds nothing compare.
+that outlives a SIGKILL, and at the end `weights`: SHA-256 over all parameters of the last optimizer
+and of those that the script still holds, in the order of their creation. A step that a replay only
+pretends does not count. OBSERVED_SEED seeds the random numbers once PyTorch is imported, so that
+runs of a script that seeds nothing compare.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import gc
 import hashlib
 import importlib.abc
 import importlib.machinery
@@ -20,6 +22,7 @@ import os
 import random
 import struct
 import sys
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -72,21 +75,23 @@ def _seed_new_generators(random_module: Any, seed: int) -> None:
 
 def _observe(module: Any) -> None:
     folder, process = Path(os.environ["OBSERVED_DIR"]), os.getpid()
-    optimizers: list[Any] = []
+    optimizers: list[weakref.ref[Any]] = []
+    last: Any = None
     create = module.Optimizer.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         create(self, *args, **kwargs)
-        optimizers.append(self)
+        optimizers.append(weakref.ref(self))
 
     module.Optimizer.__init__ = init
     steps = 0
     counter: mmap.mmap | None = None
 
-    def after_step(*_: object) -> None:
-        nonlocal steps, counter
+    def after_step(optimizer: Any, *_: object) -> None:
+        nonlocal steps, counter, last
         if os.getpid() != process:
             return
+        last = optimizer
         if counter is None:
             with open(folder / "steps", "w+b") as file:
                 file.write(bytes(8))
@@ -96,8 +101,10 @@ def _observe(module: Any) -> None:
         struct.pack_into("<q", counter, 0, steps)
 
     def at_end() -> None:
-        if optimizers and os.getpid() == process:
-            (folder / "weights").write_text(_digest(optimizers))
+        gc.collect()
+        left = [optimizer for ref in optimizers if (optimizer := ref()) is not None]
+        if left and os.getpid() == process:
+            (folder / "weights").write_text(_digest(left))
 
     module.register_optimizer_step_post_hook(after_step)
     atexit.register(at_end)

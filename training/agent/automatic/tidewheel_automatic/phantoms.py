@@ -60,6 +60,7 @@ class PhantomMode(TorchDispatchMode):
     def end(self) -> None:
         """From now on a phantom that meets real data is an error, never a wrong value."""
         self._fake.allow_non_fake_inputs = False
+        self._phantoms.clear()
 
 
 def is_phantom(value: object) -> bool:

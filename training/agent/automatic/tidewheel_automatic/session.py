@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import weakref
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,8 @@ class Session:
         self._thread = threading.get_ident()
         self._mode = PhantomMode()
         self._unchanged: dict[int, int] = {}
-        self._optimizers: list[torch.optim.Optimizer] = []
+        self._optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
+        """A search drops its models, and their memory with them."""
         self._saver = Saver(options)
         self._folder = os.getcwd()
         self.files: dict[str, None] = {}
@@ -151,7 +153,7 @@ class Session:
         return _Depth(self, depth) if is_own else nullcontext()
 
     def add_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
-        self._optimizers.append(optimizer)
+        self._optimizers.add(optimizer)
 
     def begin(self) -> None:
         """The first backward pass or step: all before it runs for real in every process."""
