@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
@@ -20,6 +20,10 @@ class AwsCliError(Exception):
 
 class DiskFullError(AwsCliError):
     """This host has no room for what it downloads or writes."""
+
+
+class DownloadStoppedError(Exception):
+    """The host has to leave, so the rest of its download is of no use."""
 
 
 _ATTEMPTS = 12
@@ -41,16 +45,33 @@ def split_uri(uri: str) -> tuple[str, str]:
 class AwsCli:
     """Small objects as text, folders by copy and sync. Every method raises AwsCliError."""
 
-    def __init__(self, program: str = "aws", pause_seconds: float = 3.0) -> None:
+    def __init__(
+        self,
+        program: str = "aws",
+        pause_seconds: float = 3.0,
+        must_stop: Callable[[], bool] = lambda: False,
+        look_seconds: float = 5.0,
+    ) -> None:
+        """`must_stop` ends a download. Downloads call it every `look_seconds`."""
         self._program = program
         self._pause_seconds = pause_seconds
+        self._must_stop = must_stop
+        self._look_seconds = look_seconds
 
-    def _run(self, *arguments: str, text: str | None = None, tries: int = _ATTEMPTS) -> str:
+    def stopping(self, must_stop: Callable[[], bool], look_seconds: float) -> AwsCli:
+        """The same, whose downloads raise DownloadStoppedError once `must_stop` holds."""
+        return AwsCli(self._program, self._pause_seconds, must_stop, look_seconds)
+
+    def _run(
+        self,
+        *arguments: str,
+        text: str | None = None,
+        tries: int = _ATTEMPTS,
+        may_stop: bool = False,
+    ) -> str:
         problem = ""
         for attempt in range(1, tries + 1):
-            ended = subprocess.run(
-                [self._program, *arguments], input=text, capture_output=True, text=True, check=False
-            )
+            ended = self._watched(arguments) if may_stop else self._whole(arguments, text)
             if ended.returncode == 0:
                 return ended.stdout
             problem = ended.stderr.strip()[-500:]
@@ -58,8 +79,31 @@ class AwsCli:
                 raise DiskFullError(f"aws {' '.join(arguments[:2])} failed: {problem}")
             if attempt >= (_ATTEMPTS_IF_REFUSED if _REFUSED.search(problem) else tries):
                 break
+            if may_stop and self._must_stop():
+                raise DownloadStoppedError
             time.sleep(min(self._pause_seconds * attempt, _LONGEST_PAUSE_SECONDS))
         raise AwsCliError(f"aws {' '.join(arguments[:2])} failed: {problem}")
+
+    def _whole(
+        self, arguments: tuple[str, ...], text: str | None
+    ) -> subprocess.CompletedProcess[str]:
+        command = [self._program, *arguments]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+    def _watched(self, arguments: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+        command = [self._program, *arguments]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            while True:
+                try:
+                    out, problem = process.communicate(timeout=self._look_seconds)
+                except subprocess.TimeoutExpired:
+                    if self._must_stop():
+                        process.kill()
+                        raise DownloadStoppedError from None
+                else:
+                    return subprocess.CompletedProcess(command, process.returncode, out, problem)
 
     def read(self, uri: str) -> str:
         return self._run("s3", "cp", uri, "-")
@@ -91,7 +135,8 @@ class AwsCli:
 
     def copy_down(self, uri: str, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._run("s3", "cp", "--recursive", "--only-show-errors", uri, str(folder))
+        arguments = ("--recursive", "--only-show-errors", uri, str(folder))
+        self._run("s3", "cp", *arguments, may_stop=True)
 
     def copy_keys_down(self, uri: str, keys: list[str], folder: Path) -> None:
         """Copies only these keys below the prefix."""
@@ -109,6 +154,7 @@ class AwsCli:
                 "--exclude",
                 "*",
                 *include,
+                may_stop=True,
             )
 
     def sync_up(self, folder: Path, uri: str, exclude: Iterable[str] = ()) -> None:

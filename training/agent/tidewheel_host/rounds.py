@@ -22,6 +22,7 @@ from pathlib import Path
 from tidewheel_agent.agent_path import AGENT
 from tidewheel_agent.phase import PHASE_FILE
 
+from .aws_cli import DownloadStoppedError
 from .container import HostJob, fetch_channels, write_config
 from .context import HostContext
 from .logs import HostLog
@@ -88,13 +89,20 @@ class Rounds:
             lambda: _bytes_of_shards(base / "input" / "data"),
             self.log.write,
         )
-        if rank != self._rank:
-            fetch_channels(aws, base, self.job, rank)
-        self._rank = rank
-        if number > 1:
-            _clear_results(base)
-        # All attempts of the run share this prefix, so a new attempt resumes from it.
-        checkpoints = CheckpointSync.fetch(aws, base / "checkpoints", self.job.checkpoint_uri)
+        stopping = aws.stopping(lambda: self._is_interrupted(number), self.context.poll_seconds)
+        try:
+            if rank != self._rank:
+                self._rank = None
+                fetch_channels(stopping, base, self.job, rank)
+            self._rank = rank
+            if number > 1:
+                _clear_results(base)
+            # All attempts of the run share this prefix, so a new attempt resumes from it.
+            folder = base / "checkpoints"
+            checkpoints = CheckpointSync.fetch(stopping, folder, self.job.checkpoint_uri)
+        except DownloadStoppedError:
+            self.log.write("[tidewheel] this host has to leave: its download ends here")
+            return STOPPED
         self.report.round = number
         self.report.failure = None
         self.reporter.write()

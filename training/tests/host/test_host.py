@@ -112,6 +112,29 @@ def test_a_host_ends_at_its_time_limit(
     assert host.ended()["stoppedBy"] == "timeLimit"
 
 
+def test_a_host_leaves_in_the_middle_of_its_download(
+    tmp_path: Path,
+    bucket: Path,
+    imds: tuple[str, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FAKE_S3_HOLDS", "shards/")
+    monkeypatch.setenv("FAKE_S3_HOLDS_UNTIL", str(tmp_path / "never"))
+    url, answers = imds
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end=""))
+    put(bucket / "shards" / "0.tar", "7 bytes")
+    host = Host(tmp_path / "host", bucket, url, json.dumps(job()), TIDEWHEEL_LOOK_SECONDS="0.2")
+    report = bucket / "attempts/1/hosts/i-0a.json"
+    wait_until(
+        lambda: report.exists() and host.report()["phase"] == "downloading", 30, "the download"
+    )
+    answers["spot/instance-action"] = '{"action": "terminate", "time": "2026-11-21T04:00:00Z"}'
+    ended = host.ended()
+    assert (ended["stoppedBy"], ended["phase"]) == ("spot", "downloading")
+    assert "scriptStartedAt" not in ended
+    assert "failure" not in ended
+
+
 def test_the_report_names_the_scripts_error(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:

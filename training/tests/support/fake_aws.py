@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(os.environ["FAKE_S3"])
@@ -83,6 +84,15 @@ def write_log(command: str, options: list[str]) -> None:
         file.writelines(f"{event['message']}\n" for event in events)
 
 
+def wait(arguments: list[str]) -> None:
+    """A download of FAKE_S3_HOLDS is at work until the file FAKE_S3_HOLDS_UNTIL exists."""
+    words = os.environ.get("FAKE_S3_HOLDS", "")
+    while words and words in " ".join(arguments):
+        if Path(os.environ["FAKE_S3_HOLDS_UNTIL"]).exists():
+            return
+        time.sleep(0.05)
+
+
 def failure(arguments: list[str]) -> str:
     """Of a call whose words contain FAKE_S3_FAILS, until the file FAKE_S3_FAILS_UNTIL exists."""
     words, _, problem = os.environ.get("FAKE_S3_FAILS", "").partition("=")
@@ -93,6 +103,7 @@ def failure(arguments: list[str]) -> str:
 
 def main() -> int:
     service, command, *options = sys.argv[1:]
+    wait(sys.argv[1:])
     try:
         problem = failure(sys.argv[1:])
         if problem:
