@@ -93,7 +93,8 @@ export function whyTooLate(
   { bytes, leastSeconds }: Download,
   { limitSeconds, limit }: { readonly limitSeconds: number; readonly limit: string },
 ): string | undefined {
-  if (leastSeconds < limitSeconds) return undefined;
+  // Where nothing is downloaded, a deadline that has passed is no fault of the download.
+  if (bytes === 0 || leastSeconds < limitSeconds) return undefined;
   return (
     `${(bytes / 1e9).toFixed(0)} GB of shards take a host at least ${duration(leastSeconds)} to download, ` +
     `and ${duration(limitSeconds)} ${limit}, so the script would never start`

@@ -134,6 +134,12 @@ describe('a deadline', () => {
     expect(choosePlacement(asked(200, { limits, now: hoursLater(23.9) })).kind).toBe('launch');
   });
 
+  it('that has passed is not blamed on shards', () => {
+    const decision = choosePlacement(asked(0, { limits, now: hoursLater(25) }));
+    expect(decision).toMatchObject({ kind: 'giveUp', reason: 'the deadline of 24 h has passed' });
+    expect(JSON.stringify(decision)).not.toContain('of shards');
+  });
+
   it('yields to a tighter limit of an attempt', () => {
     const decision = choosePlacement(asked(200, { limits: { ...limits, maximumRunSeconds: 120 } }));
     expect(decision).toMatchObject({
