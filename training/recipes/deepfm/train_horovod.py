@@ -101,7 +101,7 @@ class Trainer:
             if due or stopping:
                 self.run.save(self.step, self.arrays())
             if stopping and self.step < total:
-                self.run.print0(f"stop requested: saved step {self.step} and leaving")
+                self.run.leave(self.step)
                 return False
         return True
 

@@ -83,7 +83,7 @@ class Trainer:
         if due or stopping:
             self.run.save(self.step, read_arrays(self.variables))
         if stopping and self.step < self.run.plan.total:
-            self.run.print0(f"stop requested: saved step {self.step} and leaving")
+            self.run.leave(self.step)
             return True
         return False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,12 @@ import numpy.typing as npt
 
 import tidewheel
 from arrays import Arrays, arrays_from_bytes, arrays_to_bytes
-from common.checkpoints import CheckpointInfo, load_checkpoint, save_checkpoint
 from config import Config
 from pipe import is_piped
 from plan import Plan, shard_files
 from records import read_clicks, read_positions
+
+_STATE = "state.bin"
 
 
 class TrainingRun:
@@ -46,47 +46,47 @@ class TrainingRun:
             raise ValueError(
                 f"no shard holds batch_size={config.batch_size} records: lower batch_size"
             )
-        folder = tidewheel.checkpoint_dir()
-        self.folder = Path(folder) if folder else None
-        self._interval = tidewheel.checkpoint_seconds() or float("inf")
-        self._earlier_seconds = 0.0
-        self._started = self._saved_at = time.monotonic()
         self.metrics: dict[str, float] = {}
         # Installs the SIGTERM handler now: a stop may come while the cluster still forms.
         tidewheel.stop_soon()
 
     def resume(self) -> tuple[int, Arrays]:
         """The number of batches done, and the arrays learned by then."""
-        found = load_checkpoint(self.folder) if self.folder else None
+        found = tidewheel.newest()
         if found is None:
             self.print0("starting at step 0")
             return 0, {}
-        info, content = found
-        if info.total_steps != self.total:
+        if found.total != self.total:
             raise ValueError(
-                f"checkpoint of step {info.step} belongs to another length of training "
-                f"({info.total_steps} steps, now {self.total}): name another checkpoint "
+                f"checkpoint of step {found.step} belongs to another length of training "
+                f"({found.total} steps, now {self.total}): name another checkpoint "
                 "prefix, or bring the old settings and data back"
             )
-        self._earlier_seconds = info.training_seconds
-        self.metrics = dict(info.metrics)
-        self.print0(f"resumed at step {info.step} of {self.total}")
-        return info.step, arrays_from_bytes(content)
+        self.metrics = dict(found.metrics)
+        self.print0(f"resumed at step {found.step} of {self.total}")
+        return found.step, arrays_from_bytes((found.folder / _STATE).read_bytes())
 
     def is_due(self, step: int, steps_now: int = 1) -> bool:
         """Whether a checkpoint is due at `step`, which the last `steps_now` steps have led to."""
         every = self.config.checkpoint_steps
-        by_time = time.monotonic() - self._saved_at >= self._interval or tidewheel.save_soon()
-        return by_time or step // every > (step - steps_now) // every or step >= self.total
+        return (
+            tidewheel.save_due()
+            or step // every > (step - steps_now) // every
+            or step >= self.total
+        )
 
     def save(self, step: int, learned: Arrays) -> None:
-        self._saved_at = time.monotonic()
-        if self.folder is None or not self.is_main:
-            return
-        seconds = self._earlier_seconds + time.monotonic() - self._started
-        info = CheckpointInfo(step, self.total, seconds, self.metrics)
-        keep = self.config.keep_checkpoints
-        save_checkpoint(self.folder, info, arrays_to_bytes(learned), keep=keep)
+        """Returns once `learned` is copied: another thread writes it."""
+        if self.is_main:
+            keep = self.config.keep_checkpoints
+            tidewheel.save(
+                step, _write_state, learned, total=self.total, metrics=self.metrics, keep=keep
+            )
+
+    def leave(self, step: int) -> None:
+        """Waits for the last save. Launchers end a program with the threads that still write."""
+        tidewheel.flush()
+        self.print0(f"stop requested: saved step {step} and leaving")
 
     def report(self, step: int, **metrics: float) -> None:
         self.metrics |= {name: round(value, 6) for name, value in metrics.items()}
@@ -104,6 +104,7 @@ class TrainingRun:
         (folder / "model.npz").write_bytes(arrays_to_bytes(weights))
         metrics = {**self.metrics, "step": self.total, "totalSteps": self.total}
         (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
+        tidewheel.flush()
         self.print0(f"model saved: {self.metrics}")
 
     def evaluation_data(
@@ -119,6 +120,10 @@ class TrainingRun:
     def print0(self, text: str) -> None:
         if self.is_main:
             print(text, flush=True)
+
+
+def _write_state(folder: Path, learned: Arrays) -> None:
+    (folder / _STATE).write_bytes(arrays_to_bytes(learned))
 
 
 def area_under_curve(labels: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> float:

@@ -8,6 +8,9 @@ from typing import ClassVar
 
 from common.settings import LearningSettings, TransformerSettings
 
+STATE_FILE = "state.bin"
+"""In the folder of a checkpoint."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config(LearningSettings, TransformerSettings):

@@ -14,12 +14,11 @@ import torch
 from torch import nn
 
 import tidewheel
-from common.checkpoints import CheckpointInfo, save_checkpoint
 from common.schedule import rate_at, settle_buckets
 from common.shards import ImageReader, fingerprint
 from common.torch_state import state_from_bytes, state_to_bytes
 from common.vision_transformer import build_model
-from config import Config
+from config import STATE_FILE, Config
 from prepare import read_samples, steps_per_epoch
 
 
@@ -43,33 +42,29 @@ class Learner:
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
-        folder = tidewheel.checkpoint_dir()
-        self.folder = Path(folder) if folder else None
         self.step = 0
         self.hosts: Counter[str] = Counter()
         """How many of this worker's samples each host has prepared since the worker started."""
         self._loss = 0.0
-        self._earlier_seconds = 0.0
-        self._started = self._saved_at = time.monotonic()
 
-    def resume(self, found: tuple[CheckpointInfo, bytes] | None) -> None:
-        if found is None:
+    def resume(self, content: bytes | None) -> None:
+        """`content`: the newest checkpoint, which the leader's host alone has."""
+        if content is None:
             self._print("starting at step 0")
             return
-        info, content = found
         state = state_from_bytes(content)
-        if state["data"] != self._data or info.total_steps != self.total:
+        if state["data"] != self._data or state["totalSteps"] != self.total:
             raise ValueError(
-                f"checkpoint of step {info.step} belongs to other data or another length of "
+                f"checkpoint of step {state['step']} belongs to other data or another length of "
                 "training: name another checkpoint prefix, or bring the old settings back"
             )
         self.network.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.step, self._earlier_seconds = info.step, info.training_seconds
+        self.step = state["step"]
         if state["workers"] != self.workers:
             before = state["workers"]
             self._print(f"{before} workers before, {self.workers} now: not equal to the bit")
-        self._print(f"resumed at step {info.step} of {self.total}")
+        self._print(f"resumed at step {self.step} of {self.total}")
 
     def wrap(self, model: nn.Module) -> None:
         """`model`: the network that exchanges gradients between the workers."""
@@ -78,17 +73,18 @@ class Learner:
 
     def train(self, batches: Iterable[dict[str, Any]]) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
-        interval = tidewheel.checkpoint_seconds() or float("inf")
         for batch in batches:
             self._loss = self._train_step(batch)
             self.step += 1
-            due_by_time = time.monotonic() - self._saved_at >= interval or tidewheel.save_soon()
+            due_by_time = self.saves and tidewheel.save_due()
             due = self.step % self.config.checkpoint_steps == 0 or self.step == self.total
             stopping = self._any_worker(tidewheel.stop_soon())
             if stopping or due_by_time or due:
                 self._save()
             time.sleep(self.config.pause)
             if stopping and self.step < self.total:
+                # Ray ends its workers with the threads that still write.
+                tidewheel.flush()
                 self._print(f"stop requested: saved step {self.step} and leaving")
                 return False
         return True
@@ -122,23 +118,20 @@ class Learner:
         return bool(flag)
 
     def _save(self) -> None:
-        self._saved_at = time.monotonic()
         if not self.saves:
             return
         tidewheel.progress(self.step, self.total, loss=self._loss)
-        if self.folder is None:
-            return
-        seconds = self._earlier_seconds + time.monotonic() - self._started
         state = {
             "model": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "workers": self.workers,
             "data": self._data,
+            "step": self.step,
+            "totalSteps": self.total,
         }
         metrics = {"loss": round(self._loss, 6)}
-        info = CheckpointInfo(self.step, self.total, seconds, metrics)
         keep = self.config.keep_checkpoints
-        save_checkpoint(self.folder, info, state_to_bytes(state), keep=keep)
+        tidewheel.save(self.step, _write_state, state, total=self.total, metrics=metrics, keep=keep)
 
     @torch.no_grad()
     def finish(self) -> None:
@@ -158,8 +151,14 @@ class Learner:
         }
         document = {**metrics, "preparedOn": dict(self.hosts)}
         (folder / "metrics.json").write_text(json.dumps(document, indent=2) + "\n")
+        tidewheel.flush()
         self._print(f"model saved: {document}")
 
     def _print(self, text: str) -> None:
         if self.saves:
             print(text, flush=True)
+
+
+def _write_state(folder: Path, state: dict[str, Any]) -> None:
+    """In another thread, while training continues."""
+    (folder / STATE_FILE).write_bytes(state_to_bytes(state))

@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ray
 
 import tidewheel
-from common.checkpoints import CheckpointInfo, load_checkpoint
-from config import Config
+from config import STATE_FILE, Config
 
 if TYPE_CHECKING:
     from learner import Learner
@@ -26,9 +24,10 @@ if TYPE_CHECKING:
 _KEEP_SECONDS = 120
 
 
-def find_checkpoint() -> tuple[CheckpointInfo, bytes] | None:
-    folder = tidewheel.checkpoint_dir()
-    return load_checkpoint(Path(folder)) if folder else None
+def newest_state() -> bytes | None:
+    """The newest checkpoint; None on hosts other than the leader's."""
+    found = tidewheel.newest()
+    return (found.folder / STATE_FILE).read_bytes() if found else None
 
 
 def run(learner: Learner) -> None:
@@ -80,7 +79,7 @@ def train_here(config: Config) -> None:
 
     keep_cpus(config.threads)
     learner = Learner(config, rank=0, workers=1, saves=True)
-    learner.resume(find_checkpoint())
+    learner.resume(newest_state())
     run(learner)
 
 
@@ -100,6 +99,9 @@ def train_worker(arguments: dict[str, Any]) -> None:
         # Ray puts rank 0 on any of the hosts, and the model belongs on the leader's.
         saves=tidewheel.is_main_process(),
     )
+    if learner.saves:
+        # Its training seconds count on from those of earlier attempts.
+        tidewheel.newest()
     learner.resume(arguments["checkpoint"])
     if workers > 1:
         learner.wrap(prepare_model(learner.network))
@@ -117,7 +119,7 @@ def train_with_ray(config: Config) -> None:
     trainer = TorchTrainer(
         train_worker,
         # The driver sends the checkpoint to every worker: only the leader's host must have it.
-        train_loop_config={"config": config, "checkpoint": find_checkpoint()},
+        train_loop_config={"config": config, "checkpoint": newest_state()},
         scaling_config=ScalingConfig(
             num_workers=len(hosts) * max(1, gpus),
             use_gpu=gpus > 0,

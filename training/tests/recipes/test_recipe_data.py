@@ -1,26 +1,19 @@
-"""The ddp recipe's data and checkpoints, without processes."""
+"""The ddp recipe's data, without processes."""
 
 from __future__ import annotations
 
 import io
-import json
-import os
-import shutil
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.checkpoints import CheckpointInfo, load_checkpoint, save_checkpoint
 from common.image_batches import Batches, sample_indices
 from common.shards import ImageReader, fingerprint, is_held_out, read_index
 from common.share import Share
-from common.torch_state import state_from_bytes, state_to_bytes
 from config import Config
 from digits import write_digits
 
@@ -143,86 +136,6 @@ def test_the_fingerprint_changes_with_the_samples(digit_shards: Path) -> None:
     assert fingerprint(samples) == fingerprint(read_index(digit_shards))
     assert fingerprint(samples) != fingerprint(samples[:-1])
     assert fingerprint(samples) != fingerprint(samples[::-1])
-
-
-def info_at(step: int) -> CheckpointInfo:
-    return CheckpointInfo(step=step, total_steps=100, training_seconds=1.5, metrics={"loss": 0.5})
-
-
-def test_a_loaded_checkpoint_equals_the_saved_one(tmp_path: Path) -> None:
-    save_checkpoint(tmp_path, info_at(40), state_to_bytes({"model": torch.arange(5.0)}), keep=2)
-    found = load_checkpoint(tmp_path)
-    assert found is not None
-    assert found[0] == info_at(40)
-    assert torch.equal(state_from_bytes(found[1])["model"], torch.arange(5.0))
-    assert sorted(p.name for p in (tmp_path / "step-00000040").iterdir()) == [
-        "COMPLETE.json",
-        "state.bin",
-    ]
-
-
-def test_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
-    for step in (10, 20, 30, 40):
-        save_checkpoint(tmp_path, info_at(step), state_to_bytes({"step": step}), keep=2)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000030", "step-00000040"]
-
-
-@pytest.mark.parametrize("damage", ["no marker", "cut", "flipped", "no state", "bad marker"])
-def test_a_damaged_checkpoint_does_not_count(tmp_path: Path, damage: str) -> None:
-    for step in (10, 20):
-        save_checkpoint(tmp_path, info_at(step), state_to_bytes({"step": step}), keep=2)
-    state, marker = (tmp_path / "step-00000020" / name for name in ("state.bin", "COMPLETE.json"))
-    content = state.read_bytes()
-    match damage:
-        case "no marker":
-            marker.unlink()
-        case "cut":
-            state.write_bytes(content[:-1])
-        case "flipped":
-            state.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
-        case "no state":
-            state.unlink()
-        case _:
-            marker.write_text(json.dumps([1]))
-    found = load_checkpoint(tmp_path)
-    assert found is not None and found[0].step == 10
-
-
-@pytest.mark.parametrize("moment", range(9))
-def test_a_crash_while_saving_leaves_a_complete_checkpoint(
-    tmp_path: Path, moment: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The crash comes at the n-th call that changes the disk."""
-    for step in (10, 20):
-        save_checkpoint(tmp_path, info_at(step), state_to_bytes({"step": step}), keep=2)
-    calls = 0
-
-    class CrashError(Exception):
-        pass
-
-    def crashing(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: object, **kwargs: object) -> object:
-            nonlocal calls
-            calls += 1
-            if calls > moment:
-                raise CrashError
-            return real(*args, **kwargs)
-
-        return call
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", crashing(os.fsync))
-        patch.setattr(Path, "replace", crashing(Path.replace))
-        patch.setattr(Path, "unlink", crashing(Path.unlink))
-        patch.setattr(shutil, "rmtree", crashing(shutil.rmtree))
-        with pytest.raises(CrashError):
-            save_checkpoint(tmp_path, info_at(30), state_to_bytes({"step": 30}), keep=2)
-    found = load_checkpoint(tmp_path)
-    assert found is not None and found[0].step in (20, 30)
-    assert state_from_bytes(found[1]) == {"step": found[0].step}
-    save_checkpoint(tmp_path, info_at(30), state_to_bytes({"step": 30}), keep=2)
-    again = load_checkpoint(tmp_path)
-    assert again is not None and again[0].step == 30
 
 
 def test_the_error_names_all_bad_settings() -> None:
