@@ -11,9 +11,10 @@ const fileSizes = z.record(
   z.string(),
   z.object({
     bytes: z.number().min(0),
-    md5: z
+    /** What S3's will be if the object comes in parts of 8 MiB, or in one. */
+    etag: z
       .string()
-      .regex(/^[0-9a-f]{32}$/)
+      .regex(/^[0-9a-f]{32}(?:-[1-9]\d{0,4})?$/)
       .optional()
       .catch(undefined),
   }),
@@ -80,7 +81,7 @@ export async function readProgress(
   if (!listed.success) return progress;
   const named = Object.entries(listed.data.files).map(([name, file]) => {
     const full = `${progress.checkpoint}/${name}`;
-    return [full, { ...file, md5: files?.[full]?.md5 }] as const;
+    return [full, { ...file, etag: files?.[full]?.etag }] as const;
   });
   const found = await compare(store, folder, progress.checkpoint, {
     files: Object.fromEntries(named),
@@ -116,7 +117,7 @@ const OUR_LAYOUT = /^step-\d+$/;
 
 interface Comparison {
   readonly files: FileSizes;
-  /** When the checkpoint was complete on the host, if an ETag in this bucket is the MD5 of what was uploaded. */
+  /** When the checkpoint was complete on the host, if ETags in this bucket are made of MD5s. */
   readonly trusted?: Date | undefined;
   /** The files are never written again. */
   readonly isFinal?: boolean;
@@ -157,9 +158,9 @@ async function compare(
     for await (const object of store.list(prefix)) {
       const file = left.get(object.key);
       if (file === undefined || file.bytes !== object.size) continue;
-      const checksum = compareChecksum(object, file.md5, comparison);
-      if (checksum === 'different') continue;
-      if (checksum === 'equal') equal += 1;
+      const etag = compareETag(object, file.etag, comparison);
+      if (etag === 'different') continue;
+      if (etag === 'equal') equal += 1;
       left.delete(object.key);
     }
   if (left.size > 0) return undefined;
@@ -167,22 +168,35 @@ async function compare(
 }
 
 /** A script may have saved again over its file, so a later object is a newer version, and no damage. */
-function compareChecksum(
+function compareETag(
   { etag, lastModified }: ListedObject,
-  md5: string | undefined,
+  expected: string | undefined,
   { trusted, isFinal = false }: Omit<Comparison, 'files'>,
 ): 'equal' | 'different' | 'unknown' {
-  if (md5 === undefined || trusted === undefined || !MD5.test(etag)) return 'unknown';
-  if (etag === md5) return 'equal';
+  if (expected === undefined || trusted === undefined) return 'unknown';
+  if (etag === expected) return 'equal';
+  const parts = partsOf(etag);
+  if (parts !== partsOf(expected)) return 'unknown';
   const isOlder = lastModified.getTime() + CLOCK_MS <= trusted.getTime();
-  return isFinal || isOlder ? 'different' : 'unknown';
+  // How SageMaker cuts large files is not documented, so another cut must not pass for damage.
+  const isDifferent = parts === 1 ? isFinal || isOlder : parts >= FEW_PARTS && isOlder;
+  return isDifferent ? 'different' : 'unknown';
 }
 
-/** An ETag is no MD5 where a KMS key encrypts, or where an object came in parts. The note came as its checkpoint did. */
+/** 0 for an ETag that is made of no MD5. */
+function partsOf(etag: string): number {
+  const found = ETAG.exec(etag);
+  return found === null ? 0 : Number(found[1] ?? 1);
+}
+
+/** Fewer parts may be of another size and yet as many: 12 MiB make two parts of 8 MiB or of 10 MiB. */
+const FEW_PARTS = 8;
+
+/** An ETag is made of no MD5 where a KMS key encrypts. The note came as its checkpoint did. */
 const isMd5 = ({ text, etag }: { readonly text: string; readonly etag: string }): boolean =>
   hash('md5', text) === etag;
 
-const MD5 = /^[0-9a-f]{32}$/;
+const ETAG = /^[0-9a-f]{32}(?:-([1-9]\d{0,4}))?$/;
 
 /** S3 gives whole seconds, and the host has a clock of its own. */
 const CLOCK_MS = 2_000;

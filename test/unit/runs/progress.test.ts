@@ -77,7 +77,7 @@ describe('progress', () => {
   });
 
   describe('with checksums', () => {
-    const saved = { bytes: 5, md5: md5('saved') };
+    const saved = { bytes: 5, etag: md5('saved') };
 
     async function comparedWith(
       content: string,
@@ -120,6 +120,45 @@ describe('progress', () => {
 
     it('does not count with a wrong final file', async () => {
       expect(await comparedWith('wrong', { own: true, name: 'step-00000040' })).toBeUndefined();
+    });
+
+    describe('of objects in parts', () => {
+      const inParts = (text: string, parts: number) => `${md5(text)}-${parts}`;
+
+      async function comparedInParts(there: string, noted: string, later: number) {
+        const clock = fakeClock();
+        const store = memoryObjectStore(clock);
+        const files = { 'ckpt.pt': { bytes: 5, etag: noted } };
+        const at = clock.now();
+        const note = {
+          step: 40,
+          totalSteps: 0,
+          checkpoint: 'ckpt.pt',
+          updatedAt: at.toISOString(),
+          files,
+        };
+        await store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(note));
+        store.put(`${folder}ckpt.pt`, 'state', new Date(at.getTime() + 1_000 * later));
+        async function* list(prefix: string) {
+          for await (const each of store.list(prefix)) yield { ...each, etag: there };
+        }
+        return (await readProgress({ ...store, list }, 'digits', RUN))?.comparedBy;
+      }
+
+      it('is proven by equal ones', async () => {
+        expect(await comparedInParts(inParts('saved', 13), inParts('saved', 13), 10)).toBe('checksums');
+      });
+
+      it('does not count while an older version is there', async () => {
+        expect(await comparedInParts(inParts('older', 13), inParts('saved', 13), -30)).toBeUndefined();
+      });
+
+      it('counts by size where the parts may be others', async () => {
+        expect(await comparedInParts(inParts('saved', 7), inParts('saved', 13), -30)).toBe('sizes');
+        expect(await comparedInParts(inParts('older', 2), inParts('saved', 2), -30)).toBe('sizes');
+        expect(await comparedInParts(md5('saved'), inParts('saved', 13), -30)).toBe('sizes');
+        expect(await comparedInParts('of-no-md5', md5('saved'), -30)).toBe('sizes');
+      });
     });
 
     it('counts by size without MD5 in ETags', async () => {

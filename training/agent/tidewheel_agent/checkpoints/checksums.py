@@ -1,6 +1,7 @@
-"""MD5 of checkpoint files, for the service: it is S3's ETag of an object that came in one part.
+"""What S3's ETag of a checkpoint file will be, for the service that compares it with the bucket's.
 
-https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html, field ETag. A file that a script
+https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html, field ETag: the MD5 of an object
+that came in one part; else the MD5 of its parts' MD5s and their number. A file that a script
 overwrites with as many bytes looks the same by its size, before and after its upload.
 """
 
@@ -11,10 +12,13 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-_LARGEST_BYTES = 8 << 20
-"""The AWS CLI uploads larger files in several parts, and S3 then has no MD5 of the whole."""
+_LARGEST_BYTES = 512 << 20
+"""A second of reading, in which the agent looks at nothing else."""
+_PART_BYTES = 8 << 20
+"""Of the AWS CLI and boto3 (`multipart_chunksize`), which send smaller files in one part."""
+_MOST_SECONDS = 1.0
+"""After which a call begins no other file."""
 _SHARE_OF_TIME = 0.05
-_CHUNK_BYTES = 1 << 20
 
 
 class Checksums:
@@ -27,35 +31,38 @@ class Checksums:
         self._next = clock()
 
     def of(self, names: Iterable[str]) -> dict[str, str]:
-        """In hexadecimal, by name. A file that is large, busy or gone has none, and so has each
-        file while the last reading was too short a time ago."""
+        """By name. A file that is large, busy or gone has none, and neither has any while the last
+        reading was too short a time ago."""
         now = self._clock()
         known = {name: self._known[name] for name in names if name in self._known}
-        reads = now >= self._next
+        reads, last = now >= self._next, now
         found: dict[str, tuple[tuple[int, int], str]] = {}
         for name in names:
             try:
                 version = self._version(name)
                 if name in known and known[name][0] == version:
                     found[name] = known[name]
-                elif reads and version[0] <= _LARGEST_BYTES:
-                    md5 = self._read(name)
+                elif reads and version[0] <= _LARGEST_BYTES and last < now + _MOST_SECONDS:
+                    etag, last = self._read(name), self._clock()
                     if self._version(name) == version:
-                        found[name] = (version, md5)
+                        found[name] = (version, etag)
             except OSError:
                 continue
         self._known = found
         if reads:
-            self._next = self._clock() + (self._clock() - now) * (1 / _SHARE_OF_TIME - 1)
-        return {name: md5 for name, (_, md5) in found.items()}
+            self._next = last + (last - now) * (1 / _SHARE_OF_TIME - 1)
+        return {name: etag for name, (_, etag) in found.items()}
 
     def _version(self, name: str) -> tuple[int, int]:
         state = (self._folder / name).stat()
         return state.st_size, state.st_mtime_ns
 
     def _read(self, name: str) -> str:
-        digest = hashlib.md5(usedforsecurity=False)
+        parts = []
         with (self._folder / name).open("rb") as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-        return digest.hexdigest()
+            while part := file.read(_PART_BYTES):
+                parts.append(hashlib.md5(part, usedforsecurity=False))
+        if len(parts) < 2:
+            return (parts or [hashlib.md5(usedforsecurity=False)])[0].hexdigest()
+        whole = hashlib.md5(b"".join(part.digest() for part in parts), usedforsecurity=False)
+        return f"{whole.hexdigest()}-{len(parts)}"

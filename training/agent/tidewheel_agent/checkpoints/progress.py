@@ -272,9 +272,9 @@ def _kept(generation: Generation) -> dict[str, object]:
 def _proof_of(checkpoint: Checkpoint, checksums: Checksums | None) -> dict[str, object]:
     """What the service compares with the bucket, and how far the proof goes."""
     sizes = {} if len(checkpoint.files) > _MOST_FILES_IN_NOTE else checkpoint.files
-    md5 = checksums.of([*sizes]) if checksums is not None else {}
+    etags = checksums.of([*sizes]) if checksums is not None else {}
     files = {
-        name: {"bytes": size, **({"md5": md5[name]} if name in md5 else {})}
+        name: {"bytes": size, **({"etag": etags[name]} if name in etags else {})}
         for name, size in sizes.items()
     }
     listed: dict[str, object] = {"files": files} if files else {}

@@ -108,7 +108,7 @@ def test_the_leader_notes_what_a_checkpoint_proves(tmp_path: Path) -> None:
         "metrics": {"loss": 0.5},
         "checkpoint": "step-00000120",
         "files": {
-            "step-00000120/state.pt": {"bytes": 10, "md5": "336311a016184326ddbdd61edd4eeb52"}
+            "step-00000120/state.pt": {"bytes": 10, "etag": "336311a016184326ddbdd61edd4eeb52"}
         },
         "updatedAt": "2026-09-21T14:13:20.000Z",
     }
