@@ -1,5 +1,5 @@
 /**
- * One function over a long listing, in a process of its own: `function.ts settle|sweep|plan|plan-new ENDPOINT`. Prints what its
+ * One function over a long listing, in a process of its own: `function.ts settle|sweep|plan|plan-new|settle-notified|plan-notified ENDPOINT`. Prints what its
  * longest invocation took, as JSON.
  */
 import { S3Client } from '@aws-sdk/client-s3';
@@ -14,8 +14,10 @@ import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
 import { runIdOf } from '../../functions/core/shared/keys.ts';
 import { ground } from '../../test/support/world/ground.ts';
+import { STAMP } from '../packing/listing.ts';
 import { BUCKET, PIPELINE, type Spent } from './spent.ts';
 
+const HOUR_MILLISECONDS = 3_600_000;
 const [name, endpoint = ''] = process.argv.slice(2);
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
 const region = 'us-east-1';
@@ -59,12 +61,19 @@ async function sweep(): Promise<string> {
   return `woke ${runId}`;
 }
 
-async function plan(batch = 1): Promise<string> {
+/** The folder was listed whole an hour ago, and no notification came since. */
+async function settleNotified(): Promise<string> {
+  const since = new Date(at.clock.now().getTime() - HOUR_MILLISECONDS).toISOString();
+  await at.pipelines.ensure(PIPELINE, { firstBatch: 1, at: since, notified: { since, listedAt: since } });
+  return settle();
+}
+
+async function plan(batch = 1, notified?: { readonly since: string; readonly now: Date }): Promise<string> {
   const packing = packingSchema.parse({ label: 'none' });
   const { objects } = await invocation(() =>
     planShards(
-      { store: opened.store, now: () => new Date() },
-      { runId: runIdOf(PIPELINE, batch), pipeline: PIPELINE, packing },
+      { store: opened.store, now: () => notified?.now ?? new Date() },
+      { runId: runIdOf(PIPELINE, batch), pipeline: PIPELINE, packing, notifiedSince: notified?.since },
     ),
   );
   return `planned ${objects} objects`;
@@ -75,6 +84,8 @@ const acts: Readonly<Record<string, () => Promise<string>>> = {
   sweep,
   plan: () => plan(),
   'plan-new': () => plan(2),
+  'settle-notified': settleNotified,
+  'plan-notified': () => plan(2, { since: '2026-01-01T00:00:00.000Z', now: new Date(STAMP) }),
 };
 const act = acts[name ?? ''];
 if (act === undefined) throw new Error(`there is no function ${name}`);

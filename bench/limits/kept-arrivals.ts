@@ -11,12 +11,14 @@ import { listedRangesBody, RangeCollector } from '../../functions/core/packing/m
 import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
 import { LINES_IN_PART } from '../../functions/core/packing/seal/audit.ts';
 import { DEFAULT_FORMAT } from '../../functions/core/pipeline/shard-formats.ts';
-import { runIdOf } from '../../functions/core/shared/keys.ts';
-import { type Corpus, corpusEtag } from '../packing/listing.ts';
+import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
+import { type Corpus, corpusEtag, STAMP } from '../packing/listing.ts';
 import { PIPELINE } from './spent.ts';
 
 const GENERATION = runIdOf(PIPELINE, 1);
 const PLAN = '0'.repeat(24);
+const HOUR_MILLISECONDS = 3_600_000;
+const NOTED_AT_ONCE = 1_000;
 const keys = packingKeys(PIPELINE, GENERATION);
 
 export interface Kept {
@@ -46,8 +48,19 @@ export function keptArrivals(corpus: Corpus, objects: number): Kept {
     parts.push({ list, sha256: '', lines: end - first, first: from, last });
   }
   sealed.set(keys.rejectionsOnly, Buffer.from(JSON.stringify(manifestOf(objects, parts))));
-  const listed = [keys.planRanges(PLAN), listedRangesBody([], ranges.ranges())] as const;
+  const at = new Date(Date.parse(STAMP) - HOUR_MILLISECONDS).toISOString();
+  const listed = [keys.planRanges(PLAN), listedRangesBody([], { ranges: ranges.ranges(), at })] as const;
   return { sealed, known: new Map([...sealed, listed]) };
+}
+
+/** Notes of these keys, as of a thousand notifications each. */
+export function notesOf(noted: readonly string[]): ReadonlyMap<string, Buffer> {
+  const notes = new Map<string, Buffer>();
+  for (let first = 0; first < noted.length; first += NOTED_AT_ONCE) {
+    const text = JSON.stringify(noted.slice(first, first + NOTED_AT_ONCE));
+    notes.set(`${bucketKeys.notified(PIPELINE)}${first}.json`, Buffer.from(text));
+  }
+  return notes;
 }
 
 /** Its shards do not matter to a plan. */

@@ -12,7 +12,7 @@ import { type Corpus, regularCorpus } from '../packing/listing.ts';
 import { startMemoryS3 } from '../packing/memory-s3.ts';
 import type { CaseOptions, CaseResult } from './case.ts';
 import { describedAs } from './described.ts';
-import { keptArrivals } from './kept-arrivals.ts';
+import { keptArrivals, notesOf } from './kept-arrivals.ts';
 import { inClasses } from './one-item.ts';
 import { addRequests, priced, type RequestKind } from './prices.ts';
 import { BUCKET, PIPELINE, type Spent, spentSchema } from './spent.ts';
@@ -55,7 +55,12 @@ export function runKeptListing(
   { profile, small }: CaseOptions,
 ): Promise<CaseResult> {
   const corpus = corpusOf(small ? keys / 10 : keys);
-  const { sealed, known } = keptArrivals(corpus, corpus.count - fresh);
+  const before = corpus.count - fresh;
+  const { sealed, known } = keptArrivals(corpus, before);
+  const behindAll = Array.from({ length: fresh }, (_, index) => corpus.keyAt(before + index));
+  const everywhere = Array.from({ length: 1_000 }, (_, index) =>
+    corpus.keyAt(Math.floor((index * before) / 1_000)),
+  );
   return playParts(
     corpus,
     [
@@ -63,6 +68,19 @@ export function runKeptListing(
       { part: 'sweep', name: 'reconcile' },
       { part: 'plan-new', name: 'plan-shards', beside: known, title: 'plan' },
       { part: 'plan-new', name: 'plan-shards', beside: sealed, title: 'plan without ranges' },
+      { part: 'settle-notified', name: 'settle', title: 'settle by notifications' },
+      {
+        part: 'plan-notified',
+        name: 'plan-shards',
+        beside: new Map([...known, ...notesOf(behindAll)]),
+        title: 'plan around new keys',
+      },
+      {
+        part: 'plan-notified',
+        name: 'plan-shards',
+        beside: new Map([...known, ...notesOf(everywhere)]),
+        title: 'plan around a thousand places',
+      },
     ],
     profile,
   );

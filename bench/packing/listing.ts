@@ -49,7 +49,7 @@ function lowerBound(count: number, isAfter: (index: number) => boolean): number 
   return low;
 }
 
-const STAMP = '2026-11-21T00:00:00.000Z';
+export const STAMP = '2026-11-21T00:00:00.000Z';
 
 export function listingXml({ entries, folders, next }: Page): string {
   const contents = entries.map(

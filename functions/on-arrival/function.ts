@@ -15,6 +15,7 @@ export const onArrival: FunctionDescription = {
   permissions: [
     allow.consume('ArrivalsQueue'),
     allow.readObjects('pipelines/*', '*/runs/*/report.json', '*/runs/*/records/*'),
+    allow.writeObjects('*/notified/*'),
     allow.listBucket,
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     ...allow.startRuns,

@@ -12,7 +12,8 @@ export const planShards: FunctionDescription = {
   environment: { ...youngGeneration, ...packers },
   permissions: [
     allow.listBucket,
-    allow.readObjects('*/incoming/*', '*/dataset/*', '*/runs/*/plan/*'),
+    allow.readObjects('*/incoming/*', '*/dataset/*', '*/runs/*/plan/*', '*/notified/*'),
+    allow.onObjects(['DeleteObject'], '*/notified/*'),
     allow.writeObjects('*/runs/*/plan/*'),
     allow.useTable('GetItem'),
   ],

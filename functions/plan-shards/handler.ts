@@ -12,10 +12,10 @@ const input = z.object({
 });
 
 export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, replaceOutdated }) =>
-  withPacking(runId, async ({ store, packing, readers, settleMarker }) => ({
+  withPacking(runId, async ({ store, packing, readers, settleMarker, notifiedSince }) => ({
     ...(await planShards(
       { store, now: () => new Date() },
-      { runId, pipeline, packing, readers, replaceOutdated, settleMarker },
+      { runId, pipeline, packing, readers, replaceOutdated, settleMarker, notifiedSince },
     )),
     packers: config.packers(),
   })),

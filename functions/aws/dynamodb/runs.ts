@@ -78,6 +78,27 @@ const PASSING: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceeded',
 ]);
 
+function pipelineAfter(
+  batch: number,
+  { at, seen, notified, declaration }: Parameters<RunStore['closeBatch']>[1],
+): { readonly UpdateExpression: string; readonly ExpressionAttributeValues: Item } {
+  const kept = { seen, ...(declaration && { notified }) };
+  const set = Object.entries(kept).filter(([, value]) => value !== undefined);
+  const removed = Object.entries(kept).filter(([, value]) => value === undefined);
+  const expression = [
+    [
+      'SET openBatch = :next, closedAt = :at, updatedAt = :at',
+      ...set.map(([name]) => `${name} = :${name}`),
+    ].join(', '),
+    ...(removed.length === 0 ? [] : [`REMOVE ${removed.map(([name]) => name).join(', ')}`]),
+  ];
+  const values = Object.fromEntries(set.map(([name, value]) => [`:${name}`, value]));
+  return {
+    UpdateExpression: expression.join(' '),
+    ExpressionAttributeValues: { ':next': batch + 1, ':batch': batch, ':at': at, ...values },
+  };
+}
+
 /** The condition is on the pipeline's open batch, so a second close changes nothing. */
 async function closeBatch(
   table: StoredTable,
@@ -88,6 +109,7 @@ async function closeBatch(
     closedAt: close.at,
     updatedAt: close.at,
     ...(close.declaration && { declaration: close.declaration }),
+    ...(close.notified?.closedAt === close.at && { notifiedSince: close.notified.since }),
   };
   const { ReturnValues: _, ...runUpdate } = updateOf({
     ...change,
@@ -100,14 +122,8 @@ async function closeBatch(
         Update: {
           TableName: table.name,
           Key: pipelineKey(run.pipeline),
-          UpdateExpression: `SET openBatch = :next, closedAt = :at, updatedAt = :at${close.seen === undefined ? ' REMOVE seen' : ', seen = :seen'}`,
           ConditionExpression: 'openBatch = :batch',
-          ExpressionAttributeValues: {
-            ':next': run.batch + 1,
-            ':batch': run.batch,
-            ':at': close.at,
-            ...(close.seen !== undefined && { ':seen': close.seen }),
-          },
+          ...pipelineAfter(run.batch, close),
         },
       },
     ]);

@@ -18,6 +18,8 @@ export interface PackingContext {
   readonly readers: LikelyReaders;
   readonly settleMarker: Pipeline['settle']['marker'];
   readonly dataset: Pipeline['dataset'];
+  /** Of the run's record. */
+  readonly notifiedSince: string | undefined;
 }
 
 /** One a process: sockets and credentials outlive an invocation. */
@@ -43,6 +45,7 @@ export async function withPacking<T>(
       readers: likelyReaders(declaration),
       settleMarker: settle.marker,
       dataset,
+      notifiedSince: run.notifiedSince,
     });
   } catch (error: unknown) {
     if (!isRetryable(error) || !(error instanceof Error)) throw error;

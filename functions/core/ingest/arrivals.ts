@@ -32,7 +32,8 @@ const testEvent = z.object({ Event: z.literal('s3:TestEvent') });
 const scheduled = z.object({ schedule: z.object({ pipeline: pipelineName }) });
 
 export type Arrival =
-  | { readonly kind: 'wake'; readonly wake: Wake }
+  /** @property key of the object; absent of a schedule */
+  | { readonly kind: 'wake'; readonly wake: Wake; readonly key?: string }
   | { readonly kind: 'declaration'; readonly pipeline: string }
   /** Of a check of the deployment (cli/check.ts). */
   | { readonly kind: 'testObject'; readonly id: string }
@@ -83,7 +84,7 @@ function readKey(key: string, eventTime: Date, eventName: string): Arrival {
   if (isDeclaration) return { kind: 'declaration', pipeline };
   if (!eventName.startsWith('ObjectCreated:'))
     return { kind: 'ignored', reason: `${eventName} is no arrival` };
-  return { kind: 'wake', wake: { pipeline, trigger: 'arrival', eventTime } };
+  return { kind: 'wake', wake: { pipeline, trigger: 'arrival', eventTime }, key };
 }
 
 /**

@@ -52,8 +52,8 @@ async function restoreRun(deps: RestoreRunsDeps, folder: RunFolder, openBatch: n
   if (!isOpen && (await isReported(deps.store, folder))) return;
   const run = known ?? newRecord(deps, folder, close, isOpen);
   if (known === undefined && (await deps.runs.create(run)) === 'exists') return;
-  const { closedAt: at, declaration, seen } = close;
-  if (isOpen) await deps.runs.closeBatch(run, { at, declaration, seen });
+  const { closedAt: at, declaration, seen, notified } = close;
+  if (isOpen) await deps.runs.closeBatch(run, { at, declaration, seen, notified });
   await restoreAttempts(deps, folder);
   if (known === undefined) await continueExecutions(deps, run);
 }
@@ -61,12 +61,14 @@ async function restoreRun(deps: RestoreRunsDeps, folder: RunFolder, openBatch: n
 function newRecord(
   { clock }: RestoreRunsDeps,
   folder: RunFolder,
-  { trigger, createdAt, closedAt, declaration }: KeptClose,
+  { trigger, createdAt, closedAt, declaration, notified }: KeptClose,
   isOpen: boolean,
 ): RunRecord {
   const updatedAt = clock.now().toISOString();
   const common = { ...folder, trigger, execution: 1, createdAt, updatedAt };
-  return isOpen ? { ...common, status: 'settling' } : { ...common, status: 'packing', closedAt, declaration };
+  if (isOpen) return { ...common, status: 'settling' };
+  const notifiedSince = notified?.closedAt === closedAt ? notified.since : undefined;
+  return { ...common, status: 'packing', closedAt, declaration, notifiedSince };
 }
 
 /** An execution that still runs goes on: it finds the run's record again. The names of ended ones are taken. */
@@ -89,12 +91,12 @@ async function firstBatchOf(
   const at = clock.now().toISOString();
   if (newest === undefined) return { firstBatch: 1, at };
   const close = await keptClose(store, newest);
-  const { closedAt, seen } = close ?? {};
+  const { closedAt, seen, notified } = close ?? {};
   const isOver =
     close !== undefined ||
     (await runs.get(newest.runId))?.closedAt !== undefined ||
     (await isReported(store, newest));
-  return { firstBatch: isOver ? newest.batch + 1 : newest.batch, at, closedAt, seen };
+  return { firstBatch: isOver ? newest.batch + 1 : newest.batch, at, closedAt, seen, notified };
 }
 
 const isReported = async (store: ObjectStore, { pipeline, runId }: RunFolder): Promise<boolean> =>

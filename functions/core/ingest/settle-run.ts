@@ -1,5 +1,6 @@
 /** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { NotifiedFolder, PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore, Stores } from '../runs/stores.ts';
@@ -8,6 +9,7 @@ import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';
 import { codeStateOf } from './code-change.ts';
+import { listsNotified, notifiedAfterListing } from './notified.ts';
 import { decideSettled, FEW_OBJECTS, type IncomingLook, isDatedLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
@@ -27,7 +29,9 @@ export type Settled =
 
 interface Closing {
   readonly declaration: Pipeline;
-  readonly observation: IncomingLook;
+  readonly pipeline: PipelineRecord | undefined;
+  /** Undefined where the folder was not listed. */
+  readonly observation: IncomingLook | undefined;
   readonly reason: Extract<ReturnType<typeof decideSettled>, { kind: 'settled' }>['reason'];
 }
 
@@ -55,48 +59,110 @@ export async function settleRun(
   const kept = await keptClose(deps.store, run);
   if (kept !== undefined) return closeAgain(deps, run, kept);
   const declaration = await declarationOf(deps, run.pipeline);
+  const pipeline = await deps.pipelines.get(run.pipeline);
+  const now = deps.clock.now();
+  if (pipeline !== undefined && listsNotified(pipeline, run, { declaration, now }))
+    return settleByNotifications(deps, run, { declaration, pipeline });
+  return settleByListing(deps, run, { declaration, pipeline, previous: input.observation });
+}
+
+/** @param previous what the look before this one saw */
+async function settleByListing(
+  deps: SettleDeps,
+  run: RunRecord,
+  {
+    declaration,
+    pipeline,
+    previous,
+  }: Pick<Closing, 'declaration' | 'pipeline'> & {
+    readonly previous: IncomingLook | undefined;
+  },
+): Promise<Settled> {
+  const now = deps.clock.now();
   const { settle } = declaration;
-  const firstLook = input.observation === undefined && (await firstLookAt(deps, run, settle));
+  const firstLook = previous === undefined && (await firstLookAt(deps, run, settle));
   if (firstLook) return { kind: 'wait', until: firstLook, observation: null };
   const prefix = bucketKeys.incoming(run.pipeline);
-  const now = deps.clock.now();
-  const lastClose = (await deps.pipelines.get(run.pipeline))?.closedAt;
+  const lastClose = pipeline?.closedAt;
   const observation = await lookAtIncoming(deps.store.list(prefix), {
     prefix,
     marker: settle.marker,
     markerSince: lastClose === undefined ? undefined : new Date(lastClose),
     now,
     newestEventAt: run.newestEventAt,
-    previous: input.observation,
+    previous,
   });
   const decision = decideSettled(observation, settle, { now, openedAt: new Date(run.createdAt) });
   if (decision.kind === 'wait')
     return { kind: 'wait', until: secondsAfter(now, decision.seconds), observation };
 
-  return close(deps, run, { declaration, observation, reason: decision.reason });
+  return close(deps, run, { declaration, pipeline, observation, reason: decision.reason });
+}
+
+/** Nothing is listed: the batch is quiet when no notification was of late, and none came of late. */
+async function settleByNotifications(
+  deps: SettleDeps,
+  run: RunRecord,
+  { declaration, pipeline }: Pick<Closing, 'declaration'> & { readonly pipeline: PipelineRecord },
+): Promise<Settled> {
+  const now = deps.clock.now();
+  const times = [run.createdAt, run.updatedAt, run.newestEventAt ?? run.createdAt].map((at) =>
+    Date.parse(at),
+  );
+  const newest = new Date(Math.min(now.getTime(), Math.max(...times)));
+  const decision = decideSettled(
+    { marker: false, unchangedSince: newest.toISOString() },
+    declaration.settle,
+    { now, openedAt: new Date(run.createdAt) },
+  );
+  if (decision.kind === 'wait')
+    return { kind: 'wait', until: secondsAfter(now, decision.seconds), observation: null };
+  return close(deps, run, { declaration, pipeline, observation: undefined, reason: decision.reason });
 }
 
 async function close(
   deps: SettleDeps,
   run: RunRecord,
-  { declaration, observation, reason }: Closing,
+  { declaration, pipeline, observation, reason }: Closing,
 ): Promise<Settled> {
   const at = deps.clock.now().toISOString();
-  const seen = observation.fingerprint;
+  const seen = observation?.fingerprint;
   // The copy comes first: the plan of a closed batch must never outlive what the close decided.
   const byMarker = reason === 'marker';
   const code = await codeStateOf(deps, run, { declaration, byMarker });
-  const look = { objects: observation.objects, isDated: isDatedLook(observation) };
-  await keepClose(deps.store, run, { closedAt: at, declaration, seen, look, ...code });
-  const closed = await deps.runs.closeBatch(run, { at, declaration, seen });
+  const look = observation && { objects: observation.objects, isDated: isDatedLook(observation) };
+  const notified = notifiedAfter(pipeline?.notified, { declaration, objects: look?.objects, at });
+  await keepClose(deps.store, run, { closedAt: at, declaration, seen, look, notified, ...code });
+  const closed = await deps.runs.closeBatch(run, { at, declaration, seen, notified });
   await deps.timeline.add(run.runId, {
     id: 'settled',
     at: closed.closedAt ?? at,
     kind: 'Settled',
-    text: `${observation.objects} objects, ${observation.bytes} bytes (${reason})${code.trainsCode ? '; the source or the training is new' : ''}`,
+    text: `${lookText(observation)} (${reason})${code.trainsCode ? '; the source or the training is new' : ''}`,
   });
   // The record as it was at the close: a user may have requested a model meanwhile.
   return settled(closed, declaration, code);
+}
+
+const lookText = (observation: IncomingLook | undefined): string =>
+  observation === undefined
+    ? 'a large folder, listed around what was notified of'
+    : `${observation.objects} objects, ${observation.bytes} bytes`;
+
+/** @param close without `objects`: nothing was listed */
+function notifiedAfter(
+  before: NotifiedFolder | undefined,
+  {
+    declaration,
+    objects,
+    at,
+  }: Pick<Closing, 'declaration'> & {
+    readonly objects: number | undefined;
+    readonly at: string;
+  },
+): NotifiedFolder | undefined {
+  if (objects === undefined) return before && { ...before, closedAt: at };
+  return notifiedAfterListing(before, { declaration, objects, at });
 }
 
 /**
@@ -121,8 +187,8 @@ async function firstLookAt(
  * that close stands: later arrivals belong to the next batch.
  */
 async function closeAgain(deps: SettleDeps, run: RunRecord, kept: KeptClose): Promise<Settled> {
-  const { closedAt, declaration, seen } = kept;
-  return settled(await deps.runs.closeBatch(run, { at: closedAt, declaration, seen }), declaration, kept);
+  const { closedAt: at, declaration, seen, notified } = kept;
+  return settled(await deps.runs.closeBatch(run, { at, declaration, seen, notified }), declaration, kept);
 }
 
 const secondsAfter = (from: Date, seconds: number): string =>

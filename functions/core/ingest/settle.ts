@@ -113,7 +113,7 @@ const USUAL_PAUSE_SECONDS = 60;
 const MOST_LOOKS = 500;
 
 export function decideSettled(
-  observation: IncomingLook,
+  observation: Pick<IncomingLook, 'marker' | 'unchangedSince'>,
   settle: Pipeline['settle'],
   at: { readonly now: Date; readonly openedAt: Date },
 ): SettleDecision {

@@ -1,6 +1,7 @@
 /** Finds arrivals whose event was lost, by a listing. An idle pipeline is listed ever more rarely, so keeping data is free. */
-import { type PipelineRecord, wakes } from '../runs/batches.ts';
+import { isPartlyListed, type PipelineRecord, wakes } from '../runs/batches.ts';
 import { bucketKeys } from '../shared/keys.ts';
+import { WHOLE_LISTING_SECONDS } from './notified.ts';
 import { restoreRuns } from './restore-runs.ts';
 import { FEW_OBJECTS, lookAtIncoming } from './settle.ts';
 import { type WakeDeps, type Woken, wakeRun } from './wake.ts';
@@ -10,6 +11,8 @@ export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineRecord): P
   const now = deps.clock.now();
   if (!isDue(pipeline, now)) return undefined;
   const { name } = pipeline;
+  // Its last runs listed only what was notified of. The next one lists everything.
+  if (isPartlyListed(pipeline)) return wakeRun(deps, { pipeline: name, trigger: 'arrival' });
   const found = await lookForUnseen(deps, await restoreRuns(deps, name));
   if (found.isUnseen) return wakeRun(deps, { pipeline: name, trigger: 'arrival' });
   await deps.pipelines.setSwept(name, { sweptAt: now.toISOString(), sweptObjects: found.objects });
@@ -24,7 +27,9 @@ const HOUR_SECONDS = 3_600;
  * waits at most as long as the pipeline had been idle.
  */
 export function isDue(pipeline: Partial<PipelineRecord>, now: Date): boolean {
-  const { closedAt, sweptAt, sweptObjects = 0 } = pipeline;
+  const { closedAt, sweptAt, sweptObjects = 0, notified } = pipeline;
+  if (notified !== undefined && isPartlyListed({ closedAt, notified }))
+    return now.getTime() - Date.parse(notified.listedAt) >= WHOLE_LISTING_SECONDS * 1_000;
   const activeAt = closedAt ?? pipeline.updatedAt;
   if (activeAt === undefined || (closedAt === undefined && sweptAt === undefined)) return true;
   const active = Date.parse(activeAt);

@@ -3,6 +3,7 @@
 import type { Stores } from '../runs/stores.ts';
 import { problemsText } from '../shared/errors.ts';
 import { type Arrival, newestWakes, readArrivals } from './arrivals.ts';
+import { noteArrivals } from './notified.ts';
 import { type RegisterDeps, registerPipeline } from './register-pipeline.ts';
 import { wakeRun } from './wake.ts';
 
@@ -27,9 +28,10 @@ export async function takeArrivals(deps: ArrivalDeps, messages: readonly QueueMe
     readArrivals(body).map((arrival) => ({ messageId, arrival })),
   );
   const standing = newestWakes(arrivals.map(({ arrival }) => arrival));
-  const failed = new Map<string, string>();
+  const failed = await noteLargeFolders(deps, arrivals);
   const notes = new Map<string, number>();
   for (const [index, { messageId, arrival }] of arrivals.entries()) {
+    if (failed.has(messageId)) continue;
     // A wake that another of this batch stands for goes with it: if that one fails, it is that one that comes back.
     if (arrival.kind === 'wake' && !standing.has(index)) continue;
     try {
@@ -45,6 +47,34 @@ export async function takeArrivals(deps: ArrivalDeps, messages: readonly QueueMe
       .slice(0, MOST_NOTES)
       .map(([note, times]) => (times > 1 ? `${note} (${times} times)` : note)),
   };
+}
+
+interface MessageArrival {
+  readonly messageId: string;
+  readonly arrival: Arrival;
+}
+
+/** @returns why messages of pipelines whose keys could not be noted come again */
+async function noteLargeFolders(
+  deps: ArrivalDeps,
+  arrivals: readonly MessageArrival[],
+): Promise<Map<string, string>> {
+  const failed = new Map<string, string>();
+  const byPipeline = Map.groupBy(arrivals, ({ arrival }) =>
+    arrival.kind === 'wake' && arrival.key !== undefined ? arrival.wake.pipeline : undefined,
+  );
+  for (const [pipeline, found] of byPipeline) {
+    if (pipeline === undefined) continue;
+    const keys = found.flatMap(({ arrival }) => ('key' in arrival ? (arrival.key ?? []) : []));
+    try {
+      const record = await deps.pipelines.get(pipeline);
+      if (record?.notified !== undefined) await noteArrivals(deps, pipeline, keys);
+    } catch (error: unknown) {
+      const reason = error instanceof Error ? error.message : String(error);
+      for (const { messageId } of found) failed.set(messageId, reason);
+    }
+  }
+  return failed;
 }
 
 async function take(deps: ArrivalDeps, arrival: Arrival): Promise<string> {

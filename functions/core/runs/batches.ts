@@ -1,6 +1,16 @@
 /** The run that an arrival belongs to, and whether the arrival starts it. */
 import { runIdOf } from '../shared/keys.ts';
 
+/** A folder that is too large to be listed for each run. Times are ISO 8601. */
+export interface NotifiedFolder {
+  /** Since when the keys of each notification are noted. */
+  readonly since: string;
+  /** The last close whose run listed the whole folder. */
+  readonly listedAt: string;
+  /** The last close whose run did not. */
+  readonly closedAt?: string | undefined;
+}
+
 /** The record of a pipeline between runs. */
 export interface PipelineRecord {
   readonly name: string;
@@ -10,6 +20,7 @@ export interface PipelineRecord {
   readonly closedAt?: string | undefined;
   /** Fingerprint of incoming/ at that close; undefined if the run that closed the batch could not settle it. */
   readonly seen?: string | undefined;
+  readonly notified?: NotifiedFolder | undefined;
   /** When a sweep last listed incoming/ and found nothing new, ISO 8601, and how much lay there. */
   readonly sweptAt?: string | undefined;
   readonly sweptObjects?: number | undefined;
@@ -36,13 +47,21 @@ export const openRun = (pipeline: PipelineRecord): RunName => ({
 /** Tolerance between S3's clock and ours. An arrival this close to the close starts a run that may find nothing. */
 const CLOCK_SKEW_MILLISECONDS = 2_000;
 
+/** Whether the run that closed the last batch did not list the whole folder. */
+export const isPartlyListed = ({
+  closedAt,
+  notified,
+}: Pick<PipelineRecord, 'closedAt' | 'notified'>): boolean =>
+  closedAt !== undefined && notified?.closedAt === closedAt;
+
 /**
- * An object older than the last close is in that batch's listing, because S3's listings are strongly consistent. So a
- * late or repeated event of it starts no run.
+ * An object older than the last listing is in that batch, because S3's listings are strongly consistent. So a late or
+ * repeated event of it starts no run.
  */
-export function wakes(pipeline: Pick<PipelineRecord, 'closedAt'>, eventTime: Date): boolean {
-  if (pipeline.closedAt === undefined) return true;
-  return eventTime.getTime() > new Date(pipeline.closedAt).getTime() - CLOCK_SKEW_MILLISECONDS;
+export function wakes(pipeline: Pick<PipelineRecord, 'closedAt' | 'notified'>, eventTime: Date): boolean {
+  const listedAt = isPartlyListed(pipeline) ? pipeline.notified?.listedAt : pipeline.closedAt;
+  if (listedAt === undefined) return true;
+  return eventTime.getTime() > new Date(listedAt).getTime() - CLOCK_SKEW_MILLISECONDS;
 }
 
 /** Name of a run's execution: valid for SageMaker, always unique, the same for every trigger. */

@@ -7,6 +7,7 @@ import { LAUNCHERS } from '../pipeline/launchers.ts';
 import { type Pipeline, pipelineSchema } from '../pipeline/pipeline.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import type { NotifiedFolder } from './batches.ts';
 import { progressSchema } from './progress.ts';
 import type { AttemptRecord, RunRecord } from './run-records.ts';
 
@@ -21,8 +22,9 @@ const closeSchema = z.object({
   createdAt: time,
   closedAt: time,
   declaration: pipelineSchema,
-  /** Fingerprint of incoming/ at the close. */
-  seen: z.string(),
+  /** Fingerprint of incoming/ at the close; absent if it was not listed. */
+  seen: z.string().optional(),
+  notified: z.object({ since: time, listedAt: time, closedAt: time.optional() }).optional(),
   code: z.string().optional(),
   trainsCode: z.boolean().optional(),
   look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
@@ -32,7 +34,8 @@ const closeSchema = z.object({
 export type KeptClose = Pick<RunRecord, 'trigger' | 'createdAt'> & {
   readonly closedAt: string;
   readonly declaration: Pipeline;
-  readonly seen: string;
+  readonly seen?: string | undefined;
+  readonly notified?: NotifiedFolder | undefined;
   /** Fingerprint of the source and of what the declaration says of training; absent in older copies. */
   readonly code?: string | undefined;
   /** Whether these are new, so that the run trains without new data. */

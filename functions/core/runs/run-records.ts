@@ -189,6 +189,8 @@ export interface RunRecord {
   /** The declaration at the close of the batch. It does not change during a run. */
   readonly declaration?: Pipeline | undefined;
   readonly closedAt?: string | undefined;
+  /** Its plan lists only around the keys of notifications, which are noted since this time. */
+  readonly notifiedSince?: string | undefined;
   /** Time of the seal; absent without new data. */
   readonly sealedAt?: string | undefined;
   readonly generation?: string | undefined;

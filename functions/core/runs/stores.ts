@@ -3,7 +3,7 @@
  * a read of one item is strongly consistent. The adapters are in functions/aws/dynamodb, the fakes in test/support/fakes.
  */
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { PipelineRecord } from './batches.ts';
+import type { NotifiedFolder, PipelineRecord } from './batches.ts';
 import type {
   HardwareStore,
   ListPriceStore,
@@ -14,7 +14,7 @@ import type {
 import type { AttemptRecord, Expiring, RunRecord, StoredDecision } from './run-records.ts';
 
 /** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */
-export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen'> & {
+export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen' | 'notified'> & {
   readonly firstBatch: number;
   readonly at: string;
 };
@@ -58,11 +58,17 @@ export interface RunStore {
   ): Promise<void>;
   /**
    * Pins the declaration on the run and opens the pipeline's next batch, both or neither. A closed batch does not change.
-   * The pipeline's record keeps `seen`, or removes it if it is absent.
+   * The pipeline's record keeps `seen` and `notified`, or removes what is absent. A run that never settled says
+   * nothing of `notified`.
    */
   closeBatch(
     run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
-    close: { readonly at: string; readonly declaration?: Pipeline; readonly seen?: string },
+    close: {
+      readonly at: string;
+      readonly declaration?: Pipeline;
+      readonly seen?: string | undefined;
+      readonly notified?: NotifiedFolder | undefined;
+    },
   ): Promise<RunRecord>;
 }
 

@@ -5,6 +5,8 @@ export const PIPELINES_PREFIX = 'pipelines/';
 export const bucketKeys = {
   pipeline: (name: string) => `${PIPELINES_PREFIX}${name}.yaml`,
   incoming: (pipeline: string) => `${pipeline}/incoming/`,
+  /** Keys of notifications, of a folder too large to be listed for each run. */
+  notified: (pipeline: string) => `${pipeline}/notified/`,
   source: (pipeline: string) => `${pipeline}/source/`,
   /** `training.source` of a declaration, when it is relative to the pipeline's own folder. */
   sourceAt: (pipeline: string, source: string) => `${pipeline}/${source}`,

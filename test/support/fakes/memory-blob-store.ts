@@ -22,6 +22,7 @@ import { compareKeys } from '../../../functions/core/packing/model/order.ts';
 interface Held {
   readonly body: Uint8Array;
   readonly etag: string;
+  readonly lastModified?: string;
 }
 
 const base64Of = (crc: number): string => {
@@ -39,13 +40,20 @@ export class MemoryBlobStore implements BlobStore {
   checksCopies = true;
   /** By copyPart. */
   copiedBytes = 0;
+  /** Of the objects that are written next. */
+  now = (): Date => new Date('2026-01-01T00:00:00.000Z');
   #uploadNumber = 0;
   #stamp = '';
   #sorted: readonly string[] = [];
 
   seed(key: string, body: Uint8Array | string): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    this.objects.set(key, { body: bytes, etag: createHash('md5').update(bytes).digest('hex') });
+    const lastModified = this.now().toISOString();
+    this.objects.set(key, {
+      body: bytes,
+      etag: createHash('md5').update(bytes).digest('hex'),
+      lastModified,
+    });
   }
 
   body(key: string): Buffer {
@@ -92,7 +100,7 @@ export class MemoryBlobStore implements BlobStore {
       key,
       size: held?.body.length ?? 0,
       etag: held?.etag ?? '',
-      lastModified: '2026-01-01T00:00:00.000Z',
+      lastModified: held?.lastModified ?? this.now().toISOString(),
     };
   }
 

@@ -177,13 +177,24 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
       if (isComplete) kept.delete(runId);
       await Promise.resolve();
     },
-    closeBatch: ({ runId, pipeline: name, batch }, { at, declaration, seen }) =>
+    closeBatch: ({ runId, pipeline: name, batch }, { at, declaration, seen, notified }) =>
       answer(() => {
         const run = known(runId);
         const pipeline = pipelines.get(name);
         if (pipeline?.openBatch !== batch) return run;
-        pipelines.set(name, changed(pipeline, { openBatch: batch + 1, closedAt: at, updatedAt: at, seen }));
-        const pinned = declaration && { declaration, status: 'packing' as const };
+        const next = {
+          openBatch: batch + 1,
+          closedAt: at,
+          updatedAt: at,
+          seen,
+          ...(declaration && { notified }),
+        };
+        pipelines.set(name, changed(pipeline, next));
+        const pinned = declaration && {
+          declaration,
+          status: 'packing' as const,
+          ...(notified?.closedAt === at && { notifiedSince: notified.since }),
+        };
         const closed = changed(run, { closedAt: at, updatedAt: at, ...pinned });
         runs.set(runId, closed);
         return closed;

@@ -15,6 +15,7 @@ describe('a message of the arrivals queue', () => {
     expect(keyed('digits/incoming/7/0001.png')).toEqual({
       kind: 'wake',
       wake: { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(AT) },
+      key: 'digits/incoming/7/0001.png',
     });
   });
 
@@ -92,7 +93,11 @@ describe('a message of the arrivals queue', () => {
       { reason: 'ObjectRemoved:* is no arrival' },
     ]);
     expect(readArrivals(event('digits/incoming/a%+b'))).toEqual([
-      { kind: 'wake', wake: { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(AT) } },
+      {
+        kind: 'wake',
+        wake: { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(AT) },
+        key: 'digits/incoming/a%+b',
+      },
     ]);
     expect(readArrivals(event('x+y/incoming/1'))).toMatchObject([
       { reason: 'x+y/incoming/1 lies under no incoming prefix' },

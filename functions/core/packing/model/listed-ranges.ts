@@ -21,16 +21,29 @@ export interface ListedRange {
   readonly planned: boolean;
 }
 
+/** Whether it has to be listed, whatever it holds. */
+export const isUnknown = ({ objects }: ListedRange): boolean => objects === UNKNOWN;
+
+/** What is known of a folder. */
+export interface KnownRanges {
+  readonly ranges: readonly ListedRange[];
+  /** When the plan that knew it began to list, ISO 8601. Absent of earlier releases. */
+  readonly at?: string | undefined;
+}
+export const NOTHING_KNOWN: KnownRanges = { ranges: [] };
+
 const rangesSchema = z.object({
   version: z.literal(DOCUMENT_VERSION),
+  at: z.iso.datetime().optional(),
   /** Generations that sealed the arrivals which were not planned. */
   generations: z.array(z.string()),
   ranges: z.array(z.tuple([z.string(), z.int(), z.string().regex(/^[0-9a-f]{32}$/), z.boolean()])),
 });
 
-export function listedRangesBody(generations: readonly string[], ranges: readonly ListedRange[]): Buffer {
+export function listedRangesBody(generations: readonly string[], { ranges, at }: KnownRanges): Buffer {
   const document: z.input<typeof rangesSchema> = {
     version: DOCUMENT_VERSION,
+    at,
     generations: [...generations],
     ranges: ranges.map(({ last, objects, digest, planned }) => [last, objects, digest, planned]),
   };
@@ -45,14 +58,14 @@ export async function sealedRanges(
   store: BlobStore,
   pipeline: string,
   sealed: SealedGenerations,
-): Promise<readonly ListedRange[]> {
+): Promise<KnownRanges> {
   const manifest = await newestOfRun(store, pipeline, sealed);
-  if (manifest === undefined || manifest.annotations !== undefined) return [];
+  if (manifest === undefined || manifest.annotations !== undefined) return NOTHING_KNOWN;
   const found = await store.get(packingKeys(pipeline, manifest.generation).planRanges(manifest.plan));
   const listed = found.kind === 'found' ? parsed(joinChunks(found.chunks)) : undefined;
-  if (listed === undefined) return [];
+  if (listed === undefined) return NOTHING_KNOWN;
   const known = new Set([...sealed.manifests.map(({ generation }) => generation), ...sealed.replaced]);
-  if (!listed.generations.every((generation) => known.has(generation))) return [];
+  if (!listed.generations.every((generation) => known.has(generation))) return NOTHING_KNOWN;
   const ranges = listed.ranges.map(([last, objects, digest, planned]) => ({
     last,
     objects,
@@ -61,7 +74,10 @@ export async function sealedRanges(
   }));
   // A deferred arrival may be any of those that were planned.
   const isCertain = manifest.arrivals.deferred === 0;
-  return ranges.map((range) => (isCertain || !range.planned ? range : { ...range, objects: UNKNOWN }));
+  return {
+    ranges: ranges.map((range) => (isCertain || !range.planned ? range : { ...range, objects: UNKNOWN })),
+    at: listed.at,
+  };
 }
 
 /** No listing has so many objects, so the range counts as changed. */

@@ -43,10 +43,23 @@ export class NewArrivals {
     }
   }
 
-  /** @returns the ranges of the whole listing */
-  async finish(): Promise<readonly ListedRange[]> {
+  /** The next range is as it was: nothing of it is listed. Call it at the end of a range. */
+  keepRange(): void {
+    const range = this.#finding.known[this.#range];
+    if (range === undefined) return;
+    this.#finding.listed.keep(range);
+    this.#range += 1;
+  }
+
+  /** All of the next range was seen. */
+  async endRange(): Promise<void> {
     const range = this.#finding.known[this.#range];
     if (range !== undefined) await this.#end(range);
+  }
+
+  /** @returns the ranges of the whole listing */
+  async finish(): Promise<readonly ListedRange[]> {
+    await this.endRange();
     return this.#finding.listed.ranges();
   }
 

@@ -6,12 +6,18 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
-import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, type Plan } from '../model/documents.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
-import { listedRangesBody, RangeCollector, sealedRanges } from '../model/listed-ranges.ts';
+import {
+  type KnownRanges,
+  listedRangesBody,
+  NOTHING_KNOWN,
+  RangeCollector,
+  sealedRanges,
+} from '../model/listed-ranges.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
@@ -25,6 +31,7 @@ import {
 import { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
 import { NewArrivals } from './new-arrivals.ts';
+import { listRanges, notifiedRanges } from './notified-ranges.ts';
 import { listInParallel } from './parallel-listing.ts';
 
 export interface PlanDeps {
@@ -45,6 +52,8 @@ export interface PlanInput {
   readonly replaceOutdated?: boolean | undefined;
   /** Name of the object that closes a batch. It is not data. */
   readonly settleMarker?: string | undefined;
+  /** Lists only around the keys of notifications, where those noted since this time are known to be all. */
+  readonly notifiedSince?: string | undefined;
 }
 
 export interface PlanResult {
@@ -219,6 +228,12 @@ interface Drafted {
   readonly labels: SampleLabels | undefined;
 }
 
+interface Listing {
+  readonly known: KnownRanges;
+  readonly arrivals: NewArrivals;
+  readonly see: (objects: readonly ListedBlob[]) => Promise<void>;
+}
+
 async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const incoming = bucketKeys.incoming(input.pipeline);
   const annotations = await Annotations.open(deps.store, input.packing, incoming);
@@ -226,28 +241,57 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
   const sealed = await sealedGenerations(deps.store, input.pipeline);
   // Labels of other annotations may be packed again, so every arrival is looked up.
-  const known = annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : [];
+  const known =
+    annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;
   const arrivals = new NewArrivals({
-    known,
+    known: known.ranges,
     isSealed: sealedFilter(deps.store, sealed.manifests, annotations?.version),
     add: (object) => draft.add(object),
     listed: new RangeCollector(deps.rangeObjects),
   });
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
-  let listedAt: string | undefined;
-  for await (const page of listInParallel(deps.store, incoming, { known })) {
-    listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
-    const data = page.objects.filter(({ key }) => !notData.has(key));
+  const see = async (objects: readonly ListedBlob[]): Promise<void> => {
+    const data = objects.filter(({ key }) => !notData.has(key));
     if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));
     await arrivals.see(data);
-  }
+  };
+  const at = await listIncoming(deps, input, { known, arrivals, see });
   const ranges = await arrivals.finish();
   draft.finish();
   const listed = listedRangesBody(
     sealed.manifests.map(({ generation }) => generation),
-    ranges,
+    { ranges, at },
   );
-  return { draft, listedAt: listedAt ?? deps.now().toISOString(), listed, annotations, labels };
+  return { draft, listedAt: at, listed, annotations, labels };
+}
+
+/** @returns the time when it began, ISO 8601 */
+async function listIncoming(
+  deps: PlanDeps,
+  { pipeline, notifiedSince: since }: PlanInput,
+  { known, arrivals, see }: Listing,
+): Promise<string> {
+  const incoming = bucketKeys.incoming(pipeline);
+  const notified = since === undefined ? undefined : await notifiedRanges(deps, pipeline, { known, since });
+  if (notified !== undefined) {
+    let next = 0;
+    for await (const [range, objects] of listRanges(deps.store, incoming, {
+      known: known.ranges,
+      ranges: notified.ranges,
+    })) {
+      for (; next < range; next += 1) arrivals.keepRange();
+      await see(objects);
+      await arrivals.endRange();
+      next = range + 1;
+    }
+    return notified.at;
+  }
+  let at: string | undefined;
+  for await (const page of listInParallel(deps.store, incoming, { known: known.ranges })) {
+    at ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
+    await see(page.objects);
+  }
+  return at ?? deps.now().toISOString();
 }
 
 /**

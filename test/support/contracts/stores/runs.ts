@@ -127,6 +127,23 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect((await pipelines.get('close-seen'))?.seen).toBeUndefined();
   });
 
+  it('keeps what it knows of a large folder', async () => {
+    const { pipelines, runs } = await open();
+    await pipelines.ensure('close-noted', { firstBatch: 1, at: AT });
+    for (const batch of [1, 2, 3]) await runs.create(runOf('close-noted', batch));
+    const declaration = declarationOf('close-noted');
+    const notified = { since: AT, listedAt: AT, closedAt: LATER };
+    const closed = await runs.closeBatch(runOf('close-noted', 1), { at: LATER, declaration, notified });
+    expect(closed.notifiedSince).toBe(AT);
+    expect((await pipelines.get('close-noted'))?.notified).toEqual(notified);
+    // A run that never settled knows nothing of the folder.
+    const failed = await runs.closeBatch(runOf('close-noted', 2), { at: secondsAfter(2_000) });
+    expect(failed.notifiedSince).toBeUndefined();
+    expect((await pipelines.get('close-noted'))?.notified).toEqual(notified);
+    await runs.closeBatch(runOf('close-noted', 3), { at: secondsAfter(3_000), declaration, seen: 'x' });
+    expect((await pipelines.get('close-noted'))?.notified).toBeUndefined();
+  });
+
   it('changes nothing at a second close of a batch', async () => {
     const { pipelines, runs } = await open();
     await pipelines.ensure('close-b', { firstBatch: 1, at: AT });

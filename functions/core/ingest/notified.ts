@@ -1,0 +1,52 @@
+/**
+ * Large folders are not listed for each run. `on-arrival` notes the keys of every notification, and a run lists only
+ * around them. The whole folder is listed once a day, because a notification may be lost.
+ */
+import { hash } from 'node:crypto';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { NotifiedFolder, PipelineRecord } from '../runs/batches.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { FEW_OBJECTS } from './settle.ts';
+
+/** Between two listings of the whole folder at least. */
+export const WHOLE_LISTING_SECONDS = 24 * 3_600;
+
+/** Notes keys before the record says which batch is open: the plan of a closed batch then finds them, or the next does. */
+export async function noteArrivals(
+  { store, clock }: { readonly store: ObjectStore; readonly clock: Clock },
+  pipeline: string,
+  keys: readonly string[],
+): Promise<void> {
+  const text = JSON.stringify(keys);
+  const name = `${clock.now().toISOString()}-${hash('sha256', text).slice(0, 16)}.json`;
+  await store.writeText(`${bucketKeys.notified(pipeline)}${name}`, text);
+}
+
+/** Whether the run lists only around what was notified of. A person or a schedule looks at the whole folder. */
+export function listsNotified(
+  { notified }: Pick<PipelineRecord, 'notified'>,
+  { trigger }: Pick<RunRecord, 'trigger'>,
+  { declaration, now }: { readonly declaration: Pipeline; readonly now: Date },
+): boolean {
+  if (notified === undefined || trigger !== 'arrival' || !mayBeNoted(declaration)) return false;
+  return now.getTime() - Date.parse(notified.listedAt) < WHOLE_LISTING_SECONDS * 1_000;
+}
+
+/** What a close that listed the whole folder leaves; undefined for a folder that is cheap to list. */
+export function notifiedAfterListing(
+  before: NotifiedFolder | undefined,
+  {
+    declaration,
+    objects,
+    at,
+  }: { readonly declaration: Pipeline; readonly objects: number; readonly at: string },
+): NotifiedFolder | undefined {
+  if (objects <= FEW_OBJECTS || !mayBeNoted(declaration)) return undefined;
+  return { since: before?.since ?? at, listedAt: at };
+}
+
+/** A marker is looked for in the folder, and a file of annotations changes the labels of every arrival. */
+const mayBeNoted = ({ settle, packing }: Pipeline): boolean =>
+  settle.marker === undefined && packing.annotations === undefined;
