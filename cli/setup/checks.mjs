@@ -17,6 +17,7 @@ const CHECKS = [
   { name: 'biome', command: ['biome', 'check', '--error-on-warnings'] },
   { name: 'oxlint', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'tsc', command: ['tsc', '-p', '.'] },
+  { name: 'tsc page', command: ['tsc', '-p', 'page'] },
   { name: 'knip', command: ['knip'] },
   { name: 'markdownlint', command: ['markdownlint-cli2'] },
   { name: 'ruff', command: ['ruff', 'check', ...PYTHON_FOLDERS] },

@@ -40,6 +40,7 @@ const ROOMS = [
   'statemachines',
   'serverless',
   'emulators',
+  'page',
   'cli',
   'test/support',
   'bench',

@@ -1,0 +1,101 @@
+/**
+ * The page's server, on 127.0.0.1 only. It signs four reading calls with the credentials of the person who started it, and
+ * passes on nothing else: a program that reaches the port can read, and change nothing.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Sha256 } from '@aws-crypto/sha256-js';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { refusesPage } from '@tidewheel/emulators/access/web-pages.ts';
+import type { PageFile } from './files.ts';
+
+type Credentials = ConstructorParameters<typeof SignatureV4>[0]['credentials'];
+
+export interface PageDeps {
+  readonly files: ReadonlyMap<string, PageFile>;
+  /** Address of the API, without a slash at its end. */
+  readonly apiUrl: string;
+  readonly region: string;
+  readonly credentials: Credentials;
+}
+
+const READING = /^\/api(\/pipelines|\/pipelines\/[^/]+\/runs|\/runs\/[^/]+(?:\/series)?)$/;
+const TIMEOUT_MILLISECONDS = 15_000;
+
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+/** @param port 0: any free one. @throws Error with code EADDRINUSE */
+export async function servePage(deps: PageDeps, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    void respond(deps, request, response);
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+async function respond(deps: PageDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (refusesPage(request, response)) return;
+  request.resume();
+  const url = new URL(`http://127.0.0.1${request.url?.startsWith('/') ? request.url : '/'}`);
+  if (request.method !== 'GET') return sendProblem(response, 405, 'the page only reads: use GET');
+  const file = deps.files.get(url.pathname);
+  if (file !== undefined) {
+    response.writeHead(200, { ...HEADERS, 'content-type': file.type }).end(file.content);
+    return;
+  }
+  const call = READING.exec(url.pathname)?.[1];
+  if (call === undefined) return sendProblem(response, 404, `the page has no ${url.pathname}`);
+  await pass(deps, `${call}${url.search}`, response);
+}
+
+async function pass(deps: PageDeps, call: string, response: ServerResponse): Promise<void> {
+  try {
+    const answer = await signedGet(deps, new URL(`${deps.apiUrl}${call}`));
+    const body = await answer.text();
+    const later = answer.headers.get('retry-after');
+    response.writeHead(answer.status, {
+      ...HEADERS,
+      'content-type': 'application/json',
+      ...(later !== null && { 'retry-after': later }),
+    });
+    response.end(body);
+  } catch (error: unknown) {
+    sendProblem(response, 502, `${deps.apiUrl} gave no answer (${reason(error)}): is the region up?`);
+  }
+}
+
+async function signedGet({ credentials, region }: PageDeps, url: URL): Promise<Response> {
+  const signer = new SignatureV4({ service: 'execute-api', region, credentials, sha256: Sha256 });
+  const { headers } = await signer.sign({
+    method: 'GET',
+    protocol: url.protocol,
+    hostname: url.hostname,
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams),
+    headers: { host: url.host },
+  });
+  // fetch sets the host itself.
+  const { host: _host, ...sent } = headers;
+  return fetch(url, { headers: sent, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) });
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+function sendProblem(response: ServerResponse, status: number, message: string): void {
+  response
+    .writeHead(status, { ...HEADERS, 'content-type': 'application/json' })
+    .end(JSON.stringify({ message }));
+}

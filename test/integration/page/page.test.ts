@@ -1,0 +1,179 @@
+/** The page in a real browser, over the API's own answers. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { buildPage } from '../../../cli/page/files.ts';
+import { servePage } from '../../../cli/page/server.ts';
+import { type ApiResponse, answer } from '../../../functions/core/api/api.ts';
+import { startBrowser, type TestBrowser } from '../../support/browser.ts';
+import { AT, attemptOf, outcomeOf, progressOf, runOf, secondsAfter } from '../../support/builders/records.ts';
+import { TEST_KEY } from '../../support/emulator.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';
+const RUN = 'digits-000001';
+
+let at: Ground;
+/** What the API answers instead, such as a refusal. */
+let instead: ApiResponse | undefined;
+let signatures: string[];
+let api: Server;
+let server: Server;
+let chromium: TestBrowser;
+let page: Page;
+let requested: string[];
+let errors: string[];
+
+const urlOf = (of: Server): string => {
+  const address = of.address();
+  if (address === null || typeof address === 'string') throw new Error('it does not listen');
+  return `http://127.0.0.1:${address.port}`;
+};
+
+async function answerTo(address: string): Promise<ApiResponse> {
+  if (instead !== undefined) return instead;
+  const url = new URL(address, 'http://api');
+  const [, list, name = ''] = url.pathname.split('/');
+  const parameter = list === 'runs' ? 'runId' : 'name';
+  const route = name === '' ? url.pathname : url.pathname.replace(`/${name}`, `/{${parameter}}`);
+  const query = Object.fromEntries(url.searchParams);
+  return answer(at, {
+    route: `GET ${route}`,
+    parameters: name ? { [parameter]: name } : {},
+    query,
+    body: '',
+  });
+}
+
+beforeAll(async () => {
+  api = createServer((request, response) => {
+    signatures.push(request.headers.authorization ?? '');
+    void answerTo(request.url ?? '').then(({ status, headers, body }) =>
+      response.writeHead(status, { ...headers }).end(JSON.stringify(body)),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(api, 'listening');
+  const deps = { files: await buildPage(), apiUrl: urlOf(api), region: 'us-east-1', credentials: TEST_KEY };
+  server = await servePage(deps, 0);
+  chromium = await startBrowser();
+}, 90_000);
+
+afterAll(async () => {
+  await chromium?.stop();
+  for (const each of [server, api]) {
+    each?.close();
+    each?.closeAllConnections();
+  }
+});
+
+beforeEach(async () => {
+  at = ground();
+  instead = undefined;
+  signatures = [];
+  requested = [];
+  errors = [];
+  page = await chromium.browser.newPage({ viewport: { width: 390, height: 800 } });
+  page.setDefaultTimeout(8_000);
+  page.on('request', (request) => requested.push(new URL(request.url()).origin));
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  page.on('pageerror', (error) => errors.push(error.message));
+  return () => page.close();
+});
+
+async function interruptedRun(): Promise<void> {
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
+  await at.pipelines.setValidity('digits', {
+    valid: false,
+    problems: [{ path: HOSTILE, message: 'x'.repeat(10_000) }],
+    updatedAt: AT,
+  });
+  await at.runs.create(
+    runOf('digits', 1, {
+      status: 'failed',
+      failure: HOSTILE,
+      closedAt: secondsAfter(60),
+      updatedAt: secondsAfter(500),
+    }),
+  );
+  await at.attempts.create(
+    attemptOf(RUN, 1, {
+      createdAt: secondsAfter(60),
+      progressAfter: progressOf(40, { updatedAt: secondsAfter(300) }),
+      outcome: outcomeOf('interrupted', { endedAt: secondsAfter(400) }),
+    }),
+  );
+  await at.timeline.add(RUN, { id: 'a', at: AT, kind: 'note', text: HOSTILE });
+}
+
+describe('the page', () => {
+  it('leads to a run and shows hostile text', async () => {
+    await interruptedRun();
+    await page.goto(urlOf(server));
+    await page.locator(`#link-${RUN}`).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('rect.lost').first().waitFor({ state: 'attached' });
+    expect(await page.locator('main').textContent()).toContain(HOSTILE);
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe(`${RUN} · Tidewheel`);
+    expect(page.url()).toContain(`#/runs/${RUN}`);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(new Set(requested)).toEqual(new Set([urlOf(server)]));
+    expect(errors).toEqual([]);
+    expect(signatures.every((each) => each.includes('/us-east-1/execute-api/aws4_request'))).toBe(true);
+  });
+
+  it('names the next command where there is no pipeline', async () => {
+    await page.goto(urlOf(server));
+    await page.getByText('There is no pipeline yet').waitFor();
+    expect(await page.locator('code').textContent()).toContain('aws s3 cp');
+  });
+
+  it.each([
+    [403, 'Forbidden', 'execute-api:Invoke'],
+    [429, 'Too Many Requests', 'tries again by itself'],
+    [500, 'Internal Server Error', 'answered 500'],
+  ])('says what to do where the API answers %i', async (status, message, remedy) => {
+    instead = { status, body: { message } };
+    await page.goto(urlOf(server));
+    expect(await page.getByRole('alert').textContent()).toContain(remedy);
+  });
+});
+
+const get = (path: string, init: RequestInit = {}) => fetch(`${urlOf(server)}${path}`, init);
+
+describe("the page's server", () => {
+  it('passes on nothing but reading calls', async () => {
+    const answers = await Promise.all([
+      get('/api/pipelines/digits/runs', { method: 'POST' }),
+      get('/api/pipelines/digits', { method: 'DELETE' }),
+      get('/api/pipelines/digits'),
+      get('/api/runs/digits-000001/series/more'),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([405, 405, 404, 404]);
+    expect(signatures).toEqual([]);
+  });
+
+  it('refuses pages of other origins', async () => {
+    const answer = await get('/api/pipelines', { headers: { origin: 'http://evil.test' } });
+    expect(answer.status).toBe(403);
+    expect(signatures).toEqual([]);
+  });
+
+  it('says that the API gives no answer', async () => {
+    const deps = {
+      files: new Map(),
+      apiUrl: 'http://127.0.0.1:1',
+      region: 'us-east-1',
+      credentials: TEST_KEY,
+    };
+    const alone = await servePage(deps, 0);
+    const answer = await fetch(`${urlOf(alone)}/api/pipelines`);
+    alone.close();
+    alone.closeAllConnections();
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toEqual({ message: expect.stringContaining('is the region up?') as string });
+  });
+});
