@@ -10,7 +10,8 @@ import { servePage } from './page/server.ts';
 const USAGE = `npm run page [-- --port 4580]
 
 Pipelines and runs in a browser: each run as one line of time over all its attempts, with its curves. The command serves
-the page on 127.0.0.1 until Ctrl-C, and signs what the page reads with your credentials.
+the page on 127.0.0.1 until Ctrl-C, and signs what the page reads with your credentials. The printed address carries a
+token; other users of the machine are refused.
 
   --port N     instead of any free port
 
@@ -33,16 +34,13 @@ async function main(args: readonly string[]): Promise<number> {
       `API_URL is "${apiUrl}": write the API's address, which begins with https:// or http://`,
     ]);
   const deps = { files: await buildPage(), apiUrl, region, credentials: defaultProvider() };
-  const server = await servePage(deps, values.port ?? 0).catch((error: unknown) => {
+  const page = await servePage(deps, values.port ?? 0).catch((error: unknown) => {
     const isTaken = error instanceof Error && Reflect.get(error, 'code') === 'EADDRINUSE';
     throw isTaken ? new UsageError([`--port is "${values.port}", which is taken: name another one`]) : error;
   });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  process.stdout.write(`http://127.0.0.1:${address.port}/ shows ${apiUrl} (Ctrl-C ends it)\n`);
+  process.stdout.write(`${page.address}\n  shows ${apiUrl} (Ctrl-C ends it)\n`);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
-  server.close();
-  server.closeAllConnections();
+  page.close();
   return 0;
 }
 

@@ -21,7 +21,7 @@ price (bench/limits/prices.ts). Exits with 1 if a case did not end well.
   --json FILE         writes all figures to a file
   --help
 
-${CASES.map(({ name, title }) => `  ${name.padEnd(18)}${title}`).join('\n')}
+${CASES.map(({ name, title }) => `  ${name.padEnd(23)}${title}`).join('\n')}
 `;
 
 const spec = {

@@ -1,7 +1,9 @@
 /**
  * The page's server, on 127.0.0.1 only. It signs four reading calls with the credentials of the person who started it, and
- * passes on nothing else: a program that reaches the port can read, and change nothing.
+ * passes on nothing else. It answers only browsers that have opened its address, which carries a random token: other
+ * users of the machine reach the port, too.
  */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Sha256 } from '@aws-crypto/sha256-js';
@@ -33,21 +35,58 @@ const HEADERS = {
   'cache-control': 'no-store',
 };
 
+export interface ServedPage {
+  /** With the token. */
+  readonly address: string;
+  close(): void;
+}
+
 /** @param port 0: any free one. @throws Error with code EADDRINUSE */
-export async function servePage(deps: PageDeps, port: number): Promise<Server> {
+export async function servePage(deps: PageDeps, port: number): Promise<ServedPage> {
+  const token = randomBytes(16).toString('hex');
   const server = createServer((request, response) => {
-    void respond(deps, request, response);
+    void respond(deps, { token, cookie: `tidewheel-${portOf(server)}` }, request, response);
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  return server;
+  return {
+    address: `http://127.0.0.1:${portOf(server)}/?token=${token}`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
-async function respond(deps: PageDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
+
+interface Door {
+  readonly token: string;
+  /** Cookies belong to a host, not to a port. */
+  readonly cookie: string;
+}
+
+async function respond(
+  deps: PageDeps,
+  door: Door,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (refusesPage(request, response)) return;
   request.resume();
   const url = new URL(`http://127.0.0.1${request.url?.startsWith('/') ? request.url : '/'}`);
   if (request.method !== 'GET') return sendProblem(response, 405, 'the page only reads: use GET');
+  if (equals(url.searchParams.get('token') ?? '', door.token)) {
+    const cookie = `${door.cookie}=${door.token}; HttpOnly; SameSite=Strict; Path=/`;
+    response.writeHead(303, { ...HEADERS, location: url.pathname, 'set-cookie': cookie }).end();
+    return;
+  }
+  if (!equals(cookieOf(request, door.cookie), door.token))
+    return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
   const file = deps.files.get(url.pathname);
   if (file !== undefined) {
     response.writeHead(200, { ...HEADERS, 'content-type': file.type }).end(file.content);
@@ -57,6 +96,15 @@ async function respond(deps: PageDeps, request: IncomingMessage, response: Serve
   if (call === undefined) return sendProblem(response, 404, `the page has no ${url.pathname}`);
   await pass(deps, `${call}${url.search}`, response);
 }
+
+function cookieOf({ headers }: IncomingMessage, name: string): string {
+  const pairs = (headers.cookie ?? '').split(/; */);
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
+}
+
+/** In a time that does not depend on where they differ. */
+const equals = (given: string, token: string): boolean =>
+  given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
 
 async function pass(deps: PageDeps, call: string, response: ServerResponse): Promise<void> {
   try {

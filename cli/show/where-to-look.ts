@@ -10,6 +10,7 @@ export const dropFolderOf = (stateDirectory: string): string => join(stateDirect
 export function whereToLook(
   { endpoints, credentials, stack }: Pick<Region, 'endpoints' | 'credentials' | 'stack'>,
   stateDirectory: string,
+  pageAddress?: string,
 ): string[] {
   const settings = {
     ...environmentFor(endpoints, credentials),
@@ -18,6 +19,7 @@ export function whereToLook(
   };
   const exports = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   return [
+    ...(pageAddress === undefined ? [] : [`    in a browser     ${pageAddress}`]),
     `    S3 and all else  ${endpoints.aws}   bucket ${stack.bucket}`,
     `    SageMaker        ${endpoints.sageMaker}   aws sagemaker list-training-jobs`,
     `    Spot market      ${endpoints.ec2}   aws ec2 get-spot-placement-scores …`,

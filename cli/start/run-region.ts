@@ -2,9 +2,12 @@
 import { join } from 'node:path';
 import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/held-up.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
+import { buildPage } from '../page/files.ts';
+import { type ServedPage, servePage } from '../page/server.ts';
 import { openStores } from '../serve/open-stores.ts';
 import { serveDrops, watchService } from '../serve/serve.ts';
 import type { Session } from '../serve/session.ts';
@@ -55,6 +58,7 @@ async function serveRegion(
 ): Promise<number> {
   void watchDisk(screen, chosen.state, stopping.signal);
   let isLost = false;
+  let page: ServedPage | undefined;
   void region.emulatorExited.then(() => {
     if (stopping.signal.aborted) return;
     isLost = true;
@@ -72,8 +76,9 @@ async function serveRegion(
       launcher: chosen.launcher,
       signal: stopping.signal,
     };
+    page = await openPage(region, screen);
     screen.done('the region is up');
-    for (const line of whereToLook(region, chosen.state)) screen.line(line);
+    for (const line of whereToLook(region, chosen.state, page?.address)) screen.line(line);
     const code = await serve(session, chosen);
     return isLost ? 1 : code;
   } catch (error: unknown) {
@@ -82,8 +87,26 @@ async function serveRegion(
     return 1;
   } finally {
     stopping.abort();
+    page?.close();
     screen.line(`  stopping: hosts save (${chosen.grace} s at most), state is kept for the next start`);
     await region.close();
+  }
+}
+
+/** The same port from start to start, so that an open page goes on after a reload, unless it is taken. */
+const PAGE_PORT = 4580;
+
+/** Without it the region serves all else. */
+async function openPage(
+  { stack, credentials }: Pick<Region, 'stack' | 'credentials'>,
+  screen: Screen,
+): Promise<ServedPage | undefined> {
+  try {
+    const deps = { files: await buildPage(), apiUrl: stack.apiUrl, region: REGION, credentials };
+    return await servePage(deps, PAGE_PORT).catch(() => servePage(deps, 0));
+  } catch (error: unknown) {
+    screen.problem(`the page is not served: ${String(error)}`);
+    return undefined;
   }
 }
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/files.ts';
-import { servePage } from '../../../cli/page/server.ts';
+import { type ServedPage, servePage } from '../../../cli/page/server.ts';
 import { type ApiResponse, answer } from '../../../functions/core/api/api.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import { AT, attemptOf, outcomeOf, progressOf, runOf, secondsAfter } from '../../support/builders/records.ts';
@@ -19,7 +19,9 @@ let at: Ground;
 let instead: ApiResponse | undefined;
 let signatures: string[];
 let api: Server;
-let server: Server;
+let served: ServedPage;
+let origin: string;
+let cookie: string;
 let chromium: TestBrowser;
 let page: Page;
 let requested: string[];
@@ -55,16 +57,18 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(api, 'listening');
   const deps = { files: await buildPage(), apiUrl: urlOf(api), region: 'us-east-1', credentials: TEST_KEY };
-  server = await servePage(deps, 0);
+  served = await servePage(deps, 0);
+  ({ origin } = new URL(served.address));
+  const opened = await fetch(served.address, { redirect: 'manual' });
+  cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
   chromium = await startBrowser();
 }, 90_000);
 
 afterAll(async () => {
   await chromium?.stop();
-  for (const each of [server, api]) {
-    each?.close();
-    each?.closeAllConnections();
-  }
+  served?.close();
+  api?.close();
+  api?.closeAllConnections();
 });
 
 beforeEach(async () => {
@@ -111,7 +115,7 @@ async function interruptedRun(): Promise<void> {
 describe('the page', () => {
   it('leads to a run and shows hostile text', async () => {
     await interruptedRun();
-    await page.goto(urlOf(server));
+    await page.goto(served.address);
     await page.locator(`#link-${RUN}`).focus();
     await page.keyboard.press('Enter');
     await page.locator('rect.lost').first().waitFor({ state: 'attached' });
@@ -120,13 +124,13 @@ describe('the page', () => {
     expect(await page.title()).toBe(`${RUN} · Tidewheel`);
     expect(page.url()).toContain(`#/runs/${RUN}`);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    expect(new Set(requested)).toEqual(new Set([urlOf(server)]));
+    expect(new Set(requested)).toEqual(new Set([origin]));
     expect(errors).toEqual([]);
     expect(signatures.every((each) => each.includes('/us-east-1/execute-api/aws4_request'))).toBe(true);
   });
 
   it('names the next command where there is no pipeline', async () => {
-    await page.goto(urlOf(server));
+    await page.goto(served.address);
     await page.getByText('There is no pipeline yet').waitFor();
     expect(await page.locator('code').textContent()).toContain('aws s3 cp');
   });
@@ -137,12 +141,13 @@ describe('the page', () => {
     [500, 'Internal Server Error', 'answered 500'],
   ])('says what to do where the API answers %i', async (status, message, remedy) => {
     instead = { status, body: { message } };
-    await page.goto(urlOf(server));
+    await page.goto(served.address);
     expect(await page.getByRole('alert').textContent()).toContain(remedy);
   });
 });
 
-const get = (path: string, init: RequestInit = {}) => fetch(`${urlOf(server)}${path}`, init);
+const get = (path: string, { headers, ...init }: RequestInit = {}) =>
+  fetch(`${origin}${path}`, { ...init, headers: { cookie, ...headers } });
 
 describe("the page's server", () => {
   it('passes on nothing but reading calls', async () => {
@@ -153,6 +158,19 @@ describe("the page's server", () => {
       get('/api/runs/digits-000001/series/more'),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([405, 405, 404, 404]);
+    expect(signatures).toEqual([]);
+  });
+
+  it('refuses browsers that have not opened its address', async () => {
+    const wrong = cookie.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+    for (const given of ['', wrong, 'tidewheel-1=']) {
+      const [file, call] = await Promise.all([
+        get('/', { headers: { cookie: given } }),
+        get('/api/pipelines', { headers: { cookie: given } }),
+      ]);
+      expect([file.status, call.status]).toEqual([401, 401]);
+    }
+    expect((await get('/?token=', { headers: { cookie: '' } })).status).toBe(401);
     expect(signatures).toEqual([]);
   });
 
@@ -170,9 +188,10 @@ describe("the page's server", () => {
       credentials: TEST_KEY,
     };
     const alone = await servePage(deps, 0);
-    const answer = await fetch(`${urlOf(alone)}/api/pipelines`);
+    const opened = await fetch(alone.address, { redirect: 'manual' });
+    const own = opened.headers.get('set-cookie') ?? '';
+    const answer = await fetch(new URL('/api/pipelines', alone.address), { headers: { cookie: own } });
     alone.close();
-    alone.closeAllConnections();
     expect(answer.status).toBe(502);
     expect(await answer.json()).toEqual({ message: expect.stringContaining('is the region up?') as string });
   });
