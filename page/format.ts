@@ -14,5 +14,11 @@ export function durationText(milliseconds: number): string {
 
 export const usdText = (usd: number): string => `$${usd.toFixed(usd !== 0 && Math.abs(usd) < 1 ? 4 : 2)}`;
 
+/** Only the time of day where the date is that of `since`. */
+export function clockText(time: string, since: string): string {
+  const [at, from] = [new Date(time), new Date(since)];
+  return at.toDateString() === from.toDateString() ? at.toLocaleTimeString() : timeText(time);
+}
+
 export const timeText = (time: string | number): string =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });

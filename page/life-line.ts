@@ -28,8 +28,12 @@ export interface LifeLine {
   readonly spans: readonly Span[];
   /** Last save of each attempt. */
   readonly saves: readonly { readonly at: number; readonly step: number }[];
+  /** Absent where it is so far off that the run would not be seen beside it. */
   readonly deadline?: number | undefined;
 }
+
+/** In lengths of the run. */
+const NEAR_DEADLINE = 2;
 
 /** @param now end of what still goes on */
 export function lifeLineOf({ run, attempts, report }: RunView, now: number): LifeLine {
@@ -51,7 +55,9 @@ export function lifeLineOf({ run, attempts, report }: RunView, now: number): Lif
     free = endOfAttempt(attempt, end);
   }
   if (run.status === 'placing') spans.push({ kind: 'place', from: free, to: end, text: 'looks for a pool' });
-  const deadline = timeOf(report?.deadline.at);
+  const due = timeOf(report?.deadline.at);
+  // A distant deadline would press the run into a corner.
+  const deadline = due !== undefined && due - from <= NEAR_DEADLINE * (end - from) ? due : undefined;
   return {
     from,
     to: Math.max(end, deadline ?? 0, from + 1),

@@ -2,7 +2,7 @@
 import { type Answer, read } from './api.ts';
 import { curveChart, lifeLineChart, type SeriesView } from './charts.ts';
 import { type Child, command, element, table } from './element.ts';
-import { durationText, timeText, usdText } from './format.ts';
+import { clockText, durationText, timeText, usdText } from './format.ts';
 import { isFinished, lifeLineOf, type RunView } from './life-line.ts';
 import type { Screen } from './screen.ts';
 
@@ -45,6 +45,7 @@ function facts({ run, attempts, progress, report }: RunView): HTMLElement {
   else
     items.push(
       ['took', durationText(Date.parse(report.finishedAt) - Date.parse(run.createdAt))],
+      ['deadline', deadlineText(report)],
       ['cost', usdText(report.costUsd)],
       ['On-Demand would be', usdText(report.onDemandUsd)],
       ['lost work', durationText(report.lostSeconds * 1000)],
@@ -54,6 +55,15 @@ function facts({ run, attempts, progress, report }: RunView): HTMLElement {
     element('div', {}, element('dt', {}, name), element('dd', {}, value)),
   );
   return element('dl', { class: 'facts' }, ...shown);
+}
+
+function deadlineText({ deadline, finishedAt }: NonNullable<RunView['report']>): Child {
+  if (deadline.at === undefined) return 'none';
+  const left = Date.parse(deadline.at) - Date.parse(finishedAt);
+  const title = timeText(deadline.at);
+  if (deadline.met === null) return title;
+  const text = left >= 0 ? `${durationText(left)} early` : `${durationText(-left)} late`;
+  return element('span', { title }, deadline.met ? `met, ${text}` : `missed${left < 0 ? `, ${text}` : ''}`);
 }
 
 function savedText({ step, totalSteps, unit = 'step' }: NonNullable<RunView['progress']>): Child {
@@ -67,11 +77,11 @@ function savedText({ step, totalSteps, unit = 'step' }: NonNullable<RunView['pro
   return element('span', {}, text, bar);
 }
 
-function timeline({ timeline: entries }: RunView): HTMLElement {
+function timeline({ run, timeline: entries }: RunView): HTMLElement {
   if (entries.length === 0) return element('p', { class: 'quiet' }, 'Nothing has happened yet.');
   return table(
     'timeline',
     ['time', 'what happened'],
-    entries.map(({ at, text }) => [timeText(at), text]),
+    entries.map(({ at, text }) => [clockText(at, run.createdAt), text]),
   );
 }

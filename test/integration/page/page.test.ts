@@ -146,7 +146,11 @@ describe('the page', () => {
   });
 });
 
-const get = (path: string, { headers, ...init }: RequestInit = {}) =>
+interface Asking {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+const get = (path: string, { headers, ...init }: Asking = {}) =>
   fetch(`${origin}${path}`, { ...init, headers: { cookie, ...headers } });
 
 describe("the page's server", () => {

@@ -71,3 +71,14 @@ it('has a width at the first arrival', () => {
   expect(to - from).toBe(1);
   expect(spans).toEqual([]);
 });
+
+it.each([
+  [900, 900],
+  [1_100, undefined],
+])('shows a deadline that is near: %i s', (deadlineSeconds, shown) => {
+  const deadline = { at: secondsAfter(deadlineSeconds), met: true };
+  const report = { finishedAt: secondsAfter(500), deadline, attempts: [] as const };
+  const line = lifeLineOf(view({ report: report as unknown as RunView['report'] }), START);
+  expect(line.deadline).toBe(shown === undefined ? undefined : START + shown * 1_000);
+  expect(line.to).toBe(START + (shown ?? 500) * 1_000);
+});
