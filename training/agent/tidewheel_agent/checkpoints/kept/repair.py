@@ -22,6 +22,7 @@ from ..frameworks import FrameworkCheckpoints
 from ..given_files import files_given
 from ..note import PROGRESS_FILE, read_note
 from ..tree import look
+from .begun_folders import begun_folders, cut_short, remove_empty_folder
 from .copy_file import copy_file, sha256_of
 from .generation import KEPT_FOLDER, Generation, is_intact, read_generations
 
@@ -49,10 +50,10 @@ def repair(folder: Path, rules: CheckpointRules | None, *, leads: bool) -> list[
     if find_last_checkpoint(folder) is not None:
         return []
     view = _View.of(folder, rules)
+    _remove_empty_begun(view)
     done = _replace_damaged(view)
-    done += _set_aside_newer(
-        view, [d for d in view.damaged if d.name not in {r.name for r in done}]
-    )
+    cut_off = [*view.damaged, *cut_short(view.begun, view.whole)]
+    done += _set_aside_newer(view, [d for d in cut_off if d.name not in {r.name for r in done}])
     for each in done:
         log(f"{each.name} is damaged ({each.problem}): the script resumes from {each.instead}")
     if done and leads:
@@ -68,7 +69,12 @@ def step_back(folder: Path, rules: CheckpointRules | None) -> Repair | None:
     if find_last_checkpoint(folder) is not None:
         return None
     view = _View.of(folder, rules)
-    done = _put_back_other_version(view) or _set_aside_furthest(view) or _set_aside_first(view)
+    done = (
+        _set_aside_begun(view)
+        or _put_back_other_version(view)
+        or _set_aside_furthest(view)
+        or _set_aside_first(view)
+    )
     if done is not None:
         _correct_note(view, [done])
     return done
@@ -82,6 +88,8 @@ class _View:
     files: Mapping[str, FileState]
     whole: list[Found]
     damaged: list[Found]
+    begun: list[Found]
+    """Folders of saves in which nothing was recognised."""
     generations: list[Generation]
 
     @classmethod
@@ -93,8 +101,10 @@ class _View:
         damaged = [
             found for found in checkpoints.damaged if not found.files.items() <= given.items()
         ]
-        files = dict(look(folder).root.all_files())
-        return cls(folder, files, checkpoints.whole, damaged, read_generations(folder))
+        root = look(folder).root
+        begun = begun_folders(root, [*checkpoints.whole, *checkpoints.damaged], given)
+        files, generations = dict(root.all_files()), read_generations(folder)
+        return cls(folder, files, checkpoints.whole, damaged, begun, generations)
 
 
 def _replace_damaged(view: _View) -> list[Repair]:
@@ -150,6 +160,27 @@ def _set_aside_newer(view: _View, damaged: Iterable[Found]) -> list[Repair]:
             name = next(f.name for f in view.whole if f.position and f.position.step == last)
             done.append(Repair(found.name, found.problem, f"{name}, step {last}", last))
     return done
+
+
+def _remove_empty_begun(view: _View) -> None:
+    folders = look(view.folder).root.folders
+    for found in view.begun:
+        if not found.files and found.name in folders:
+            remove_empty_folder(folders[found.name])
+
+
+def _set_aside_begun(view: _View) -> Repair | None:
+    """Those further on than all whole checkpoints: the script may have tried to load one."""
+    steps = [f for f in view.whole if _counts_steps(f)]
+    last = max(steps, key=_step_of_found, default=None)
+    after = -1 if last is None else _step_of_found(last)
+    newer = [f for f in view.begun if f.files and _step_of_found(f) > after]
+    if not newer or not all(_set_aside(view, found.files) for found in newer):
+        return None
+    furthest = max(newer, key=_step_of_found).name
+    if last is None:
+        return Repair(furthest, "", "the beginning", None)
+    return Repair(furthest, "", last.name, after)
 
 
 def _put_back_other_version(view: _View) -> Repair | None:
