@@ -65,10 +65,11 @@ def _seed(seed: int) -> None:
 
 def _seed_new_generators(random_module: Any, seed: int) -> None:
     """Without an argument NumPy seeds a generator from the operating system."""
-    make, numbers = random_module.default_rng, itertools.count()
+    make, numbers, first = random_module.default_rng, itertools.count(), seed
 
-    def default_rng(given: Any = None) -> Any:
-        return make((seed, next(numbers)) if given is None else given)
+    # Scripts name the argument as NumPy does.
+    def default_rng(seed: Any = None) -> Any:
+        return make((first, next(numbers)) if seed is None else seed)
 
     random_module.default_rng = default_rng
 

@@ -47,6 +47,9 @@ export function notifiedAfterListing(
   return { since: before?.since ?? at, listedAt: at };
 }
 
-/** A marker is looked for in the folder, and a file of annotations changes the labels of every arrival. */
+/**
+ * The batch of a marker holds all that was written before it, notified of or not. A file of annotations changes the labels
+ * of every arrival.
+ */
 const mayBeNoted = ({ settle, packing }: Pipeline): boolean =>
   settle.marker === undefined && packing.annotations === undefined;
