@@ -14,7 +14,8 @@ export async function read<T>(path: string): Promise<Answer<T>> {
   } catch {
     return {
       kind: 'refused',
-      message: 'The page has lost its server: start npm run page again.',
+      message:
+        'The page has lost its server: start npm start or npm run page again, and open what it prints.',
       waitSeconds: 5,
     };
   }
@@ -23,7 +24,7 @@ export async function read<T>(path: string): Promise<Answer<T>> {
 function remedy(status: number, text: string): string {
   const message = messageIn(text);
   if (status === 403)
-    return `The API refuses your credentials (403: ${message}). They need execute-api:Invoke: renew them, then start npm run page again.`;
+    return `The API refuses your credentials (403: ${message}). They need execute-api:Invoke: renew them, then start the command again.`;
   if (status === 429) return `The API is throttled (429: ${message}). The page tries again by itself.`;
   return `The API answered ${status}: ${message}`;
 }

@@ -102,9 +102,16 @@ const spansTable = ({ spans }: LifeLine): HTMLElement =>
   );
 
 /** One curve over all attempts; what an interruption lost is dotted beside it. */
-export function curveChart({ name, unit, points, lost }: SeriesView): HTMLElement[] {
-  const all = [...points, ...lost].filter(({ value }) => Number.isFinite(value));
-  if (all.length === 0) return [];
+export function curveChart({ name, unit, ...all }: SeriesView): HTMLElement[] {
+  // A script may print NaN, which no axis has.
+  const [points = [], lost = []] = [all.points, all.lost].map((some) =>
+    some.filter(({ value }) => Number.isFinite(value)),
+  );
+  return points.length + lost.length === 0 ? [] : drawn({ name, unit, points, lost });
+}
+
+function drawn({ name, unit, points, lost }: SeriesView): HTMLElement[] {
+  const all = [...points, ...lost];
   const [left, right] = extent(all.map(({ position }) => position));
   const [low, high] = extent(all.map(({ value }) => value));
   const place = ({ position, value }: PointView): readonly [number, number] => [
