@@ -6,19 +6,14 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Sha256 } from '@aws-crypto/sha256-js';
-import { SignatureV4 } from '@smithy/signature-v4';
 import { refusesPage } from '@tidewheel/emulators/access/web-pages.ts';
+import { type Signing, signedHeaders } from '@tidewheel/emulators/shared/signed-headers.ts';
 import type { PageFile } from './files.ts';
 
-type Credentials = ConstructorParameters<typeof SignatureV4>[0]['credentials'];
-
-export interface PageDeps {
+export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
   readonly files: ReadonlyMap<string, PageFile>;
   /** Address of the API, without a slash at its end. */
   readonly apiUrl: string;
-  readonly region: string;
-  readonly credentials: Credentials;
 }
 
 const READING = /^\/api(\/pipelines|\/pipelines\/[^/]+\/runs|\/runs\/[^/]+(?:\/series)?)$/;
@@ -123,18 +118,10 @@ async function pass(deps: PageDeps, call: string, response: ServerResponse): Pro
 }
 
 async function signedGet({ credentials, region }: PageDeps, url: URL): Promise<Response> {
-  const signer = new SignatureV4({ service: 'execute-api', region, credentials, sha256: Sha256 });
-  const { headers } = await signer.sign({
-    method: 'GET',
-    protocol: url.protocol,
-    hostname: url.hostname,
-    path: url.pathname,
-    query: Object.fromEntries(url.searchParams),
-    headers: { host: url.host },
-  });
+  const signing = { service: 'execute-api', region, credentials };
   // fetch sets the host itself.
-  const { host: _host, ...sent } = headers;
-  return fetch(url, { headers: sent, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) });
+  const { host: _host, ...headers } = await signedHeaders(url, { method: 'GET' }, signing);
+  return fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) });
 }
 
 function reason(error: unknown): string {

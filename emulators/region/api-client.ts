@@ -1,8 +1,7 @@
 /** Calls of the HTTP API as any AWS client makes them: signed with SigV4 for execute-api. */
-import { Sha256 } from '@aws-crypto/sha256-js';
-import { SignatureV4 } from '@smithy/signature-v4';
 import { request } from 'undici';
 import type { AccessKey } from '../access/access-key.ts';
+import { signedHeaders } from '../shared/signed-headers.ts';
 import { REGION, type Stack } from './clients.ts';
 
 interface ApiReply {
@@ -23,7 +22,7 @@ export interface ApiOwner {
 }
 
 export function apiClient({ credentials, stack }: ApiOwner): ApiClient {
-  const signer = new SignatureV4({ service: 'execute-api', region: REGION, credentials, sha256: Sha256 });
+  const signing = { service: 'execute-api', region: REGION, credentials };
   const urlOf = (path: string): URL => new URL(`${stack.apiUrl}${path}`);
   const send = async (method: string, url: URL, headers: Record<string, string>, body?: string) => {
     const reply = await request(url, {
@@ -37,16 +36,8 @@ export function apiClient({ credentials, stack }: ApiOwner): ApiClient {
   return {
     call: async (method, path, body) => {
       const url = urlOf(path);
-      const signed = await signer.sign({
-        method,
-        protocol: url.protocol,
-        hostname: url.hostname,
-        path: url.pathname,
-        query: Object.fromEntries(url.searchParams),
-        headers: { host: url.host, 'content-type': 'application/json' },
-        ...(body !== undefined && { body }),
-      });
-      return send(method, url, signed.headers, body);
+      const headers = { 'content-type': 'application/json' };
+      return send(method, url, await signedHeaders(url, { method, headers, body }, signing), body);
     },
     callUnsigned: async (method, path) => send(method, urlOf(path), {}),
   };

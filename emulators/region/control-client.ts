@@ -1,11 +1,10 @@
 /** Calls of a region's control server, for commands that only know its state folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Sha256 } from '@aws-crypto/sha256-js';
-import { SignatureV4 } from '@smithy/signature-v4';
 import { request } from 'undici';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
+import { signedHeaders } from '../shared/signed-headers.ts';
 import { REGION } from './clients.ts';
 import { CONTROL_FILE } from './control-server.ts';
 import type { RunningJob, Strike } from './interruptions.ts';
@@ -34,12 +33,10 @@ export async function controlClient(stateDirectory: string): Promise<ControlClie
   });
   const url = urlIn(join(stateDirectory, CONTROL_FILE), text);
   const credentials = await accessKeyIn(join(stateDirectory, ACCESS_KEY_FILE));
-  const signer = new SignatureV4({ service: 'tidewheel', region: REGION, credentials, sha256: Sha256 });
+  const signing = { service: 'tidewheel', region: REGION, credentials };
   const call = async (method: 'GET' | 'POST', path: string, body?: string): Promise<unknown> => {
-    const { host, hostname, protocol } = new URL(url);
-    const common = { method, protocol, hostname, path, headers: { host }, query: {} };
-    const signed = await signer.sign({ ...common, ...(body !== undefined && { body }) });
-    const options = { method, headers: signed.headers, ...(body !== undefined && { body }) };
+    const headers = await signedHeaders(new URL(`${url}${path}`), { method, body }, signing);
+    const options = { method, headers, ...(body !== undefined && { body }) };
     // The file of a region that was killed names a port where nothing answers.
     const reply = await request(`${url}${path}`, options).catch((cause: unknown) => {
       throw new Error(down, { cause });
