@@ -1,4 +1,5 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { notifiedSinceOf } from '../../core/runs/batches.ts';
 import { FINISHED, type RunRecord } from '../../core/runs/run-records.ts';
 import type { RunStore } from '../../core/runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
@@ -105,11 +106,12 @@ async function closeBatch(
   run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
   close: Parameters<RunStore['closeBatch']>[1],
 ): Promise<void> {
+  const notifiedSince = notifiedSinceOf({ closedAt: close.at, notified: close.notified });
   const change = {
     closedAt: close.at,
     updatedAt: close.at,
     ...(close.declaration && { declaration: close.declaration }),
-    ...(close.notified?.closedAt === close.at && { notifiedSince: close.notified.since }),
+    ...(notifiedSince !== undefined && { notifiedSince }),
   };
   const { ReturnValues: _, ...runUpdate } = updateOf({
     ...change,

@@ -34,15 +34,19 @@ export function listsNotified(
   return now.getTime() - Date.parse(notified.listedAt) < WHOLE_LISTING_SECONDS * 1_000;
 }
 
-/** What a close that listed the whole folder leaves; undefined for a folder that is cheap to list. */
-export function notifiedAfterListing(
+interface FolderClose {
+  readonly declaration: Pipeline;
+  /** How many lay in the folder; undefined where it was not listed. */
+  readonly objects: number | undefined;
+  readonly at: string;
+}
+
+/** What a close leaves; undefined for a folder that is cheap to list. */
+export function notifiedAfterClose(
   before: NotifiedFolder | undefined,
-  {
-    declaration,
-    objects,
-    at,
-  }: { readonly declaration: Pipeline; readonly objects: number; readonly at: string },
+  { declaration, objects, at }: FolderClose,
 ): NotifiedFolder | undefined {
+  if (objects === undefined) return before && { ...before, closedAt: at };
   if (objects <= FEW_OBJECTS || !mayBeNoted(declaration)) return undefined;
   return { since: before?.since ?? at, listedAt: at };
 }

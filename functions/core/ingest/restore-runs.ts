@@ -1,6 +1,6 @@
 /** A table that was lost, or restored to an earlier time, is completed from what the bucket keeps of each run. */
 
-import type { PipelineRecord } from '../runs/batches.ts';
+import { notifiedSinceOf, type PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keptClose } from '../runs/kept-records.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { RunRecord } from '../runs/run-records.ts';
@@ -61,14 +61,14 @@ async function restoreRun(deps: RestoreRunsDeps, folder: RunFolder, openBatch: n
 function newRecord(
   { clock }: RestoreRunsDeps,
   folder: RunFolder,
-  { trigger, createdAt, closedAt, declaration, notified }: KeptClose,
+  close: KeptClose,
   isOpen: boolean,
 ): RunRecord {
+  const { trigger, createdAt, closedAt, declaration } = close;
   const updatedAt = clock.now().toISOString();
   const common = { ...folder, trigger, execution: 1, createdAt, updatedAt };
   if (isOpen) return { ...common, status: 'settling' };
-  const notifiedSince = notified?.closedAt === closedAt ? notified.since : undefined;
-  return { ...common, status: 'packing', closedAt, declaration, notifiedSince };
+  return { ...common, status: 'packing', closedAt, declaration, notifiedSince: notifiedSinceOf(close) };
 }
 
 /** An execution that still runs goes on: it finds the run's record again. The names of ended ones are taken. */

@@ -1,6 +1,6 @@
 /** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { NotifiedFolder, PipelineRecord } from '../runs/batches.ts';
+import type { PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore, Stores } from '../runs/stores.ts';
@@ -9,7 +9,7 @@ import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';
 import { codeStateOf } from './code-change.ts';
-import { listsNotified, notifiedAfterListing } from './notified.ts';
+import { listsNotified, notifiedAfterClose } from './notified.ts';
 import { decideSettled, FEW_OBJECTS, type IncomingLook, isDatedLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
@@ -131,7 +131,7 @@ async function close(
   const byMarker = reason === 'marker';
   const code = await codeStateOf(deps, run, { declaration, byMarker });
   const look = observation && { objects: observation.objects, isDated: isDatedLook(observation) };
-  const notified = notifiedAfter(pipeline?.notified, { declaration, objects: look?.objects, at });
+  const notified = notifiedAfterClose(pipeline?.notified, { declaration, objects: look?.objects, at });
   await keepClose(deps.store, run, { closedAt: at, declaration, seen, look, notified, ...code });
   const closed = await deps.runs.closeBatch(run, { at, declaration, seen, notified });
   await deps.timeline.add(run.runId, {
@@ -148,22 +148,6 @@ const lookText = (observation: IncomingLook | undefined): string =>
   observation === undefined
     ? 'a large folder, listed around what was notified of'
     : `${observation.objects} objects, ${observation.bytes} bytes`;
-
-/** @param close without `objects`: nothing was listed */
-function notifiedAfter(
-  before: NotifiedFolder | undefined,
-  {
-    declaration,
-    objects,
-    at,
-  }: Pick<Closing, 'declaration'> & {
-    readonly objects: number | undefined;
-    readonly at: string;
-  },
-): NotifiedFolder | undefined {
-  if (objects === undefined) return before && { ...before, closedAt: at };
-  return notifiedAfterListing(before, { declaration, objects, at });
-}
 
 /**
  * An arrival began the run, so the batch cannot be quiet before the settle window has passed. A large folder is not

@@ -47,12 +47,16 @@ export const openRun = (pipeline: PipelineRecord): RunName => ({
 /** Tolerance between S3's clock and ours. An arrival this close to the close starts a run that may find nothing. */
 const CLOCK_SKEW_MILLISECONDS = 2_000;
 
-/** Whether the run that closed the last batch did not list the whole folder. */
-export const isPartlyListed = ({
+/** Since when the keys are noted around which the run of this close lists; undefined where it lists the whole folder. */
+export const notifiedSinceOf = ({
   closedAt,
   notified,
-}: Pick<PipelineRecord, 'closedAt' | 'notified'>): boolean =>
-  closedAt !== undefined && notified?.closedAt === closedAt;
+}: Pick<PipelineRecord, 'closedAt' | 'notified'>): string | undefined =>
+  closedAt !== undefined && notified?.closedAt === closedAt ? notified.since : undefined;
+
+/** Whether the run that closed the last batch did not list the whole folder. */
+export const isPartlyListed = (pipeline: Pick<PipelineRecord, 'closedAt' | 'notified'>): boolean =>
+  notifiedSinceOf(pipeline) !== undefined;
 
 /**
  * An object older than the last listing is in that batch, because S3's listings are strongly consistent. So a late or

@@ -3,7 +3,7 @@
 import type { Hardware } from '../../../functions/core/catalog/hardware.ts';
 import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
 import { familyOf } from '../../../functions/core/catalog/types/instance-family.ts';
-import type { PipelineRecord } from '../../../functions/core/runs/batches.ts';
+import { notifiedSinceOf, type PipelineRecord } from '../../../functions/core/runs/batches.ts';
 import type {
   HardwareStore,
   ListPriceStore,
@@ -190,10 +190,11 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
           ...(declaration && { notified }),
         };
         pipelines.set(name, changed(pipeline, next));
+        const notifiedSince = notifiedSinceOf({ closedAt: at, notified });
         const pinned = declaration && {
           declaration,
           status: 'packing' as const,
-          ...(notified?.closedAt === at && { notifiedSince: notified.since }),
+          ...(notifiedSince !== undefined && { notifiedSince }),
         };
         const closed = changed(run, { closedAt: at, updatedAt: at, ...pinned });
         runs.set(runId, closed);
