@@ -21,7 +21,7 @@ from ..formats.files import FileState
 from ..frameworks import FrameworkCheckpoints
 from ..given_files import files_given
 from ..note import PROGRESS_FILE, read_note
-from ..tree import look
+from ..tree import Folder, look
 from .begun_folders import begun_folders, cut_short, remove_empty_folder
 from .copy_file import copy_file, sha256_of
 from .generation import KEPT_FOLDER, Generation, is_intact, read_generations
@@ -85,6 +85,7 @@ class _View:
     """The checkpoint folder as the last attempt left it."""
 
     folder: Path
+    root: Folder
     files: Mapping[str, FileState]
     whole: list[Found]
     damaged: list[Found]
@@ -104,7 +105,7 @@ class _View:
         root = look(folder).root
         begun = begun_folders(root, [*checkpoints.whole, *checkpoints.damaged], given)
         files, generations = dict(root.all_files()), read_generations(folder)
-        return cls(folder, files, checkpoints.whole, damaged, begun, generations)
+        return cls(folder, root, files, checkpoints.whole, damaged, begun, generations)
 
 
 def _replace_damaged(view: _View) -> list[Repair]:
@@ -163,10 +164,9 @@ def _set_aside_newer(view: _View, damaged: Iterable[Found]) -> list[Repair]:
 
 
 def _remove_empty_begun(view: _View) -> None:
-    folders = look(view.folder).root.folders
     for found in view.begun:
-        if not found.files and found.name in folders:
-            remove_empty_folder(folders[found.name])
+        if not found.files:
+            remove_empty_folder(view.root.folders[found.name])
 
 
 def _set_aside_begun(view: _View) -> Repair | None:
