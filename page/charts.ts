@@ -116,7 +116,7 @@ function drawn({ name, unit, points, lost }: SeriesView): HTMLElement[] {
   const [low, high] = extent(all.map(({ value }) => value));
   const place = ({ position, value }: PointView): readonly [number, number] => [
     ((position - left) / (right - left || 1)) * WIDTH,
-    CURVE_HEIGHT - 20 - ((value - low) / (high - low || 1)) * (CURVE_HEIGHT - 40),
+    CURVE_HEIGHT - 2 - ((value - low) / (high - low || 1)) * (CURVE_HEIGHT - 4),
   ];
   const path = points.map((point) => place(point).join(',')).join(' ');
   const dots = lost.map((point) => {
@@ -128,8 +128,6 @@ function drawn({ name, unit, points, lost }: SeriesView): HTMLElement[] {
     { viewBox: `0 0 ${WIDTH} ${CURVE_HEIGHT}`, role: 'img', 'aria-label': `${name} by ${unit}` },
     svg('polyline', { class: 'curve', points: path }),
     ...dots,
-    svg('text', { x: 0, y: 12 }, String(high)),
-    svg('text', { x: 0, y: CURVE_HEIGHT - 4 }, `${low} at ${unit} ${left} to ${right}`),
   );
   const rows = points.map(({ position, value, attempt, at }) => [
     String(position),
@@ -141,6 +139,7 @@ function drawn({ name, unit, points, lost }: SeriesView): HTMLElement[] {
   return [
     element('h2', {}, `${name}, all attempts`),
     element('div', {}, chart),
+    element('p', { class: 'quiet' }, `${low} to ${high}, ${unit} ${left} to ${right}`),
     numbers(`numbers-${name}`, shown),
   ];
 }

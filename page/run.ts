@@ -82,6 +82,6 @@ function timeline({ run, timeline: entries }: RunView): HTMLElement {
   return table(
     'timeline',
     ['time', 'what happened'],
-    entries.map(({ at, text }) => [clockText(at, run.createdAt), text]),
+    entries.map(({ at, text }) => [element('time', { datetime: at }, clockText(at, run.createdAt)), text]),
   );
 }
