@@ -34,7 +34,7 @@ async function main(args: readonly string[]): Promise<number> {
       `API_URL is "${apiUrl}": write the API's address, which begins with https:// or http://`,
     ]);
   const deps = { files: await buildPage(), apiUrl, region, credentials: defaultProvider() };
-  const page = await servePage(deps, values.port ?? 0).catch((error: unknown) => {
+  const page = await servePage(deps, values.port).catch((error: unknown) => {
     const isTaken = error instanceof Error && Reflect.get(error, 'code') === 'EADDRINUSE';
     throw isTaken ? new UsageError([`--port is "${values.port}", which is taken: name another one`]) : error;
   });

@@ -36,13 +36,13 @@ export interface ServedPage {
   close(): void;
 }
 
-/** @param port 0: any free one. @throws Error with code EADDRINUSE */
-export async function servePage(deps: PageDeps, port: number): Promise<ServedPage> {
+/** @param port undefined for any free one. @throws Error with code EADDRINUSE */
+export async function servePage(deps: PageDeps, port?: number): Promise<ServedPage> {
   const token = randomBytes(16).toString('hex');
   const server = createServer((request, response) => {
     void respond(deps, { token, cookie: `tidewheel-${portOf(server)}` }, request, response);
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   return {
     address: `http://127.0.0.1:${portOf(server)}/?token=${token}`,

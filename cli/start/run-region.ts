@@ -103,7 +103,7 @@ async function openPage(
 ): Promise<ServedPage | undefined> {
   try {
     const deps = { files: await buildPage(), apiUrl: stack.apiUrl, region: REGION, credentials };
-    return await servePage(deps, PAGE_PORT).catch(() => servePage(deps, 0));
+    return await servePage(deps, PAGE_PORT).catch(() => servePage(deps));
   } catch (error: unknown) {
     screen.problem(`the page is not served: ${String(error)}`);
     return undefined;

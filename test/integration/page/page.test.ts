@@ -57,7 +57,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(api, 'listening');
   const deps = { files: await buildPage(), apiUrl: urlOf(api), region: 'us-east-1', credentials: TEST_KEY };
-  served = await servePage(deps, 0);
+  served = await servePage(deps);
   ({ origin } = new URL(served.address));
   const opened = await fetch(served.address, { redirect: 'manual' });
   cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
@@ -191,7 +191,7 @@ describe("the page's server", () => {
       region: 'us-east-1',
       credentials: TEST_KEY,
     };
-    const alone = await servePage(deps, 0);
+    const alone = await servePage(deps);
     const opened = await fetch(alone.address, { redirect: 'manual' });
     const own = opened.headers.get('set-cookie') ?? '';
     const answer = await fetch(new URL('/api/pipelines', alone.address), { headers: { cookie: own } });
