@@ -1,6 +1,6 @@
 /**
- * One function over a long listing, in a process of its own: `function.ts settle|sweep|plan|plan-new|settle-notified|plan-notified ENDPOINT`. Prints what its
- * longest invocation took, as JSON.
+ * One function over a long listing, in a process of its own: `function.ts PART ENDPOINT`, with a part of `acts` below.
+ * Prints what its longest invocation took, as JSON.
  */
 import { S3Client } from '@aws-sdk/client-s3';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';

@@ -13,8 +13,10 @@ import { compareKeys } from '../model/order.ts';
 const BEFORE_NOTES_SECONDS = 15 * 60;
 /** A note's time is that of the beginning of its upload, and the clocks of S3's servers differ. */
 const CLOCK_SECONDS = 60;
-/** With more notes the whole folder is listed: reading them would cost as much. */
-const MOST_NOTES = 2_000;
+/** A LIST request costs as much as twelve GETs, so with more notes than this a listing of everything is cheaper. */
+const NOTES_A_RANGE = 12;
+/** Read in minutes. */
+const MOST_NOTES = 50_000;
 /** An older plan says too little of today's folder. */
 const OLDEST_PLAN_SECONDS = 3 * 86_400;
 const FEW_RANGES = 16;
@@ -53,7 +55,8 @@ export async function notifiedRanges(
   const isTaken = ({ lastModified }: ListedBlob): boolean =>
     Date.parse(lastModified) < plannedAt - CLOCK_SECONDS * 1_000;
   const left = notes.filter((note) => !isTaken(note));
-  if (left.length > MOST_NOTES) return undefined;
+  await store.deleteMany(notes.filter(isTaken).map(({ key }) => key));
+  if (left.length > Math.min(MOST_NOTES, NOTES_A_RANGE * known.ranges.length)) return undefined;
   const touched = new Set([known.ranges.length]);
   for (const [index, range] of known.ranges.entries()) if (isUnknown(range)) touched.add(index);
   for await (const [, keys] of readAhead(left, (note) => readNote(store, note))) {
@@ -62,7 +65,6 @@ export async function notifiedRanges(
   }
   // A range takes one request or two, and a listing of everything one for a thousand keys.
   if (touched.size > Math.max(FEW_RANGES, known.ranges.length / 2)) return undefined;
-  await store.deleteMany(notes.filter(isTaken).map(({ key }) => key));
   return { ranges: [...touched].sort((a, b) => a - b), at };
 }
 

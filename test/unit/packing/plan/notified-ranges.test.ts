@@ -267,6 +267,12 @@ describe('a plan after a sealed one', () => {
     expect(await planned(2)).toBe(objects);
   });
 
+  it('lists everything where reading the notes would cost more', async () => {
+    for (let note = 0; note < 200; note += 1) world.note([`${incoming}007a.jpg`]);
+    put('030a');
+    expect(await planned(2)).toBe(1);
+  });
+
   it('deletes notes that a sealed plan has taken', async () => {
     world.note([put('007a')]);
     await planned(2);
