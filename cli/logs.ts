@@ -49,7 +49,7 @@ const WORDS = {
 const POLL_MILLISECONDS = 3_000;
 /** CloudWatch shows a line some seconds after the host printed it, later than younger ones of other hosts. */
 const LATE_MILLISECONDS = 30_000;
-const RUN_ENDED = ['succeeded', 'failed', 'empty'];
+const RUN_ENDED = ['succeeded', 'failed', 'stopped', 'empty'];
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 

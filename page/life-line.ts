@@ -105,7 +105,7 @@ function savesOf({ createdAt, progressAfter }: AttemptRecord): { at: number; ste
 }
 
 export const isFinished = ({ status }: Pick<RunRecord, 'status'>): boolean =>
-  status === 'succeeded' || status === 'failed' || status === 'empty';
+  status === 'succeeded' || status === 'failed' || status === 'stopped' || status === 'empty';
 
 const timeOf = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Date.parse(text);

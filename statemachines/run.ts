@@ -50,8 +50,8 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     next: 'IsSettled',
   }),
   IsSettled: choice(
-    'Has the batch been closed?',
-    [when('$.settle.kind', 'wait', 'WaitForQuiet')],
+    'Has the batch been closed? Judge ends a run that a person stops.',
+    [when('$.settle.kind', 'wait', 'WaitForQuiet'), when('$.settle.kind', 'stopped', 'Judge')],
     'PlanShards',
   ),
   WaitForQuiet: waitUntil('Waits for the rest of the settle window.', '$.settle.until', 'KeepObservation'),
@@ -286,7 +286,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     [when('$.report.status', 'failed', 'RunFailed')],
     'RunFinished',
   ),
-  RunFinished: succeed('There is a model, or there was no new data.'),
+  RunFinished: succeed('There is a model, a person stopped the run, or there was no new data.'),
   RunFailed: fail('The report and the run hold the reason.', {
     ErrorPath: '$.report.status',
     CausePath: '$.report.failure',

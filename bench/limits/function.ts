@@ -49,7 +49,7 @@ async function settle(): Promise<string> {
   for (let look = 1; ; look += 1) {
     const seen = observation;
     const settled = await invocation(() => settleRun(at, { runId, observation: seen }));
-    if (settled.kind === 'settled') return `settled after ${look} looks`;
+    if (settled.kind !== 'wait') return `settled after ${look} looks`;
     observation = settled.observation ?? undefined;
     at.clock.set(new Date(settled.until));
   }

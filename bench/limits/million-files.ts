@@ -78,7 +78,7 @@ async function pagesOfSettling(at: Ground, files: number, hasMarker: boolean): P
   for (;;) {
     const deps = { ...at, store: { ...at.store, list } };
     const settled = await settleRun(deps, { runId: `${PIPELINE}-000001`, observation });
-    if (settled.kind === 'settled') return pages;
+    if (settled.kind !== 'wait') return pages;
     observation = settled.observation ?? undefined;
     at.clock.set(new Date(settled.until));
   }

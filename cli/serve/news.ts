@@ -99,6 +99,8 @@ function eventsOf(run: RunRecord, { attempts, reports }: Look): Event[] {
       return [started];
     case 'succeeded':
       return [started, event('ended', updatedAt, `succeeded: ${endText(run, reports.get(runId))}`)];
+    case 'stopped':
+      return [started, event('ended', updatedAt, `was stopped by ${run.stop?.requestedBy ?? 'a person'}`)];
     case 'empty':
       return [started, event('ended', updatedAt, 'ended: there was nothing to train on')];
     case 'failed':

@@ -21,7 +21,7 @@ const view = z.object({
 });
 type RunView = z.infer<typeof view>;
 
-const FINISHED = ['succeeded', 'failed', 'empty'];
+const FINISHED = ['succeeded', 'failed', 'stopped', 'empty'];
 
 /** @returns the report, or undefined when the run came to nothing new or the signal ended the wait */
 export async function followRun(
@@ -64,6 +64,8 @@ function show(seen: RunView, shown: Set<string>, screen: Screen): void {
 function colour(kind: string): (text: string) => string {
   switch (kind) {
     case 'AttemptInterrupted':
+    case 'StopRequested':
+    case 'RunStopped':
       return pc.yellow;
     case 'RunFailed':
       return pc.red;

@@ -20,6 +20,7 @@ export const api: FunctionDescription = {
     allow.readObjects('*/runs/*/report.json', '*/runs/*/records/*', '*/runs/*/checkpoints/*'),
     allow.listBucket,
     ...allow.startRuns,
+    allow.stopExecutions,
     ...allow.setSchedules,
   ],
   events: ROUTES.map(route),

@@ -11,6 +11,9 @@ const input = z.object({
   queryStringParameters: z.record(z.string(), z.string()).nullish(),
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().optional(),
+  requestContext: z
+    .object({ authorizer: z.object({ iam: z.object({ userArn: z.string() }) }).optional() })
+    .optional(),
 });
 
 export const handler = lambdaHandler('api', input, async (event) => {
@@ -28,6 +31,7 @@ export const handler = lambdaHandler('api', input, async (event) => {
       route: event.routeKey,
       parameters: event.pathParameters ?? {},
       query: event.queryStringParameters ?? {},
+      caller: event.requestContext?.authorizer?.iam.userArn,
       body: event.isBase64Encoded ? Buffer.from(event.body ?? '', 'base64').toString() : (event.body ?? ''),
     },
   );

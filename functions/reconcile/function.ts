@@ -20,6 +20,7 @@ export const reconcile: FunctionDescription = {
     ...allow.observeAttempts('DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'),
     ...allow.replaceHosts,
     ...allow.startRuns,
+    allow.stopExecutions,
     // Whether the checkpoints of a running attempt keep coming.
     allow.readObjects('*/runs/*/checkpoints/*'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/report.json'),

@@ -191,6 +191,12 @@ export const describeRuns = statement(
   ['DescribeExecution'],
   [arn('states', `execution:${STACK}-run:*`)],
 );
+/** A person stops a run wherever its execution waits. */
+export const stopExecutions = statement(
+  'states',
+  ['StopExecution'],
+  [arn('states', `execution:${STACK}-run:*`)],
+);
 export const startRuns = [
   statement('states', ['StartExecution'], [arn('states', `stateMachine:${STACK}-run`)]),
   describeRuns,

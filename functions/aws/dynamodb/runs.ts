@@ -1,6 +1,7 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { notifiedSinceOf } from '../../core/runs/batches.ts';
 import { FINISHED, type RunRecord } from '../../core/runs/run-records.ts';
+import { stopToRecord } from '../../core/runs/stop-request.ts';
 import type { RunStore } from '../../core/runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
 import { pipelineKey } from './pipelines.ts';
@@ -32,6 +33,7 @@ export function runStore(table: StoredTable): RunStore {
       if (item === undefined) throw new RunNotFoundError(runId);
       return recordOf<RunRecord>(item);
     },
+    requestStop: async (runId, request) => requestStop(table, runId, request),
     list: async (pipeline, limit, before) => {
       const items = await table.query(
         {
@@ -61,6 +63,31 @@ export function runStore(table: StoredTable): RunStore {
     },
   };
 }
+
+/** Of two requests at once one writes first, and the other one looks again. */
+async function requestStop(
+  table: StoredTable,
+  runId: string,
+  request: Parameters<RunStore['requestStop']>[1],
+): Promise<RunRecord> {
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const item = await table.get(runKey(runId));
+    if (item === undefined) throw new RunNotFoundError(runId);
+    const run = recordOf<RunRecord>(item);
+    const stop = stopToRecord(run, request);
+    if (stop === undefined) return run;
+    const asked = await table.update(
+      runKey(runId),
+      { stop, updatedAt: request.at },
+      { open: 'RUN', execution: run.execution, stop: item['stop'] },
+    );
+    if (asked !== undefined) return recordOf<RunRecord>(asked);
+  }
+  throw new TransientError(`${runId} changes too often to be stopped now: make the same call again`);
+}
+
+/** Every other look finds the writer that was faster. */
+const MOST_LOOKS = 5;
 
 export async function listOpen<T>(table: StoredTable, kind: 'RUN' | 'KEPT' | 'ATTEMPT'): Promise<T[]> {
   const items: Item[] = await table.query({

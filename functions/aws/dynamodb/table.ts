@@ -32,8 +32,12 @@ export interface StoredTable {
   /** Writes unless an item of the key exists. */
   create(item: Key & Item): Promise<'created' | 'exists'>;
   put(item: Key & Item): Promise<void>;
-  /** Sets (or, for undefined, removes) attributes of an existing item and returns the whole; undefined if there is none. */
-  update(key: Key, change: Item): Promise<Item | undefined>;
+  /**
+   * Sets (or, for undefined, removes) attributes of an existing item and returns the whole.
+   * @param expected values that the item must have; undefined for an attribute that must be absent
+   * @returns undefined if there is no such item
+   */
+  update(key: Key, change: Item, expected?: Item): Promise<Item | undefined>;
   query(input: Omit<QueryCommandInput, 'TableName'>, limit?: number): Promise<Item[]>;
   /** All items of `pk` whose `sk` begins with the prefix, in its order, strongly consistent. */
   queryPrefix(pk: string, prefix: string): Promise<Item[]>;
@@ -63,11 +67,14 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
     put: async (item) => {
       await dynamo.send(new PutCommand({ TableName: name, Item: { ...item, version: RECORD_VERSION } }));
     },
-    update: async (key, change) =>
+    update: async (key, change, expected) =>
       unlessConditionFails(
         async () =>
-          (await dynamo.send(new UpdateCommand({ TableName: name, Key: { ...key }, ...updateOf(change) })))
-            .Attributes,
+          (
+            await dynamo.send(
+              new UpdateCommand({ TableName: name, Key: { ...key }, ...updateOf(change, expected) }),
+            )
+          ).Attributes,
         () => undefined,
       ),
     query: async (input, limit) => queryAll(dynamo, { ...input, TableName: name }, limit),
@@ -85,9 +92,10 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
 }
 
 /** SET for values, REMOVE for undefined. Every name uses a placeholder, because some are reserved words. */
-export function updateOf(change: Item) {
+export function updateOf(change: Item, expected: Item = {}) {
   const names: Record<string, string> = {};
   const values: Item = {};
+  const conditions = ['attribute_exists(pk)'];
   const sets: string[] = [];
   const removes: string[] = [];
   Object.entries(change).forEach(([attribute, value], index) => {
@@ -98,6 +106,14 @@ export function updateOf(change: Item) {
       sets.push(`#a${index} = :v${index}`);
     }
   });
+  Object.entries(expected).forEach(([attribute, value], index) => {
+    names[`#c${index}`] = attribute;
+    if (value === undefined) conditions.push(`attribute_not_exists(#c${index})`);
+    else {
+      values[`:c${index}`] = value;
+      conditions.push(`#c${index} = :c${index}`);
+    }
+  });
   const expression = [
     sets.length && `SET ${sets.join(', ')}`,
     removes.length && `REMOVE ${removes.join(', ')}`,
@@ -105,8 +121,8 @@ export function updateOf(change: Item) {
   return {
     UpdateExpression: expression.filter(Boolean).join(' '),
     ExpressionAttributeNames: names,
-    ...(sets.length > 0 && { ExpressionAttributeValues: values }),
-    ConditionExpression: 'attribute_exists(pk)',
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+    ConditionExpression: conditions.join(' AND '),
     ReturnValues: 'ALL_NEW' as const,
   };
 }

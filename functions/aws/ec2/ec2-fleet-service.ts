@@ -7,6 +7,7 @@ import { hostRequests } from '../../core/launch/ec2/host-requests.ts';
 import { isTerminal } from '../../core/launch/job/job-state.ts';
 import { platformFaultOf } from '../../core/launch/job/platform-fault.ts';
 import type { StopOutcome, TrainingJobDescription } from '../../core/launch/job/training-service.ts';
+import type { StopMode } from '../../core/runs/run-records.ts';
 import { consoleEnd } from './console.ts';
 import { endHosts, hostsOf, jobsOf, listLeftovers, release } from './fleet-hosts.ts';
 import { launch } from './fleet-launch.ts';
@@ -27,7 +28,7 @@ export function makeFleetFollower(deps: FleetDeps): Omit<FleetService, 'launch'>
       const memory = await readFleetMemory(deps.store, jobName);
       return memory && describe(deps, jobName, memory);
     },
-    stop: (jobName) => stop(deps, jobName),
+    stop: (jobName, mode) => stop(deps, jobName, mode),
     requestCheckpoint: (jobName, instanceId) => requestCheckpoint(deps, jobName, instanceId),
     refill: (jobName, warned) => refill(deps, jobName, warned),
     release: (jobName) => release(deps.ec2, jobName),
@@ -52,7 +53,7 @@ async function describe(
   return describeFleet({ ...view, consoles });
 }
 
-async function stop(deps: FleetDeps, jobName: string): Promise<StopOutcome> {
+async function stop(deps: FleetDeps, jobName: string, mode?: StopMode): Promise<StopOutcome> {
   const memory = await readFleetMemory(deps.store, jobName);
   const job = memory && (await describe(deps, jobName, memory));
   if (memory === undefined || job === undefined) return 'notFound';
@@ -61,7 +62,7 @@ async function stop(deps: FleetDeps, jobName: string): Promise<StopOutcome> {
   // The first of several requests sets the time, so a repeated request does not prolong the grace period.
   await deps.store.createText(memory.folder + hostRequests.stop, now.toISOString());
   const since = memory.stopRequestedAt ?? now;
-  if ((now.getTime() - since.getTime()) / MILLISECONDS >= STOP_GRACE_SECONDS)
+  if (mode === 'now' || (now.getTime() - since.getTime()) / MILLISECONDS >= STOP_GRACE_SECONDS)
     await endHosts(deps.ec2, jobName);
   return 'stopping';
 }

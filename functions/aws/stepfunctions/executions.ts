@@ -7,6 +7,7 @@ import {
   SendTaskSuccessCommand,
   type SFNClient,
   StartExecutionCommand,
+  StopExecutionCommand,
   TaskDoesNotExist,
   TaskTimedOut,
 } from '@aws-sdk/client-sfn';
@@ -37,6 +38,13 @@ export function stepFunctionsExecutions(sfn: SFNClient, stateMachineArn: string)
         // The execution has ended, or it runs and Step Functions did not recognise the equal input.
         if (!(error instanceof ExecutionAlreadyExists)) throw error;
         return (await status(name)) === 'running' ? 'running' : 'closed';
+      }
+    },
+    stop: async (name) => {
+      try {
+        await sfn.send(new StopExecutionCommand({ executionArn: arnOf(name), error: 'StoppedByTidewheel' }));
+      } catch (error: unknown) {
+        if (!(error instanceof ExecutionDoesNotExist)) throw error;
       }
     },
     succeed: async (taskToken, output) => {

@@ -12,33 +12,15 @@ import type { Stores } from '../runs/stores.ts';
 import { awsErrorClass } from '../shared/aws-error-class.ts';
 import { type Problem, StoredVersionError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
+import { type ApiRequest, type ApiResponse, noRun, ok, problem } from './answers.ts';
 import { pageOf, requestedPage } from './paging.ts';
 import { type Route, routeOf } from './routes.ts';
+import { postStop } from './steering.ts';
 
 export interface ApiDeps extends RegisterDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {}
 
-export interface ApiRequest {
-  /** Method and path template, such as `PUT /pipelines/{name}`. */
-  readonly route: string;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-export interface ApiResponse {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: unknown;
-}
-
 /** The SDK has waited and tried again before it reports a throttle. */
 const RETRY_AFTER_SECONDS = 2;
-
-const ok = (body: unknown): ApiResponse => ({ status: 200, body });
-const problem = (status: number, message: string, problems?: readonly Problem[]): ApiResponse => ({
-  status,
-  body: { message, ...(problems && { problems }) },
-});
 
 const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Promise<ApiResponse>>> = {
   'GET /pipelines': listPipelines,
@@ -49,6 +31,7 @@ const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Pr
   'POST /pipelines/{name}/runs': startRun,
   'GET /runs/{runId}': getRun,
   'GET /runs/{runId}/series': getSeries,
+  'POST /runs/{runId}/stop': postStop,
 };
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
@@ -76,9 +59,6 @@ const throttled: ApiResponse = {
 
 const noPipeline = (name: string): ApiResponse =>
   problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
-
-const noRun = (runId: string): ApiResponse =>
-  problem(404, `there is no run "${runId}": GET /pipelines/{name}/runs lists the runs of a pipeline`);
 
 async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';

@@ -11,6 +11,7 @@ export const ROUTES = [
   'POST /pipelines/{name}/runs',
   'GET /runs/{runId}',
   'GET /runs/{runId}/series',
+  'POST /runs/{runId}/stop',
 ] as const;
 export type Route = (typeof ROUTES)[number];
 

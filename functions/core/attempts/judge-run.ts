@@ -7,19 +7,19 @@ import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
-import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
+import type { AttemptRecord, RunRecord, StopRequest } from '../runs/run-records.ts';
 import { RunNotFoundError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { judge } from './judge.ts';
-import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
-import { watchResume } from './watch-resume.ts';
+import { type Judgement, judge } from './judge.ts';
+import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { watchResume } from './watch/watch-resume.ts';
 
 export type NextStep =
   | { readonly kind: 'place'; readonly reason: string }
   | { readonly kind: 'relaunch'; readonly attempt: number; readonly timeoutSeconds: number }
   | { readonly kind: 'wait'; readonly seconds: number; readonly reason: string }
   | { readonly kind: 'nextExecution'; readonly reason: string }
-  | { readonly kind: 'done' | 'failed' | 'empty'; readonly reason: string };
+  | { readonly kind: 'done' | 'failed' | 'stopped' | 'empty'; readonly reason: string };
 
 export interface JudgeDeps extends ObserveDeps {
   readonly store: ObjectStore;
@@ -46,10 +46,11 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   await observeEarlier(deps, attempts);
   if (last.outcome === undefined) {
     const seen = await observeAttempt(deps, last);
-    if (seen.kind !== 'ended') return openAttempt(deps, last, input.timedOut ?? false);
+    if (seen.kind !== 'ended') return openAttempt(deps, last, { ...input, stop: run.stop, seen });
     attempts[attempts.length - 1] = seen.attempt;
   }
   const judged = judge(await withProgress(deps, run, attempts));
+  if (run.stop !== undefined && isStoppable(judged, attempts.at(-1))) return stopped(run.stop);
   if (judged.kind !== 'again') return judged;
   if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {
     const reason = `${attempts.length} attempts: the run continues in its next execution`;
@@ -57,6 +58,29 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   }
   await setStatus(deps, run, 'placing');
   return { kind: 'place', reason: judged.reason };
+}
+
+/** A run whose training completed, or whose script failed, ends with that. */
+const isStoppable = ({ kind }: Judgement, last: AttemptRecord | undefined): boolean =>
+  kind !== 'done' && last?.outcome?.kind !== 'userError';
+
+const stopped = ({ requestedBy }: StopRequest): NextStep => ({
+  kind: 'stopped',
+  reason: `stopped by ${requestedBy}`,
+});
+
+/** The launch function may still create the job of an attempt on record, until its timeout of 15 minutes. */
+const LAUNCH_SECONDS = 960;
+
+/** A look at the job has stopped it, or the launch that sees the stop ends the attempt. */
+function stoppingAttempt(
+  { clock }: JudgeDeps,
+  stop: StopRequest,
+  { attempt, seen }: { readonly attempt: AttemptRecord; readonly seen: AttemptObservation },
+): NextStep {
+  const ageSeconds = (clock.now().getTime() - Date.parse(attempt.updatedAt)) / 1_000;
+  if (seen.kind === 'absent' && ageSeconds > LAUNCH_SECONDS) return stopped(stop);
+  return { kind: 'wait', seconds: STOP_PAUSE_SECONDS, reason: `${attempt.jobName} is being stopped` };
 }
 
 /** Only restored attempts before the last one are open: their jobs have ended, and their costs count. */
@@ -69,6 +93,7 @@ async function observeEarlier(deps: JudgeDeps, attempts: AttemptRecord[]): Promi
 }
 
 async function firstPlacement(deps: JudgeDeps, run: RunRecord): Promise<NextStep> {
+  if (run.stop !== undefined) return stopped(run.stop);
   await setStatus(deps, run, 'placing');
   return { kind: 'place', reason: 'first attempt' };
 }
@@ -78,9 +103,19 @@ async function setStatus(deps: JudgeDeps, run: RunRecord, status: RunRecord['sta
   await deps.runs.update(run.runId, { status, updatedAt: deps.clock.now().toISOString() });
 }
 
+interface OpenAttempt extends Pick<JudgeInput, 'timedOut'> {
+  readonly stop: StopRequest | undefined;
+  readonly seen: AttemptObservation;
+}
+
 /** The attempt has no recorded end: an earlier execution left it, or its end was not reported in time. */
-async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boolean): Promise<NextStep> {
-  if (!timedOut)
+async function openAttempt(
+  deps: JudgeDeps,
+  last: AttemptRecord,
+  { timedOut, stop, seen }: OpenAttempt,
+): Promise<NextStep> {
+  if (stop !== undefined) return stoppingAttempt(deps, stop, { attempt: last, seen });
+  if (timedOut !== true)
     return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   // The recall is recorded before the stop, so that the end does not look like a stop by a user.
   const updatedAt = deps.clock.now().toISOString();

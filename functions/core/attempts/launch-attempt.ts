@@ -54,12 +54,40 @@ export async function launchAttempt(
 ): Promise<{ readonly jobName: string }> {
   const run = await deps.runs.get(input.runId);
   if (run?.declaration === undefined) throw new RunNotFoundError(input.runId);
+  if (run.stop !== undefined) return launchNothing(deps, input);
   const attempt = await recordAttempt(deps, run, input);
   // No job without a copy of its attempt: a table that is lost is completed from it.
   if (attempt.outcome === undefined) await keepAttempt(deps.store, attempt);
   if (attempt.outcome === undefined) await startJob(deps, run, attempt);
   else await observeAttempt(deps, attempt);
   return { jobName: attempt.jobName };
+}
+
+/** A person stopped the run before its job existed. An attempt on record ends here, unless its job does exist. */
+async function launchNothing(
+  deps: LaunchDeps,
+  { runId, attempt: number, taskToken }: LaunchInput,
+): Promise<{ readonly jobName: string }> {
+  const attempt = await deps.attempts.get(runId, number);
+  if (attempt !== undefined) await endUnlaunched(deps, attempt);
+  await deps.executions.succeed(taskToken, { attempt: number, outcome: 'recalled' });
+  return { jobName: attempt?.jobName ?? '' };
+}
+
+async function endUnlaunched(deps: LaunchDeps, attempt: AttemptRecord): Promise<void> {
+  if ((await observeAttempt(deps, attempt)).kind !== 'absent') return;
+  const ended = await deps.attempts.update(attempt.runId, attempt.attempt, {
+    status: 'recalled',
+    outcome: {
+      kind: 'recalled',
+      message: 'the run was stopped before the job was created',
+      trainingSeconds: 0,
+      billableSeconds: 0,
+      interruptions: 0,
+    },
+    updatedAt: deps.clock.now().toISOString(),
+  });
+  await observeAttempt(deps, ended);
 }
 
 async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInput): Promise<AttemptRecord> {
@@ -114,9 +142,16 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     ...(source !== undefined && { source }),
     updatedAt,
   });
+  // Inputs may have been copied for minutes.
+  if (await isStopped(deps, run)) return endUnlaunched(deps, attempt);
   const created = await prepared.start();
   await recordCreateOutcome(deps, { attempt, created, prepared });
+  // A look before this job existed found nothing to stop.
+  if (await isStopped(deps, run)) await observeAttempt(deps, attempt);
 }
+
+const isStopped = async ({ runs }: LaunchDeps, { runId }: RunRecord): Promise<boolean> =>
+  (await runs.get(runId))?.stop !== undefined;
 
 function otherRegionOf(
   { otherRegion }: LaunchDeps,

@@ -4,7 +4,7 @@ import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
 import { waitsForCapacity } from '../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
 import { jobOf, type Launchers, portOf } from '../launch/launcher.ts';
-import type { AttemptOutcome, AttemptRecord, StopReason } from '../runs/run-records.ts';
+import type { AttemptOutcome, AttemptRecord, RunRecord, StopMode, StopReason } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { Clock, Executions, Notifier } from '../shared/ports.ts';
 import { deadlineAt } from './report.ts';
@@ -37,11 +37,21 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
   if (job === undefined) return { kind: 'absent' };
   if (isTerminal(job))
     return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
+  return observeLiving(deps, attempt, job);
+}
 
-  const why = attempt.recall === undefined ? await stopReason(deps, attempt, job) : undefined;
-  if (why !== undefined) return recallAttempt(deps, attempt, why);
-  if (attempt.recall !== undefined && job.TrainingJobStatus === 'InProgress') {
-    await launcher.stop(jobOf(attempt));
+async function observeLiving(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<AttemptObservation> {
+  const run = await deps.runs.get(attempt.runId);
+  const mode = run?.stop?.mode;
+  if (attempt.recall === undefined) {
+    const why = await stopReason(deps, { run, attempt, job });
+    if (why !== undefined) return recallAttempt(deps, attempt, why, mode);
+  } else if (mode === 'now' || job.TrainingJobStatus === 'InProgress') {
+    await portOf(deps.launchers, attempt).stop(jobOf(attempt), mode);
     return { kind: 'recalled' };
   }
   await recordWait(deps, attempt, job);
@@ -69,13 +79,21 @@ async function recordWait(
   });
 }
 
-/** Checks budget and wait of a running job at every look. */
+/** Checks a person's stop, the budget and the wait of a running job at every look. */
 async function stopReason(
-  { runs, attempts, clock }: ObserveDeps,
-  attempt: AttemptRecord,
-  job: TrainingJobDescription,
+  { attempts, clock }: ObserveDeps,
+  {
+    run,
+    attempt,
+    job,
+  }: {
+    readonly run: RunRecord | undefined;
+    readonly attempt: AttemptRecord;
+    readonly job: TrainingJobDescription;
+  },
 ): Promise<StopReason> {
-  const [run, others] = await Promise.all([runs.get(attempt.runId), attempts.list(attempt.runId)]);
+  if (run?.stop !== undefined) return { cause: 'request', why: `was stopped by ${run.stop.requestedBy}` };
+  const others = await attempts.list(attempt.runId);
   const budgetUsd = run?.declaration?.limits.budgetUsd;
   return whyStop({ attempt, job, now: clock.now(), others, budgetUsd, deadlineAt: run && deadlineAt(run) });
 }
@@ -85,6 +103,7 @@ export async function recallAttempt(
   deps: ObserveDeps,
   attempt: AttemptRecord,
   reason: NonNullable<StopReason>,
+  mode?: StopMode,
 ): Promise<AttemptObservation> {
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(attempt.runId, attempt.attempt, {
@@ -97,7 +116,7 @@ export async function recallAttempt(
     kind: reason.cause === 'capacity' ? 'AttemptInterrupted' : 'AttemptRecalled',
     text: `attempt ${attempt.attempt} ${reason.why}`,
   });
-  await portOf(deps.launchers, attempt).stop(jobOf(attempt));
+  await portOf(deps.launchers, attempt).stop(jobOf(attempt), mode);
   return { kind: 'recalled' };
 }
 
@@ -108,6 +127,7 @@ export async function recallAttempt(
 function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
   const recall = attempt.recall ?? lostRecall(attempt, outcome);
   if (recall === undefined || outcome.kind !== 'stopped') return outcome;
+  if (recall.cause === 'request') return { ...outcome, kind: 'recalled', message: `it ${recall.why}` };
   const trained = outcome.trainingSeconds > 0;
   if (trained && recall.cause !== 'capacity')
     return { ...outcome, kind: 'recalled', message: `recalled by Tidewheel: it ${recall.why}` };

@@ -16,9 +16,10 @@ import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
-import { watchCheckpoints } from './watch-checkpoints.ts';
-import { watchHangs } from './watch-hangs.ts';
-import { watchResume } from './watch-resume.ts';
+import { endWaiting } from './stop-run.ts';
+import { watchCheckpoints } from './watch/watch-checkpoints.ts';
+import { watchHangs } from './watch/watch-hangs.ts';
+import { watchResume } from './watch/watch-resume.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
@@ -145,6 +146,7 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
   if (run === undefined || FINISHED.includes(run.status) || run.execution !== listed.execution) return false;
   if (status === 'running') {
     await repeatEnd(deps, run);
+    await endWaiting(deps, run);
     return false;
   }
   if (status === undefined) {

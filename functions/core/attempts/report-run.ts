@@ -4,7 +4,7 @@ import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
-import type { ObjectStore } from '../shared/ports.ts';
+import type { Notice, ObjectStore } from '../shared/ports.ts';
 import { endOpenAttempts } from './end-attempt.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
 import { makeReport, type RunReport } from './report.ts';
@@ -15,7 +15,7 @@ export interface ReportDeps extends ObserveDeps {
 
 /** The result of the states before Report. */
 export interface Verdict {
-  readonly kind: 'done' | 'failed' | 'empty';
+  readonly kind: 'done' | 'failed' | 'stopped' | 'empty';
   readonly reason: string;
 }
 
@@ -60,19 +60,28 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
 
 async function notify(deps: ReportDeps, run: RunRecord, report: RunReport): Promise<void> {
   if (FINISHED.includes(run.status) || report.status === 'empty') return;
-  const { costUsd, onDemandUsd, modelUri } = report;
-  await deps.notifier.notify(
-    run,
-    report.status === 'succeeded'
-      ? { type: 'RunFinished', modelUri, costUsd, onDemandUsd }
-      : { type: 'RunFailed', reason: report.failure ?? 'unknown' },
-  );
+  await deps.notifier.notify(run, noticeOf(report.status, report));
+}
+
+function noticeOf(
+  status: Exclude<RunReport['status'], 'empty'>,
+  { costUsd, onDemandUsd, modelUri, failure, stop }: RunReport,
+): Notice {
+  switch (status) {
+    case 'succeeded':
+      return { type: 'RunFinished', modelUri, costUsd, onDemandUsd };
+    case 'failed':
+      return { type: 'RunFailed', reason: failure ?? 'unknown' };
+    case 'stopped':
+      return { type: 'RunStopped', requestedBy: stop?.requestedBy ?? 'unknown', costUsd };
+  }
 }
 
 const FINISHED_ENTRY = 'finished';
 const TITLES = {
   done: 'RunFinished',
   failed: 'RunFailed',
+  stopped: 'RunStopped',
   empty: 'NothingNew',
 } as const satisfies Record<Verdict['kind'], string>;
 
@@ -82,7 +91,8 @@ export function decidedVerdict(
 ): (Verdict & { readonly decidedAt: string }) | undefined {
   const entry = timeline.find(({ id }) => id === FINISHED_ENTRY);
   if (entry === undefined) return undefined;
-  const kind = (['done', 'empty'] as const).find((each) => TITLES[each] === entry.kind) ?? 'failed';
+  const kind =
+    (['done', 'stopped', 'empty'] as const).find((each) => TITLES[each] === entry.kind) ?? 'failed';
   return { kind, reason: entry.text, decidedAt: entry.at };
 }
 

@@ -11,6 +11,7 @@ import type {
   Progress,
   RejectedArrivals,
   RunRecord,
+  StopRequest,
 } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
 import { advanced } from './judge.ts';
@@ -40,8 +41,9 @@ export interface RunReport {
   readonly version: typeof REPORT_VERSION;
   readonly runId: string;
   readonly pipeline: string;
-  readonly status: 'succeeded' | 'failed' | 'empty';
+  readonly status: 'succeeded' | 'failed' | 'stopped' | 'empty';
   readonly failure?: string | undefined;
+  readonly stop?: StopRequest | undefined;
   readonly modelUri?: string | undefined;
   readonly generations: readonly string[];
   /** SHA-256 of the packed source. */
@@ -88,6 +90,7 @@ export function makeReport(input: ReportInput): RunReport {
     pipeline: run.pipeline,
     status,
     failure,
+    stop: status === 'stopped' ? run.stop : undefined,
     modelUri: last?.outcome?.modelUri,
     generations: run.generations ?? [],
     source: run.source,
@@ -187,6 +190,7 @@ export function deadlineAt(run: {
 function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {
   const at = deadlineAt(run);
   if (at === undefined || status === 'empty') return { at: at?.toISOString(), met: null };
+  if (status === 'stopped') return { at: at.toISOString(), met: null };
   return { at: at.toISOString(), met: status === 'succeeded' && new Date(finishedAt) <= at };
 }
 

@@ -82,5 +82,5 @@ function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): 
 }
 
 /** Helper groups always pay the On-Demand price. */
-const gangHourlyUsd = (placement: Placement): number =>
+export const gangHourlyUsd = (placement: Placement): number =>
   hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);

@@ -6,7 +6,7 @@ export interface StateMachineResult {
   readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
 }
 
-const ENDS = ['done', 'failed', 'empty'] as const;
+const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
 
 /** An error of a state overrides an earlier judgement. */
 export function verdictOf({ judgement, error }: StateMachineResult): Verdict {

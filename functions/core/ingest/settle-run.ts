@@ -21,6 +21,8 @@ export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timelin
 export type Settled =
   /** @property until when to look again, ISO 8601: a Wait takes whole seconds only, but a moment to the millisecond */
   | { readonly kind: 'wait'; readonly until: string; readonly observation: IncomingLook | null }
+  /** A person stops the run. */
+  | { readonly kind: 'stopped' }
   | {
       readonly kind: 'settled';
       /** Whether the run trains even if it brings no new data. */
@@ -48,6 +50,8 @@ export async function settleRun(
 ): Promise<Settled> {
   const run = await deps.runs.get(input.runId);
   if (run === undefined) throw new RunNotFoundError(input.runId);
+  // A run that packs goes on until its seal, so that each arrival is packed once.
+  if (run.stop !== undefined && run.status !== 'packing') return { kind: 'stopped' };
   if (run.closedAt !== undefined && run.declaration)
     return settled(run, run.declaration, await keptClose(deps.store, run));
 

@@ -3,7 +3,7 @@
  * what their jobs leave behind. The attempt's record names the launcher, and the service calls no other.
  */
 import type { LauncherName } from '../pipeline/launchers.ts';
-import type { AttemptRecord, JobLog } from '../runs/run-records.ts';
+import type { AttemptRecord, JobLog, StopMode } from '../runs/run-records.ts';
 import { ConfigurationError, type Problem } from '../shared/errors.ts';
 import type { PreparedObject } from './job/channels.ts';
 import type { JobInput } from './job/job-parts.ts';
@@ -44,8 +44,11 @@ export interface JobReference {
 export interface Launcher {
   /** undefined when the service knows no such job */
   describe(job: JobReference): Promise<TrainingJobDescription | undefined>;
-  /** Asks the job to save and end. A repeated call is safe and may end it at once. */
-  stop(job: JobReference): Promise<StopOutcome>;
+  /**
+   * Asks the job to save and end. A repeated call is safe and may end it at once.
+   * @param mode `now` leaves no time for a save where the service can end hosts without it
+   */
+  stop(job: JobReference, mode?: StopMode): Promise<StopOutcome>;
   /** Absent where the service hides its hosts. */
   readonly hosts?: HostPort | undefined;
   /** Absent where the service removes what a job leaves. */

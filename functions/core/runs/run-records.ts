@@ -167,8 +167,30 @@ export interface Resume {
     | undefined;
 }
 
-export type RunStatus = 'settling' | 'packing' | 'placing' | 'training' | 'succeeded' | 'failed' | 'empty';
-export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'empty'];
+export type RunStatus =
+  | 'settling'
+  | 'packing'
+  | 'placing'
+  | 'training'
+  | 'succeeded'
+  | 'failed'
+  | 'stopped'
+  | 'empty';
+export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'stopped', 'empty'];
+
+/** now: hosts on EC2 end without a last save. SageMaker has one way to stop, which leaves 120 seconds for a save. */
+export const STOP_MODES = ['afterSave', 'now'] as const;
+export type StopMode = (typeof STOP_MODES)[number];
+
+/** A person's request to end the run. */
+export interface StopRequest {
+  readonly mode: StopMode;
+  readonly at: string;
+  /** ARN of the caller. */
+  readonly requestedBy: string;
+  /** The execution at the time of the first request, which is ended for it. */
+  readonly execution: number;
+}
 
 /** work: plans, map results and notes of reads; source: the packed source, which several runs may share. */
 export const EXPIRING = ['work', 'checkpoints', 'source'] as const;
@@ -201,6 +223,7 @@ export interface RunRecord {
   /** SHA-256 of the packed source of all its attempts. */
   readonly source?: string | undefined;
   readonly failure?: string | undefined;
+  readonly stop?: StopRequest | undefined;
   readonly modelUri?: string | undefined;
   /** What was deleted after the end of the run, by the declaration's retention. */
   readonly expired?: readonly Expiring[] | undefined;
@@ -226,9 +249,10 @@ type AttemptStatus =
 
 /**
  * capacity: its pool has none; budget: it would exceed the budget; deadline: it is too slow to stay on Spot; spot: Spot is
- * expected to be cheaper than its pool; time: its end was not reported within its time limit.
+ * expected to be cheaper than its pool; time: its end was not reported within its time limit; request: a person stops
+ * the run.
  */
-type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
+type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time' | 'request';
 
 /** A stop by Tidewheel, so that the run continues in another pool. */
 interface Recall extends NonNullable<StopReason> {

@@ -11,7 +11,7 @@ import type {
   PoolOutcomeStore,
   ScoreQuestionStore,
 } from './market-history.ts';
-import type { AttemptRecord, Expiring, RunRecord, StoredDecision } from './run-records.ts';
+import type { AttemptRecord, Expiring, RunRecord, StopRequest, StoredDecision } from './run-records.ts';
 
 /** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */
 export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen' | 'notified'> & {
@@ -45,6 +45,12 @@ export interface RunStore {
   get(runId: string): Promise<RunRecord | undefined>;
   /** @throws RunNotFoundError */
   update(runId: string, change: RunChange): Promise<RunRecord>;
+  /**
+   * Records a stop, unless the run has ended. The first request holds; a later `now` replaces `afterSave` and keeps the
+   * execution of the first.
+   * @throws RunNotFoundError
+   */
+  requestStop(runId: string, request: Omit<StopRequest, 'execution'>): Promise<RunRecord>;
   /** Newest first; with `before`, only older runs than that one. */
   list(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
   /** Unfinished runs; the index may lag by a moment. */

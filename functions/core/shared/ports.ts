@@ -53,6 +53,8 @@ export interface Executions {
   start(name: string, input: unknown): Promise<'started' | 'running' | 'closed'>;
   /** undefined when there is no execution of the name. */
   status(name: string): Promise<ExecutionStatus | undefined>;
+  /** Ends it between two states; a function that runs goes on. Also when it has ended or does not exist. */
+  stop(name: string): Promise<void>;
   /** 'stale' when no execution waits for this token any more: answered before, timed out, or the execution is gone. */
   succeed(taskToken: string, output: unknown): Promise<'delivered' | 'stale'>;
 }
@@ -106,7 +108,12 @@ export type Notice =
       readonly costUsd: number;
       readonly onDemandUsd: number;
     }
-  | { readonly type: 'RunFailed'; readonly reason: string };
+  | { readonly type: 'RunFailed'; readonly reason: string }
+  | {
+      readonly type: 'RunStopped';
+      readonly requestedBy: string;
+      readonly costUsd: number;
+    };
 
 export interface Notifier {
   /** At least once; the same notice may come twice. */

@@ -75,6 +75,16 @@ export function executionsContract(name: string, open: () => Promise<ExecutionsG
       expect(await executions.status('gone-000001-x1')).toBe('ended');
     });
 
+    it('ends a running execution, however often', async () => {
+      const { executions, until } = await open();
+      await executions.start('stopped-000001-x1', { mode: 'waits' });
+      await executions.stop('stopped-000001-x1');
+      await until('stopped-000001-x1', 'ended');
+      await executions.stop('stopped-000001-x1');
+      await executions.stop('never-000001-x1');
+      expect(await executions.start('stopped-000001-x1', { mode: 'waits' })).toBe('closed');
+    });
+
     it('calls an unknown token stale', async () => {
       const { executions } = await open();
       expect(await executions.succeed('no-such-token', {})).toBe('stale');

@@ -115,6 +115,14 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
       expect(await launcher.stop(job)).toBe('alreadyEnded');
     });
 
+    it('stops now after a stop with a save', async () => {
+      const { launcher, job, pass } = await started();
+      expect(await launcher.stop(job, 'afterSave')).toBe('stopping');
+      expect(['stopping', 'alreadyEnded']).toContain(await launcher.stop(job, 'now'));
+      const answer = await ended(launcher, job.jobName, pass);
+      expect(outcomeOf(answer).kind).toBe('stopped');
+    });
+
     it('distinguishes a completed job from a stopped one', async () => {
       const { launcher, job, pass, finish } = await started();
       await pass();

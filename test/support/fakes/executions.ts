@@ -18,13 +18,14 @@ export function memoryExecutions(
   const ended = new Map<string, ExecutionStatus>();
   const waiting = new Map<string, string>();
   const answers = new Map<string, unknown>();
+  const end = (name: string, status: Exclude<ExecutionStatus, 'running'> = 'ended'): void => {
+    ended.set(name, status);
+    for (const [token, owner] of waiting) if (owner === name) waiting.delete(token);
+  };
   return {
     started,
     answers,
-    end: (name, status = 'ended') => {
-      ended.set(name, status);
-      for (const [token, owner] of waiting) if (owner === name) waiting.delete(token);
-    },
+    end,
     wait: (name, token) => {
       waiting.set(token, name);
     },
@@ -40,6 +41,10 @@ export function memoryExecutions(
     status: (name) => {
       if (!started.has(name)) return Promise.resolve(undefined);
       return Promise.resolve(ended.get(name) ?? 'running');
+    },
+    stop: (name) => {
+      if (started.has(name) && !ended.has(name)) end(name);
+      return Promise.resolve();
     },
     succeed: (token, output) => {
       if (!waiting.delete(token)) return Promise.resolve('stale');

@@ -118,13 +118,13 @@ export function scriptedFleets(
       const fleet = fleets.get(name);
       return fleet && describe(name, fleet);
     },
-    stop: async (name) => {
+    stop: async (name, mode) => {
       await Promise.resolve();
       const fleet = fleets.get(name);
       if (fleet === undefined) return 'notFound';
       if (isOver(name, fleet)) return 'alreadyEnded';
       fleet.stopRequestedAt ??= clock.now();
-      if (elapsed(fleet.stopRequestedAt) >= STOP_GRACE_SECONDS)
+      if (mode === 'now' || elapsed(fleet.stopRequestedAt) >= STOP_GRACE_SECONDS)
         for (const id of fleet.hosts.keys()) fleet.terminate(id);
       return 'stopping';
     },

@@ -20,6 +20,7 @@ import {
   type RunRecord,
   type StoredDecision,
 } from '../../../functions/core/runs/run-records.ts';
+import { stopToRecord } from '../../../functions/core/runs/stop-request.ts';
 import type {
   AttemptStore,
   PipelineStore,
@@ -162,6 +163,15 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
           kept.set(runId, true);
         }
         return run;
+      }),
+    requestStop: (runId, request) =>
+      answer(() => {
+        const run = known(runId);
+        const stop = stopToRecord(run, request);
+        if (stop === undefined) return run;
+        const asked = changed(run, { stop, updatedAt: request.at });
+        runs.set(runId, asked);
+        return asked;
       }),
     list: (pipeline, limit, before) =>
       answer(() =>

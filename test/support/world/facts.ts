@@ -9,7 +9,7 @@ import { MARKER } from './lambdas.ts';
 import { sealedArrivals } from './packing-model.ts';
 import { PIPELINE, type World } from './world.ts';
 
-export async function violations({ world, over, promised }: History): Promise<string[]> {
+export async function violations({ world, over, promised, stopped }: History): Promise<string[]> {
   const runs = await world.runs.list(PIPELINE, 1_000);
   const found = [...world.broken];
   if (!over) found.push(`it is never over: ${await describeOpen(world, runs)}`);
@@ -18,10 +18,23 @@ export async function violations({ world, over, promised }: History): Promise<st
   for (const run of runs) {
     const attempts = await world.attempts.list(run.runId);
     found.push(...(await outcomeProblems(world, run)), ...reportProblems(world, run, attempts));
+    if (stopped.includes(run.runId)) found.push(...stopProblems(run, attempts));
     if (promised.includes(run.runId) && run.status === 'empty')
       found.push(`${run.runId} was promised to train`);
   }
   return found;
+}
+
+/** A stop may come too late for a run that ends by itself. Otherwise no attempt begins after it. */
+function stopProblems({ runId, status, stop }: RunRecord, attempts: readonly AttemptRecord[]): string[] {
+  const late = attempts.filter(({ createdAt }) => stop !== undefined && createdAt > stop.at);
+  return [
+    ...(stop === undefined ? [`${runId} was stopped and its record does not say so`] : []),
+    ...late.map(({ jobName }) => `${jobName} began after the stop`),
+    ...(status === 'stopped' || status === 'succeeded' || status === 'failed' || status === 'empty'
+      ? []
+      : [`${runId} was stopped and is ${status}`]),
+  ];
 }
 
 async function describeOpen(world: World, runs: readonly RunRecord[]): Promise<string> {
@@ -48,7 +61,9 @@ async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promis
   const lastSeal = runs.find(
     ({ runId }) => world.store.keys(bucketKeys.manifest(PIPELINE, runId)).length > 0,
   );
-  const excused = runs.find(({ status, batch }) => status === 'failed' && batch > (lastSeal?.batch ?? 0));
+  const excused = runs.find(
+    ({ status, batch }) => (status === 'failed' || status === 'stopped') && batch > (lastSeal?.batch ?? 0),
+  );
   const incoming = bucketKeys.incoming(PIPELINE);
   for await (const { key, etag, lastModified } of world.store.list(incoming)) {
     if (key === incoming + MARKER || seen.has(`${key} ${etag}`)) continue;
@@ -89,24 +104,25 @@ const wasNotified = ({ notifier }: World, type: string, jobName: string): boolea
     ({ notice }) => notice.type === type && 'jobName' in notice && notice.jobName === jobName,
   );
 
-const TYPE_OF = { succeeded: 'RunFinished', failed: 'RunFailed' } as const;
+const TYPE_OF: Readonly<Record<string, string>> = {
+  succeeded: 'RunFinished',
+  failed: 'RunFailed',
+  stopped: 'RunStopped',
+};
 
 async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> {
   const { runId, status } = run;
   const notices = new Set(
     world.notifier.notices
-      .filter(
-        (each) =>
-          each.runId === runId && (each.notice.type === 'RunFinished' || each.notice.type === 'RunFailed'),
-      )
+      .filter((each) => each.runId === runId && Object.values(TYPE_OF).includes(each.notice.type))
       .map(({ notice }) => notice.type),
   );
-  const expected = status === 'succeeded' || status === 'failed' ? [TYPE_OF[status]] : [];
+  const expected = TYPE_OF[status] === undefined ? [] : [TYPE_OF[status]];
   const problems: string[] = [];
   if ([...notices].join() !== expected.join())
     problems.push(`${runId} is ${status}, its notices are ${[...notices].join()}`);
   const ends = (await world.timeline.list(runId)).filter(({ id }) => id === 'finished');
-  const title = { succeeded: 'RunFinished', failed: 'RunFailed', empty: 'NothingNew' }[status as 'empty'];
+  const title = TYPE_OF[status] ?? 'NothingNew';
   if (ends.length !== 1 || ends[0]?.kind !== title) {
     problems.push(`${runId} is ${status}, its timeline says ${ends.map(({ kind }) => kind).join()}`);
   }

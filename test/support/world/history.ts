@@ -34,12 +34,14 @@ export interface History {
   readonly over: boolean;
   /** Runs that were promised to train although nothing may be new. */
   readonly promised: readonly string[];
+  /** Runs whose stop was accepted, in any state. */
+  readonly stopped: readonly string[];
 }
 
 export async function live(
   seed: number,
   launcher: Launcher = 'sagemaker',
-  { losesTable = false }: { readonly losesTable?: boolean } = {},
+  { losesTable = false, stops = false }: { readonly losesTable?: boolean; readonly stops?: boolean } = {},
 ): Promise<History> {
   const declaration = declarationFor(launcher);
   // Where either may be chosen, SageMaker is the cheaper one in every other history.
@@ -47,6 +49,7 @@ export async function live(
   const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0, { ec2Usd });
   const { loop, clock, random, chaos } = world;
   const promised: string[] = [];
+  const stopped: string[] = [];
   put(world, declarationKey, declaration);
   const drops = random.whole(2, 9);
   for (let drop = 0; drop < drops; drop += 1)
@@ -56,7 +59,7 @@ export async function live(
   for (let abort = random.whole(0, 3); abort > 0; abort -= 1) {
     loop.after(random.whole(0, CHAOS_SECONDS), () => abortOne(world));
   }
-  if (losesTable) loseTable(world, promised);
+  disturb(world, { promised, stopped, losesTable, stops });
   let calm = false;
   loop.after(CHAOS_SECONDS + 1, () => {
     chaos.rate = 0;
@@ -81,7 +84,7 @@ export async function live(
     limit: new Date(clock.now().getTime() + LIMIT_SECONDS * 1_000),
     onTime: () => passTime(world),
   });
-  return { world, over, promised };
+  return { world, over, promised, stopped };
 }
 
 /** Jobs and fleets go on, and AWS sends events about them. */
@@ -119,10 +122,49 @@ function spoilDeclaration(world: World, declaration: string): void {
 }
 
 async function ask(world: World, promised: string[]): Promise<void> {
-  const answer = await world.invoke('Api', { name: PIPELINE });
+  const answer = await world.invoke('Api', {
+    route: 'POST /pipelines/{name}/runs',
+    parameters: { name: PIPELINE },
+    body: '',
+  });
   const response =
     answer.kind === 'ok' ? (answer.value as { status: number; body: { runId?: string } }) : undefined;
   if (response?.status === 202 && response.body.runId !== undefined) promised.push(response.body.runId);
+}
+
+function disturb(
+  world: World,
+  {
+    promised,
+    stopped,
+    losesTable,
+    stops,
+  }: {
+    readonly promised: string[];
+    readonly stopped: string[];
+    readonly losesTable: boolean;
+    readonly stops: boolean;
+  },
+): void {
+  if (losesTable) loseTable(world, promised);
+  if (stops) stopSome(world, stopped);
+}
+
+/** A person stops the newest run, at times twice, and at times of a function that dies. */
+function stopSome(world: World, stopped: string[]): void {
+  const { loop, random } = world;
+  for (let stops = random.whole(1, 6); stops > 0; stops -= 1)
+    loop.after(random.whole(0, CHAOS_SECONDS), () => void stopNewest(world, stopped));
+}
+
+async function stopNewest(world: World, stopped: string[]): Promise<void> {
+  const [newest] = await world.runs.list(PIPELINE, 1);
+  if (newest === undefined) return;
+  const body = JSON.stringify({ mode: world.random.pick(['afterSave', 'now']) });
+  const stop = { route: 'POST /runs/{runId}/stop', parameters: { runId: newest.runId }, body };
+  const answer = await world.invoke('Api', stop);
+  const response = answer.kind === 'ok' ? (answer.value as { status: number }) : undefined;
+  if (response?.status === 202) stopped.push(newest.runId);
 }
 
 /** An answer to a person is in the table alone. */

@@ -99,9 +99,10 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
   OnSpotWarning: (ports, event) => takeSpotWarnings(launching(ports), messages(event)),
   Api: (ports, event) =>
     answer(ports, {
-      route: 'POST /pipelines/{name}/runs',
-      parameters: { name: text(event, 'name') },
+      route: text(event, 'route'),
+      parameters: event['parameters'] as Record<string, string>,
       query: {},
-      body: '',
+      body: text(event, 'body'),
+      caller: 'arn:aws:iam::123456789012:user/ada',
     }),
 };

@@ -109,9 +109,9 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     },
     fleets: {
       ...fleets,
-      stop: (name) => {
+      stop: (name, mode) => {
         loop.after(STOP_SECONDS, () => {});
-        return fleets.stop(name);
+        return fleets.stop(name, mode);
       },
     },
     executions: executionsPort(executions, tokens, (name, input) => begin(name, input)),
@@ -252,6 +252,11 @@ function executionsPort(
       const execution = executions.get(name);
       const isExhausted = execution?.status === 'ended' && execution.end === 'RetriesExhausted';
       return Promise.resolve(isExhausted ? 'retriesExhausted' : execution?.status);
+    },
+    stop: (name) => {
+      const execution = executions.get(name);
+      if (execution !== undefined) execution.status = 'ended';
+      return Promise.resolve();
     },
     succeed: (token, output) => {
       const waiting = tokens.get(token);

@@ -1,6 +1,7 @@
 /** Every route of the API and every way it refuses. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ApiRequest, answer } from '../../../functions/core/api/api.ts';
+import type { ApiRequest } from '../../../functions/core/api/answers.ts';
+import { answer } from '../../../functions/core/api/api.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, launchOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkpointStall, type StallQuestion } from '../../../functions/core/attempts/checkpoint-stall.ts';
+import {
+  checkpointStall,
+  type StallQuestion,
+} from '../../../functions/core/attempts/watch/checkpoint-stall.ts';
 import { progressOf } from '../../support/builders/records.ts';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21) + seconds * 1_000);

@@ -1,6 +1,6 @@
 /** How an attempt went on from its checkpoint, from the agent's note to the record and the timeline. */
 import { describe, expect, it } from 'vitest';
-import { watchResume } from '../../../functions/core/attempts/watch-resume.ts';
+import { watchResume } from '../../../functions/core/attempts/watch/watch-resume.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';

@@ -56,6 +56,23 @@ describe('a run in any weather', () => {
     expect(used).toEqual(new Set(['sagemaker', 'ec2']));
   }, 300_000);
 
+  it('does so when a person stops runs', async () => {
+    const ends = new Map<string, number>();
+    for (const launcher of ['sagemaker', 'ec2'] as const)
+      await fc.assert(
+        fc.asyncProperty(fc.nat(), async (history) => {
+          const lived = await live(history, launcher, { stops: true });
+          expect(await violations(lived)).toEqual([]);
+          for (const runId of lived.stopped) {
+            const status = (await lived.world.runs.get(runId))?.status ?? 'none';
+            ends.set(status, (ends.get(status) ?? 0) + 1);
+          }
+        }),
+        { numRuns, seed, endOnFailure: true },
+      );
+    expect(ends.get('stopped')).toBeGreaterThan(numRuns / 2);
+  }, 300_000);
+
   it('does so when the table is lost', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), async (history) => {

@@ -6,7 +6,7 @@ import type { FleetService } from './fleet-service.ts';
 
 export const makeEc2Launcher = (fleets: Omit<FleetService, 'launch'>): Launcher => ({
   describe: ({ jobName }) => fleets.describe(jobName),
-  stop: ({ jobName }) => fleets.stop(jobName),
+  stop: ({ jobName }, mode) => fleets.stop(jobName, mode),
   hosts: {
     jobsOf: (instanceIds) => fleets.jobsOf(instanceIds),
     requestCheckpoint: (jobName, instanceId) => fleets.requestCheckpoint(jobName, instanceId),

@@ -1,4 +1,5 @@
 /** What the launcher needs of EC2. Job names and descriptions have the same form as on SageMaker. */
+import type { StopMode } from '../../runs/run-records.ts';
 import type { CreateOutcome, StopOutcome, TrainingJobDescription } from '../job/training-service.ts';
 import type { RefillOutcome } from '../launcher.ts';
 import type { FleetPlan } from './fleet.ts';
@@ -10,7 +11,7 @@ export interface FleetService {
   /** undefined when no such fleet was launched, or when EC2 and the bucket no longer hold it */
   describe(jobName: string): Promise<TrainingJobDescription | undefined>;
   /** Asks the hosts to save and leave. A call after the grace period terminates them. */
-  stop(jobName: string): Promise<StopOutcome>;
+  stop(jobName: string, mode?: StopMode): Promise<StopOutcome>;
   /** Asks the hosts for a checkpoint at once; they train on. Each instance in danger gets one request. */
   requestCheckpoint(jobName: string, instanceId: string): Promise<void>;
   /**

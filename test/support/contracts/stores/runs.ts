@@ -94,6 +94,43 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect((await runs.get('run-kept-000001'))?.updatedAt).toBe(LATER);
   });
 
+  it('keeps the first stop, and sharpens it', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('run-stop', 1));
+    const id = 'run-stop-000001';
+    const request = (mode: 'afterSave' | 'now', by: string, at: string) =>
+      runs.requestStop(id, { mode, requestedBy: by, at });
+    const first = { mode: 'afterSave', requestedBy: 'ada', at: LATER, execution: 1 };
+    expect(await request('afterSave', 'ada', LATER)).toMatchObject({ stop: first, updatedAt: LATER });
+    expect((await request('afterSave', 'bob', AT)).stop).toEqual(first);
+    await runs.update(id, { execution: 2, updatedAt: LATER });
+    const sharp = { mode: 'now', requestedBy: 'bob', at: LATER, execution: 1 };
+    expect((await request('now', 'bob', LATER)).stop).toEqual(sharp);
+    expect((await request('afterSave', 'ada', AT)).stop).toEqual(sharp);
+    expect(await runs.get(id)).toMatchObject({ stop: sharp, execution: 2 });
+  });
+
+  it('records one of many stops at once', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('run-stops', 1));
+    const by = await raced(8, async (index) => {
+      const asked = { mode: 'now', requestedBy: `person-${index}`, at: LATER } as const;
+      return (await runs.requestStop('run-stops-000001', asked)).stop?.requestedBy ?? 'none';
+    });
+    expect(Object.values(by)).toEqual([8]);
+  });
+
+  it('records no stop of an ended or unknown run', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('run-over', 1));
+    await runs.update('run-over-000001', { status: 'failed', updatedAt: LATER });
+    const request = { mode: 'now', requestedBy: 'ada', at: LATER } as const;
+    expect((await runs.requestStop('run-over-000001', request)).stop).toBeUndefined();
+    await expect(runs.requestStop('run-none-000001', request)).rejects.toMatchObject({
+      name: 'RunNotFoundError',
+    });
+  });
+
   it('lists more open runs than one page holds', async () => {
     const { runs } = await open();
     // 60 runs of 30 kB are more than the 1 MB that one Query answers.

@@ -1,8 +1,8 @@
 /** Records how an attempt went on from its checkpoint, once on its record and once on the timeline. */
-import { describeResume, readResume } from '../runs/resume.ts';
-import type { AttemptRecord } from '../runs/run-records.ts';
-import type { Stores } from '../runs/stores.ts';
-import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { describeResume, readResume } from '../../runs/resume.ts';
+import type { AttemptRecord } from '../../runs/run-records.ts';
+import type { Stores } from '../../runs/stores.ts';
+import type { Clock, ObjectStore } from '../../shared/ports.ts';
 
 export interface WatchResumeDeps extends Pick<Stores, 'attempts' | 'timeline'> {
   readonly store: ObjectStore;

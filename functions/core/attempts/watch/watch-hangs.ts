@@ -1,18 +1,17 @@
 /** Announces each hang of a running attempt's script once, on the run's timeline and the event bus. */
 import * as z from 'zod';
-import type { TrainingJobDescription } from '../launch/job/training-service.ts';
-import type { AttemptRecord } from '../runs/run-records.ts';
-import { bucketKeys } from '../shared/keys.ts';
-import type { ObjectStore } from '../shared/ports.ts';
-import type { ObserveDeps } from './observe-attempt.ts';
-import { trainingSinceOf } from './training-since.ts';
+import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
+import type { AttemptRecord } from '../../runs/run-records.ts';
+import { bucketKeys } from '../../shared/keys.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { trainingSinceOf, type WatchDeps } from './training-since.ts';
 
 /** The agent's hang.py writes one for each host that has hung. */
 const noteSchema = z.object({ hangsSince: z.iso.datetime().nullable() });
 
 /** @param job a fresh description */
 export async function watchHangs(
-  deps: ObserveDeps & { readonly store: ObjectStore },
+  deps: WatchDeps,
   { runId, pipeline, jobName, attempt, placement }: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<void> {

@@ -1,16 +1,14 @@
 /** Announces each stall of a running attempt's checkpoints once, on the run's timeline and the event bus. */
-import { intervalOf } from '../launch/job/checkpoint-interval.ts';
-import type { TrainingJobDescription } from '../launch/job/training-service.ts';
-import { readProgress } from '../runs/progress.ts';
-import type { AttemptRecord } from '../runs/run-records.ts';
-import type { ObjectStore } from '../shared/ports.ts';
+import { intervalOf } from '../../launch/job/checkpoint-interval.ts';
+import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
+import { readProgress } from '../../runs/progress.ts';
+import type { AttemptRecord } from '../../runs/run-records.ts';
 import { checkpointStall } from './checkpoint-stall.ts';
-import type { ObserveDeps } from './observe-attempt.ts';
-import { trainingSinceOf } from './training-since.ts';
+import { trainingSinceOf, type WatchDeps } from './training-since.ts';
 
 /** @param job a fresh description */
 export async function watchCheckpoints(
-  deps: ObserveDeps & { readonly store: ObjectStore },
+  deps: WatchDeps,
   attempt: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<void> {
