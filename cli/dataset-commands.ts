@@ -14,6 +14,7 @@ import {
   readVersion,
 } from '../functions/core/packing/model/versions.ts';
 import { pruneGenerations } from '../functions/core/packing/versions/prune-generations.ts';
+import { datasetSettings } from '../functions/core/pipeline/dataset.ts';
 import { readDeclaration } from '../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../functions/core/placement/candidates/likely-readers.ts';
@@ -130,8 +131,16 @@ async function compactNow(request: DatasetRequest): Promise<number> {
   const declaration = await declarationOf(request);
   if (typeof declaration === 'string') return complain(declaration);
   const { store, pipeline } = request;
-  const { packing } = declaration;
-  const input = { pipeline, packing, readers: likelyReaders(declaration), after: 2, everything: true };
+  const { packing, dataset } = declaration;
+  const { onChange } = datasetSettings(dataset);
+  const input = {
+    pipeline,
+    packing,
+    readers: likelyReaders(declaration),
+    after: 2,
+    everything: true,
+    onChange,
+  };
   if (request.dryRun) {
     const chosen = await chooseCompaction(store, input);
     const of = chosen?.inputs.map(({ generation }) => generation) ?? [];

@@ -68,8 +68,13 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   }),
   IsThereNewData: choice(
     'A requested run trains without new data too.',
-    [when('$.plan.status', 'planned', 'FirstRound'), when('$.settle.trainAnyway', true, 'Judge')],
+    [when('$.plan.status', 'planned', 'FirstRound'), when('$.settle.trainAnyway', true, 'IsAnythingWaiting')],
     'NoNewData',
+  ),
+  IsAnythingWaiting: choice(
+    'A run may have failed before the compaction that adds its generation to the dataset.',
+    [when('$.plan.waiting', true, 'PlanCompaction')],
+    'Judge',
   ),
   NoNewData: pass('The run ends as empty.', {
     parameters: { ...RUN, judgement: { kind: 'empty', reason: 'nothing new arrived' } },

@@ -3,6 +3,7 @@ import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { config } from '../aws/shared/config.ts';
 import { planShards } from '../core/packing/plan/plan-shards.ts';
+import { datasetSettings } from '../core/pipeline/dataset.ts';
 
 const input = z.object({
   runId: z.string(),
@@ -12,10 +13,19 @@ const input = z.object({
 });
 
 export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, replaceOutdated }) =>
-  withPacking(runId, async ({ store, packing, readers, settleMarker, notifiedSince }) => ({
+  withPacking(runId, async ({ store, packing, readers, settleMarker, notifiedSince, dataset }) => ({
     ...(await planShards(
       { store, now: () => new Date() },
-      { runId, pipeline, packing, readers, replaceOutdated, settleMarker, notifiedSince },
+      {
+        runId,
+        pipeline,
+        packing,
+        readers,
+        replaceOutdated,
+        settleMarker,
+        notifiedSince,
+        onChange: datasetSettings(dataset).onChange,
+      },
     )),
     packers: config.packers(),
   })),

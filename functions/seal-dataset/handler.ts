@@ -14,7 +14,7 @@ export const handler = lambdaHandler('seal-dataset', input, async ({ runId, pipe
   const sealed = await sealOrRepeat(deps, { runId, pipeline, round }, () =>
     withPacking(runId, async ({ store, packing, dataset }) => {
       const result = await sealDataset({ store }, { runId, pipeline, packing });
-      return { ...result, mayCompact: mayCompact(dataset, result.generations) };
+      return { ...result, mayCompact: mayCompact(dataset, result) };
     }),
   );
   return sealed.status === 'incomplete' ? sealed : announceSeal(deps, { runId, pipeline }, sealed);

@@ -8,6 +8,7 @@ import {
   readVersion,
   type VersionStore,
   versionUpTo,
+  waitingGenerations,
 } from '../packing/model/versions.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
@@ -58,14 +59,14 @@ async function generationsFor(
   const { pipeline, batch } = run;
   const pin = run.declaration?.dataset?.pin;
   const newest = await newestVersion(versions, pipeline);
-  if (newest === undefined && pin !== undefined) throw unknownPin(store, run, pin);
-  if (newest === undefined) return { number: 0, generations: [] };
   if (pin === undefined) {
+    await checkNothingWaits(store, versions, { run, newest });
+    if (newest === undefined) return { number: 0, generations: [] };
     const version = await versionUpTo(versions, pipeline, batch);
     return chosenFrom(version, newest).chosen;
   }
-  const number = newest.added[pin];
-  if (number === undefined || batchOf(pin) > batch) throw unknownPin(store, run, pin);
+  const number = newest?.added[pin];
+  if (newest === undefined || number === undefined || batchOf(pin) > batch) throw unknownPin(store, run, pin);
   const { chosen, gone } = chosenFrom(await readVersion(versions, pipeline, number), newest);
   if (gone.length > 0) throw prunedPin(store, run, gone);
   return chosen;
@@ -80,6 +81,22 @@ function chosenFrom(
   const isGone = (generation: string): boolean => newest.pruned.includes(generation);
   const generations = all.filter((generation) => !isGone(generation));
   return { chosen: { number: version?.number ?? 0, generations }, gone: all.filter(isGone) };
+}
+
+/** Samples that were replaced would train on instead of their corrections. */
+async function checkNothingWaits(
+  { bucket }: ObjectStore,
+  versions: VersionStore,
+  { run, newest }: { readonly run: RunRecord; readonly newest: DatasetVersion | undefined },
+): Promise<void> {
+  const { pipeline, runId, batch } = run;
+  const waiting = (await waitingGenerations(versions, pipeline, newest)).filter(
+    (name) => batchOf(name) <= batch,
+  );
+  if (waiting.length === 0) return;
+  throw new LaunchRefusedError(
+    `${waiting.join(', ')} replaces samples of older generations, and the compaction that does so has failed, as the timeline says: run npm run dataset -- compact s3://${bucket}/${pipeline}, then ${runId} again`,
+  );
 }
 
 const unknownPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, pin: string) =>

@@ -17,5 +17,18 @@ export const datasetSchema = z
       .describe(
         'Join small generations into a large one when there are so many; a generation is small when its shards are on average less than half as large as shardMegabytes.',
       ),
+    onChange: z
+      .enum(['replace', 'keep'])
+      .default('replace')
+      .describe(
+        'replace: a sample whose object was overwritten is trained on in its newest version only. keep: every version stays a sample of its own.',
+      ),
   })
   .describe('A version of the dataset is named by its last generation.');
+
+export type DatasetSettings = z.output<typeof datasetSchema>;
+export type OnChange = DatasetSettings['onChange'];
+
+const DEFAULTS = datasetSchema.parse({});
+/** The settings of a declaration; the defaults where it has none. */
+export const datasetSettings = (dataset: DatasetSettings | undefined): DatasetSettings => dataset ?? DEFAULTS;

@@ -55,7 +55,7 @@ export async function plan(store: ObjectStore, run: PackedRun, marker: string) {
   }
   const items = shardsOf(planned).map((_, item) => ({ item }));
   await store.writeText(bucketKeys.planItems(run.pipeline, run.runId), JSON.stringify(items));
-  return { status: planned.length === 0 ? 'nothingNew' : 'planned', items: items.length };
+  return { status: planned.length === 0 ? 'nothingNew' : 'planned', items: items.length, waiting: false };
 }
 
 async function unsealed(store: ObjectStore, run: PackedRun, marker: string): Promise<string[]> {

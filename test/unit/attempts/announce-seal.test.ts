@@ -17,6 +17,7 @@ const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
   generations: 1,
+  waiting: 0,
   ...changes,
 });
 const HOUR = 3_600;

@@ -1,8 +1,10 @@
 /** `whenDone: delete`: what a generation packed is deleted after the run, and nothing else. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { compact } from '../../../functions/core/packing/compaction/compact.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { deletePacked } from '../../../functions/core/packing/seal/delete-packed.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
+import { now, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { executeStates } from '../../support/world/execute-states.ts';
@@ -40,6 +42,37 @@ describe('what was packed', () => {
     store.seed(`${incoming}1/7.bin`, 'newer');
     expect(await deletePacked({ store, isTimeUp: never }, run)).toMatchObject({ deleted: OBJECTS - 1 });
     expect(store.keys(incoming)).toEqual([`${incoming}1/7.bin`, REJECTED]);
+  });
+
+  it('stays while its generation waits for a compaction', async () => {
+    const packing = settings({ accept: ['.bin', '.json'] });
+    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
+    store.seed(`${incoming}1/7.json`, '{}');
+    store.objects.delete(`${incoming}1/8.bin`);
+    store.seed(`${incoming}1/9.bin`, 'corrected');
+    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
+    await packAll(store, packing, next.runId);
+    expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 0 });
+    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 3 });
+    expect(store.keys(`${incoming}1/7.`)).toEqual([]);
+  });
+
+  it('stays where a compaction has rejected it', async () => {
+    const packing = settings({ accept: ['.bin', '.json'] });
+    store = new MemoryBlobStore();
+    store.seed(`${incoming}a.bin`, 'data');
+    store.seed(`${incoming}a.json`, '{}');
+    await packAll(store, packing);
+    await deletePacked({ store, isTimeUp: never }, run);
+    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
+    store.seed(`${incoming}a.json`, '{"corrected":true}');
+    store.seed(`${incoming}b.bin`, 'more');
+    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
+    await packAll(store, packing, next.runId);
+    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 1 });
+    expect(store.keys(incoming)).toEqual([`${incoming}a.json`]);
   });
 
   it('stays while nothing is sealed', async () => {

@@ -9,9 +9,9 @@ import {
   pruneGenerations,
 } from '../../../functions/core/packing/versions/prune-generations.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { compactAll } from '../../support/builders/compaction.ts';
+import { controlView } from '../../support/builders/control-view.ts';
 import { PIPELINE, packAll, settings } from '../../support/builders/packing.ts';
 import { declarationOf, runOf as recordOf } from '../../support/builders/records.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
@@ -45,35 +45,6 @@ const ask = (changes: Partial<PruneRequest> = {}): PruneRequest => ({
 const pinnedTo = (generation: string) => () => Promise.resolve(generation);
 const newestOf = async (store: MemoryBlobStore) =>
   (await newestVersion(blobVersions(store), PIPELINE))?.generations;
-
-/** The same bucket as the control plane's ObjectStore, which a launch uses. */
-function controlView(
-  store: MemoryBlobStore,
-  pause: () => Promise<void> = () => Promise.resolve(),
-): ObjectStore {
-  const view = blobVersions(store);
-  return {
-    bucket: store.bucket,
-    readText: async (key) => {
-      await pause();
-      const text = await view.read(key);
-      return text === undefined ? undefined : { text, etag: '', lastModified: new Date(0) };
-    },
-    writeText: async (key, text) => {
-      await pause();
-      store.seed(key, text);
-    },
-    delete: () => Promise.reject(new Error('a launch deletes nothing')),
-    createText: (key, text) => view.create(key, text),
-    readBytes: () => Promise.reject(new Error('a launch reads no bytes here')),
-    createBytes: () => Promise.reject(new Error('a launch writes no bytes here')),
-    list: async function* (prefix) {
-      await pause();
-      for (const key of store.keys(prefix)) yield { key, size: 0, etag: '', lastModified: new Date(0) };
-    },
-    listFolders: (prefix) => view.folders(prefix),
-  };
-}
 
 /** Delays every call. */
 function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {

@@ -16,6 +16,8 @@ export interface AssignedShards {
 interface Sized {
   readonly at: OldShard;
   readonly bytes: number;
+  /** By which shards are spread; by default the bytes. */
+  readonly weight?: number;
 }
 
 /** A new shard may be this many times as large as declared. If it were larger, one generation is left out instead. */
@@ -24,10 +26,37 @@ const MOST_OVERSIZE = 2;
 const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
 const inOrder = ([a, b]: OldShard, [c, d]: OldShard): number => a - c || b - d;
 
+/** How many samples of an old shard stay. */
+export type Survivors = (input: number, shard: number) => number;
+
 function sizedOf(inputs: readonly Manifest[]): Sized[] {
   return inputs.flatMap(({ shards }, input) =>
     shards.map(({ bytes }, shard): Sized => ({ at: [input, shard], bytes })),
   );
+}
+
+/**
+ * Assigns what is left of shards. Old shards of which nothing is left are assigned nowhere. Where counts have to be
+ * equal, copies make up the difference, so the old shards are spread by their samples.
+ */
+export function assignSurvivors(
+  inputs: readonly Manifest[],
+  { packing, countRules }: { readonly packing: PackingSettings; readonly countRules: ShardCountRules },
+  survivors: Survivors,
+): AssignedShards {
+  const isEqual = packing.remainder !== 'ragged';
+  const left = (input: number, shard: number): number => Math.max(0, survivors(input, shard));
+  const all = inputs.flatMap(({ shards }, input) =>
+    shards.flatMap(({ bytes, samples }, shard): (Sized & { weight: number })[] => {
+      const count = left(input, shard);
+      const size = (bytes * count) / samples;
+      return count === 0 ? [] : [{ at: [input, shard], bytes: size, weight: isEqual ? count : size }];
+    }),
+  );
+  const { shards } = assignBySize(all, packing, countRules);
+  if (!isEqual) return { shards };
+  const counts = shards.map((some) => some.reduce((sum, [input, shard]) => sum + left(input, shard), 0));
+  return { shards, even: { shards: shards.length, samples: Math.max(0, ...counts) } };
 }
 
 /** @returns undefined if no number of shards fits all of these inputs */
@@ -36,8 +65,9 @@ export function assignShards(
   packing: PackingSettings,
   countRules: ShardCountRules,
 ): AssignedShards | undefined {
-  const assign = packing.remainder === 'ragged' ? assignBySize : assignEqually;
-  return assign(inputs, packing, countRules);
+  return packing.remainder === 'ragged'
+    ? assignBySize(sizedOf(inputs), packing, countRules)
+    : assignEqually(inputs, packing, countRules);
 }
 
 /** Each new shard gets the same number of shards of each input, so that counts stay equal. */
@@ -73,12 +103,11 @@ function assignEqually(
 
 /** Each shard, largest first, goes to the emptiest new shard. Without a shuffle the order is kept instead. */
 function assignBySize(
-  inputs: readonly Manifest[],
+  all: readonly Sized[],
   { shardMegabytes, shuffle }: PackingSettings,
   countRules: ShardCountRules,
 ): AssignedShards {
   const { multipleOf: workers } = countRules;
-  const all = sizedOf(inputs);
   const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
   const bySize = Math.ceil(bytes / (shardMegabytes * 1e6));
   const wanted = numberOfShards({ bytes, bySize, pieces: all.length }, countRules);
@@ -95,10 +124,11 @@ function assignBySize(
     return { shards: shards.filter(({ length }) => length > 0) };
   }
   const filled = new Float64Array(shards.length);
-  for (const one of all.toSorted((a, b) => b.bytes - a.bytes || inOrder(a.at, b.at))) {
+  const weightOf = ({ weight, bytes: size }: Sized): number => weight ?? size;
+  for (const one of all.toSorted((a, b) => weightOf(b) - weightOf(a) || inOrder(a.at, b.at))) {
     const emptiest = filled.indexOf(Math.min(...filled));
     shards[emptiest]?.push(one.at);
-    filled[emptiest] = (filled[emptiest] ?? 0) + one.bytes;
+    filled[emptiest] = (filled[emptiest] ?? 0) + weightOf(one);
   }
   return { shards: shards.map((some) => some.sort(inOrder)) };
 }

@@ -6,6 +6,7 @@ import type { Manifest } from '../model/documents.ts';
 import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../model/shard-count.ts';
 import { batchOf } from '../model/versions.ts';
 import { type AssignedShards, assignShards } from './assign-shards.ts';
+import type { LeftOutSamples } from './left-out.ts';
 
 export interface CompactionRules {
   readonly packing: PackingSettings;
@@ -21,9 +22,11 @@ export interface CompactionChoice {
   /** Generations with shards, then those that only rejected; each oldest first. */
   readonly inputs: readonly Manifest[];
   readonly assigned: AssignedShards;
+  /** For each input, the samples that are not joined. */
+  readonly leftOut?: readonly LeftOutSamples[];
 }
 
-const byBatch = (a: Manifest, b: Manifest): number =>
+export const byBatch = (a: Manifest, b: Manifest): number =>
   batchOf(a.generation) - batchOf(b.generation) || (a.generation < b.generation ? -1 : 1);
 const bytesOf = (manifests: readonly Manifest[]): number =>
   manifests.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -45,7 +48,10 @@ function canBeAssigned(
 }
 
 /** Generations with the same key can be joined. Undefined if the declaration would now give other shards. */
-function joinKey({ schema, format, compression }: Manifest, settings: PackingSettings): string | undefined {
+export function joinKey(
+  { schema, format, compression }: Manifest,
+  settings: PackingSettings,
+): string | undefined {
   const current = formatOf(settings);
   const isGzipped = current.isGzipped?.(settings) === true;
   if (format !== settings.format || (compression === 'gzip') !== isGzipped) return undefined;

@@ -1,18 +1,23 @@
 /** Packs one item of a compaction's plan: joins its shards and commits each by a record, as PackShards does. */
-import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { compress, decompress, linesOf } from '../model/compressed-lines.ts';
+import { compress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, type MemberLine } from '../model/documents.ts';
-import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
+import { memberLines } from '../model/member-lines.ts';
+import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { Extents, Join, SampleLines } from '../model/shard-format.ts';
 import { commitShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
 import { concatenate, interleave } from './interleave.ts';
 import { type JoinInput, joinShard } from './join-shard.ts';
-import { type CompactionItem, type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
+import {
+  type CompactionItem,
+  type CompactionPlan,
+  leftOutOf,
+  readCompactionPlan,
+} from './plan-compaction.ts';
 import { CompactionAbandonedError, ShardReader } from './shard-reader.ts';
 
 export interface PackCompactionInput {
@@ -77,7 +82,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
   const name = keys.shardName(shard, format.suffix(packing));
   const key = `${keys.shards()}${name}`;
   const inputs = await openInputs(deps, one);
-  const counts = inputs.map(({ samples }) => samples.length);
+  const counts = inputs.map(({ kept }) => kept.length);
   const seed = `${packing.seed}/${plan.generation}/${shard}`;
   const joined = await joinShard(
     { store: deps.store, buffers },
@@ -88,6 +93,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
       schema: one.manifests[0]?.schema ?? {},
       inputs,
       order: packing.shuffle ? interleave(counts, seed) : concatenate(counts),
+      samples: plan.samplesEach,
     },
   );
   const { sha256, bytes: text, members } = joined.list;
@@ -120,32 +126,23 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
     if (manifest === undefined || old === undefined)
       throw new CompactionAbandonedError(plan.generation, 'a manifest lacks a shard that the plan names');
     const keys = packingKeys(plan.pipeline, manifest.generation);
-    const samples = samplesOf(
-      await memberLines(deps.store, keys, { shard: old, compaction: plan.generation }),
-    );
+    const samples = samplesOf(await memberLines(deps.store, keys, old));
+    const leftOut = leftOutOf(plan, input);
+    const kept = [...samples.keys()].filter((index) => !leftOut.has(samples[index]?.[0]?.sample ?? -1));
     const key = `${keys.shards(manifest.revision)}${old.name}`;
     const what = { key, shard: old, pieceBytes, compaction: plan.generation };
     const isGzipped = manifest.compression === 'gzip';
     const extents = await extentsOf(deps.store, formatOf(packing).join, { key, shard: old, samples });
     const base = plan.of[input]?.base ?? 0;
-    inputs.push({ reader: new ShardReader(deps.store, { ...what, isGzipped }), samples, extents, base });
+    inputs.push({
+      reader: new ShardReader(deps.store, { ...what, isGzipped }),
+      samples,
+      kept,
+      extents,
+      base,
+    });
   }
   return inputs;
-}
-
-export async function memberLines(
-  store: BlobStore,
-  keys: PackingKeys,
-  { shard, compaction }: { shard: Manifest['shards'][number]; compaction: string },
-): Promise<MemberLine[]> {
-  const found = await store.get(`${keys.generation}${shard.memberList}`);
-  const text = found.kind === 'found' ? decompress(joinChunks(found.chunks)) : '';
-  if (hash('sha256', text) !== shard.memberListSha256)
-    throw new CompactionAbandonedError(
-      compaction,
-      `${keys.generation}${shard.memberList} is not the sealed list`,
-    );
-  return [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
 }
 
 function samplesOf(lines: readonly MemberLine[]): SampleLines[] {

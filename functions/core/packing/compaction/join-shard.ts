@@ -16,13 +16,19 @@ import type {
 import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { UniqueNames } from './joined-names.ts';
 import type { ShardReader } from './shard-reader.ts';
 
+/** What the joiner needs of a ShardReader. */
+type SequentialBytes = Pick<ShardReader, 'position' | 'take' | 'skip' | 'bytes' | 'finish' | 'close'>;
+
 /** One old shard, opened. */
 export interface JoinInput {
-  readonly reader: ShardReader;
+  readonly reader: SequentialBytes;
   readonly samples: readonly SampleLines[];
+  /** Indexes of the samples that are joined, in order. */
+  readonly kept: readonly number[];
   /** Undefined if only the frames tell where its samples lie. */
   readonly extents: Extents | undefined;
   /** Added to its numbers of samples. */
@@ -37,6 +43,8 @@ export interface JoinJob {
   readonly inputs: readonly JoinInput[];
   /** For each place the input whose next sample it gets. */
   readonly order: Uint32Array;
+  /** Of the new shard. Copies make up for those that the order lacks; by default there are none. */
+  readonly samples?: number | undefined;
 }
 
 export interface JoinedShard extends UploadedShard {
@@ -55,7 +63,7 @@ export async function joinShard(
     const list = await new Joiner(job, gzip ?? upload).join();
     await gzip?.finish();
     for (const { reader } of job.inputs) await reader.finish();
-    return { ...(await upload.finish()), list, samples: job.order.length };
+    return { ...(await upload.finish()), list, samples: Math.max(job.order.length, job.samples ?? 0) };
   } catch (error: unknown) {
     for (const { reader } of job.inputs) await reader.close();
     await upload.abandon();
@@ -68,13 +76,19 @@ class Joiner {
   readonly #sink: ShardSink;
   readonly #list = new MemberList();
   readonly #names = new UniqueNames();
-  /** Samples taken of each input. */
+  /** Kept samples taken of each input. */
   readonly #taken: number[];
+  /** All samples of each input that were read. */
+  readonly #read: number[];
+  #repeat: number;
 
   constructor(job: JoinJob, sink: ShardSink) {
     this.#job = job;
     this.#sink = sink;
     this.#taken = job.inputs.map(() => 0);
+    this.#read = job.inputs.map(() => 0);
+    const lines = job.inputs.flatMap(({ samples }) => samples.flatMap(([line]) => line ?? []));
+    this.#repeat = lines.reduce((most, { repeat = 0 }) => Math.max(most, repeat), 0);
   }
 
   async join(): Promise<MemberList> {
@@ -82,18 +96,52 @@ class Joiner {
     const head = headOf(this.#job);
     if (head !== undefined) await this.#sink.write(head);
     for (const { reader, extents } of inputs) if (extents?.[0]) await reader.skip(extents[0]);
-    for (const input of order) await this.#next(input);
+    for (const [place, input] of order.entries()) await this.#next(input, copiesAt(this.#job, place));
     if (format.memberFrames !== undefined) await this.#sink.write(format.memberFrames.end);
     return this.#list;
   }
 
-  async #next(index: number): Promise<void> {
+  async #next(index: number, copies: number): Promise<void> {
     const input = this.#job.inputs[index];
-    const number = this.#taken[index] ?? 0;
-    const sample = input?.samples[number];
-    if (input === undefined || sample === undefined)
+    const taken = this.#taken[index] ?? 0;
+    const number = input?.kept[taken];
+    const sample = number === undefined ? undefined : input?.samples[number];
+    if (input === undefined || number === undefined || sample === undefined)
       throw new Error('the order names more samples than the shard holds');
-    this.#taken[index] = number + 1;
+    for (let passed = this.#read[index] ?? 0; passed < number; passed += 1) await this.#pass(input, passed);
+    this.#taken[index] = taken + 1;
+    this.#read[index] = number + 1;
+    if (copies === 0) return this.#write(input, number, sample);
+    const { position } = input.reader;
+    const bytes = await this.#bytesOf(input, number);
+    const again = (): JoinInput => ({ ...input, reader: new HeldBytes(bytes, position) });
+    await this.#write(again(), number, sample);
+    for (let copy = 0; copy < copies; copy += 1) {
+      this.#repeat += 1;
+      const repeat = this.#repeat;
+      await this.#write(
+        again(),
+        number,
+        sample.map((line) => ({ ...line, repeat })),
+      );
+    }
+  }
+
+  /** Reads a sample that is left out. */
+  async #pass({ reader, extents }: JoinInput, number: number): Promise<void> {
+    const { join } = this.#job.format;
+    if (join.by === 'frames') await reader.skip(join.bytesAfter(await reader.bytes(join.headBytes)));
+    else await reader.skip((extents?.[number + 1] ?? 0) - (extents?.[number] ?? 0));
+  }
+
+  async #bytesOf({ reader, extents }: JoinInput, number: number): Promise<Buffer> {
+    const { join } = this.#job.format;
+    if (join.by !== 'frames') return reader.bytes((extents?.[number + 1] ?? 0) - (extents?.[number] ?? 0));
+    const head = await reader.bytes(join.headBytes);
+    return Buffer.concat([head, await reader.bytes(join.bytesAfter(head))]);
+  }
+
+  async #write(input: JoinInput, number: number, sample: SampleLines): Promise<void> {
     const { join } = this.#job.format;
     if (join.by === 'frames') return this.#copyFrame(input, { sample, join });
     const [start = 0, end = start] = input.extents?.slice(number, number + 2) ?? [];
@@ -162,12 +210,14 @@ class Joiner {
 }
 
 /** What comes before the first sample. It is written once and left out of every input. */
-function headOf({ format: { join }, packing, schema, inputs, order }: JoinJob): Uint8Array | undefined {
+function headOf(job: JoinJob): Uint8Array | undefined {
+  const { packing, schema } = job;
+  const { join } = job.format;
   switch (join.by) {
     case 'memberList':
       return join.head?.(schema);
     case 'table':
-      return join.head(sizesInOrder(inputs, order), packing, schema);
+      return join.head(sizesInOrder(job), packing, schema);
     case 'frames':
       return undefined;
     default:
@@ -175,12 +225,19 @@ function headOf({ format: { join }, packing, schema, inputs, order }: JoinJob): 
   }
 }
 
-function sizesInOrder(inputs: readonly JoinInput[], order: Uint32Array): number[] {
-  const taken = inputs.map(() => 0);
-  return Array.from(order, (index) => {
-    const number = taken[index] ?? 0;
-    taken[index] = number + 1;
-    const extents = inputs[index]?.extents ?? [];
-    return (extents[number + 1] ?? 0) - (extents[number] ?? 0);
+function sizesInOrder(job: JoinJob): number[] {
+  const taken = job.inputs.map(() => 0);
+  return [...job.order].flatMap((index, place) => {
+    const { kept = [], extents = [] } = job.inputs[index] ?? {};
+    const number = kept[taken[index] ?? 0] ?? 0;
+    taken[index] = (taken[index] ?? 0) + 1;
+    const size = (extents[number + 1] ?? 0) - (extents[number] ?? 0);
+    return Array.from({ length: 1 + copiesAt(job, place) }, () => size);
   });
+}
+
+/** Copies of the sample at this place of the order. */
+function copiesAt({ order, samples = 0 }: JoinJob, place: number): number {
+  const missing = Math.max(0, samples - order.length);
+  return Math.floor(missing / order.length) + (place < missing % order.length ? 1 : 0);
 }

@@ -1,37 +1,38 @@
 /** Merges the sorted arrivals of several generations. The result holds each arrival, a key with one ETag, once. */
 
 import type { BlobStore } from '../model/blob-store.ts';
-import { linesOf } from '../model/compressed-lines.ts';
-import { type Manifest, type SealedLine, sealedLine } from '../model/documents.ts';
-import { compareKeys } from '../model/order.ts';
-import { packingKeys } from '../model/packing-keys.ts';
-import { type ArrivalsWriter, readLines } from '../seal/audit.ts';
+import type { Manifest, SealedLine } from '../model/documents.ts';
+import { arrivalOf, compareKeys } from '../model/order.ts';
+import { sealedLines } from '../model/sealed-lines.ts';
+import type { ArrivalsWriter } from '../seal/audit.ts';
+import type { LeftOut } from './left-out.ts';
 
 export interface GenerationArrivals {
   readonly manifest: Manifest;
   /** New shard of each old shard, by their numbers. */
   readonly shardOf: ReadonlyMap<number, number>;
+  /** Arrivals of samples that are left out, by `arrivalOf`. */
+  readonly leftOut: ReadonlyMap<string, LeftOut>;
 }
 
 /** The lines of one generation as the joined generation will hold them, in order. */
 async function* linesFrom(
   store: BlobStore,
-  { manifest, shardOf }: GenerationArrivals,
+  { manifest, shardOf, leftOut }: GenerationArrivals,
   newest: string | undefined,
 ): AsyncGenerator<SealedLine> {
-  const { generation } = packingKeys(manifest.pipeline, manifest.generation);
   const mine = manifest.annotations?.version;
-  for (const part of manifest.arrivals.parts) {
-    for (const text of linesOf(await readLines(store, `${generation}${part.list}`))) {
-      const [key, etag, size, outcome, annotationsVersion] = sealedLine.parse(JSON.parse(text));
-      if (typeof outcome === 'number') yield [key, etag, size, shardOf.get(outcome) ?? neverAssigned(key)];
-      else {
-        const version =
-          outcome === 'labelMissing' || outcome === 'labelDoubled' ? (annotationsVersion ?? mine) : undefined;
-        yield version === undefined || version === newest
-          ? [key, etag, size, outcome]
-          : [key, etag, size, outcome, version];
-      }
+  for await (const [key, etag, size, outcome, annotationsVersion] of sealedLines(store, manifest)) {
+    if (typeof outcome === 'number') {
+      const reason = leftOut.get(arrivalOf(key, etag));
+      if (reason === undefined) yield [key, etag, size, shardOf.get(outcome) ?? neverAssigned(key)];
+      else if (reason !== 'replaced') yield [key, etag, size, reason];
+    } else {
+      const version =
+        outcome === 'labelMissing' || outcome === 'labelDoubled' ? (annotationsVersion ?? mine) : undefined;
+      yield version === undefined || version === newest
+        ? [key, etag, size, outcome]
+        : [key, etag, size, outcome, version];
     }
   }
 }
@@ -59,26 +60,10 @@ export async function mergeArrivals(
   writer: ArrivalsWriter,
   { all, newest }: { readonly all: readonly GenerationArrivals[]; readonly newest: string | undefined },
 ): Promise<number> {
-  const open: Cursor[] = [];
-  for (const [age, one] of all.entries()) {
-    const lines = linesFrom(store, one, newest);
-    const first = await lines.next();
-    if (first.done !== true) open.push({ lines, age, line: first.value });
-  }
-  const heap = new Heap(open);
   let written = 0;
-  for (let least = heap.least(); least !== undefined; least = heap.least()) {
-    let line = least.line;
-    await step(heap, least);
-    for (
-      let same = heap.least();
-      same !== undefined && byArrival(same.line, line) === 0;
-      same = heap.least()
-    ) {
-      line = preferred(line, same.line);
-      await step(heap, same);
-    }
-    const [key, etag, size, outcome, annotationsVersion] = line;
+  let held: SealedLine | undefined;
+  const write = async ([key, etag, size, outcome, annotationsVersion]: SealedLine): Promise<void> => {
+    written += 1;
     if (typeof outcome === 'number') await writer.packed([key, etag, size, outcome]);
     else
       await writer.rejected(
@@ -86,9 +71,36 @@ export async function mergeArrivals(
           ? [key, etag, size, outcome]
           : [key, etag, size, outcome, annotationsVersion],
       );
-    written += 1;
+  };
+  for await (const { line } of inOrder(all.map((one) => linesFrom(store, one, newest)))) {
+    if (held !== undefined && byArrival(held, line) === 0) held = preferred(held, line);
+    else {
+      if (held !== undefined) await write(held);
+      held = line;
+    }
   }
+  if (held !== undefined) await write(held);
   return written;
+}
+
+interface AgedLine {
+  readonly line: SealedLine;
+  /** Index of its list. */
+  readonly age: number;
+}
+
+/** The lines of sorted lists as one sorted list. Of equal arrivals, the line of the first list comes first. */
+export async function* inOrder(all: readonly AsyncGenerator<SealedLine>[]): AsyncGenerator<AgedLine> {
+  const open: Cursor[] = [];
+  for (const [age, lines] of all.entries()) {
+    const first = await lines.next();
+    if (first.done !== true) open.push({ lines, age, line: first.value });
+  }
+  const heap = new Heap(open);
+  for (let least = heap.least(); least !== undefined; least = heap.least()) {
+    yield { line: least.line, age: least.age };
+    await step(heap, least);
+  }
 }
 
 /** @param second the line of the later generation */

@@ -3,7 +3,7 @@
  */
 import { hash } from 'node:crypto';
 import * as z from 'zod';
-import { datasetSchema } from '../../pipeline/dataset.ts';
+import { datasetSettings, type OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys, compactedName } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
@@ -13,6 +13,8 @@ import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { LikelyReaders } from '../model/shard-count.ts';
 import { batchOf, blobVersions, type DatasetVersion, newestVersion } from '../model/versions.ts';
 import { type CompactionChoice, chooseInputs, fewestToJoin } from './choose-generations.ts';
+import { chooseReplacing, withoutReplaced } from './choose-replacing.ts';
+import { LEFT_OUT, type LeftOutSamples } from './left-out.ts';
 
 const compactionPlanSchema = z.object({
   version: z.literal(DOCUMENT_VERSION),
@@ -20,12 +22,21 @@ const compactionPlanSchema = z.object({
   generation: z.string(),
   digest: z.string(),
   /** The inputs, oldest first. `base` is added to the numbers of their samples. */
-  of: z.array(z.object({ generation: z.string(), base: z.number().int() })),
+  of: z.array(
+    z.object({
+      generation: z.string(),
+      base: z.number().int(),
+      /** Numbers of samples that are not joined, and why. */
+      leftOut: z.array(z.tuple([z.number().int(), z.enum(LEFT_OUT)])).optional(),
+    }),
+  ),
   /** Above the numbers of all samples. */
   numbers: z.number().int(),
   /** The old shards of each new one, as indexes into `of` and into the input's manifest. */
   shards: z.array(z.array(z.tuple([z.number().int(), z.number().int()]))),
   even: z.object({ shards: z.number().int(), samples: z.number().int() }).optional(),
+  /** Samples of each new shard. Copies make up for what is left out. */
+  samplesEach: z.number().int().optional(),
   /** First shard of each item and, last, the number of shards. */
   itemShards: z.array(z.number().int()),
 });
@@ -42,8 +53,10 @@ export interface CompactionInput {
   readonly pipeline: string;
   readonly packing: PackingSettings;
   readonly readers?: LikelyReaders | undefined;
-  readonly after: number;
+  readonly after: number | 'never';
   readonly everything?: boolean;
+  /** By default `keep`. */
+  readonly onChange?: OnChange;
 }
 
 export interface CompactionPlanned {
@@ -54,23 +67,28 @@ export interface CompactionPlanned {
   readonly itemsKey: string;
 }
 
-export const NOTHING_TO_COMPACT: CompactionPlanned = {
+const NOTHING_TO_COMPACT: CompactionPlanned = {
   status: 'nothingToCompact',
   generation: '',
   items: 0,
   itemsKey: '',
 };
 
-/** Whether to compact after a seal. A pinned pipeline would gain nothing, because it trains on the pinned version. */
-export function compactionWanted(dataset: Pipeline['dataset']): { readonly after: number } | undefined {
-  const { pin, compactAfter } = dataset ?? datasetSchema.parse({});
-  return pin === undefined && compactAfter !== 'never' ? { after: compactAfter } : undefined;
+/** When to compact after a seal. A pinned pipeline would gain nothing, because it trains on the pinned version. */
+export function compactionWanted(
+  dataset: Pipeline['dataset'],
+): Required<Pick<CompactionInput, 'after' | 'onChange'>> {
+  const { pin, compactAfter, onChange } = datasetSettings(dataset);
+  return { after: pin === undefined ? compactAfter : 'never', onChange };
 }
 
 /** Whether there is anything to plan: most runs need no compaction, and begin training a function's call sooner. */
-export function mayCompact(dataset: Pipeline['dataset'], generations: number): boolean {
-  const wanted = compactionWanted(dataset);
-  return wanted !== undefined && generations >= fewestToJoin(wanted.after);
+export function mayCompact(
+  dataset: Pipeline['dataset'],
+  { generations, waiting }: { readonly generations: number; readonly waiting: number },
+): boolean {
+  const { after } = compactionWanted(dataset);
+  return waiting > 0 || (after !== 'never' && generations >= fewestToJoin(after));
 }
 
 /** Chooses the inputs and commits the plan, unless the same plan was committed before. */
@@ -98,16 +116,20 @@ export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
 /** What would be joined now. Writes nothing. */
 export async function chooseCompaction(
   store: BlobStore,
-  { pipeline, packing, readers, after, everything }: CompactionInput,
+  input: CompactionInput,
 ): Promise<CompactionChoice | undefined> {
+  const { pipeline, packing, readers, after, everything, onChange } = input;
   const newest = await newestVersion(blobVersions(store), pipeline);
-  if (newest === undefined || newest.generations.length < 2) return undefined;
+  const replacing = await chooseReplacing(store, input, newest);
+  if (replacing !== undefined) return replacing;
+  if (after === 'never' || newest === undefined || newest.generations.length < 2) return undefined;
   const current = await manifestsOf(store, pipeline, newest.generations);
   const rules = { packing, readers, after, ...(everything !== undefined && { everything }) };
   if (chooseInputs(current, [], rules) === undefined) return undefined;
   const rejecting = await manifestsOf(store, pipeline, await withoutShards(store, pipeline, newest));
   const only = rejecting.filter(({ shards, pruned }) => shards.length === 0 && pruned !== true);
-  return chooseInputs(current, only, rules);
+  const chosen = chooseInputs(current, only, rules);
+  return chosen === undefined || onChange !== 'replace' ? chosen : withoutReplaced(store, chosen, rules);
 }
 
 /** Folders that no version names. Among them are the runs whose arrivals were all rejected. */
@@ -126,13 +148,14 @@ const numbersOf = ({ arrivals, compacted }: Manifest): number => compacted?.numb
 
 function planOf(
   { pipeline, packing }: CompactionInput,
-  { inputs, assigned }: CompactionChoice,
+  { inputs, assigned, leftOut }: CompactionChoice,
 ): CompactionPlan {
   let numbers = 0;
-  const of = inputs.map((manifest) => {
+  const of = inputs.map((manifest, index) => {
     const base = numbers;
     numbers += numbersOf(manifest);
-    return { generation: manifest.generation, base };
+    const some = [...(leftOut?.[index] ?? [])];
+    return { generation: manifest.generation, base, ...(some.length > 0 && { leftOut: some }) };
   });
   const shards = assigned.shards.map((some) =>
     some.map(([input, shard]): [number, number] => [input, shard]),
@@ -148,10 +171,15 @@ function planOf(
     of,
     numbers,
     shards,
-    ...(assigned.even && { even: { ...assigned.even } }),
+    ...(assigned.even && packing.remainder === 'even' && { even: { ...assigned.even } }),
+    ...(assigned.even && leftOut && { samplesEach: assigned.even.samples }),
     itemShards: groupItems(inputs, shards),
   };
 }
+
+/** The samples of an input that are not joined. */
+export const leftOutOf = ({ of }: CompactionPlan, input: number): LeftOutSamples =>
+  new Map(of[input]?.leftOut ?? []);
 
 /** A Lambda joins this in well under a minute. */
 const ITEM_BYTES = 512e6;

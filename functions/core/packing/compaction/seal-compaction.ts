@@ -2,16 +2,17 @@
 
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { DOCUMENT_VERSION, type Manifest, type MemberLine } from '../model/documents.ts';
-import { MultisetHash } from '../model/multiset-hash.ts';
+import { DOCUMENT_VERSION, type Manifest, type PreparedTotals } from '../model/documents.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
-import { type CommittedShard, readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
-import { datasetIndex, shardIndex, writeIndexFile } from '../seal/index-files.ts';
-import { CopyCounter, preparedTotals } from '../shard/member-list.ts';
-import { manifestsOfPlan, memberLines } from './compact-shards.ts';
+import { readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
+import { datasetIndex, writeIndexFile } from '../seal/index-files.ts';
+import { preparedTotals } from '../shard/member-list.ts';
+import { manifestsOfPlan } from './compact-shards.ts';
+import { compareMembers } from './compare-members.ts';
+import type { LeftOut } from './left-out.ts';
 import { type GenerationArrivals, mergeArrivals } from './merge-arrivals.ts';
 import { type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
 
@@ -72,8 +73,15 @@ async function seal(
     recordKey,
   });
   const shards = await sealedShards(store, records);
-  const repeated = await compareMembers(store, { plan, manifests, keys, records, shards, packing });
-  const arrivals = await sealArrivals(store, keys, { plan, manifests });
+  const { repeated, images, leftOut } = await compareMembers(store, {
+    plan,
+    manifests,
+    keys,
+    records,
+    shards,
+    packing,
+  });
+  const arrivals = await sealArrivals(store, keys, { plan, manifests, leftOut });
   const first = manifests.find((one) => one.shards.length > 0);
   if (first === undefined) throw new AuditError(generation, 'none of its inputs has a shard');
   const sourceSchema = { columns: first.schema.columns ?? [] };
@@ -101,7 +109,7 @@ async function seal(
     ...arrivals,
     ...workersOf(shards, manifests),
     ...balanceOf(manifests),
-    ...preparedTotals(manifests),
+    ...preparedIn(manifests, images),
     ...(plan.even && { even: plan.even }),
     ...(await annotationsOf(store, keys, manifests)),
   };
@@ -120,74 +128,32 @@ function workersOf(shards: Manifest['shards'], joined: readonly Manifest[]): Pic
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
 
-interface JoinedGeneration {
-  readonly plan: CompactionPlan;
-  readonly manifests: readonly Manifest[];
-  readonly keys: PackingKeys;
-  readonly records: readonly CommittedShard[];
-  readonly shards: Manifest['shards'];
-  readonly packing: PackingSettings;
-}
-
-/** Checks that the new shards hold exactly the members of the old ones. @returns the number of copies */
-async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promise<number> {
-  const { plan, manifests, keys, shards, packing } = joined;
-  const compaction = plan.generation;
-  const [before, after] = [new MemberTally(), new MemberTally()];
-  for (const some of plan.shards)
-    for (const [input, number] of some) {
-      const manifest = manifests[input];
-      const shard = manifest?.shards[number];
-      if (manifest === undefined || shard === undefined)
-        throw new AuditError(compaction, 'a manifest lacks a shard that the plan names');
-      const from = packingKeys(plan.pipeline, manifest.generation);
-      before.add(`${input}/${number}`, await memberLines(store, from, { shard, compaction }));
-    }
-  for (const shard of shards) {
-    const lines = await memberLines(store, keys, { shard, compaction });
-    after.add(shard.name, lines);
-    await writeIndexFile(store, keys, shardIndex(packing, shard, lines));
-  }
-  const inputs = sum(manifests, ({ samples }) => samples);
-  const outputs = sum(joined.records, ({ samples }) => samples);
-  if (!before.equals(after) || inputs !== outputs)
-    throw new AuditError(
-      compaction,
-      `its inputs hold ${before.members} members of ${inputs} samples, but its shards hold ${after.members} of ${outputs}, or other ones`,
-    );
-  if (plan.even && joined.records.some(({ samples }) => samples !== plan.even?.samples))
-    throw new AuditError(compaction, 'the counts of its shards are not equal');
-  return after.copies.count;
-}
-
-/** An order-free digest of members by source, content and copy. */
-class MemberTally {
-  readonly #sum = new MultisetHash();
-  readonly copies = new CopyCounter();
-  members = 0;
-
-  add(shard: string, lines: readonly MemberLine[]): void {
-    for (const line of lines) {
-      const { key = '', etag = '', sha256, crc32, size, column = '', repeat = 0 } = line;
-      this.#sum.add(`${key}\0${column}\0${String(repeat)}`, `${etag}\0${crc32 ?? sha256}\0${size}`);
-      this.copies.add(shard, line);
-      this.members += 1;
-    }
-  }
-
-  equals(other: MemberTally): boolean {
-    return this.#sum.equals(other.#sum) && this.copies.count === other.copies.count;
-  }
+/** The prepared images of the inputs that are still there. */
+function preparedIn(
+  manifests: readonly Manifest[],
+  images: Omit<PreparedTotals, 'by'>,
+): Pick<Manifest, 'prepared'> {
+  const { prepared } = preparedTotals(manifests);
+  return prepared === undefined ? {} : { prepared: { by: prepared.by, ...images } };
 }
 
 async function sealArrivals(
   store: BlobStore,
   keys: PackingKeys,
-  { plan, manifests }: Pick<JoinedGeneration, 'plan' | 'manifests'>,
+  {
+    plan,
+    manifests,
+    leftOut,
+  }: {
+    readonly plan: CompactionPlan;
+    readonly manifests: readonly Manifest[];
+    readonly leftOut: readonly ReadonlyMap<string, LeftOut>[];
+  },
 ): Promise<Pick<Manifest, 'arrivals' | 'rejections'>> {
-  const all = manifests.map((manifest): GenerationArrivals & { shardOf: Map<number, number> } => ({
+  const all = manifests.map((manifest, input): GenerationArrivals & { shardOf: Map<number, number> } => ({
     manifest,
     shardOf: new Map(),
+    leftOut: leftOut[input] ?? new Map(),
   }));
   for (const [shard, some] of plan.shards.entries())
     for (const [input, number] of some) {

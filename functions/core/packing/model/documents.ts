@@ -128,6 +128,8 @@ export const planSchema = z.object({
   objects: z.number().int(),
   bytes: z.number().int(),
   rejected: z.number().int(),
+  /** Planned arrivals of keys that earlier generations know. Above 0; absent if changed objects are kept. */
+  changes: z.number().int().optional(),
   sourceSchema: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
   /** Samples that a later generation packs, so that the shards have equal counts. */
   dropped: z.array(z.number().int()),
@@ -265,6 +267,10 @@ export const manifestSchema = z.object({
   workers: z.number().int().optional(),
   balance: balanceSchema.optional(),
   prepared: preparedSchema.optional(),
+  /**
+   * As in the plan. Such a generation enters the dataset only by a compaction, without the samples that it replaces.
+   */
+  changes: z.number().int().optional(),
   /** Its shards were deleted. */
   pruned: z.literal(true).optional(),
   rejections: z.object({

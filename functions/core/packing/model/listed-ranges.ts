@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { compressPlanned, decompress } from './compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest } from './documents.ts';
+import { splitKey } from './member-names.ts';
 import { MultisetHash } from './multiset-hash.ts';
 import { packingKeys } from './packing-keys.ts';
 import { readSealedManifest, type SealedGenerations } from './sealed-arrivals.ts';
@@ -115,7 +116,11 @@ function parsed(bytes: Uint8Array): z.output<typeof rangesSchema> | undefined {
 /** A page of a listing. Two neighbours that hold no more than two pages together become one. */
 const RANGE_OBJECTS = 1_000;
 
-/** Collects the ranges of a listing, in its order. */
+/** Whether both keys may be of one sample. */
+export const belongsTo = (key: string, before: string): boolean =>
+  key.startsWith(`${splitKey(before).stem}.`);
+
+/** Collects the ranges of a listing, in its order. A sample is in one range. */
 export class RangeCollector {
   readonly #rangeObjects: number;
   readonly #closed: ListedRange[] = [];
@@ -128,7 +133,9 @@ export class RangeCollector {
   }
 
   add(key: string, etag: string, planned: boolean): void {
-    if (this.#open.count >= this.#rangeObjects) this.#close();
+    const { count } = this.#open;
+    if (count >= this.#rangeObjects && !(count < 2 * this.#rangeObjects && belongsTo(key, this.#last)))
+      this.#close();
     this.#open.add(key, etag);
     this.#last = key;
     this.#planned ||= planned;

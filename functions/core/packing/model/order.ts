@@ -12,3 +12,6 @@ export function compareKeys(a: string, b: string): number {
   }
   return a.length - b.length;
 }
+
+/** A key with several ETags is several arrivals. An ETag has no blank. */
+export const arrivalOf = (key: string, etag: string): string => `${etag} ${key}`;

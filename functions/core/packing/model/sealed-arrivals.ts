@@ -1,4 +1,5 @@
 /** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
+import type { OnChange } from '../../pipeline/dataset.ts';
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, readText } from './blob-store.ts';
 import { decompress, linesOf } from './compressed-lines.ts';
@@ -12,7 +13,7 @@ import {
 } from './documents.ts';
 import { compareKeys } from './order.ts';
 import { packingKeys } from './packing-keys.ts';
-import { blobVersions, type DatasetVersion, newestVersion } from './versions.ts';
+import { batchOf, blobVersions, type DatasetVersion, newestVersion } from './versions.ts';
 
 /** The manifest that a run sealed. It has no shards if all arrivals were rejected or the generation was pruned. */
 export async function readSealedManifest(
@@ -138,6 +139,9 @@ export const manifestsOf = (
 
 type Part = Manifest['arrivals']['parts'][number];
 
+/** `unlabelled`: rejected for its label under other annotations. `other`: only other ETags of the key. */
+type Found = 'same' | 'unlabelled' | 'other' | 'none';
+
 /** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
 class GenerationCursor {
   readonly #store: BlobStore;
@@ -159,21 +163,33 @@ class GenerationCursor {
   }
 
   /**
-   * Whether the generation packed or rejected this key of this ETag. The caller must ask for keys in order, each
-   * once. A joined generation may hold several ETags of one key.
+   * Whether the generation packed or rejected this key: of this ETag, or only of others. The caller must ask for keys
+   * in order, each once. A joined generation may hold several ETags of one key.
    */
-  async holds(key: string, etag: string, annotations: string | undefined): Promise<boolean> {
+  async find(key: string, etag: string, annotations: string | undefined): Promise<Found> {
+    let found: Found = 'none';
     let part = this.#parts[this.#part];
     while (part !== undefined && compareKeys(part.last, key) < 0) part = this.#skip();
     while (part !== undefined && compareKeys(part.first, key) <= 0) {
       if (this.#lines === undefined) await this.#open(part);
-      while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
-      for (; this.#lines !== undefined && this.#key === key; this.#step())
-        if (this.#etag === etag) return this.#isDone(annotations);
-      if (this.#lines !== undefined) return false;
+      const here = this.#findOpened(key, etag, annotations);
+      if (here !== 'none') found = here;
+      // A key may go on in the next part.
+      if (this.#lines !== undefined) return found;
       part = this.#skip();
     }
-    return false;
+    return found;
+  }
+
+  /** In what is left of the opened part. */
+  #findOpened(key: string, etag: string, annotations: string | undefined): Found {
+    let found: Found = 'none';
+    while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
+    for (; this.#lines !== undefined && this.#key === key; this.#step()) {
+      if (this.#etag === etag) return this.#isDone(annotations) ? 'same' : 'unlabelled';
+      found = 'other';
+    }
+    return found;
   }
 
   /** False if only the label was missing: other annotations may have it. */
@@ -209,25 +225,42 @@ class GenerationCursor {
   }
 }
 
-/** Must be called in the listing's order. */
-export type SealedFilter = (key: string, etag: string) => boolean | Promise<boolean>;
+/** `changed`: what is sealed of the key has another ETag. */
+export type ArrivalState = 'new' | 'changed' | 'sealed';
 
-/**
- * A filter for a sorted listing: true for an arrival that some generation packed or rejected.
- * @param annotations version of the file of annotations. Arrivals that were rejected for their label under another
- * version are packed again
- */
+/** Must be called in the listing's order. */
+export type SealedFilter = (key: string, etag: string) => ArrivalState | Promise<ArrivalState>;
+
+export interface FilterRules {
+  /**
+   * Version of the file of annotations. Arrivals that were rejected for their label under another version are packed
+   * again.
+   */
+  readonly annotations?: string | undefined;
+  /**
+   * `keep`: an arrival is sealed if any generation holds it. `replace`: only if the newest generation that knows the key
+   * does, so going back to earlier bytes is a change.
+   */
+  readonly onChange: OnChange;
+}
+
+/** A filter for a sorted listing: what earlier generations say of each arrival. */
 export function sealedFilter(
   store: BlobStore,
   manifests: readonly Manifest[],
-  annotations?: string,
+  { annotations, onChange }: FilterRules,
 ): SealedFilter {
   const cursors = manifests
     .filter(({ arrivals }) => arrivals.parts.length > 0)
+    .toSorted((a, b) => batchOf(b.generation) - batchOf(a.generation))
     .map((manifest) => new GenerationCursor(store, manifest));
-  if (cursors.length === 0) return () => false;
+  if (cursors.length === 0) return () => 'new';
   return async (key, etag) => {
-    for (const cursor of cursors) if (await cursor.holds(key, etag, annotations)) return true;
-    return false;
+    for (const cursor of cursors) {
+      const found = await cursor.find(key, etag, annotations);
+      if (found === 'same') return 'sealed';
+      if (found === 'other' && onChange === 'replace') return 'changed';
+    }
+    return 'new';
   };
 }

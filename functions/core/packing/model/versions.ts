@@ -115,6 +115,13 @@ export const batchOf = (generation: string): number =>
 const without = (names: readonly string[], gone: readonly string[]): string[] =>
   names.filter((name) => !gone.includes(name));
 
+const firstAdded = (
+  names: readonly string[],
+  added: DatasetVersion['added'],
+  number: number,
+): DatasetVersion['added'] =>
+  names.reduce((all, name) => (all[name] === undefined ? { ...all, [name]: number } : all), added);
+
 /** The next version of the chain. */
 function nextVersion(before: DatasetVersion | undefined, change: DatasetChange): DatasetVersion {
   const { generations, replaced, pruned, added } = before ?? EMPTY;
@@ -129,7 +136,8 @@ function nextVersion(before: DatasetVersion | undefined, change: DatasetChange):
         generations: [...without(generations, gone), change.generation].sort(byBatch),
         replaced: [...replaced, ...gone],
         pruned,
-        added: { ...added, [change.generation]: number },
+        // A generation that replaced samples was in no version before.
+        added: { ...firstAdded(gone, added, number), [change.generation]: number },
       };
     }
     case 'pruned':
@@ -182,13 +190,50 @@ async function lostGeneration(
   pipeline: string,
   newest: DatasetVersion | undefined,
 ): Promise<string | undefined> {
-  const folders = await store.folders(bucketKeys.dataset(pipeline));
-  const unknown = folders.filter(
-    (name) => parseGeneration(name)?.isCompacted === false && newest?.added[name] === undefined,
-  );
-  for (const name of unknown.sort(byBatch))
-    if ((await store.read(bucketKeys.manifest(pipeline, name))) !== undefined) return name;
+  for (const name of await unknownFolders(store, pipeline, newest)) {
+    const manifest = await store.read(bucketKeys.manifest(pipeline, name));
+    if (manifest !== undefined && !hasChanges(manifest)) return name;
+  }
   return undefined;
+}
+
+/** Folders of runs that no version names, oldest first. */
+async function unknownFolders(
+  store: VersionStore,
+  pipeline: string,
+  newest: DatasetVersion | undefined,
+): Promise<string[]> {
+  const folders = await store.folders(bucketKeys.dataset(pipeline));
+  return folders
+    .filter((name) => parseGeneration(name)?.isCompacted === false && newest?.added[name] === undefined)
+    .sort(byBatch);
+}
+
+const changing = z.object({ changes: z.number().int().min(1) });
+
+function hasChanges(manifest: string): boolean {
+  try {
+    return changing.safeParse(JSON.parse(manifest)).success;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Sealed generations that are in no version yet, oldest first, because they replace samples of others. A compaction
+ * adds them, without the samples that they replace. So no version ever holds a sample and its correction.
+ */
+export async function waitingGenerations(
+  store: VersionStore,
+  pipeline: string,
+  newest: DatasetVersion | undefined,
+): Promise<string[]> {
+  const waiting: string[] = [];
+  for (const name of await unknownFolders(store, pipeline, newest)) {
+    const manifest = await store.read(bucketKeys.manifest(pipeline, name));
+    if (manifest !== undefined && hasChanges(manifest)) waiting.push(name);
+  }
+  return waiting;
 }
 
 /** Adds every sealed generation that no version names. Safe to repeat. */

@@ -3,13 +3,14 @@ import type { ListedBlob } from '../model/blob-store.ts';
 import type { ListedRange, RangeCollector } from '../model/listed-ranges.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import { compareKeys } from '../model/order.ts';
-import type { SealedFilter } from '../model/sealed-arrivals.ts';
+import type { ArrivalState, SealedFilter } from '../model/sealed-arrivals.ts';
+import type { WholeSamples } from './whole-samples.ts';
 
 interface Finding {
   /** In which everything was sealed, in order. */
   readonly known: readonly ListedRange[];
-  readonly isSealed: SealedFilter;
-  readonly add: (object: ListedBlob) => void;
+  readonly stateOf: SealedFilter;
+  readonly samples: WholeSamples;
   readonly listed: RangeCollector;
 }
 
@@ -60,11 +61,13 @@ export class NewArrivals {
   /** @returns the ranges of the whole listing */
   async finish(): Promise<readonly ListedRange[]> {
     await this.endRange();
+    this.#finding.samples.finish();
     return this.#finding.listed.ranges();
   }
 
   async #end(range: ListedRange): Promise<void> {
     if (!this.#isChanged && holds(range, this.#held)) {
+      this.#finding.samples.passSealed(this.#held);
       this.#held = [];
       this.#finding.listed.keep(range);
     } else await this.#release();
@@ -83,14 +86,14 @@ export class NewArrivals {
   }
 
   #take(object: ListedBlob): void | Promise<void> {
-    const sealed = this.#finding.isSealed(object.key, object.etag);
-    if (typeof sealed !== 'boolean') return sealed.then((is) => this.#note(object, is));
-    this.#note(object, sealed);
+    const state = this.#finding.stateOf(object.key, object.etag);
+    if (typeof state !== 'string') return state.then((is) => this.#note(object, is));
+    this.#note(object, state);
   }
 
-  #note(object: ListedBlob, isSealed: boolean): void {
-    if (!isSealed) this.#finding.add(object);
-    this.#finding.listed.add(object.key, object.etag, !isSealed);
+  #note(object: ListedBlob, state: ArrivalState): void {
+    this.#finding.samples.see(object, state);
+    this.#finding.listed.add(object.key, object.etag, state !== 'sealed');
   }
 }
 

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, type ListedBlob, listPages, readText } from '../model/blob-store.ts';
-import { isUnknown, type KnownRanges, type ListedRange } from '../model/listed-ranges.ts';
+import { belongsTo, isUnknown, type KnownRanges, type ListedRange } from '../model/listed-ranges.ts';
 import { compareKeys } from '../model/order.ts';
 
 /** Functions that run since before the first note may not know yet that notes are kept. */
@@ -61,7 +61,7 @@ export async function notifiedRanges(
   for (const [index, range] of known.ranges.entries()) if (isUnknown(range)) touched.add(index);
   for await (const [, keys] of readAhead(left, (note) => readNote(store, note))) {
     if (keys === undefined) return undefined;
-    for (const key of keys) touched.add(rangeOf(known.ranges, key));
+    for (const range of keys.flatMap((key) => rangesOf(known.ranges, key))) touched.add(range);
   }
   // A range takes one request or two, and a listing of everything one for a thousand keys.
   if (touched.size > Math.max(FEW_RANGES, known.ranges.length / 2)) return undefined;
@@ -89,6 +89,13 @@ async function readNote(store: BlobStore, { key }: ListedBlob): Promise<readonly
   } catch {
     return undefined;
   }
+}
+
+/** The key's range, and the one before if that ends with an object of the same sample. */
+function rangesOf(ranges: readonly ListedRange[], key: string): number[] {
+  const range = rangeOf(ranges, key);
+  const before = ranges[range - 1];
+  return before !== undefined && belongsTo(key, before.last) ? [range - 1, range] : [range];
 }
 
 /** Index of the first range that ends at the key or behind it. */

@@ -1,5 +1,6 @@
 /** PlanShards: makes one immutable plan for a run, however often it is called. */
 import { hash } from 'node:crypto';
+import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { TransientError } from '../../shared/errors.ts';
 import { bucketKeys } from '../../shared/keys.ts';
@@ -22,6 +23,7 @@ import { packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
 import { HEAD_BYTES } from '../model/shard-format.ts';
+import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
 import {
   type AssignmentLimits,
   assignSamples,
@@ -33,6 +35,7 @@ import { itemLists } from './item-lists.ts';
 import { NewArrivals } from './new-arrivals.ts';
 import { listRanges, notifiedRanges } from './notified-ranges.ts';
 import { listInParallel } from './parallel-listing.ts';
+import { WholeSamples } from './whole-samples.ts';
 
 export interface PlanDeps {
   readonly store: BlobStore;
@@ -54,6 +57,8 @@ export interface PlanInput {
   readonly settleMarker?: string | undefined;
   /** Lists only around the keys of notifications, where those noted since this time are known to be all. */
   readonly notifiedSince?: string | undefined;
+  /** By default `keep`. */
+  readonly onChange?: OnChange | undefined;
 }
 
 export interface PlanResult {
@@ -64,6 +69,8 @@ export interface PlanResult {
   readonly bytes: number;
   /** ISO 8601: the plan holds all arrivals before this time. */
   readonly listedAt: string;
+  /** With nothing new: a compaction has to add a generation of an earlier run to the dataset. */
+  readonly waiting?: boolean;
 }
 
 /**
@@ -80,7 +87,15 @@ export async function planShards(deps: PlanDeps, input: PlanInput): Promise<Plan
   }
   const plan = committed.kind === 'current' ? committed.plan : await makePlan(deps, input, committed);
   await writeItems(deps.store, plan);
-  return resultOf(plan);
+  const result = resultOf(plan);
+  return result.status === 'planned' ? result : { ...result, waiting: await isAnyWaiting(deps.store, plan) };
+}
+
+/** Whether a run failed before the compaction that adds its generation to the dataset. */
+async function isAnyWaiting(store: BlobStore, { pipeline }: Plan): Promise<boolean> {
+  const versions = blobVersions(store);
+  const newest = await newestVersion(versions, pipeline);
+  return (await waitingGenerations(versions, pipeline, newest)).length > 0;
 }
 
 /** Everything is packed, so the plan is not needed any more. */
@@ -155,6 +170,7 @@ async function makePlan(
     objects: draft.objects,
     bytes: draft.bytes,
     rejected: draft.rejected,
+    ...changesOf(drafted),
     sourceSchema: await sourceSchemaOf(deps.store, input.packing, draft),
     ...balanceOf(input.packing, draft),
     ...(prepare && { prepare }),
@@ -219,8 +235,11 @@ async function sourceSchemaOf(
   return { columns, csvHeader: header.of(joinChunks(found.chunks)) };
 }
 
+const changesOf = ({ changes }: Drafted): Pick<Plan, 'changes'> => (changes > 0 ? { changes } : {});
+
 interface Drafted {
   readonly draft: DraftPlan;
+  readonly changes: number;
   readonly listedAt: string;
   /** Of listed-ranges.ts. */
   readonly listed: Uint8Array;
@@ -243,10 +262,13 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   // Labels of other annotations may be packed again, so every arrival is looked up.
   const known =
     annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;
+  const { onChange = 'keep' } = input;
+  const isWhole = onChange === 'replace' && formatOf(input.packing).takes === 'samples';
+  const samples = new WholeSamples({ add: (object) => draft.add(object), isWhole });
   const arrivals = new NewArrivals({
     known: known.ranges,
-    isSealed: sealedFilter(deps.store, sealed.manifests, annotations?.version),
-    add: (object) => draft.add(object),
+    stateOf: sealedFilter(deps.store, sealed.manifests, { annotations: annotations?.version, onChange }),
+    samples,
     listed: new RangeCollector(deps.rangeObjects),
   });
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
@@ -262,7 +284,7 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
     sealed.manifests.map(({ generation }) => generation),
     { ranges, at },
   );
-  return { draft, listedAt: at, listed, annotations, labels };
+  return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels };
 }
 
 /** @returns the time when it began, ISO 8601 */

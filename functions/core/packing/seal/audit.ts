@@ -127,7 +127,7 @@ async function recordExcluded(
   } else await writer.rejected([key, etag, size, reason]);
 }
 
-export async function readLines(store: BlobStore, key: string): Promise<string> {
+async function readLines(store: BlobStore, key: string): Promise<string> {
   const found = await store.get(key);
   if (found.kind !== 'found') throw new AuditError(key, 'the list is gone');
   return decompress(joinChunks(found.chunks));

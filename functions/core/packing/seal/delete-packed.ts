@@ -7,7 +7,10 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, readText } from '../model/blob-store.ts';
 import { decompress, linesOf } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, readDocument, sealedLine } from '../model/documents.ts';
-import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { arrivalOf } from '../model/order.ts';
+import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
+import { sealedLines } from '../model/sealed-lines.ts';
+import { blobVersions, newestVersion } from '../model/versions.ts';
 
 const PARALLEL_DELETES = 64;
 /** A function that dies repeats at most these deletes, which is harmless. */
@@ -40,6 +43,8 @@ export async function deletePacked(
 ): Promise<Deletion> {
   const manifest = await readSealedManifest(store, pipeline, runId);
   if (manifest === undefined) return { status: 'done', deleted: 0 };
+  const rejected = await rejectedLater(store, manifest);
+  if (rejected === 'unknown') return { status: 'done', deleted: 0 };
   const key = bucketKeys.deletion(pipeline, runId);
   let at = await readBookmark(store, key);
   while (at.part < manifest.arrivals.parts.length) {
@@ -47,12 +52,31 @@ export async function deletePacked(
     while (at.line < lines.length) {
       if (isTimeUp()) return { status: 'more', deleted: at.deleted };
       const next = lines.slice(at.line, at.line + deletesPerBookmark);
-      const deleted = at.deleted + (await deleteEach(store, next));
+      const deleted = at.deleted + (await deleteEach(store, next, rejected));
       at = await writeBookmark(store, key, { part: at.part, line: at.line + next.length, deleted });
     }
     at = await writeBookmark(store, key, { part: at.part + 1, line: 0, deleted: at.deleted });
   }
   return { status: 'done', deleted: at.deleted };
+}
+
+/**
+ * Arrivals that the compaction has rejected which added the generation to the dataset. Unknown before it, so that nothing
+ * may be deleted.
+ */
+async function rejectedLater(
+  store: BlobStore,
+  { pipeline, generation, changes }: Manifest,
+): Promise<ReadonlySet<string> | 'unknown'> {
+  const rejected = new Set<string>();
+  if (changes === undefined) return rejected;
+  const newest = await newestVersion(blobVersions(store), pipeline);
+  if (newest?.added[generation] === undefined) return 'unknown';
+  for (const manifest of await manifestsOf(store, pipeline, newest.generations))
+    if (manifest.compacted !== undefined)
+      for await (const [key, etag, , outcome] of sealedLines(store, manifest))
+        if (typeof outcome !== 'number') rejected.add(arrivalOf(key, etag));
+  return rejected;
 }
 
 async function readBookmark(store: BlobStore, key: string): Promise<Bookmark> {
@@ -79,12 +103,17 @@ async function linesOfPart(store: BlobStore, manifest: Manifest, part: number): 
  * deleted, so repeated deletes are harmless.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-deletes.html
  */
-async function deleteEach(store: BlobStore, lines: readonly string[]): Promise<number> {
+async function deleteEach(
+  store: BlobStore,
+  lines: readonly string[],
+  rejected: ReadonlySet<string>,
+): Promise<number> {
   const queue = lines.values();
   let deleted = 0;
   const worker = async (): Promise<void> => {
     for (const line of queue) {
       const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
+      if (rejected.has(arrivalOf(key, etag))) continue;
       if (typeof fate === 'number' && (await store.delete(key, etag)) === 'deleted') deleted += 1;
     }
   };

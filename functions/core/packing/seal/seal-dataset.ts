@@ -12,7 +12,7 @@ import {
 } from '../model/documents.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
-import { addSealed, blobVersions } from '../model/versions.ts';
+import { addSealed, blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { AuditError, auditArrivals, type MemberObserver } from './audit.ts';
 import { ClassCounter } from './class-counter.ts';
@@ -51,6 +51,8 @@ export interface SealResult {
   readonly rejections: Rejections;
   /** In the dataset's newest version. */
   readonly generations: number;
+  /** Sealed generations that only a compaction adds, because they replace samples. */
+  readonly waiting: number;
 }
 
 /** Rejected arrivals counted by reason, and a few examples. It is small, because the state machine carries it. */
@@ -67,7 +69,9 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   const manifest = before ?? (await seal(deps.store, input, keys));
   if (manifest === undefined) return emptyResult(input.runId);
   const shards = manifest.shards.length;
-  const newest = shards === 0 ? undefined : await addSealed(blobVersions(deps.store), input.pipeline);
+  const versions = blobVersions(deps.store);
+  const newest = await (shards === 0 ? newestVersion : addSealed)(versions, input.pipeline);
+  const waiting = await waitingGenerations(versions, input.pipeline, newest);
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
   return {
     status: shards === 0 ? 'nothingToTrain' : sealed,
@@ -81,6 +85,7 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
       examples: manifest.rejections.examples.slice(0, EXAMPLES_REPORTED),
     },
     generations: newest?.generations.length ?? 0,
+    waiting: waiting.length,
   };
 }
 
@@ -93,6 +98,7 @@ const emptyResult = (generation: string): SealResult => ({
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
   generations: 0,
+  waiting: 0,
 });
 
 async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Promise<Manifest | undefined> {
@@ -135,7 +141,6 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     ...(format.isGzipped?.(input.packing) === true && { compression: 'gzip' }),
     seed: input.packing.seed,
     plan: plan.digest,
-    ...(plan.revision !== undefined && { revision: plan.revision }),
     listedAt: plan.listedAt,
     samples: sum(kept, (record) => record.samples),
     members: sum(kept, (record) => record.members),
@@ -144,8 +149,7 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     shards,
     arrivals: audit.arrivals,
     ...classes.sealedBalance(plan),
-    ...(plan.workers !== undefined && { workers: plan.workers }),
-    ...(plan.even && { even: plan.even }),
+    ...keptOf(plan),
     ...preparedTotals(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
     rejections: audit.rejections,
@@ -155,6 +159,19 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
   return put.kind === 'written' ? manifest : readSealedManifest(store, input.pipeline, input.runId);
 }
+
+/** What the manifest keeps of the plan as it is. */
+const keptOf = ({
+  revision,
+  workers,
+  even,
+  changes,
+}: Plan): Pick<Manifest, 'revision' | 'workers' | 'even' | 'changes'> => ({
+  ...(revision !== undefined && { revision }),
+  ...(workers !== undefined && { workers }),
+  ...(even && { even }),
+  ...(changes !== undefined && { changes }),
+});
 
 interface Observing {
   readonly classes: ClassCounter;

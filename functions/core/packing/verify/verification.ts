@@ -5,11 +5,9 @@ import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import type { Manifest } from '../model/documents.ts';
+import { arrivalOf } from '../model/order.ts';
 import { ClassCounter } from '../seal/class-counter.ts';
 import { CopyCounter } from '../shard/member-list.ts';
-
-/** A key with several ETags is several arrivals. An ETag has no blank. */
-export const arrivalOf = (key: string, etag: string): string => `${etag} ${key}`;
 
 /** Counts what the generation's objects hold, and collects its problems. */
 export class Verification {

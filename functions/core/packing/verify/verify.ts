@@ -6,10 +6,10 @@ import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, type MemberLine, type SealedLine, sealedLine } from '../model/documents.ts';
-import { compareKeys } from '../model/order.ts';
+import { arrivalOf, compareKeys } from '../model/order.ts';
 import { shardNumberOf } from '../model/packing-keys.ts';
 import type { ClassCount } from '../seal/class-counter.ts';
-import { arrivalOf, Verification } from './verification.ts';
+import { Verification } from './verification.ts';
 import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-index-files.ts';
 import { ShardVerifier } from './verify-shard.ts';
 

@@ -1,0 +1,118 @@
+/** Proves that joined shards hold the members of the old ones, without the samples that the plan leaves out. */
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import type { BlobStore } from '../model/blob-store.ts';
+import type { Manifest, MemberLine, PreparedTotals } from '../model/documents.ts';
+import { memberLines } from '../model/member-lines.ts';
+import { MultisetHash } from '../model/multiset-hash.ts';
+import { arrivalOf } from '../model/order.ts';
+import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
+import { AuditError } from '../seal/audit.ts';
+import type { CommittedShard } from '../seal/committed-shards.ts';
+import { shardIndex, writeIndexFile } from '../seal/index-files.ts';
+import { CopyCounter } from '../shard/member-list.ts';
+import type { LeftOut } from './left-out.ts';
+import { type CompactionPlan, leftOutOf } from './plan-compaction.ts';
+
+export interface JoinedGeneration {
+  readonly plan: CompactionPlan;
+  readonly manifests: readonly Manifest[];
+  readonly keys: PackingKeys;
+  readonly records: readonly CommittedShard[];
+  readonly shards: Manifest['shards'];
+  readonly packing: PackingSettings;
+}
+
+export interface ComparedMembers {
+  /** Copies of samples. */
+  readonly repeated: number;
+  readonly images: Omit<PreparedTotals, 'by'>;
+  /** For each input the arrivals that are left out, by `arrivalOf`. */
+  readonly leftOut: readonly ReadonlyMap<string, LeftOut>[];
+}
+
+export async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promise<ComparedMembers> {
+  const { plan, keys, shards, packing } = joined;
+  const [before, after] = [new MemberTally(), new MemberTally()];
+  const leftOut = await tallyInputs(store, joined, before);
+  for (const shard of shards) {
+    const lines = await memberLines(store, keys, shard);
+    after.add(shard.name, lines);
+    await writeIndexFile(store, keys, shardIndex(packing, shard, lines));
+  }
+  const outputs = joined.records.reduce((sum, { samples }) => sum + samples, 0);
+  const added = plan.samplesEach === undefined ? 0 : outputs - before.samples;
+  const isSame = before.equals(after) && (plan.samplesEach !== undefined || before.hasCopiesOf(after));
+  if (!isSame || before.samples + added !== outputs || before.copies.count + added !== after.copies.count)
+    throw new AuditError(
+      plan.generation,
+      `its inputs hold ${before.members} members of ${before.samples} samples, but its shards hold ${after.members} of ${outputs}, or other ones`,
+    );
+  const each = plan.samplesEach ?? plan.even?.samples;
+  if (each !== undefined && joined.records.some(({ samples }) => samples !== each))
+    throw new AuditError(plan.generation, 'the counts of its shards are not equal');
+  return { repeated: after.copies.count, images: after.images, leftOut };
+}
+
+/** @returns for each input the arrivals that are left out */
+async function tallyInputs(
+  store: BlobStore,
+  { plan, manifests }: JoinedGeneration,
+  tally: MemberTally,
+): Promise<Map<string, LeftOut>[]> {
+  const arrivals = manifests.map(() => new Map<string, LeftOut>());
+  for (const [input, manifest] of manifests.entries()) {
+    const from = packingKeys(plan.pipeline, manifest.generation);
+    const leftOut = leftOutOf(plan, input);
+    for (const shard of manifest.shards) {
+      const kept: MemberLine[] = [];
+      for (const line of await memberLines(store, from, shard)) {
+        const reason = leftOut.get(line.sample);
+        if (reason === undefined) kept.push(line);
+        else if (line.key !== undefined) arrivals[input]?.set(arrivalOf(line.key, line.etag ?? ''), reason);
+      }
+      tally.add(`${input}/${shard.name}`, kept);
+    }
+  }
+  return arrivals;
+}
+
+/** Order-free digests of members by source and content. */
+class MemberTally {
+  readonly #sum = new MultisetHash();
+  readonly #copies = new MultisetHash();
+  readonly copies = new CopyCounter();
+  readonly images = { images: 0, sourceBytes: 0, bytes: 0 };
+  #last = '';
+  members = 0;
+  /** With copies. */
+  samples = 0;
+
+  add(shard: string, lines: readonly MemberLine[]): void {
+    for (const line of lines) {
+      const { key = '', etag = '', sha256, crc32, size, column = '', sample, repeat, source } = line;
+      this.copies.add(shard, line);
+      const name = `${shard}/${sample}/${repeat ?? ''}`;
+      if (name !== this.#last) this.samples += 1;
+      this.#last = name;
+      const content = `${etag}\0${crc32 ?? sha256}\0${size}`;
+      if (repeat !== undefined) {
+        this.#copies.add(`${key}\0${column}\0${repeat}`, content);
+        continue;
+      }
+      this.members += 1;
+      this.#sum.add(`${key}\0${column}`, content);
+      if (source === undefined) continue;
+      this.images.images += 1;
+      this.images.sourceBytes += source.size;
+      this.images.bytes += size;
+    }
+  }
+
+  equals(other: MemberTally): boolean {
+    return this.#sum.equals(other.#sum) && this.members === other.members;
+  }
+
+  hasCopiesOf(other: MemberTally): boolean {
+    return this.#copies.equals(other.#copies);
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Finds the samples that a compaction leaves out, because another generation holds a newer version of them. Keys decide:
+ * a key that is packed twice belongs to a sample and to its correction.
+ */
+import type { BlobStore } from '../model/blob-store.ts';
+import type { Manifest } from '../model/documents.ts';
+import { memberLines } from '../model/member-lines.ts';
+import { packingKeys, shardNumberOf } from '../model/packing-keys.ts';
+import { sealedLines } from '../model/sealed-lines.ts';
+import type { LeftOut, LeftOutSamples } from './left-out.ts';
+import { inOrder } from './merge-arrivals.ts';
+
+interface Sample {
+  readonly number: number;
+  readonly keys: string[];
+}
+
+/** @param manifests oldest first @returns for each of them the samples to leave out */
+export async function supersededSamples(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+): Promise<readonly LeftOutSamples[]> {
+  const doubled = await doubledKeys(store, manifests);
+  const resolution = new Resolution(manifests.length);
+  for (const [age, manifest] of manifests.entries()) {
+    const shards = doubled.shards[age] ?? new Set();
+    const samples = await samplesOf(store, manifest, { keys: doubled.keys, shards });
+    // No key is in two samples of a run's generation. A joined one may be of a time when changed objects were kept.
+    const steps = manifest.compacted === undefined ? [samples] : samples.map((sample) => [sample]);
+    for (const step of steps) resolution.add(age, step);
+  }
+  return resolution.leftOut;
+}
+
+interface Doubled {
+  readonly keys: ReadonlySet<string>;
+  /** For each generation the numbers of the shards that hold such a key. */
+  readonly shards: readonly ReadonlySet<number>[];
+}
+
+/** Keys that are packed more than once. */
+async function doubledKeys(store: BlobStore, manifests: readonly Manifest[]): Promise<Doubled> {
+  const keys = new Set<string>();
+  const shards = manifests.map(() => new Set<number>());
+  let before: { readonly key: string; readonly age: number; readonly shard: number } | undefined;
+  for await (const { line, age } of inOrder(manifests.map((one) => sealedLines(store, one)))) {
+    const [key, , , shard] = line;
+    if (typeof shard !== 'number') continue;
+    if (before?.key === key) {
+      keys.add(key);
+      shards[before.age]?.add(before.shard);
+      shards[age]?.add(shard);
+    }
+    before = { key, age, shard };
+  }
+  return { keys, shards };
+}
+
+/** The samples with one of these keys, in the order of their numbers. */
+async function samplesOf(
+  store: BlobStore,
+  manifest: Manifest,
+  { keys, shards }: { readonly keys: ReadonlySet<string>; readonly shards: ReadonlySet<number> },
+): Promise<Sample[]> {
+  const folder = packingKeys(manifest.pipeline, manifest.generation);
+  const found = new Map<number, Sample>();
+  for (const shard of manifest.shards) {
+    if (!shards.has(shardNumberOf(shard.name))) continue;
+    const lines = (await memberLines(store, folder, shard)).filter(({ repeat }) => repeat === undefined);
+    const touched = new Set(
+      lines.flatMap(({ key, sample }) => (key !== undefined && keys.has(key) ? [sample] : [])),
+    );
+    for (const { sample: number, key } of lines) {
+      if (key === undefined || !touched.has(number)) continue;
+      const sample = found.get(number) ?? { number, keys: [] };
+      found.set(number, sample);
+      sample.keys.push(key);
+    }
+  }
+  return [...found.values()].sort((a, b) => a.number - b.number);
+}
+
+interface Placed {
+  readonly age: number;
+  readonly sample: Sample;
+}
+
+/** Takes samples from the oldest to the newest. It knows which one holds each key so far. */
+class Resolution {
+  readonly leftOut: readonly Map<number, LeftOut>[];
+  readonly #holder = new Map<string, Placed>();
+
+  constructor(generations: number) {
+    this.leftOut = Array.from({ length: generations }, () => new Map());
+  }
+
+  /** @param samples of one generation, which may replace older ones together */
+  add(age: number, samples: readonly Sample[]): void {
+    for (const { olds, news } of this.#groups(age, samples)) {
+      const verdict = olds.size === 0 ? undefined : verdictOf(olds, news);
+      const isNewer = verdict === undefined || verdict === 'replaced';
+      if (verdict !== undefined)
+        for (const one of isNewer ? olds : news) this.leftOut[one.age]?.set(one.sample.number, verdict);
+      if (isNewer) for (const one of news) for (const key of one.sample.keys) this.#holder.set(key, one);
+    }
+  }
+
+  /** Old and new samples that have keys in common, directly or by others. */
+  #groups(age: number, samples: readonly Sample[]): Iterable<Group> {
+    const groupOf = new Map<Placed, Group>();
+    const groups = new Set<Group>();
+    for (const sample of samples) {
+      const held = sample.keys.flatMap((key) => this.#holder.get(key) ?? []);
+      const group: Group = { olds: new Set(held), news: new Set([{ age, sample }]) };
+      for (const old of held) {
+        const other = groupOf.get(old);
+        if (other === undefined || !groups.delete(other)) continue;
+        for (const one of other.olds) group.olds.add(one);
+        for (const one of other.news) group.news.add(one);
+      }
+      for (const old of group.olds) groupOf.set(old, group);
+      groups.add(group);
+    }
+    return groups;
+  }
+}
+
+interface Group {
+  readonly olds: Set<Placed>;
+  readonly news: Set<Placed>;
+}
+
+/** `replaced` speaks of the old samples, `sampleIncomplete` of the new ones. */
+function verdictOf(olds: Iterable<Placed>, news: Iterable<Placed>): LeftOut {
+  const keys = new Set([...news].flatMap(({ sample }) => sample.keys));
+  const isWhole = [...olds].every(({ sample }) => sample.keys.every((key) => keys.has(key)));
+  return isWhole ? 'replaced' : 'sampleIncomplete';
+}

@@ -1,0 +1,23 @@
+/** Reads the sealed arrivals of one generation. */
+import { type BlobStore, joinChunks } from './blob-store.ts';
+import { decompress, linesOf } from './compressed-lines.ts';
+import { DocumentError, type Manifest, type SealedLine, sealedLine } from './documents.ts';
+import { packingKeys } from './packing-keys.ts';
+
+/** In order. @throws DocumentError */
+export async function* sealedLines(
+  store: BlobStore,
+  { pipeline, generation, arrivals }: Manifest,
+): AsyncGenerator<SealedLine> {
+  const folder = packingKeys(pipeline, generation).generation;
+  for (const part of arrivals.parts) {
+    const key = `${folder}${part.list}`;
+    const found = await store.get(key);
+    if (found.kind !== 'found')
+      throw new DocumentError(
+        `${key} is gone: restore it from an older version of the object or from a copy`,
+      );
+    for (const text of linesOf(decompress(joinChunks(found.chunks))))
+      yield sealedLine.parse(JSON.parse(text));
+  }
+}

@@ -1,0 +1,185 @@
+/** A correction replaces the sample that it corrects, in the version that a run reads. */
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { datasetOf } from '../../../../functions/core/dataset/dataset.ts';
+import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
+import { blobVersions, newestVersion } from '../../../../functions/core/packing/model/versions.ts';
+import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
+import {
+  accounts,
+  current,
+  incoming,
+  linesIn,
+  problems,
+  runOf,
+} from '../../../support/builders/compaction.ts';
+import { controlView } from '../../../support/builders/control-view.ts';
+import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../support/builders/packing.ts';
+import { declarationOf, runOf as recordOf } from '../../../support/builders/records.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const REPLACE = { onChange: 'replace' } as const;
+
+/** Plans, packs and seals one run, then compacts as the run would. */
+async function runOnce(store: MemoryBlobStore, batch: number, packing: PackingSettings): Promise<void> {
+  await pack(store, batch, packing);
+  await compactWaiting(store, packing);
+}
+
+async function pack(store: MemoryBlobStore, batch: number, packing: PackingSettings): Promise<void> {
+  const run = { runId: runOf(batch), pipeline: PIPELINE, packing };
+  await planShards({ store, now, rangeObjects: 3 }, { ...run, ...REPLACE });
+  await planAndPack(store, packing, run.runId);
+  await sealDataset({ store }, run);
+}
+
+const compactWaiting = (store: MemoryBlobStore, packing: PackingSettings) =>
+  compact(store, { pipeline: PIPELINE, packing, after: 'never', ...REPLACE }, { ...SMALL, readBytes: 1_000 });
+
+const put = (store: MemoryBlobStore, files: Readonly<Record<string, string>>): void => {
+  for (const [key, body] of Object.entries(files)) store.seed(`${incoming}${key}`, body);
+};
+
+/** Each source of the newest version with its digest. A key that is there twice is an error. */
+async function held(store: MemoryBlobStore): Promise<Record<string, string>> {
+  const lines = (await current(store)).flatMap((manifest) => linesIn(store, manifest));
+  const found: Record<string, string> = {};
+  for (const { key, sha256, source, repeat } of lines) {
+    if (key === undefined || repeat !== undefined) continue;
+    const name = key.slice(incoming.length);
+    if (found[name] !== undefined) throw new Error(`${name} is there twice`);
+    found[name] = source?.sha256 ?? sha256;
+  }
+  return found;
+}
+
+const digest = (text: string): string => hash('sha256', text);
+const digests = (files: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(files).map(([key, text]) => [key, digest(text)]));
+
+const packing = settings({ shardMegabytes: 0.06 });
+
+describe('a correction', () => {
+  it('replaces the sample in the next version', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/2.jpg': 'two', 'b/3.jpg': 'three' });
+    await runOnce(store, 1, packing);
+    put(store, { 'a/1.jpg': 'ONE' });
+    await runOnce(store, 2, packing);
+    expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'ONE', 'a/2.jpg': 'two', 'b/3.jpg': 'three' }));
+    expect(await problems(store)).toEqual([]);
+  });
+
+  it('may be the earlier bytes again', async () => {
+    const store = new MemoryBlobStore();
+    for (const [batch, body] of ['one', 'ONE', 'one', 'ONE'].entries()) {
+      put(store, { 'a/1.jpg': body, 'a/2.jpg': 'two' });
+      await runOnce(store, batch + 1, packing);
+      expect(await held(store)).toEqual(digests({ 'a/1.jpg': body, 'a/2.jpg': 'two' }));
+    }
+  });
+
+  it('of a label brings its image along', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await runOnce(store, 1, packing);
+    put(store, { 'a/1.json': '{"right":true}' });
+    await runOnce(store, 2, packing);
+    expect(await held(store)).toEqual(
+      digests({ 'a/1.jpg': 'one', 'a/1.json': '{"right":true}', 'a/2.jpg': 'two' }),
+    );
+    const lines = (await current(store)).flatMap((manifest) => linesIn(store, manifest));
+    const samples = lines.filter(({ key }) => key?.includes('a/1.')).map(({ sample }) => sample);
+    expect(new Set(samples).size).toBe(1);
+  });
+
+  it('without the rest of its sample is rejected', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}' });
+    await runOnce(store, 1, packing);
+    store.objects.delete(`${incoming}a/1.jpg`);
+    put(store, { 'a/1.json': '{"right":true}', 'a/2.jpg': 'two' });
+    await runOnce(store, 2, packing);
+    expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' }));
+    expect(await accounts(store)).toContainEqual(expect.stringMatching(/1\.json .* sampleIncomplete$/));
+    expect(await problems(store)).toEqual([]);
+  });
+
+  it('is in no version beside what it corrects', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one' });
+    await runOnce(store, 1, packing);
+    put(store, { 'a/1.jpg': 'ONE' });
+    await pack(store, 2, packing);
+    expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'one' }));
+    const run = recordOf(PIPELINE, 2, { declaration: declarationOf(PIPELINE) });
+    await expect(datasetOf(controlView(store), run)).rejects.toThrow('replaces samples of older generations');
+    await compactWaiting(store, packing);
+    expect((await datasetOf(controlView(store), run)).generations).toHaveLength(1);
+    const newest = await newestVersion(blobVersions(store), PIPELINE);
+    expect(newest?.added[runOf(2)]).toBe(newest?.number);
+  });
+
+  it('is added when nothing was packed before', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.txt': 'one', 'a/2.dat': 'two' });
+    const jpg = { ...packing, accept: ['.dat'] };
+    await runOnce(store, 1, jpg);
+    put(store, { 'a/1.txt': 'ONE', 'a/1.dat': 'data' });
+    await runOnce(store, 2, jpg);
+    expect((await newestVersion(blobVersions(store), PIPELINE))?.generations).toEqual([
+      runOf(1),
+      expect.stringContaining(`${runOf(2)}-c`),
+    ]);
+  });
+});
+
+const FORMATS: readonly (readonly [string, Partial<PackingSettings>])[] = [
+  ['webdataset', {}],
+  ['webdataset, even', { remainder: 'even', shardsMultipleOf: 2, leastShardsPerWorker: 2 }],
+  ['webdataset, drop', { remainder: 'drop', shardsMultipleOf: 2 }],
+  ['webdataset, balanced', { balance: 'over' }],
+  ['tfrecord', { format: 'tfrecord' }],
+  ['tfrecord, even', { format: 'tfrecord', remainder: 'even', shardsMultipleOf: 2 }],
+  ['tfrecord in gzip', { format: 'tfrecord', tfrecord: { compression: 'gzip' } }],
+  ['recordio', { format: 'recordio', labelType: 'integer' }],
+  ['mds', { format: 'mds', labelType: 'integer' }],
+  ['mds, even', { format: 'mds', labelType: 'integer', remainder: 'even', shardsMultipleOf: 2 }],
+  ['lines', { format: 'lines' }],
+];
+
+const file = fc.integer({ min: 0, max: 11 }).map((name) => `${name % 2}/${name}.jpg`);
+// A file of lines ends with a newline.
+const text = fc.string({ maxLength: 300 }).map((line) => `${line}\n`);
+const drops = fc.array(fc.dictionary(file, text, { minKeys: 1, maxKeys: 8 }), { minLength: 2, maxLength: 6 });
+
+describe.each(FORMATS)('every version of %s', (_name, changes) => {
+  it('holds the newest bytes of each key', async () => {
+    const format = settings({ shardMegabytes: 0.06, ...changes });
+    const isEven = changes.remainder !== undefined;
+    await fc.assert(
+      fc.asyncProperty(drops, async (histories) => {
+        const store = new MemoryBlobStore();
+        const expected: Record<string, string> = {};
+        for (const [index, drop] of histories.entries()) {
+          put(store, drop);
+          Object.assign(expected, drop);
+          await runOnce(store, index + 1, format);
+          expect(await problems(store)).toEqual([]);
+          const found = await held(store);
+          // A sample that is dropped for equal counts is packed later.
+          expect(changes.remainder === 'drop' || isDeepStrictEqual(found, digests(expected))).toBe(true);
+          const uneven = (await current(store)).filter(
+            ({ shards }) => new Set(shards.map(({ samples }) => samples)).size > 1,
+          );
+          expect(isEven ? uneven : []).toEqual([]);
+        }
+      }),
+      { numRuns: 12 },
+    );
+  }, 60_000);
+});
