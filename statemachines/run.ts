@@ -50,8 +50,12 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     next: 'IsSettled',
   }),
   IsSettled: choice(
-    'Has the batch been closed? Judge ends a run that a person stops.',
-    [when('$.settle.kind', 'wait', 'WaitForQuiet'), when('$.settle.kind', 'stopped', 'Judge')],
+    'Has the batch been closed? Judge ends a run that a person stops, and continues one that a person retries.',
+    [
+      when('$.settle.kind', 'wait', 'WaitForQuiet'),
+      when('$.settle.kind', 'stopped', 'Judge'),
+      when('$.settle.kind', 'packed', 'Judge'),
+    ],
     'PlanShards',
   ),
   WaitForQuiet: waitUntil('Waits for the rest of the settle window.', '$.settle.until', 'KeepObservation'),

@@ -219,6 +219,42 @@ print(json.dumps(len(png)))`);
   }, 400_000);
 });
 
+describe('a person', () => {
+  it('stops a training run and has it go on', async () => {
+    const { body } = await api.call('POST', '/pipelines/digits/runs');
+    const { runId } = z.object({ runId: z.string() }).parse(body);
+    const trains = { run: { status: 'training' }, progress: { step: expect.any(Number) as number } };
+    await expect
+      .poll(async () => (await api.call('GET', `/runs/${runId}`)).body, { timeout: 120_000, interval: 200 })
+      .toMatchObject(trains);
+    expect(await api.call('POST', `/runs/${runId}/stop`)).toMatchObject({
+      status: 202,
+      body: { stop: { mode: 'afterSave' }, unsaved: { seconds: expect.any(Number) as number } },
+    });
+    const stopped = await finishedRun(api, runId);
+    expect(stopped.status).toBe('stopped');
+    const last = stopped.attempts.at(-1);
+    // The market may have taken its capacity at the same moment.
+    expect(['recalled', 'interrupted']).toContain(last?.outcome);
+    expect(
+      await boto3(`
+sm = boto3.client('sagemaker')
+print(json.dumps(sm.list_training_jobs(NameContains='${runId}', StatusEquals='InProgress')['TrainingJobSummaries']))`),
+    ).toEqual([]);
+
+    const change = JSON.stringify({ limits: { deadlineHours: 5 } });
+    expect(await api.call('POST', `/runs/${runId}/retry`, change)).toMatchObject({
+      status: 202,
+      body: { retry: { number: 1 }, checkpoint: { step: last?.toStep } },
+    });
+    const done = await finishedRun(api, runId);
+    expect(done).toMatchObject({ status: 'succeeded', deadline: { met: true }, retry: { number: 1 } });
+    const next = done.attempts[stopped.attempts.length];
+    expect(next?.fromStep).toBe(last?.toStep);
+    expect(next?.fromStep).toBeGreaterThan(0);
+  }, 240_000);
+});
+
 describe('a script that starts as typed', () => {
   it('gets its arguments, and later its checkpoint', async () => {
     const { clients, stack, endpoints, credentials } = test.region;

@@ -45,7 +45,10 @@ export async function finishedRun(api: ApiClient, runId: string): Promise<RunRep
     const { body } = await api.call('GET', `/runs/${runId}`);
     last = body;
     const seen = body as { run?: { status: string }; report?: RunReport };
-    if (seen.report !== undefined && ['succeeded', 'failed', 'empty'].includes(seen.run?.status ?? ''))
+    if (
+      seen.report !== undefined &&
+      ['succeeded', 'failed', 'stopped', 'empty'].includes(seen.run?.status ?? '')
+    )
       return seen.report;
     await sleep(POLL_MILLISECONDS);
   }

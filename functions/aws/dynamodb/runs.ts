@@ -1,7 +1,7 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { notifiedSinceOf } from '../../core/runs/batches.ts';
 import { FINISHED, type RunRecord } from '../../core/runs/run-records.ts';
-import { stopToRecord } from '../../core/runs/stop-request.ts';
+import { reopened, stopToRecord } from '../../core/runs/steering.ts';
 import type { RunStore } from '../../core/runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
 import { pipelineKey } from './pipelines.ts';
@@ -33,6 +33,20 @@ export function runStore(table: StoredTable): RunStore {
       if (item === undefined) throw new RunNotFoundError(runId);
       return recordOf<RunRecord>(item);
     },
+    finish: async ({ runId, retry }, end) => {
+      const item = await table.update(runKey(runId), { ...end, open: 'KEPT' }, { retry });
+      const run = item === undefined ? await get(runId) : recordOf<RunRecord>(item);
+      if (run === undefined) throw new RunNotFoundError(runId);
+      return run;
+    },
+    reopen: async ({ runId, status, execution }, change) => {
+      const item = await table.update(
+        runKey(runId),
+        { ...reopened(execution, change), open: 'RUN' },
+        { status, execution },
+      );
+      return item && recordOf<RunRecord>(item);
+    },
     requestStop: async (runId, request) => requestStop(table, runId, request),
     list: async (pipeline, limit, before) => {
       const items = await table.query(
@@ -53,7 +67,9 @@ export function runStore(table: StoredTable): RunStore {
     listKept: async () => listOpen<RunRecord>(table, 'KEPT'),
     setExpired: async (runId, { expired, isComplete }) => {
       const change = { expired, ...(isComplete && { open: undefined }) };
-      if ((await table.update(runKey(runId), change)) === undefined) throw new RunNotFoundError(runId);
+      if ((await table.update(runKey(runId), change, { open: 'KEPT' })) !== undefined) return;
+      // A run that was opened again keeps its files.
+      if ((await get(runId)) === undefined) throw new RunNotFoundError(runId);
     },
     closeBatch: async (run, close) => {
       await closeBatch(table, run, close);

@@ -1,6 +1,7 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
 import * as z from 'zod';
 import { REPORT_VERSION } from '../attempts/report.ts';
+import { isOpenAgain } from '../attempts/retry-run.ts';
 import { readAllowedDeclaration } from '../ingest/allowed.ts';
 import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { wakeRun } from '../ingest/wake.ts';
@@ -15,7 +16,7 @@ import { bucketKeys } from '../shared/keys.ts';
 import { type ApiRequest, type ApiResponse, noRun, ok, problem } from './answers.ts';
 import { pageOf, requestedPage } from './paging.ts';
 import { type Route, routeOf } from './routes.ts';
-import { postStop } from './steering.ts';
+import { postRetry, postStop } from './steering.ts';
 
 export interface ApiDeps extends RegisterDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {}
 
@@ -32,6 +33,7 @@ const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Pr
   'GET /runs/{runId}': getRun,
   'GET /runs/{runId}/series': getSeries,
   'POST /runs/{runId}/stop': postStop,
+  'POST /runs/{runId}/retry': postRetry,
 };
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
@@ -161,7 +163,9 @@ async function getRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiRes
     attempt,
     decision,
   }));
-  return ok({ run, attempts: shown, placements: tables, timeline, progress, report: reportIn(report?.text) });
+  // The report of an earlier end says nothing of a run that goes on.
+  const ended = isOpenAgain(run) ? undefined : reportIn(report?.text);
+  return ok({ run, attempts: shown, placements: tables, timeline, progress, report: ended });
 }
 
 /** What the script printed or logged, as one curve over all attempts. */

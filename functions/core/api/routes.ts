@@ -12,6 +12,7 @@ export const ROUTES = [
   'GET /runs/{runId}',
   'GET /runs/{runId}/series',
   'POST /runs/{runId}/stop',
+  'POST /runs/{runId}/retry',
 ] as const;
 export type Route = (typeof ROUTES)[number];
 

@@ -1,17 +1,17 @@
 /** The answers to a person who steers a run. */
 import * as z from 'zod';
-import type { NextExecutionDeps } from '../attempts/next-execution.ts';
+import { continueRetry, isOpenAgain, type RetryDeps, retryRun, whyNoRetry } from '../attempts/retry-run.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { stopRun } from '../attempts/stop-run.ts';
+import { type Allowed, onlyAllowed } from '../ingest/allowed.ts';
+import { changeDeclaration } from '../pipeline/declaration.ts';
 import { readProgress } from '../runs/progress.ts';
 import { type AttemptRecord, FINISHED, type RunRecord, STOP_MODES } from '../runs/run-records.ts';
-import type { Stores } from '../runs/stores.ts';
-import type { ObjectStore } from '../shared/ports.ts';
 import { type Checked, check } from '../shared/validation.ts';
 import { type ApiRequest, type ApiResponse, noRun, problem } from './answers.ts';
 
-export interface SteeringDeps extends NextExecutionDeps, Pick<Stores, 'attempts'> {
-  readonly store: ObjectStore;
+export interface SteeringDeps extends RetryDeps {
+  readonly allowed: Allowed;
 }
 
 const stopSchema = z.strictObject({ mode: z.enum(STOP_MODES).default('afterSave') });
@@ -23,12 +23,69 @@ export async function postStop(deps: SteeringDeps, request: ApiRequest): Promise
   if (!asked.ok) return problem(400, 'the stop is not valid', asked.problems);
   if ((await deps.runs.get(runId)) === undefined) return noRun(runId);
   const { mode } = asked.value;
-  const run = await stopRun(deps, { runId, mode, requestedBy: request.caller ?? 'an unknown caller' });
+  const run = await stopRun(deps, { runId, mode, requestedBy: request.caller ?? UNKNOWN });
   if (run.stop === undefined)
     return problem(409, `${runId} has ended (${run.status}): there is nothing to stop`);
   const unsaved = FINISHED.includes(run.status) ? undefined : await unsavedOf(deps, run);
   return { status: 202, body: { runId, status: run.status, stop: run.stop, unsaved } };
 }
+
+/** The body of a retry: a part of a declaration, and the source to train with. */
+const retrySchema = z.looseObject({ source: z.enum(['pinned', 'current']).default('current') });
+
+/** Idempotent while the run is open: a repeated call gets the same answer. */
+export async function postRetry(deps: SteeringDeps, request: ApiRequest): Promise<ApiResponse> {
+  const runId = request.parameters['runId'] ?? '';
+  const run = await deps.runs.get(runId);
+  if (run === undefined) return noRun(runId);
+  const asked = bodyOf(retrySchema, request.body);
+  if (!asked.ok) return problem(400, 'the retry is not valid', asked.problems);
+  const { source, ...change } = asked.value;
+  const changed = fieldsOf(change);
+  if (isOpenAgain(run)) {
+    await continueRetry(deps, run, changed);
+    return opened(deps, run);
+  }
+  const why = await whyNoRetry(deps, run);
+  if (why !== undefined || run.declaration === undefined) return problem(409, why ?? `${runId} cannot go on`);
+  const declaration = onlyAllowed(
+    { ...deps, bucket: deps.store.bucket },
+    changeDeclaration(run.declaration, request.body, ['source']),
+  );
+  if (!declaration.valid) return problem(400, 'the retry is not valid', declaration.problems);
+  const requestedBy = request.caller ?? UNKNOWN;
+  const retry = { declaration: declaration.pipeline, requestedBy, changed, source };
+  const again = await retryRun(deps, run, retry);
+  return again === undefined
+    ? problem(
+        409,
+        `${runId} has changed meanwhile: look at it (GET /runs/${runId}), then make the call again`,
+      )
+    : opened(deps, again);
+}
+
+async function opened({ store }: SteeringDeps, run: RunRecord): Promise<ApiResponse> {
+  const checkpoint = await readProgress(store, run.pipeline, run.runId);
+  return {
+    status: 202,
+    body: {
+      runId: run.runId,
+      status: run.status,
+      retry: run.retry,
+      checkpoint: checkpoint && { name: checkpoint.checkpoint, step: checkpoint.step },
+    },
+  };
+}
+
+/** Names such as `limits.deadlineHours`. */
+const fieldsOf = (change: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(change).flatMap(([section, fields]) =>
+    typeof fields === 'object' && fields !== null
+      ? Object.keys(fields).map((field) => `${section}.${field}`)
+      : [section],
+  );
+
+const UNKNOWN = 'an unknown caller';
 
 function bodyOf<T>(schema: z.ZodType<T>, body: string): Checked<T> {
   try {

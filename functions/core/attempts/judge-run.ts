@@ -41,7 +41,9 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   const run = await deps.runs.get(input.runId);
   if (run === undefined) throw new RunNotFoundError(input.runId);
   const attempts = await restoreAttempts(deps, run);
-  const last = attempts.at(-1);
+  // What a person has tried again is not judged again.
+  const since = run.retry?.attempts ?? 0;
+  const last = attempts.slice(since).at(-1);
   if (last === undefined) return firstPlacement(deps, run);
   await observeEarlier(deps, attempts);
   if (last.outcome === undefined) {
@@ -49,7 +51,7 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
     if (seen.kind !== 'ended') return openAttempt(deps, last, { ...input, stop: run.stop, seen });
     attempts[attempts.length - 1] = seen.attempt;
   }
-  const judged = judge(await withProgress(deps, run, attempts));
+  const judged = judge((await withProgress(deps, run, attempts)).slice(since));
   if (run.stop !== undefined && isStoppable(judged, attempts.at(-1))) return stopped(run.stop);
   if (judged.kind !== 'again') return judged;
   if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {

@@ -156,7 +156,7 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     if ((await startExecution(deps.executions, run)) === 'closed') await continueRun(deps, run);
     return true;
   }
-  const decided = decidedVerdict(await deps.timeline.list(run.runId));
+  const decided = decidedVerdict(run, await deps.timeline.list(run.runId));
   if (decided !== undefined) {
     // Only the close is missing: another execution would train for an ended run.
     await reportRun(deps, run.runId, decided);

@@ -28,14 +28,14 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
   const run = await deps.runs.get(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
   await deps.timeline.add(runId, {
-    id: FINISHED_ENTRY,
+    id: finishedEntryOf(run),
     at: deps.clock.now().toISOString(),
     kind: TITLES[verdict.kind],
     text: verdict.reason,
   });
   await endOpenAttempts(deps, runId);
   const timeline = await deps.timeline.list(runId);
-  const { kind, reason, decidedAt: finishedAt } = decidedVerdict(timeline) ?? undecided(runId);
+  const { kind, reason, decidedAt: finishedAt } = decidedVerdict(run, timeline) ?? undecided(runId);
   const status = kind === 'done' ? 'succeeded' : kind;
   const report = makeReport({
     run,
@@ -49,7 +49,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
   // A run that failed with an open batch must not collect the next arrivals.
   if (run.closedAt === undefined) await deps.runs.closeBatch(run, { at: finishedAt });
   await notify(deps, run, report);
-  await deps.runs.update(runId, {
+  await deps.runs.finish(run, {
     status,
     updatedAt: finishedAt,
     ...(report.failure !== undefined && { failure: report.failure }),
@@ -77,7 +77,9 @@ function noticeOf(
   }
 }
 
-const FINISHED_ENTRY = 'finished';
+/** Each retry ends with an entry of its own. */
+const finishedEntryOf = ({ retry }: Pick<RunRecord, 'retry'>): string =>
+  retry === undefined ? 'finished' : `finished-${retry.number}`;
 const TITLES = {
   done: 'RunFinished',
   failed: 'RunFailed',
@@ -85,11 +87,12 @@ const TITLES = {
   empty: 'NothingNew',
 } as const satisfies Record<Verdict['kind'], string>;
 
-/** The recorded verdict of a run. */
+/** The recorded verdict of a run, since it was last opened. */
 export function decidedVerdict(
+  run: Pick<RunRecord, 'retry'>,
   timeline: readonly TimelineEntry[],
 ): (Verdict & { readonly decidedAt: string }) | undefined {
-  const entry = timeline.find(({ id }) => id === FINISHED_ENTRY);
+  const entry = timeline.find(({ id }) => id === finishedEntryOf(run));
   if (entry === undefined) return undefined;
   const kind =
     (['done', 'stopped', 'empty'] as const).find((each) => TITLES[each] === entry.kind) ?? 'failed';

@@ -10,6 +10,7 @@ import type {
   Pool,
   Progress,
   RejectedArrivals,
+  Retry,
   RunRecord,
   StopRequest,
 } from '../runs/run-records.ts';
@@ -44,6 +45,7 @@ export interface RunReport {
   readonly status: 'succeeded' | 'failed' | 'stopped' | 'empty';
   readonly failure?: string | undefined;
   readonly stop?: StopRequest | undefined;
+  readonly retry?: Retry | undefined;
   readonly modelUri?: string | undefined;
   readonly generations: readonly string[];
   /** SHA-256 of the packed source. */
@@ -91,6 +93,7 @@ export function makeReport(input: ReportInput): RunReport {
     status,
     failure,
     stop: status === 'stopped' ? run.stop : undefined,
+    retry: run.retry,
     modelUri: last?.outcome?.modelUri,
     generations: run.generations ?? [],
     source: run.source,
@@ -180,11 +183,13 @@ const newestProgress = (attempts: readonly AttemptRecord[]): Progress | undefine
 
 export function deadlineAt(run: {
   readonly closedAt?: string | undefined;
+  readonly retry?: Retry | undefined;
   readonly declaration?: Pipeline | undefined;
 }): Date | undefined {
   if (run.closedAt === undefined || run.declaration === undefined) return undefined;
   const hours = deadlineHoursOf(run.declaration.limits);
-  return hours === undefined ? undefined : new Date(new Date(run.closedAt).getTime() + hours * 3_600_000);
+  const from = run.retry?.at ?? run.closedAt;
+  return hours === undefined ? undefined : new Date(Date.parse(from) + hours * 3_600_000);
 }
 
 function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {

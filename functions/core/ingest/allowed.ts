@@ -39,7 +39,11 @@ export function readAllowedDeclaration(
   name: string,
   text: string,
 ): Declaration {
-  const declaration = readDeclaration(name, text, notifiedMarker);
+  return onlyAllowed({ allowed, bucket }, readDeclaration(name, text, notifiedMarker));
+}
+
+/** A valid declaration stays valid if it names only what the deployment allows. */
+export function onlyAllowed({ allowed, bucket }: Deployment, declaration: Declaration): Declaration {
   if (!declaration.valid) return declaration;
   const problems = [
     ...networkProblems(declaration.pipeline, allowed),

@@ -1,9 +1,10 @@
 /** A table that was lost, or restored to an earlier time, is completed from what the bucket keeps of each run. */
 
+import * as z from 'zod';
 import { notifiedSinceOf, type PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keptClose } from '../runs/kept-records.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
-import type { RunRecord } from '../runs/run-records.ts';
+import type { Retry, RunRecord } from '../runs/run-records.ts';
 import type { FirstBatch, Stores } from '../runs/stores.ts';
 import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
 import type { Clock, Executions, ObjectStore } from '../shared/ports.ts';
@@ -49,7 +50,7 @@ async function restoreRun(deps: RestoreRunsDeps, folder: RunFolder, openBatch: n
   if (close === undefined) return;
   const isOpen = folder.batch >= openBatch;
   // A run that has ended is restored only where its number would be given again.
-  if (!isOpen && (await isReported(deps.store, folder))) return;
+  if (!isOpen && (await isReported(deps.store, folder, close.retry))) return;
   const run = known ?? newRecord(deps, folder, close, isOpen);
   if (known === undefined && (await deps.runs.create(run)) === 'exists') return;
   const { closedAt: at, declaration, seen, notified } = close;
@@ -68,7 +69,10 @@ function newRecord(
   const updatedAt = clock.now().toISOString();
   const common = { ...folder, trigger, execution: 1, createdAt, updatedAt };
   if (isOpen) return { ...common, status: 'settling' };
-  return { ...common, status: 'packing', closedAt, declaration, notifiedSince: notifiedSinceOf(close) };
+  const restored = { ...common, closedAt, declaration, notifiedSince: notifiedSinceOf(close) };
+  return close.retry === undefined
+    ? { ...restored, status: 'packing' }
+    : { ...restored, status: 'placing', retry: close.retry };
 }
 
 /** An execution that still runs goes on: it finds the run's record again. The names of ended ones are taken. */
@@ -99,5 +103,14 @@ async function firstBatchOf(
   return { firstBatch: isOver ? newest.batch + 1 : newest.batch, at, closedAt, seen, notified };
 }
 
-const isReported = async (store: ObjectStore, { pipeline, runId }: RunFolder): Promise<boolean> =>
-  (await store.readText(bucketKeys.report(pipeline, runId))) !== undefined;
+/** The report of an earlier end says nothing of a run that was opened again. */
+async function isReported(
+  store: ObjectStore,
+  { pipeline, runId }: RunFolder,
+  retry?: Retry,
+): Promise<boolean> {
+  const report = await store.readText(bucketKeys.report(pipeline, runId));
+  if (report === undefined || retry === undefined) return report !== undefined;
+  const found = z.object({ retry: z.object({ number: z.int() }) }).safeParse(JSON.parse(report.text));
+  return found.data?.retry.number === retry.number;
+}

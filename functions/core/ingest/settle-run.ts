@@ -23,6 +23,8 @@ export type Settled =
   | { readonly kind: 'wait'; readonly until: string; readonly observation: IncomingLook | null }
   /** A person stops the run. */
   | { readonly kind: 'stopped' }
+  /** The run has packed before: a person has it go on. */
+  | { readonly kind: 'packed' }
   | {
       readonly kind: 'settled';
       /** Whether the run trains even if it brings no new data. */
@@ -52,6 +54,7 @@ export async function settleRun(
   if (run === undefined) throw new RunNotFoundError(input.runId);
   // A run that packs goes on until its seal, so that each arrival is packed once.
   if (run.stop !== undefined && run.status !== 'packing') return { kind: 'stopped' };
+  if (run.retry !== undefined) return { kind: 'packed' };
   if (run.closedAt !== undefined && run.declaration)
     return settled(run, run.declaration, await keptClose(deps.store, run));
 

@@ -19,25 +19,84 @@ const MAXIMUM_CHARACTERS = 100_000;
  * @param notifiedMarker the only arrival that S3 notifies of; absent where it notifies of all
  */
 export function readDeclaration(name: string, text: string, notifiedMarker?: string): Declaration {
-  if (text.length > MAXIMUM_CHARACTERS) {
-    return refuse([
-      { path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` },
-    ]);
-  }
-  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true, merge: true });
-  if (document.errors.length > 0) {
-    const messages = new Set(document.errors.map(yamlProblem));
-    return refuse([...messages].map((message) => ({ path: '', message })));
-  }
-  const numbers = numberProblems(document);
-  keepWritten(document);
-  const plain = toPlain(document);
-  if (plain === undefined) return refuse([TOO_MANY_ALIASES]);
-  const declaration = checkDeclaration(name, withoutExtensions(settleWritten(plain.value)));
+  const read = readPlain(text);
+  if ('problems' in read) return refuse(read.problems);
+  const { numbers } = read;
+  const declaration = checkDeclaration(name, withoutExtensions(read.plain));
   if (numbers.length > 0) return refuse([...numbers, ...(declaration.valid ? [] : declaration.problems)]);
   return declaration.valid && notifiedMarker !== undefined
     ? refuseUnnoticed(declaration, notifiedMarker)
     : declaration;
+}
+
+/** Sections that a retry may change. The rest says how the data was packed. */
+const CHANGEABLE = ['training', 'compute', 'limits', 'retention'] as const;
+
+/**
+ * A declaration with some of its fields changed.
+ * @param text YAML (so JSON too), untrusted: a part of a declaration. `null` takes a field out.
+ * @param besides fields of the text that are not the declaration's
+ * @returns the whole declaration, or all problems of the changes
+ */
+export function changeDeclaration(
+  pipeline: Pipeline,
+  text: string,
+  besides: readonly string[] = [],
+): Declaration {
+  const read = readPlain(text.trim() === '' ? '{}' : text);
+  if ('problems' in read) return refuse(read.problems);
+  const { numbers } = read;
+  if (!isTable(read.plain))
+    return refuse([{ path: '', message: 'is no table of fields: write a part of a declaration' }]);
+  const plain = Object.fromEntries(Object.entries(read.plain).filter(([field]) => !besides.includes(field)));
+  const foreign = Object.keys(plain)
+    .filter((section) => !CHANGEABLE.some((each) => each === section))
+    .map((section) => ({
+      path: section,
+      message: `cannot be changed for a run that has packed: change ${CHANGEABLE.join(', ')}`,
+    }));
+  const changed = checkDeclaration(pipeline.name, merged(pipeline, plain, DEPTH));
+  const problems = [...foreign, ...numbers, ...(changed.valid ? [] : changed.problems)];
+  return problems.length > 0 ? refuse(problems) : changed;
+}
+
+/** A section's fields, and single hyperparameters and variables of the environment, are changed one by one. */
+const DEPTH = 3;
+
+function merged(before: unknown, change: unknown, depth: number): unknown {
+  if (depth === 0 || !isTable(before) || !isTable(change)) return change;
+  const fields = new Map(Object.entries(before));
+  for (const [field, value] of Object.entries(change)) {
+    if (value === null) fields.delete(field);
+    else fields.set(field, merged(fields.get(field), value, depth - 1));
+  }
+  return Object.fromEntries(fields);
+}
+
+const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+interface Plain {
+  readonly plain: unknown;
+  /** Numbers that no number holds. */
+  readonly numbers: readonly Problem[];
+}
+
+function readPlain(text: string): Plain | { readonly problems: readonly Problem[] } {
+  if (text.length > MAXIMUM_CHARACTERS) {
+    const message = `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}`;
+    return { problems: [{ path: '', message }] };
+  }
+  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true, merge: true });
+  if (document.errors.length > 0) {
+    const messages = new Set(document.errors.map(yamlProblem));
+    return { problems: [...messages].map((message) => ({ path: '', message })) };
+  }
+  const numbers = numberProblems(document);
+  keepWritten(document);
+  const plain = toPlain(document);
+  if (plain === undefined) return { problems: [TOO_MANY_ALIASES] };
+  return { plain: settleWritten(plain.value), numbers };
 }
 
 /** Without marker and schedule nothing would start a run when data arrives. */

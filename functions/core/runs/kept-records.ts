@@ -9,7 +9,7 @@ import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { NotifiedFolder } from './batches.ts';
 import { progressSchema } from './progress.ts';
-import type { AttemptRecord, RunRecord } from './run-records.ts';
+import type { AttemptRecord, Retry, RunRecord } from './run-records.ts';
 
 /** A copy of another version counts as none. */
 const VERSION = 1;
@@ -27,6 +27,7 @@ const closeSchema = z.object({
   notified: z.object({ since: time, listedAt: time, closedAt: time.optional() }).optional(),
   code: z.string().optional(),
   trainsCode: z.boolean().optional(),
+  retry: z.object({ number: z.int(), at: time, requestedBy: z.string(), attempts: z.int() }).optional(),
   look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
 });
 
@@ -40,6 +41,8 @@ export type KeptClose = Pick<RunRecord, 'trigger' | 'createdAt'> & {
   readonly code?: string | undefined;
   /** Whether these are new, so that the run trains without new data. */
   readonly trainsCode?: boolean | undefined;
+  /** The last one, whose declaration this is. */
+  readonly retry?: Retry | undefined;
   /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
   readonly look?: { readonly objects: number; readonly isDated: boolean } | undefined;
 };

@@ -196,6 +196,17 @@ export interface StopRequest {
 export const EXPIRING = ['work', 'checkpoints', 'source'] as const;
 export type Expiring = (typeof EXPIRING)[number];
 
+/** A person had the ended run go on. */
+export interface Retry {
+  /** 1 for the first one. */
+  readonly number: number;
+  readonly at: string;
+  /** ARN of the caller. */
+  readonly requestedBy: string;
+  /** How many attempts there were. They are not judged again, and do not count against `limits.attempts`. */
+  readonly attempts: number;
+}
+
 export interface RunRecord {
   readonly runId: string;
   readonly pipeline: string;
@@ -208,7 +219,7 @@ export interface RunRecord {
   readonly updatedAt: string;
   /** S3's time of the newest arrival that woke the open batch, to the millisecond. It may lag behind the bucket. */
   readonly newestEventAt?: string | undefined;
-  /** The declaration at the close of the batch. It does not change during a run. */
+  /** The declaration at the close of the batch, with what retries changed. It does not change while the run is open. */
   readonly declaration?: Pipeline | undefined;
   readonly closedAt?: string | undefined;
   /** Its plan lists only around the keys of notifications, which are noted since this time. */
@@ -224,6 +235,8 @@ export interface RunRecord {
   readonly source?: string | undefined;
   readonly failure?: string | undefined;
   readonly stop?: StopRequest | undefined;
+  /** The last one. */
+  readonly retry?: Retry | undefined;
   readonly modelUri?: string | undefined;
   /** What was deleted after the end of the run, by the declaration's retention. */
   readonly expired?: readonly Expiring[] | undefined;

@@ -11,7 +11,14 @@ import type {
   PoolOutcomeStore,
   ScoreQuestionStore,
 } from './market-history.ts';
-import type { AttemptRecord, Expiring, RunRecord, StopRequest, StoredDecision } from './run-records.ts';
+import type {
+  AttemptRecord,
+  Expiring,
+  RunRecord,
+  RunStatus,
+  StopRequest,
+  StoredDecision,
+} from './run-records.ts';
 
 /** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */
 export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen' | 'notified'> & {
@@ -45,6 +52,22 @@ export interface RunStore {
   get(runId: string): Promise<RunRecord | undefined>;
   /** @throws RunNotFoundError */
   update(runId: string, change: RunChange): Promise<RunRecord>;
+  /**
+   * Ends the run, unless it was opened again since it was read.
+   * @throws RunNotFoundError
+   */
+  finish(
+    run: Pick<RunRecord, 'runId' | 'retry'>,
+    end: Pick<RunRecord, 'failure' | 'modelUri' | 'updatedAt'> & { readonly status: RunStatus },
+  ): Promise<RunRecord>;
+  /**
+   * Opens an ended run again, in its next execution.
+   * @returns undefined if the run has changed since it was read
+   */
+  reopen(
+    run: RunRecord,
+    change: Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>>,
+  ): Promise<RunRecord | undefined>;
   /**
    * Records a stop, unless the run has ended. The first request holds; a later `now` replaces `afterSave` and keeps the
    * execution of the first.

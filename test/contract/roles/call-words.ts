@@ -95,6 +95,7 @@ export const look: Call = {
   action: 'states:DescribeExecution',
   resource: regional('states', `execution:tidewheel-dev-run:${RUN}`),
 };
+export const stopExecution: Call = { ...look, action: 'states:StopExecution' };
 /** IAM knows no resource for it; the token itself is what cannot be guessed. */
 export const answer: Call = { action: 'states:SendTaskSuccess', resource: '*' };
 export const notify: Call = {

@@ -38,6 +38,7 @@ import {
   savedAway,
   schedules,
   start,
+  stopExecution,
   write,
 } from './call-words.ts';
 
@@ -343,6 +344,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(bucketKeys.progress('digits', RUN)),
     read(`${bucketKeys.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
     ...['DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'].map(ec2),
+    stopExecution,
   ],
   api: [
     log('api'),
@@ -352,5 +354,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     index('list'),
     write(bucketKeys.pipeline('digits')),
     object('s3:DeleteObject', bucketKeys.pipeline('digits')),
+    stopExecution,
+    object('s3:DeleteObject', bucketKeys.pinnedSource('digits', RUN)),
+    write(bucketKeys.closeRecord('digits', RUN)),
   ],
 };

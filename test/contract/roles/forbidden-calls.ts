@@ -22,6 +22,7 @@ import {
   roleOfKind,
   savedAway,
   start,
+  stopExecution,
   TABLE,
   write,
 } from './call-words.ts';
@@ -50,6 +51,7 @@ export const FORBIDDEN: readonly Call[] = [
   { action: 'dynamodb:DeleteTable', resource: TABLE },
   { action: 'dynamodb:DeleteItem', resource: TABLE },
   { action: 'states:StartExecution', resource: regional('states', 'stateMachine:another') },
+  { action: 'states:StopExecution', resource: regional('states', 'execution:another:x') },
   { action: 'lambda:UpdateFunctionCode', resource: regional('lambda', 'function:tidewheel-dev-launch') },
   { action: 'iam:CreateRole', resource: role('tw-new') },
   // Without a boundary, and with one that allows everything.
@@ -128,7 +130,9 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   ['launch', onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made)],
   ['launch', write(`${attempt}job.json`)],
   ['launch', write(bucketKeys.attemptRecord('digits', RUN, 1))],
-  [['settle', 'launch'], write(bucketKeys.closeRecord('digits', RUN))],
+  [['settle', 'launch', 'api'], write(bucketKeys.closeRecord('digits', RUN))],
+  ['api', object('s3:DeleteObject', bucketKeys.pinnedSource('digits', RUN))],
+  [['reconcile', 'api'], stopExecution],
   [
     ['pack-shards', 'compact-shards', ...SEALERS],
     write(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),

@@ -20,7 +20,7 @@ import {
   type RunRecord,
   type StoredDecision,
 } from '../../../functions/core/runs/run-records.ts';
-import { stopToRecord } from '../../../functions/core/runs/stop-request.ts';
+import { reopened, stopToRecord } from '../../../functions/core/runs/steering.ts';
 import type {
   AttemptStore,
   PipelineStore,
@@ -70,7 +70,7 @@ export function memoryStores(): MemoryStores {
   };
 }
 
-/** The sparse index: a record leaves it at its end and never enters again. */
+/** The sparse index: a record leaves it at its end. */
 type OpenIndex = Map<string, true>;
 
 /** Whole at once: nothing else runs between the read and the write. */
@@ -164,6 +164,25 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
         }
         return run;
       }),
+    finish: ({ runId, retry }, end) =>
+      answer(() => {
+        const before = known(runId);
+        if (before.retry?.number !== retry?.number) return before;
+        const run = changed(before, end);
+        runs.set(runId, run);
+        open.delete(runId);
+        kept.set(runId, true);
+        return run;
+      }),
+    reopen: ({ runId, status, execution }, change) => {
+      const before = known(runId);
+      if (before.status !== status || before.execution !== execution) return nothing<RunRecord>(undefined);
+      const run = changed(before, reopened(execution, change));
+      runs.set(runId, run);
+      kept.delete(runId);
+      open.set(runId, true);
+      return nothing(run);
+    },
     requestStop: (runId, request) =>
       answer(() => {
         const run = known(runId);
@@ -183,7 +202,8 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
     listOpen: () => answer(() => [...open.keys()].map(known)),
     listKept: () => answer(() => [...kept.keys()].map(known)),
     setExpired: async (runId, { expired, isComplete }) => {
-      runs.set(runId, changed(known(runId), { expired }));
+      const run = known(runId);
+      if (kept.has(runId)) runs.set(runId, changed(run, { expired }));
       if (isComplete) kept.delete(runId);
       await Promise.resolve();
     },

@@ -4,6 +4,7 @@ import { deadlineAt, type RunReport } from '../../../functions/core/attempts/rep
 import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import type { Notice } from '../../../functions/core/shared/ports.ts';
 import type { History } from './history.ts';
 import { MARKER } from './lambdas.ts';
 import { sealedArrivals } from './packing-model.ts';
@@ -26,10 +27,15 @@ export async function violations({ world, over, promised, stopped }: History): P
 }
 
 /** A stop may come too late for a run that ends by itself. Otherwise no attempt begins after it. */
-function stopProblems({ runId, status, stop }: RunRecord, attempts: readonly AttemptRecord[]): string[] {
+function stopProblems(
+  { runId, status, stop, retry }: RunRecord,
+  attempts: readonly AttemptRecord[],
+): string[] {
   const late = attempts.filter(({ createdAt }) => stop !== undefined && createdAt > stop.at);
   return [
-    ...(stop === undefined ? [`${runId} was stopped and its record does not say so`] : []),
+    ...(stop === undefined && retry === undefined
+      ? [`${runId} was stopped and its record does not say so`]
+      : []),
     ...late.map(({ jobName }) => `${jobName} began after the stop`),
     ...(status === 'stopped' || status === 'succeeded' || status === 'failed' || status === 'empty'
       ? []
@@ -104,24 +110,28 @@ const wasNotified = ({ notifier }: World, type: string, jobName: string): boolea
     ({ notice }) => notice.type === type && 'jobName' in notice && notice.jobName === jobName,
   );
 
-const TYPE_OF: Readonly<Record<string, string>> = {
+const TYPE_OF: Readonly<Record<string, Notice['type']>> = {
   succeeded: 'RunFinished',
   failed: 'RunFailed',
   stopped: 'RunStopped',
 };
 
 async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> {
-  const { runId, status } = run;
+  const { runId, status, retry } = run;
   const notices = new Set(
     world.notifier.notices
       .filter((each) => each.runId === runId && Object.values(TYPE_OF).includes(each.notice.type))
       .map(({ notice }) => notice.type),
   );
-  const expected = TYPE_OF[status] === undefined ? [] : [TYPE_OF[status]];
+  const expected = TYPE_OF[status];
   const problems: string[] = [];
-  if ([...notices].join() !== expected.join())
+  // A run that was tried again had another end before.
+  if (retry !== undefined && expected !== undefined && notices.has(expected)) notices.clear();
+  else if ([...notices].join() !== (expected ?? ''))
     problems.push(`${runId} is ${status}, its notices are ${[...notices].join()}`);
-  const ends = (await world.timeline.list(runId)).filter(({ id }) => id === 'finished');
+  const ends = (await world.timeline.list(runId)).filter(
+    ({ id }) => id === (retry === undefined ? 'finished' : `finished-${retry.number}`),
+  );
   const title = TYPE_OF[status] ?? 'NothingNew';
   if (ends.length !== 1 || ends[0]?.kind !== title) {
     problems.push(`${runId} is ${status}, its timeline says ${ends.map(({ kind }) => kind).join()}`);

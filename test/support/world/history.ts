@@ -165,6 +165,14 @@ async function stopNewest(world: World, stopped: string[]): Promise<void> {
   const answer = await world.invoke('Api', stop);
   const response = answer.kind === 'ok' ? (answer.value as { status: number }) : undefined;
   if (response?.status === 202) stopped.push(newest.runId);
+  if (world.random.chance(0.6))
+    world.loop.after(world.random.whole(0, 3_000), () => void retry(world, newest.runId));
+}
+
+/** Where the run has not ended, or trained nothing, it is refused. */
+async function retry(world: World, runId: string): Promise<void> {
+  const body = JSON.stringify({ source: world.random.pick(['current', 'pinned']) });
+  await world.invoke('Api', { route: 'POST /runs/{runId}/retry', parameters: { runId }, body });
 }
 
 /** An answer to a person is in the table alone. */

@@ -326,7 +326,7 @@ describe('a report', () => {
   });
 
   it('stays the same after a crash before the close', async () => {
-    const runs = { ...at.runs, update: () => Promise.reject(new Error('the process ended')) };
+    const runs = { ...at.runs, finish: () => Promise.reject(new Error('the process ended')) };
     await expect(reportRun({ ...deps, runs }, RUN, { kind: 'failed', reason: 'first' })).rejects.toThrow();
     at.clock.advance(100);
     await reportRun(deps, RUN, done);

@@ -128,6 +128,7 @@ async function questionFor(
     ...(elsewhere.length === 0 ? {} : { elsewhere }),
     closedAt: run.closedAt ?? run.createdAt,
     sealedAt: run.sealedAt,
+    ...sinceRetry(run, limits),
     now: now.toISOString(),
     dataset,
     attempts,
@@ -138,6 +139,19 @@ async function questionFor(
     formerThroughputs: former?.throughputs,
   };
 }
+
+/** A retry has a deadline, a patience and attempts of its own. */
+const sinceRetry = (
+  { retry }: RunRecord,
+  limits: Pipeline['limits'],
+): Partial<Pick<PlacementInput, 'limits' | 'closedAt' | 'sealedAt'>> =>
+  retry === undefined
+    ? {}
+    : {
+        limits: { ...limits, attempts: limits.attempts + retry.attempts },
+        closedAt: retry.at,
+        sealedAt: retry.at,
+      };
 
 interface Viewed {
   readonly compute: Pipeline['compute'];

@@ -94,6 +94,41 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect((await runs.get('run-kept-000001'))?.updatedAt).toBe(LATER);
   });
 
+  it('opens an ended run again, once', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('run-again', 1, { stop: undefined }));
+    const ended = await runs.finish(runOf('run-again', 1), {
+      status: 'failed',
+      failure: 'no',
+      updatedAt: AT,
+    });
+    expect(ended).toMatchObject({ status: 'failed', failure: 'no' });
+    const retry = { number: 1, at: LATER, requestedBy: 'ada', attempts: 2 };
+    const change = { retry, declaration: declarationOf('run-again'), source: undefined };
+    const answers = await Promise.all([runs.reopen(ended, change), runs.reopen(ended, change)]);
+    expect(answers.filter((each) => each !== undefined)).toHaveLength(1);
+    const opened = await runs.get('run-again-000001');
+    expect(opened).toMatchObject({ status: 'placing', execution: 2, retry, updatedAt: LATER });
+    expect(opened?.failure).toBeUndefined();
+    expect((await runs.listOpen()).some(({ runId }) => runId === 'run-again-000001')).toBe(true);
+    expect((await runs.listKept()).some(({ runId }) => runId === 'run-again-000001')).toBe(false);
+  });
+
+  it('keeps a reopened run open for late writers', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('run-late', 1));
+    const end = { status: 'failed', failure: 'no', updatedAt: AT } as const;
+    const ended = await runs.finish(runOf('run-late', 1), end);
+    const retry = { number: 1, at: LATER, requestedBy: 'ada', attempts: 0 };
+    await runs.reopen(ended, { retry, declaration: declarationOf('run-late'), source: undefined });
+    expect(await runs.finish(runOf('run-late', 1), end)).toMatchObject({ status: 'placing' });
+    await runs.setExpired('run-late-000001', { expired: ['work'], isComplete: true });
+    expect((await runs.listOpen()).some(({ runId }) => runId === 'run-late-000001')).toBe(true);
+    const done = await runs.finish(runOf('run-late', 1, { retry }), { ...end, status: 'succeeded' });
+    expect(done).toMatchObject({ status: 'succeeded' });
+    expect((await runs.listOpen()).some(({ runId }) => runId === 'run-late-000001')).toBe(false);
+  });
+
   it('keeps the first stop, and sharpens it', async () => {
     const { runs } = await open();
     await runs.create(runOf('run-stop', 1));

@@ -10,3 +10,18 @@ export function stopToRecord(
   const sharpens = stop.mode === 'afterSave' && request.mode === 'now';
   return sharpens ? { ...request, execution: stop.execution } : undefined;
 }
+
+/** What changes on the record of an ended run that goes on. */
+export const reopened = (
+  execution: number,
+  change: Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>>,
+) => ({
+  ...change,
+  status: 'placing' as const,
+  execution: execution + 1,
+  updatedAt: change.retry?.at ?? '',
+  stop: undefined,
+  failure: undefined,
+  modelUri: undefined,
+  expired: undefined,
+});
