@@ -4,9 +4,19 @@ export type Answer<T> =
   | { readonly kind: 'refused'; readonly message: string; readonly waitSeconds: number };
 
 /** @param path such as `/pipelines`; a refusal's message says what to do */
-export async function read<T>(path: string): Promise<Answer<T>> {
+export const read = <T>(path: string): Promise<Answer<T>> => call(path, {});
+
+/** @param path such as `/runs/digits-000001/stop` */
+export const post = <T>(path: string, body: unknown): Promise<Answer<T>> =>
+  call(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+async function call<T>(path: string, init: RequestInit): Promise<Answer<T>> {
   try {
-    const response = await fetch(`/api${path}`);
+    const response = await fetch(`/api${path}`, init);
     const text = await response.text();
     if (response.ok) return { kind: 'ok', body: JSON.parse(text), text };
     const waitSeconds = Number(response.headers.get('retry-after') ?? 0) || 5;

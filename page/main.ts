@@ -15,7 +15,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 function screenAt(hash: string): Promise<Answer<Screen>> {
   const runId = RUN.exec(hash)?.[1];
-  if (runId !== undefined) return runScreen(decoded(runId));
+  if (runId !== undefined) return runScreen(decoded(runId), () => void show());
   return now(new URLSearchParams(hash.split('?')[1] ?? '').get('after') ?? undefined);
 }
 
@@ -57,11 +57,13 @@ function refuse(message: string): void {
   else earlier.replaceWith(problem);
 }
 
-/** Keeps what the reader has opened, and the focus. */
+/** Keeps what the reader has opened, and the focus. Open buttons stay as they are, so that no click is lost. */
 function replace(content: readonly HTMLElement[]): void {
+  const steering = [...main.querySelectorAll('details.steering[open]')];
   const open = [...main.querySelectorAll('details[open]')].map(({ id }) => id);
   const focused = document.activeElement?.id;
   main.replaceChildren(...content);
+  for (const kept of steering) document.getElementById(kept.id)?.replaceWith(kept);
   for (const id of open) document.getElementById(id)?.setAttribute('open', '');
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }

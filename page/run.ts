@@ -5,10 +5,12 @@ import { type Child, command, element, table } from './element.ts';
 import { clockText, durationText, timeText, usdText } from './format.ts';
 import { isFinished, lifeLineOf, type RunView } from './life-line.ts';
 import type { Screen } from './screen.ts';
+import { steering } from './steering.ts';
 
 const CURVES = 4;
 
-export async function runScreen(runId: string): Promise<Answer<Screen>> {
+/** @param changed draws the run again */
+export async function runScreen(runId: string, changed: () => void): Promise<Answer<Screen>> {
   const path = `/runs/${encodeURIComponent(runId)}`;
   const [run, curves] = await Promise.all([
     read<RunView>(path),
@@ -22,6 +24,7 @@ export async function runScreen(runId: string): Promise<Answer<Screen>> {
     element('h1', {}, view.run.runId),
     ...(view.run.failure === undefined ? [] : [element('p', { class: 'problem' }, view.run.failure)]),
     facts(view),
+    ...steering(view, changed),
     ...lifeLineChart(lifeLineOf(view, Date.now())),
     ...series.slice(0, CURVES).flatMap((each) => curveChart(each)),
     ...(curves.kind === 'refused' ? [element('p', { class: 'problem' }, curves.message)] : []),

@@ -1,6 +1,6 @@
 /**
- * The page's server, on 127.0.0.1 only. It signs four reading calls with the credentials of the person who started it, and
- * passes on nothing else. It answers only browsers that have opened its address, which carries a random token: other
+ * The page's server, on 127.0.0.1 only. It signs reading calls, a stop and a retry with the credentials of the person who
+ * started it, and passes on nothing else. It answers only browsers that have opened its address, which carries a random token: other
  * users of the machine reach the port, too.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -17,7 +17,9 @@ export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
 }
 
 const READING = /^\/api(\/pipelines|\/pipelines\/[^/]+\/runs|\/runs\/[^/]+(?:\/series)?)$/;
+const STEERING = /^\/api(\/runs\/[^/]+\/(?:stop|retry))$/;
 const TIMEOUT_MILLISECONDS = 15_000;
+const LARGEST_BODY = 65_536;
 
 const HEADERS = {
   'content-security-policy':
@@ -72,9 +74,11 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   if (refusesPage(request, response)) return;
-  request.resume();
   const url = new URL(`http://127.0.0.1${request.url?.startsWith('/') ? request.url : '/'}`);
-  if (request.method !== 'GET') return sendProblem(response, 405, 'the page only reads: use GET');
+  if (request.method === 'POST') return steer(deps, door, request, response);
+  request.resume();
+  if (request.method !== 'GET')
+    return sendProblem(response, 405, 'the page reads and steers: use GET or POST');
   if (equals(url.searchParams.get('token') ?? '', door.token)) {
     const cookie = `${door.cookie}=${door.token}; HttpOnly; SameSite=Strict; Path=/`;
     response.writeHead(303, { ...HEADERS, location: url.pathname, 'set-cookie': cookie }).end();
@@ -89,7 +93,36 @@ async function respond(
   }
   const call = READING.exec(url.pathname)?.[1];
   if (call === undefined) return sendProblem(response, 404, `the page has no ${url.pathname}`);
-  await pass(deps, `${call}${url.search}`, response);
+  await pass(deps, { method: 'GET', call: `${call}${url.search}` }, response);
+}
+
+/** A stop or a retry. Pages of other origins were refused, and the cookie goes with requests of this page alone. */
+async function steer(
+  deps: PageDeps,
+  door: Door,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = await bodyOf(request);
+  if (!equals(cookieOf(request, door.cookie), door.token))
+    return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
+  const call = STEERING.exec(request.url ?? '')?.[1];
+  if (call === undefined) return sendProblem(response, 405, 'the page can only stop and retry runs');
+  if (request.headers['content-type'] !== 'application/json' || body === undefined)
+    return sendProblem(response, 415, `send application/json of at most ${LARGEST_BODY} bytes`);
+  await pass(deps, { method: 'POST', call, body }, response);
+}
+
+/** @returns undefined where it is too large */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request) {
+    if (!Buffer.isBuffer(part)) continue;
+    bytes += part.length;
+    if (bytes <= LARGEST_BODY) parts.push(part);
+  }
+  return bytes > LARGEST_BODY ? undefined : Buffer.concat(parts).toString();
 }
 
 function cookieOf({ headers }: IncomingMessage, name: string): string {
@@ -101,9 +134,15 @@ function cookieOf({ headers }: IncomingMessage, name: string): string {
 const equals = (given: string, token: string): boolean =>
   given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
 
-async function pass(deps: PageDeps, call: string, response: ServerResponse): Promise<void> {
+interface Call {
+  readonly method: 'GET' | 'POST';
+  readonly call: string;
+  readonly body?: string;
+}
+
+async function pass(deps: PageDeps, call: Call, response: ServerResponse): Promise<void> {
   try {
-    const answer = await signedGet(deps, new URL(`${deps.apiUrl}${call}`));
+    const answer = await signedCall(deps, call);
     const body = await answer.text();
     const later = answer.headers.get('retry-after');
     response.writeHead(answer.status, {
@@ -117,11 +156,21 @@ async function pass(deps: PageDeps, call: string, response: ServerResponse): Pro
   }
 }
 
-async function signedGet({ credentials, region }: PageDeps, url: URL): Promise<Response> {
+async function signedCall(
+  { credentials, region, apiUrl }: PageDeps,
+  { method, call, body }: Call,
+): Promise<Response> {
+  const url = new URL(`${apiUrl}${call}`);
   const signing = { service: 'execute-api', region, credentials };
   // fetch sets the host itself.
-  const { host: _host, ...headers } = await signedHeaders(url, { method: 'GET' }, signing);
-  return fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) });
+  const { host: _host, ...headers } = await signedHeaders(url, { method, body }, signing);
+  return fetch(url, {
+    method,
+    headers,
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+    ...(body !== undefined && { body }),
+  });
 }
 
 function reason(error: unknown): string {

@@ -1,6 +1,7 @@
 /** The page in a real browser, over the API's own answers. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/files.ts';
@@ -8,7 +9,15 @@ import { type ServedPage, servePage } from '../../../cli/page/server.ts';
 import type { ApiResponse } from '../../../functions/core/api/answers.ts';
 import { answer } from '../../../functions/core/api/api.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
-import { AT, attemptOf, outcomeOf, progressOf, runOf, secondsAfter } from '../../support/builders/records.ts';
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  progressOf,
+  runOf,
+  secondsAfter,
+} from '../../support/builders/records.ts';
 import { TEST_KEY } from '../../support/emulator.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
@@ -34,7 +43,7 @@ const urlOf = (of: Server): string => {
   return `http://127.0.0.1:${address.port}`;
 };
 
-async function answerTo(address: string): Promise<ApiResponse> {
+async function answerTo(method: string, address: string, body: string): Promise<ApiResponse> {
   if (instead !== undefined) return instead;
   const url = new URL(address, 'http://api');
   const [, list, name = ''] = url.pathname.split('/');
@@ -42,19 +51,22 @@ async function answerTo(address: string): Promise<ApiResponse> {
   const route = name === '' ? url.pathname : url.pathname.replace(`/${name}`, `/{${parameter}}`);
   const query = Object.fromEntries(url.searchParams);
   return answer(at, {
-    route: `GET ${route}`,
+    route: `${method} ${route}`,
     parameters: name ? { [parameter]: name } : {},
     query,
-    body: '',
+    body,
+    caller: HOSTILE,
   });
 }
 
 beforeAll(async () => {
   api = createServer((request, response) => {
     signatures.push(request.headers.authorization ?? '');
-    void answerTo(request.url ?? '').then(({ status, headers, body }) =>
-      response.writeHead(status, { ...headers }).end(JSON.stringify(body)),
-    );
+    void text(request)
+      .then((sent) => answerTo(request.method ?? '', request.url ?? '', sent))
+      .then(({ status, headers, body }) =>
+        response.writeHead(status, { ...headers }).end(JSON.stringify(body)),
+      );
   }).listen(0, '127.0.0.1');
   await once(api, 'listening');
   const deps = { files: await buildPage(), apiUrl: urlOf(api), region: 'us-east-1', credentials: TEST_KEY };
@@ -130,6 +142,38 @@ describe('the page', () => {
     expect(signatures.every((each) => each.includes('/us-east-1/execute-api/aws4_request'))).toBe(true);
   });
 
+  it('stops a run that trains', async () => {
+    await at.runs.create(runOf('digits', 1, { status: 'training', closedAt: AT, sealedAt: AT }));
+    await at.attempts.create(attemptOf(RUN, 1, { status: 'running' }));
+    await page.goto(`${served.address}#/runs/${RUN}`);
+    await page.getByText('Stop this run').click();
+    await page.getByText('without one all training is lost').waitFor();
+    // Longer than a reading: the open buttons stay.
+    await page.waitForResponse(/series/);
+    await page.waitForResponse(/series/);
+    await page.getByRole('button', { name: 'Stop now' }).click();
+    await page.getByText('Is being stopped').waitFor();
+    expect(await page.locator('main').textContent()).toContain(HOSTILE);
+    expect((await at.runs.get(RUN))?.stop).toMatchObject({ mode: 'now', requestedBy: HOSTILE });
+    expect(errors).toEqual([]);
+  });
+
+  it('retries a run, and shows a refusal', async () => {
+    await interruptedRun();
+    await page.goto(`${served.address}#/runs/${RUN}`);
+    await page.getByText('Retry this run').click();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    expect(await page.getByRole('alert').textContent()).toContain('ended before its data was packed');
+    await at.runs.update(RUN, {
+      sealedAt: AT,
+      declaration: declarationOf('digits'),
+      updatedAt: secondsAfter(500),
+    });
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('Stop this run').waitFor();
+    expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1 } });
+  });
+
   it('names the next command where there is no pipeline', async () => {
     await page.goto(served.address);
     await page.getByText('There is no pipeline yet').waitFor();
@@ -155,7 +199,7 @@ const get = (path: string, { headers, ...init }: Asking = {}) =>
   fetch(`${origin}${path}`, { ...init, headers: { cookie, ...headers } });
 
 describe("the page's server", () => {
-  it('passes on nothing but reading calls', async () => {
+  it('passes on nothing but reading and steering', async () => {
     const answers = await Promise.all([
       get('/api/pipelines/digits/runs', { method: 'POST' }),
       get('/api/pipelines/digits', { method: 'DELETE' }),
@@ -163,6 +207,17 @@ describe("the page's server", () => {
       get('/api/runs/digits-000001/series/more'),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([405, 405, 404, 404]);
+    const json = { 'content-type': 'application/json' };
+    const stop = (over: Asking & { readonly body?: string }) =>
+      get('/api/runs/digits-000001/stop', { method: 'POST', headers: json, ...over });
+    const refused = await Promise.all([
+      stop({ headers: { ...json, cookie: '' } }),
+      stop({ headers: { ...json, origin: 'http://evil.test' } }),
+      stop({ headers: { 'content-type': 'text/plain' } }),
+      stop({ body: 'x'.repeat(100_000) }),
+      stop({ method: 'PUT' }),
+    ]);
+    expect(refused.map(({ status }) => status)).toEqual([401, 403, 415, 415, 405]);
     expect(signatures).toEqual([]);
   });
 
