@@ -5,13 +5,16 @@ import * as z from 'zod';
 import { COMMANDS, isCommand } from './dataset-commands.ts';
 import { withBucket } from './open-dataset.ts';
 
-export const USAGE = `npm run dataset -- COMMAND s3://bucket/pipeline [GENERATION] [options]
+export const USAGE = `npm run dataset -- COMMAND s3://bucket/pipeline [GENERATION or KEY...] [options]
 
   list      all generations and their states
   versions  all versions of the dataset and the change that made each
+  contents  the packed objects of the newest version, or of GENERATION's, with their SHA-256
+  compare   what was added, replaced and retracted from GENERATION's version to the newest, or to a second one's
   pin       check GENERATION, and print the declaration that makes runs train on its version
   verify    read and check every byte of GENERATION, or of all
   compact   join small generations now; runs do so by themselves (dataset.compactAfter)
+  retract   leave the samples of these KEYs (below incoming/) out of the next version, for good
   prune     remove all generations before GENERATION and delete their shards; with --replaced, delete only the
             shards of generations that compacted ones replaced
 
@@ -38,16 +41,18 @@ const commandLine = {
     over: { type: 'string' },
   },
   schema,
-  positionals: ['COMMAND', 's3://bucket/pipeline', 'GENERATION?'],
+  positionals: ['COMMAND', 's3://bucket/pipeline', 'GENERATION or KEY...'],
   check: problemsOf,
 } as const;
 
 const ADDRESS = /^s3:\/\/([^/]+)\/([^/]+)\/?$/;
 
 function problemsOf(
-  [command, address, generation]: readonly string[],
+  [command, address, ...words]: readonly string[],
   values: z.output<typeof schema> | undefined,
 ): string[] {
+  const [generation] = words;
+  const beyond = words.slice(MOST_WORDS[command ?? ''] ?? 1).map((word) => `"${word}" is one word too many`);
   const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
     [
       command !== undefined && !isCommand(command),
@@ -62,7 +67,7 @@ function problemsOf(
       `${command} takes no generation: remove "${generation}"`,
     ],
   ];
-  const wrong = checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+  const wrong = [...checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : [])), ...beyond];
   return command === undefined || values === undefined
     ? wrong
     : [...wrong, ...misplacedOptions(command, values)];
@@ -79,17 +84,28 @@ function misplacedOptions(
   ];
 }
 
+/** What is said where a command lacks its word. */
+const MISSING: Readonly<Record<string, string>> = {
+  pin: 'GENERATION is missing: name the one to pin',
+  compare: 'GENERATION is missing: name the one whose version to compare',
+  retract: 'KEY is missing: name the objects to retract',
+};
+
+/** Words behind the address, where they are not one. */
+const MOST_WORDS: Readonly<Record<string, number>> = { compare: 2, retract: Number.POSITIVE_INFINITY };
+
 /** @returns the exit code */
 export async function datasetCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, commandLine);
-  const [command = '', address = '', generation] = positionals;
+  const [command = '', address = '', ...words] = positionals;
+  const [generation] = words;
   const [, bucket = '', pipeline = ''] = ADDRESS.exec(address) ?? [];
   if (!isCommand(command)) return 2;
   const { over, replaced, 'dry-run': dryRun } = values;
-  if (command === 'pin' && generation === undefined)
-    throw new UsageError(['GENERATION is missing: name the one to pin']);
+  const missing = generation === undefined ? MISSING[command] : undefined;
+  if (missing !== undefined) throw new UsageError([missing]);
   if (command === 'prune' && (generation !== undefined) === replaced)
     throw new UsageError(['write either GENERATION, to remove all before it, or --replaced']);
-  const request = { pipeline, generation, over, replaced, dryRun };
+  const request = { pipeline, generation, words, over, replaced, dryRun };
   return withBucket(bucket, (store) => COMMANDS[command]({ ...request, store }));
 }

@@ -3,7 +3,10 @@
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { compact } from '../functions/core/packing/compaction/compact.ts';
-import { chooseCompaction } from '../functions/core/packing/compaction/plan-compaction.ts';
+import {
+  type CompactionInput,
+  chooseCompaction,
+} from '../functions/core/packing/compaction/plan-compaction.ts';
 import { type BlobStore, readText } from '../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../functions/core/packing/model/documents.ts';
 import { listGenerations, ManifestError } from '../functions/core/packing/model/sealed-arrivals.ts';
@@ -20,6 +23,7 @@ import type { Pipeline } from '../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../functions/core/placement/candidates/likely-readers.ts';
 import { problemsText } from '../functions/core/shared/errors.ts';
 import { bucketKeys } from '../functions/core/shared/keys.ts';
+import { compare, contents, retract } from './dataset-contents.ts';
 import { otherDatasets } from './open-dataset.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
@@ -27,6 +31,8 @@ interface DatasetRequest {
   readonly store: BlobStore;
   readonly pipeline: string;
   readonly generation: string | undefined;
+  /** All words behind the address. */
+  readonly words: readonly string[];
   readonly over: readonly string[];
   readonly replaced: boolean;
   readonly dryRun: boolean;
@@ -127,20 +133,20 @@ async function declarationOf({ store, pipeline }: DatasetRequest): Promise<Pipel
   return `${key} cannot be used: ${all}`;
 }
 
-async function compactNow(request: DatasetRequest): Promise<number> {
+/** A compaction of everything as the declaration wants it. */
+async function compactionOf(request: DatasetRequest): Promise<CompactionInput | string> {
   const declaration = await declarationOf(request);
-  if (typeof declaration === 'string') return complain(declaration);
-  const { store, pipeline } = request;
+  if (typeof declaration === 'string') return declaration;
+  const { pipeline } = request;
   const { packing, dataset } = declaration;
   const { onChange } = datasetSettings(dataset);
-  const input = {
-    pipeline,
-    packing,
-    readers: likelyReaders(declaration),
-    after: 2,
-    everything: true,
-    onChange,
-  };
+  return { pipeline, packing, readers: likelyReaders(declaration), after: 2, everything: true, onChange };
+}
+
+async function compactNow(request: DatasetRequest): Promise<number> {
+  const input = await compactionOf(request);
+  if (typeof input === 'string') return complain(input);
+  const { store, pipeline } = request;
   if (request.dryRun) {
     const chosen = await chooseCompaction(store, input);
     const of = chosen?.inputs.map(({ generation }) => generation) ?? [];
@@ -186,5 +192,20 @@ async function prune(request: DatasetRequest): Promise<number> {
   return 0;
 }
 
-export const COMMANDS = { list, versions, pin, verify, compact: compactNow, prune };
+async function retractNow(request: DatasetRequest): Promise<number> {
+  const input = await compactionOf(request);
+  return typeof input === 'string' ? complain(input) : retract(request, request.words, input);
+}
+
+export const COMMANDS = {
+  list,
+  versions,
+  contents,
+  compare: (request: DatasetRequest) => compare(request, request.words),
+  pin,
+  verify,
+  compact: compactNow,
+  retract: retractNow,
+  prune,
+};
 export const isCommand = (name: string): name is keyof typeof COMMANDS => Object.hasOwn(COMMANDS, name);

@@ -98,8 +98,18 @@ describe('npm run dataset', () => {
   it('prints its usage and all usage errors at once', async () => {
     const help = await run(process.execPath, [FILE, '--help']);
     expect(help.stderr).toBe('');
-    for (const word of ['list', 'versions', 'pin', 'verify', 'compact', 'prune', '--dry-run'])
-      expect(help.stdout).toContain(word);
+    const commands = [
+      'list',
+      'versions',
+      'contents',
+      'compare',
+      'pin',
+      'verify',
+      'compact',
+      'retract',
+      'prune',
+    ];
+    for (const word of [...commands, '--dry-run']) expect(help.stdout).toContain(word);
     const wrong = await dataset('prnue', 'digits', '--dry-run', '--over', 'x');
     expect(wrong.code).toBe(2);
     for (const problem of ['there is no command "prnue"', '"digits" names no dataset', 'belong to prune'])
@@ -173,5 +183,24 @@ describe('npm run dataset', () => {
     const over = [runOf(4), runOf(5)].join(',');
     expect((await dataset('prune', ADDRESS, runOf(5), '--over', over)).code).toBe(0);
     expect((await dataset('versions', ADDRESS)).output).toMatch(/pruned .* = digits-000005\n$/);
+  }, 60_000);
+
+  it('retracts an object and proves it', async () => {
+    await drop(6);
+    expect((await dataset('retract', ADDRESS)).errors).toContain('KEY is missing');
+    expect((await dataset('retract', ADDRESS, 'nothing.jpg')).errors).toContain('holds no nothing.jpg');
+    const { code, output, errors } = await dataset('retract', ADDRESS, '6/ü 1+.jpg');
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    expect(output).toMatch(/^1 object was retracted: no shard of digits-000006-c\w{8} .* --replaced/);
+    expect((await dataset('contents', ADDRESS)).output).not.toContain('6/ü 1+.jpg');
+    expect((await dataset('contents', ADDRESS, runOf(6))).output).toMatch(
+      /^[0-9a-f]{64} {2}digits-000006\/shard-000000\.tar {2}6\/ü 1\+\.jpg$/m,
+    );
+    expect((await dataset('compare', ADDRESS, runOf(6))).output).toBe(
+      'retracted  6/ü 1+.jpg\n0 added, 0 replaced, 1 retracted; 7 objects\n',
+    );
+    expect((await dataset('compare', ADDRESS, runOf(5), runOf(6))).errors).toContain('was pruned');
+    expect((await dataset('compare', ADDRESS, 'a', 'b', 'c')).errors).toContain('"c" is one word too many');
+    expect((await dataset('verify', ADDRESS)).code).toBe(0);
   }, 60_000);
 });

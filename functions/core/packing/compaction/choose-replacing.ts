@@ -25,25 +25,54 @@ interface ReplacingRules {
 interface Replacing extends ReplacingRules {
   readonly pipeline: string;
   readonly onChange?: OnChange;
+  readonly retracted?: ReadonlySet<string> | undefined;
 }
 
 /** Undefined if no generation waits. Those that replace nothing after all are joined alone. */
 export async function chooseReplacing(
   store: BlobStore,
-  { pipeline, packing, readers, onChange }: Replacing,
+  { pipeline, packing, readers, onChange, retracted }: Replacing,
   newest: DatasetVersion | undefined,
 ): Promise<CompactionChoice | undefined> {
   const names = await waitingGenerations(blobVersions(store), pipeline, newest);
-  if (names.length === 0) return undefined;
+  if (names.length === 0 && retracted === undefined) return undefined;
   const waiting = await manifestsOf(store, pipeline, names);
   const current = await manifestsOf(store, pipeline, newest?.generations ?? []);
   const all = [...current, ...waiting].sort(byBatch);
-  const leftOut = onChange === 'keep' ? [] : await supersededSamples(store, all);
-  const isTouched = (one: Manifest): boolean => (leftOut[all.indexOf(one)]?.size ?? 0) > 0;
-  const inputs = all.filter((one) => waiting.includes(one) || isTouched(one));
+  const leftOut = await supersededSamples(store, all, { onChange, retracted });
+  const leftOutOf = (one: Manifest): LeftOutSamples => leftOut[all.indexOf(one)] ?? new Map();
+  const touched = all.filter((one) => waiting.includes(one) || leftOutOf(one).size > 0);
+  if (touched.length === 0) return undefined;
+  const inputs = await withSurvivor(store, { all, touched, leftOutOf });
   checkJoinable(inputs, packing);
-  const of = inputs.map((one) => leftOut[all.indexOf(one)] ?? new Map());
-  return chosen(store, { inputs, leftOut: of }, { packing, countRules: shardCountRules(packing, readers) });
+  const countRules = shardCountRules(packing, readers);
+  return chosen(store, { inputs, leftOut: inputs.map(leftOutOf) }, { packing, countRules });
+}
+
+/**
+ * A generation has a sample, so the smallest of the others is joined too where none would be left.
+ * @throws ConfigurationError
+ */
+async function withSurvivor(
+  store: BlobStore,
+  {
+    all,
+    touched,
+    leftOutOf,
+  }: {
+    readonly all: readonly Manifest[];
+    readonly touched: readonly Manifest[];
+    readonly leftOutOf: (one: Manifest) => LeftOutSamples;
+  },
+): Promise<readonly Manifest[]> {
+  for (const one of touched)
+    if ((await survivorsOf(store, one, leftOutOf(one))).some((count) => count > 0)) return touched;
+  const others = all.filter((one) => !touched.includes(one));
+  const [smallest] = others.toSorted((a, b) => a.bytes - b.bytes);
+  if (smallest !== undefined) return [...touched, smallest].sort(byBatch);
+  throw new ConfigurationError(
+    'no sample of the dataset would be left: drop others first, or delete the dataset folder to end it',
+  );
 }
 
 /** @throws ConfigurationError */
@@ -65,7 +94,7 @@ export async function withoutReplaced(
   { packing, readers }: ReplacingRules,
 ): Promise<CompactionChoice> {
   const order = choice.inputs.toSorted(byBatch);
-  const found = await supersededSamples(store, order);
+  const found = await supersededSamples(store, order, {});
   if (found.every(({ size }) => size === 0)) return choice;
   const leftOut = choice.inputs.map((one) => found[order.indexOf(one)] ?? new Map());
   const countRules = shardCountRules(packing, readers);

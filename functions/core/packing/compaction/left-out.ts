@@ -1,10 +1,10 @@
 /** Samples that a compaction does not join. */
 
 /**
- * `replaced`: a newer generation holds the whole sample. `sampleIncomplete`: a correction that lacks members of the
- * sample it would replace.
+ * `replaced`: a newer generation holds the whole sample. `correctionIncomplete`: a correction that lacks members of the
+ * sample it would replace. `retracted`: a user asked for it.
  */
-export const LEFT_OUT = ['replaced', 'sampleIncomplete'] as const;
+export const LEFT_OUT = ['replaced', 'correctionIncomplete', 'retracted'] as const;
 export type LeftOut = (typeof LEFT_OUT)[number];
 
 /** Of one generation, by the number of the sample. */

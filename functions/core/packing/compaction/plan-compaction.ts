@@ -57,6 +57,8 @@ export interface CompactionInput {
   readonly everything?: boolean;
   /** By default `keep`. */
   readonly onChange?: OnChange;
+  /** Keys that are to be in no shard. Their samples are left out as a whole. */
+  readonly retracted?: ReadonlySet<string>;
 }
 
 export interface CompactionPlanned {

@@ -2,6 +2,7 @@
  * Finds the samples that a compaction leaves out, because another generation holds a newer version of them. Keys decide:
  * a key that is packed twice belongs to a sample and to its correction.
  */
+import type { OnChange } from '../../pipeline/dataset.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -15,45 +16,75 @@ interface Sample {
   readonly keys: string[];
 }
 
+export interface LeavingOut {
+  /** `keep`: nothing is replaced. */
+  readonly onChange?: OnChange | undefined;
+  /** Keys of which every sample is left out. */
+  readonly retracted?: ReadonlySet<string> | undefined;
+}
+
 /** @param manifests oldest first @returns for each of them the samples to leave out */
 export async function supersededSamples(
   store: BlobStore,
   manifests: readonly Manifest[],
+  { onChange, retracted = new Set() }: LeavingOut,
 ): Promise<readonly LeftOutSamples[]> {
-  const doubled = await doubledKeys(store, manifests);
+  const isReplacing = onChange !== 'keep';
+  const doubled = await keysInQuestion(store, manifests, { isReplacing, retracted });
   const resolution = new Resolution(manifests.length);
   for (const [age, manifest] of manifests.entries()) {
     const shards = doubled.shards[age] ?? new Set();
     const samples = await samplesOf(store, manifest, { keys: doubled.keys, shards });
     // No key is in two samples of a run's generation. A joined one may be of a time when changed objects were kept.
     const steps = manifest.compacted === undefined ? [samples] : samples.map((sample) => [sample]);
-    for (const step of steps) resolution.add(age, step);
+    if (isReplacing) for (const step of steps) resolution.add(age, step);
+    resolution.retract(
+      age,
+      samples.filter(({ keys }) => keys.some((key) => retracted.has(key))),
+    );
   }
   return resolution.leftOut;
 }
 
-interface Doubled {
+interface Questioned {
   readonly keys: ReadonlySet<string>;
   /** For each generation the numbers of the shards that hold such a key. */
   readonly shards: readonly ReadonlySet<number>[];
 }
 
-/** Keys that are packed more than once. */
-async function doubledKeys(store: BlobStore, manifests: readonly Manifest[]): Promise<Doubled> {
+/** Keys that are packed more than once, or retracted. */
+async function keysInQuestion(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+  { isReplacing, retracted }: { readonly isReplacing: boolean; readonly retracted: ReadonlySet<string> },
+): Promise<Questioned> {
   const keys = new Set<string>();
   const shards = manifests.map(() => new Set<number>());
-  let before: { readonly key: string; readonly age: number; readonly shard: number } | undefined;
-  for await (const { line, age } of inOrder(manifests.map((one) => sealedLines(store, one)))) {
-    const [key, , , shard] = line;
-    if (typeof shard !== 'number') continue;
-    if (before?.key === key) {
-      keys.add(key);
-      shards[before.age]?.add(before.shard);
-      shards[age]?.add(shard);
-    }
-    before = { key, age, shard };
+  const question = ({ key, age, shard }: PackedLine): void => {
+    keys.add(key);
+    shards[age]?.add(shard);
+  };
+  let before: PackedLine | undefined;
+  for await (const line of packedLines(store, manifests)) {
+    const isDoubled = isReplacing && before?.key === line.key;
+    if (isDoubled && before !== undefined) question(before);
+    if (isDoubled || retracted.has(line.key)) question(line);
+    before = line;
   }
   return { keys, shards };
+}
+
+interface PackedLine {
+  readonly key: string;
+  readonly age: number;
+  readonly shard: number;
+}
+
+async function* packedLines(store: BlobStore, manifests: readonly Manifest[]): AsyncGenerator<PackedLine> {
+  for await (const { line, age } of inOrder(manifests.map((one) => sealedLines(store, one)))) {
+    const [key, , , shard] = line;
+    if (typeof shard === 'number') yield { key, age, shard };
+  }
 }
 
 /** The samples with one of these keys, in the order of their numbers. */
@@ -105,6 +136,11 @@ class Resolution {
     }
   }
 
+  retract(age: number, samples: readonly Sample[]): void {
+    for (const { number } of samples)
+      if (this.leftOut[age]?.has(number) === false) this.leftOut[age].set(number, 'retracted');
+  }
+
   /** Old and new samples that have keys in common, directly or by others. */
   #groups(age: number, samples: readonly Sample[]): Iterable<Group> {
     const groupOf = new Map<Placed, Group>();
@@ -130,9 +166,9 @@ interface Group {
   readonly news: Set<Placed>;
 }
 
-/** `replaced` speaks of the old samples, `sampleIncomplete` of the new ones. */
+/** `replaced` speaks of the old samples, `correctionIncomplete` of the new ones. */
 function verdictOf(olds: Iterable<Placed>, news: Iterable<Placed>): LeftOut {
   const keys = new Set([...news].flatMap(({ sample }) => sample.keys));
   const isWhole = [...olds].every(({ sample }) => sample.keys.every((key) => keys.has(key)));
-  return isWhole ? 'replaced' : 'sampleIncomplete';
+  return isWhole ? 'replaced' : 'correctionIncomplete';
 }

@@ -22,6 +22,8 @@ const REJECTIONS = [
   'imageDamaged',
   'imageTooManyPixels',
   'maskNotPng',
+  'retracted',
+  'correctionIncomplete',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);

@@ -139,8 +139,11 @@ export const manifestsOf = (
 
 type Part = Manifest['arrivals']['parts'][number];
 
-/** `unlabelled`: rejected for its label under other annotations. `other`: only other ETags of the key. */
-type Found = 'same' | 'unlabelled' | 'other' | 'none';
+/**
+ * `unlabelled`: rejected for its label under other annotations. `incomplete`: a correction that lacked the rest of its
+ * sample. `other`: only other ETags of the key.
+ */
+type Found = 'same' | 'unlabelled' | 'incomplete' | 'retracted' | 'other' | 'none';
 
 /** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
 class GenerationCursor {
@@ -186,16 +189,19 @@ class GenerationCursor {
     let found: Found = 'none';
     while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
     for (; this.#lines !== undefined && this.#key === key; this.#step()) {
-      if (this.#etag === etag) return this.#isDone(annotations) ? 'same' : 'unlabelled';
+      if (this.#etag === etag) return this.#sameAs(annotations);
       found = 'other';
     }
     return found;
   }
 
-  /** False if only the label was missing: other annotations may have it. */
-  #isDone(annotations: string | undefined): boolean {
+  /** Other annotations may have a label that was missing, and the rest of a sample may come again. */
+  #sameAs(annotations: string | undefined): Found {
+    if (this.#outcome === 'correctionIncomplete') return 'incomplete';
+    if (this.#outcome === 'retracted') return 'retracted';
     const wantsLabel = this.#outcome === 'labelMissing' || this.#outcome === 'labelDoubled';
-    return !wantsLabel || (this.#annotationsVersion ?? this.#annotations) === annotations;
+    const isDone = !wantsLabel || (this.#annotationsVersion ?? this.#annotations) === annotations;
+    return isDone ? 'same' : 'unlabelled';
   }
 
   #skip(): Part | undefined {
@@ -225,8 +231,11 @@ class GenerationCursor {
   }
 }
 
-/** `changed`: what is sealed of the key has another ETag. */
-export type ArrivalState = 'new' | 'changed' | 'sealed';
+/**
+ * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
+ * corrects was gone. `retracted`: never to be packed again, whatever else comes of its sample.
+ */
+export type ArrivalState = 'new' | 'changed' | 'incomplete' | 'retracted' | 'sealed';
 
 /** Must be called in the listing's order. */
 export type SealedFilter = (key: string, etag: string) => ArrivalState | Promise<ArrivalState>;
@@ -250,15 +259,23 @@ export function sealedFilter(
   manifests: readonly Manifest[],
   { annotations, onChange }: FilterRules,
 ): SealedFilter {
-  const cursors = manifests
-    .filter(({ arrivals }) => arrivals.parts.length > 0)
-    .toSorted((a, b) => batchOf(b.generation) - batchOf(a.generation))
-    .map((manifest) => new GenerationCursor(store, manifest));
+  const open = (some: readonly Manifest[]): GenerationCursor[] =>
+    some
+      .filter(({ arrivals }) => arrivals.parts.length > 0)
+      .toSorted((a, b) => batchOf(b.generation) - batchOf(a.generation))
+      .map((manifest) => new GenerationCursor(store, manifest));
+  const cursors = open(manifests);
+  const retracting = open(
+    manifests.filter(({ rejections }) => rejections.byReason['retracted'] !== undefined),
+  );
   if (cursors.length === 0) return () => 'new';
   return async (key, etag) => {
+    for (const cursor of retracting)
+      if ((await cursor.find(key, etag, annotations)) === 'retracted') return 'retracted';
     for (const cursor of cursors) {
       const found = await cursor.find(key, etag, annotations);
       if (found === 'same') return 'sealed';
+      if (found === 'incomplete') return 'incomplete';
       if (found === 'other' && onChange === 'replace') return 'changed';
     }
     return 'new';

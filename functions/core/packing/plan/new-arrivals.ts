@@ -67,7 +67,7 @@ export class NewArrivals {
 
   async #end(range: ListedRange): Promise<void> {
     if (!this.#isChanged && holds(range, this.#held)) {
-      this.#finding.samples.passSealed(this.#held);
+      await this.#finding.samples.passSealed(this.#held, this.#finding.stateOf);
       this.#held = [];
       this.#finding.listed.keep(range);
     } else await this.#release();

@@ -5,7 +5,7 @@
 import type { ListedBlob } from '../model/blob-store.ts';
 import { belongsTo } from '../model/listed-ranges.ts';
 import { splitKey } from '../model/member-names.ts';
-import type { ArrivalState } from '../model/sealed-arrivals.ts';
+import type { ArrivalState, SealedFilter } from '../model/sealed-arrivals.ts';
 
 export interface WholeSampleRules {
   readonly add: (object: ListedBlob) => void;
@@ -35,7 +35,7 @@ export class WholeSamples {
   see(object: ListedBlob, state: ArrivalState): void {
     if (!this.#rules.isWhole) {
       if (state === 'changed') this.changes += 1;
-      if (state !== 'sealed') this.#rules.add(object);
+      if (state === 'new' || state === 'changed') this.#rules.add(object);
       return;
     }
     const [first] = this.#held;
@@ -45,34 +45,42 @@ export class WholeSamples {
   }
 
   /** A range of which everything is sealed. Only its ends may belong to samples of other ranges. */
-  passSealed(objects: readonly ListedBlob[]): void {
+  async passSealed(objects: readonly ListedBlob[], stateOf: SealedFilter): Promise<void> {
     const [first] = this.#held;
     const last = objects.at(-1);
     if (!this.#rules.isWhole || last === undefined) return;
     const begins =
       first === undefined ? 0 : countWhile(objects, ({ key }) => belongsTo(key, first.object.key));
-    for (const object of objects.slice(0, begins)) this.see(object, 'sealed');
+    for (const object of objects.slice(0, begins)) this.see(object, await stateOf(object.key, object.etag));
     const { stem } = splitKey(last.key);
     const rest = objects.slice(begins).toReversed();
     const ends = countWhile(rest, ({ key }) => splitKey(key).stem === stem);
-    for (const object of rest.slice(0, ends).toReversed()) this.see(object, 'sealed');
+    for (const object of rest.slice(0, ends).toReversed())
+      this.see(object, await stateOf(object.key, object.etag));
   }
 
   /** Adds what is held, if any of it is to be packed. */
   finish(): void {
     const held = this.#held;
     this.#held = [];
-    const stems = new Set(
-      held.flatMap(({ object, state }) => (state === 'sealed' ? [] : [splitKey(object.key).stem])),
-    );
-    if (stems.size === 0) return;
+    if (held.every(({ state }) => state === 'sealed' || state === 'retracted')) return;
+    const states = new Map<string, Set<ArrivalState>>();
     for (const { object, state } of held) {
-      if (state === 'sealed' && !stems.has(splitKey(object.key).stem)) continue;
+      const { stem } = splitKey(object.key);
+      states.set(stem, (states.get(stem) ?? new Set()).add(state));
+    }
+    for (const { object, state } of held) {
+      if (state === 'retracted') continue;
+      if (!isToBePacked(states.get(splitKey(object.key).stem) ?? new Set())) continue;
       if (state !== 'new') this.changes += 1;
       this.#rules.add(object);
     }
   }
 }
+
+/** The rest of a sample may have come again beside a correction that lacked it. */
+const isToBePacked = (states: ReadonlySet<ArrivalState>): boolean =>
+  states.has('new') || states.has('changed') || (states.has('incomplete') && states.has('sealed'));
 
 function countWhile<T>(all: readonly T[], holds: (one: T) => boolean): number {
   const end = all.findIndex((one) => !holds(one));

@@ -8,6 +8,10 @@ import { compact } from '../../../../functions/core/packing/compaction/compact.t
 import { blobVersions, newestVersion } from '../../../../functions/core/packing/model/versions.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import {
+  compareContents,
+  versionContents,
+} from '../../../../functions/core/packing/versions/version-contents.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import {
   accounts,
@@ -105,7 +109,32 @@ describe('a correction', () => {
     put(store, { 'a/1.json': '{"right":true}', 'a/2.jpg': 'two' });
     await runOnce(store, 2, packing);
     expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' }));
-    expect(await accounts(store)).toContainEqual(expect.stringMatching(/1\.json .* sampleIncomplete$/));
+    expect(await accounts(store)).toContainEqual(expect.stringMatching(/1\.json .* correctionIncomplete$/));
+    expect(await problems(store)).toEqual([]);
+  });
+
+  it('is packed when its sample is whole again', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await runOnce(store, 1, packing);
+    store.objects.delete(`${incoming}a/1.jpg`);
+    put(store, { 'a/1.json': '{"right":true}', 'a/3.jpg': 'three' });
+    await runOnce(store, 2, packing);
+    put(store, { 'a/1.jpg': 'one' });
+    await runOnce(store, 3, packing);
+    const rest = { 'a/2.jpg': 'two', 'a/3.jpg': 'three' };
+    expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'one', 'a/1.json': '{"right":true}', ...rest }));
+    expect(await problems(store)).toEqual([]);
+  });
+
+  it('alone and without its sample leaves the dataset', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}' });
+    await runOnce(store, 1, packing);
+    store.objects.delete(`${incoming}a/1.jpg`);
+    put(store, { 'a/1.json': '{"right":true}' });
+    await runOnce(store, 2, packing);
+    expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'one', 'a/1.json': '{}' }));
     expect(await problems(store)).toEqual([]);
   });
 
@@ -135,6 +164,94 @@ describe('a correction', () => {
       runOf(1),
       expect.stringContaining(`${runOf(2)}-c`),
     ]);
+  });
+});
+
+describe('a retracted object', () => {
+  const retract = (store: MemoryBlobStore, ...keys: string[]) =>
+    compact(
+      store,
+      {
+        pipeline: PIPELINE,
+        packing,
+        after: 'never',
+        ...REPLACE,
+        retracted: new Set(keys.map((key) => incoming + key)),
+      },
+      { ...SMALL, readBytes: 1_000 },
+    );
+
+  it('is in no shard, with its whole sample', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await runOnce(store, 1, packing);
+    put(store, { 'b/3.jpg': 'three' });
+    await runOnce(store, 2, packing);
+    await retract(store, 'a/1.json');
+    expect(await held(store)).toEqual(digests({ 'a/2.jpg': 'two', 'b/3.jpg': 'three' }));
+    expect((await accounts(store)).filter((line) => line.endsWith(' retracted'))).toHaveLength(2);
+    expect(await problems(store)).toEqual([]);
+  });
+
+  it('is not packed again, but newer bytes are', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
+    await runOnce(store, 1, packing);
+    await retract(store, 'a/1.jpg');
+    await runOnce(store, 2, packing);
+    expect(await held(store)).toEqual(digests({ 'a/2.jpg': 'two' }));
+    put(store, { 'a/1.jpg': 'ONE' });
+    await runOnce(store, 3, packing);
+    expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'ONE', 'a/2.jpg': 'two' }));
+  });
+
+  it('stays away when the rest of its sample comes', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await runOnce(store, 1, packing);
+    await retract(store, 'a/1.jpg');
+    put(store, { 'a/1.json': '{"new":true}' });
+    await runOnce(store, 2, packing);
+    expect(await held(store)).toEqual(digests({ 'a/1.json': '{"new":true}', 'a/2.jpg': 'two' }));
+  });
+
+  it('takes another generation along where it was alone', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one' });
+    await runOnce(store, 1, packing);
+    await expect(retract(store, 'a/1.jpg')).rejects.toThrow('no sample of the dataset would be left');
+    put(store, { 'a/2.jpg': 'two' });
+    await runOnce(store, 2, packing);
+    await retract(store, 'a/1.jpg');
+    expect(await held(store)).toEqual(digests({ 'a/2.jpg': 'two' }));
+    expect(await problems(store)).toEqual([]);
+  });
+
+  it('that is unknown changes nothing', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one' });
+    await runOnce(store, 1, packing);
+    expect(await retract(store, 'a/9.jpg')).toEqual({ status: 'nothingToCompact' });
+  });
+});
+
+describe('two versions', () => {
+  it('are compared by keys and bytes', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/2.jpg': 'two', 'a/3.jpg': 'three' });
+    await runOnce(store, 1, packing);
+    const before = await versionContents(store, PIPELINE, { generations: [runOf(1)] });
+    put(store, { 'a/1.jpg': 'ONE', 'b/4.jpg': 'four' });
+    await runOnce(store, 2, packing);
+    const retracted = new Set([`${incoming}a/3.jpg`]);
+    await compact(store, { pipeline: PIPELINE, packing, after: 'never', retracted });
+    const generations = (await current(store)).map(({ generation }) => generation);
+    const after = await versionContents(store, PIPELINE, { generations });
+    expect(compareContents(before, after)).toEqual({
+      added: [`${incoming}b/4.jpg`],
+      replaced: [`${incoming}a/1.jpg`],
+      retracted: [`${incoming}a/3.jpg`],
+    });
   });
 });
 

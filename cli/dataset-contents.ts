@@ -1,0 +1,109 @@
+/** The commands of `npm run dataset` about single objects: `contents`, `compare` and `retract`. */
+import { compact } from '../functions/core/packing/compaction/compact.ts';
+import type { CompactionInput } from '../functions/core/packing/compaction/plan-compaction.ts';
+import type { BlobStore } from '../functions/core/packing/model/blob-store.ts';
+import {
+  blobVersions,
+  type DatasetVersion,
+  newestVersion,
+  readVersion,
+} from '../functions/core/packing/model/versions.ts';
+import {
+  compareContents,
+  type HeldObject,
+  versionContents,
+} from '../functions/core/packing/versions/version-contents.ts';
+import { bucketKeys } from '../functions/core/shared/keys.ts';
+
+interface Asked {
+  readonly store: BlobStore;
+  readonly pipeline: string;
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const complain = (line: string): number => {
+  process.stderr.write(`✗ ${line}\n`);
+  return 1;
+};
+
+/** The version that ended with this generation, or the newest one; else what is wrong. */
+async function versionOf(
+  { store, pipeline }: Asked,
+  generation: string | undefined,
+): Promise<DatasetVersion | string> {
+  const versions = blobVersions(store);
+  const newest = await newestVersion(versions, pipeline);
+  if (newest === undefined)
+    return `nothing is sealed under s3://${store.bucket}/${bucketKeys.dataset(pipeline)} yet`;
+  if (generation === undefined) return newest;
+  const number = newest.added[generation];
+  if (number === undefined)
+    return `${generation} is no generation of ${pipeline}; available: ${Object.keys(newest.added).join(', ')}`;
+  const version = await readVersion(versions, pipeline, number);
+  const gone = version.generations.filter((name) => newest.pruned.includes(name));
+  return gone.length === 0
+    ? version
+    : `${gone.join(', ')} of the version of ${generation} was pruned: name another`;
+}
+
+const shown = ({ pipeline }: Asked, key: string): string => key.slice(bucketKeys.incoming(pipeline).length);
+
+export async function contents(asked: Asked & { readonly generation: string | undefined }): Promise<number> {
+  const version = await versionOf(asked, asked.generation);
+  if (typeof version === 'string') return complain(version);
+  for (const { key, generation, shard, digest } of await versionContents(
+    asked.store,
+    asked.pipeline,
+    version,
+  ))
+    say(`${digest}  ${generation}/${shard}  ${shown(asked, key)}`);
+  return 0;
+}
+
+/** From the version of the first generation to that of the second, or the newest one. */
+export async function compare(asked: Asked, [first, second]: readonly string[]): Promise<number> {
+  const held: (readonly HeldObject[])[] = [];
+  for (const generation of [first, second]) {
+    const version = await versionOf(asked, generation);
+    if (typeof version === 'string') return complain(version);
+    held.push(await versionContents(asked.store, asked.pipeline, version));
+  }
+  const [before = [], after = []] = held;
+  const changes = compareContents(before, after);
+  for (const kind of ['added', 'replaced', 'retracted'] as const)
+    for (const key of changes[kind]) say(`${kind}  ${shown(asked, key)}`);
+  say(
+    `${changes.added.length} added, ${changes.replaced.length} replaced, ${changes.retracted.length} retracted; ${after.length} objects`,
+  );
+  return 0;
+}
+
+/** @param keys below incoming/ */
+export async function retract(
+  { store, pipeline }: Asked,
+  keys: readonly string[],
+  input: CompactionInput,
+): Promise<number> {
+  const incoming = bucketKeys.incoming(pipeline);
+  const wanted = new Set(keys.map((key) => (key.startsWith(incoming) ? key : `${incoming}${key}`)));
+  const isHeld = async (): Promise<ReadonlySet<string>> => {
+    const version = await versionOf({ store, pipeline }, undefined);
+    if (typeof version === 'string') return new Set();
+    const held = await versionContents(store, pipeline, version);
+    return new Set(held.flatMap(({ key }) => (wanted.has(key) ? [key] : [])));
+  };
+  const before = await isHeld();
+  const unknown = [...wanted].filter((key) => !before.has(key));
+  if (unknown.length > 0)
+    return complain(
+      `the newest version holds no ${unknown.map((key) => shown({ store, pipeline }, key)).join(', ')}, so nothing was retracted: see npm run dataset -- contents s3://${store.bucket}/${pipeline}`,
+    );
+  const result = await compact(store, { ...input, retracted: wanted });
+  const left = await isHeld();
+  if (result.status !== 'compacted' || left.size > 0)
+    return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
+  say(
+    `${keys.length === 1 ? '1 object was' : `${keys.length} objects were`} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until npm run dataset -- prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${incoming} too`,
+  );
+  return 0;
+}
