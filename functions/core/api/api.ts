@@ -16,7 +16,7 @@ import { bucketKeys } from '../shared/keys.ts';
 import { type ApiRequest, type ApiResponse, noRun, ok, problem } from './answers.ts';
 import { pageOf, requestedPage } from './paging.ts';
 import { type Route, routeOf } from './routes.ts';
-import { postRetry, postStop } from './steering.ts';
+import { postRetry, postStop, putLimits } from './steering.ts';
 
 export interface ApiDeps extends RegisterDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {}
 
@@ -34,6 +34,7 @@ const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Pr
   'GET /runs/{runId}/series': getSeries,
   'POST /runs/{runId}/stop': postStop,
   'POST /runs/{runId}/retry': postRetry,
+  'PUT /runs/{runId}/limits': putLimits,
 };
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {

@@ -13,6 +13,7 @@ export const ROUTES = [
   'GET /runs/{runId}/series',
   'POST /runs/{runId}/stop',
   'POST /runs/{runId}/retry',
+  'PUT /runs/{runId}/limits',
 ] as const;
 export type Route = (typeof ROUTES)[number];
 

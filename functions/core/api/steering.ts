@@ -1,5 +1,6 @@
 /** The answers to a person who steers a run. */
 import * as z from 'zod';
+import { changeLimits } from '../attempts/change-limits.ts';
 import { continueRetry, isOpenAgain, type RetryDeps, retryRun, whyNoRetry } from '../attempts/retry-run.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { stopRun } from '../attempts/stop-run.ts';
@@ -50,7 +51,7 @@ export async function postRetry(deps: SteeringDeps, request: ApiRequest): Promis
   if (why !== undefined || run.declaration === undefined) return problem(409, why ?? `${runId} cannot go on`);
   const declaration = onlyAllowed(
     { ...deps, bucket: deps.store.bucket },
-    changeDeclaration(run.declaration, request.body, ['source']),
+    changeDeclaration(run.declaration, request.body, { besides: 'source' }),
   );
   if (!declaration.valid) return problem(400, 'the retry is not valid', declaration.problems);
   const requestedBy = request.caller ?? UNKNOWN;
@@ -62,6 +63,33 @@ export async function postRetry(deps: SteeringDeps, request: ApiRequest): Promis
         `${runId} has changed meanwhile: look at it (GET /runs/${runId}), then make the call again`,
       )
     : opened(deps, again);
+}
+
+/** Idempotent. The body has the fields of `limits` that change. */
+export async function putLimits(deps: SteeringDeps, request: ApiRequest): Promise<ApiResponse> {
+  const runId = request.parameters['runId'] ?? '';
+  const run = await deps.runs.get(runId);
+  if (run === undefined) return noRun(runId);
+  if (FINISHED.includes(run.status))
+    return problem(409, `${runId} has ended (${run.status}): POST /runs/${runId}/retry changes its limits`);
+  if (run.declaration === undefined)
+    return problem(
+      409,
+      `${runId} is settling: change limits in its declaration (PUT /pipelines/${run.pipeline})`,
+    );
+  const changed = changeDeclaration(run.declaration, request.body, { section: 'limits' });
+  if (!changed.valid) return problem(400, 'the limits are not valid', changed.problems);
+  const { limits } = changed.pipeline;
+  const before = run.declaration.limits;
+  const text = Object.entries(limits)
+    .filter(([name, value]) => value !== Object.entries(before).find(([each]) => each === name)?.[1])
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(', ');
+  const requestedBy = request.caller ?? UNKNOWN;
+  const isSame = JSON.stringify(limits) === JSON.stringify(before);
+  if (!isSame)
+    await changeLimits(deps, run, { declaration: changed.pipeline, requestedBy, text: text || 'fewer' });
+  return { status: 200, body: { runId, status: run.status, limits } };
 }
 
 async function opened({ store }: SteeringDeps, run: RunRecord): Promise<ApiResponse> {

@@ -5,7 +5,7 @@
  */
 import { startExecution } from '../ingest/start-execution.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { keepClose, keptClose } from '../runs/kept-records.ts';
+import { keepChangedClose } from '../runs/kept-records.ts';
 import { FINISHED, type Retry, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys } from '../shared/keys.ts';
@@ -80,7 +80,7 @@ export async function continueRetry(
 ): Promise<void> {
   const { runId, retry, declaration } = run;
   if (retry === undefined || declaration === undefined) return;
-  await keepRetry(deps.store, run, { retry, declaration });
+  await keepChangedClose(deps.store, run, { retry, declaration });
   const fields = changed.length === 0 ? '' : `, with another ${changed.join(', ')}`;
   await deps.timeline.add(runId, {
     id: `retry-${retry.number}`,
@@ -89,16 +89,6 @@ export async function continueRetry(
     text: `retry requested by ${retry.requestedBy}${fields}`,
   });
   await startExecution(deps.executions, run);
-}
-
-/** A table that is lost is completed from this copy. */
-async function keepRetry(
-  store: ObjectStore,
-  run: RunRecord,
-  change: { readonly retry: Retry; readonly declaration: Pipeline },
-): Promise<void> {
-  const close = await keptClose(store, run);
-  if (close !== undefined) await keepClose(store, run, { ...close, ...change });
 }
 
 export const isOpenAgain = ({ status, retry }: RunRecord): boolean =>

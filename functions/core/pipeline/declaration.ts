@@ -32,23 +32,29 @@ export function readDeclaration(name: string, text: string, notifiedMarker?: str
 /** Sections that a retry may change. The rest says how the data was packed. */
 const CHANGEABLE = ['training', 'compute', 'limits', 'retention'] as const;
 
+interface ChangeShape {
+  readonly besides?: string;
+  readonly section?: (typeof CHANGEABLE)[number];
+}
+
 /**
  * A declaration with some of its fields changed.
  * @param text YAML (so JSON too), untrusted: a part of a declaration. `null` takes a field out.
- * @param besides fields of the text that are not the declaration's
+ * @param shape `besides`: a field of the text that is not the declaration's; `section`: all fields are of this section
  * @returns the whole declaration, or all problems of the changes
  */
 export function changeDeclaration(
   pipeline: Pipeline,
   text: string,
-  besides: readonly string[] = [],
+  { besides, section }: ChangeShape = {},
 ): Declaration {
   const read = readPlain(text.trim() === '' ? '{}' : text);
   if ('problems' in read) return refuse(read.problems);
   const { numbers } = read;
   if (!isTable(read.plain))
     return refuse([{ path: '', message: 'is no table of fields: write a part of a declaration' }]);
-  const plain = Object.fromEntries(Object.entries(read.plain).filter(([field]) => !besides.includes(field)));
+  const fields = Object.fromEntries(Object.entries(read.plain).filter(([field]) => field !== besides));
+  const plain = section === undefined ? fields : { [section]: fields };
   const foreign = Object.keys(plain)
     .filter((section) => !CHANGEABLE.some((each) => each === section))
     .map((section) => ({

@@ -61,6 +61,16 @@ export const keepClose = (
   return write(store, bucketKeys.closeRecord(pipeline, runId), { trigger, createdAt, ...close });
 };
 
+/** For a run whose declaration a person changed. Without a copy there is nothing to change. */
+export async function keepChangedClose(
+  store: ObjectStore,
+  run: RunReference & Pick<RunRecord, 'trigger' | 'createdAt'>,
+  change: Pick<KeptClose, 'declaration' | 'retry'>,
+): Promise<void> {
+  const close = await keptClose(store, run);
+  if (close !== undefined) await keepClose(store, run, { ...close, ...change });
+}
+
 /** @returns undefined if the batch was not closed, or its copy cannot be read */
 export async function keptClose(
   store: ObjectStore,

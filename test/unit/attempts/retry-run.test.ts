@@ -46,6 +46,51 @@ async function fail(): Promise<void> {
   await reportRun(at, RUN, { kind: 'failed', reason: 'the training script failed' });
 }
 
+describe('the limits of a run', () => {
+  const put = (body: string) =>
+    answer(at, {
+      route: 'PUT /runs/{runId}/limits',
+      parameters: { runId: RUN },
+      query: {},
+      body,
+      caller: ADA,
+    });
+  const limits = async () => (await at.runs.get(RUN))?.declaration?.limits;
+
+  it('change while it is open', async () => {
+    expect(await put('{"budgetUsd":9}')).toMatchObject({ status: 409 });
+    await fail();
+    expect(await put('{"budgetUsd":9}')).toMatchObject({ status: 409 });
+    await retry();
+    for (let turn = 0; turn < 2; turn += 1)
+      expect(await put('{"budgetUsd":9,"deadlineHours":72}')).toMatchObject({
+        status: 200,
+        body: { limits: { budgetUsd: 9, deadlineHours: 72 } },
+      });
+    expect(await limits()).toMatchObject({ budgetUsd: 9, deadlineHours: 72 });
+    const entries = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'LimitsChanged');
+    expect(entries.map(({ text }) => text)).toEqual([
+      `limits are now deadlineHours 72, budgetUsd 9, as ${ADA} asked`,
+    ]);
+    at.lose();
+    await restoreRuns(at, 'digits');
+    expect(await limits()).toMatchObject({ budgetUsd: 9 });
+  });
+
+  it('stay as they were after wrong ones', async () => {
+    await fail();
+    await retry();
+    const before = await limits();
+    expect(await put('{"budgetUsd":-1,"colour":"red"}')).toMatchObject({
+      status: 400,
+      body: { problems: [{ path: 'limits.budgetUsd' }, { path: 'limits' }] },
+    });
+    for (const hostile of ['{}, "training": {}', '{"training":{"source":"s3://other/"}}', '[]', '7'])
+      expect(await put(hostile)).toMatchObject({ status: 400 });
+    expect(await limits()).toEqual(before);
+  });
+});
+
 describe('a retry', () => {
   it('goes on in the next execution', async () => {
     await fail();
