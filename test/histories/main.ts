@@ -1,0 +1,41 @@
+/**
+ * `npm run test:histories [-- --seeds 1-50]`: random histories of drops, overwrites, deletions, corrections,
+ * compactions, retractions, prunes and kills. A model in Python says what each version must hold, and reads the shards.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { historyOf } from './history.ts';
+
+const USAGE = `npm run test:histories [-- --seeds A-B]
+  --seeds A-B   the seeds, both included (1-50)`;
+
+const RANGE = 'write two whole numbers with a dash, such as 1-50';
+const schema = z.object({
+  seeds: z
+    .string()
+    .regex(/^\d{1,9}-\d{1,9}$/, RANGE)
+    .default('1-50')
+    .transform((text) => text.split('-').map(Number))
+    .refine(([first = 0, last = 0]) => first <= last, RANGE),
+});
+
+async function histories(args: readonly string[]): Promise<number> {
+  const { values } = readCommandLine(args, { options: { seeds: { type: 'string' } }, schema });
+  const [first = 0, last = 0] = values.seeds;
+  const model = spawn('python3', [path.join(import.meta.dirname, 'model.py')], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+  });
+  const ended = once(model, 'exit');
+  for (let seed = first; seed <= last; seed += 1) {
+    const line = `${JSON.stringify({ seed, steps: await historyOf(seed) })}\n`;
+    if (!model.stdin.write(line)) await once(model.stdin, 'drain');
+  }
+  model.stdin.end();
+  const [code] = await ended;
+  return code === 0 ? 0 : 1;
+}
+
+await runCommand(USAGE, histories);
