@@ -91,22 +91,33 @@ function eventsOf(run: RunRecord, { attempts, reports }: Look): Event[] {
     line: { pipeline, kind, text: onOneLine(`${runId} ${text}`) },
   });
   const started = event('started', createdAt, `started: ${TRIGGERS[run.trigger]}`);
+  const begun = [started, ...retriesOf(run, event)];
+  const ended = endOf(run);
   switch (status) {
     case 'settling':
     case 'packing':
     case 'placing':
     case 'training':
-      return [started];
+      return begun;
     case 'succeeded':
-      return [started, event('ended', updatedAt, `succeeded: ${endText(run, reports.get(runId))}`)];
+      return [...begun, event(ended, updatedAt, `succeeded: ${endText(run, reports.get(runId))}`)];
     case 'stopped':
-      return [started, event('ended', updatedAt, `was stopped by ${run.stop?.requestedBy ?? 'a person'}`)];
+      return [...begun, event(ended, updatedAt, stoppedText(run))];
     case 'empty':
-      return [started, event('ended', updatedAt, 'ended: there was nothing to train on')];
+      return [...begun, event(ended, updatedAt, 'ended: there was nothing to train on')];
     case 'failed':
-      return [started, event('ended', updatedAt, `failed: ${failureText(run, attempts)}`, 'problem')];
+      return [...begun, event(ended, updatedAt, `failed: ${failureText(run, attempts)}`, 'problem')];
   }
 }
+
+/** Each retry has an end of its own. */
+const endOf = ({ retry }: RunRecord): string => `ended-${retry?.number ?? 0}`;
+const stoppedText = ({ stop }: RunRecord): string => `was stopped by ${stop?.requestedBy ?? 'a person'}`;
+
+const retriesOf = ({ retry }: RunRecord, event: (id: string, at: string, text: string) => Event): Event[] =>
+  retry === undefined
+    ? []
+    : [event(`again-${retry.number}`, retry.at, `goes on: ${retry.requestedBy} asked for a retry`)];
 
 /** The last lines of a script are on the screen once: in the line of its attempt. */
 function failureText({ runId, failure }: RunRecord, attempts: readonly AttemptRecord[]): string {

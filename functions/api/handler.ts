@@ -12,7 +12,9 @@ const input = z.object({
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().optional(),
   requestContext: z
-    .object({ authorizer: z.object({ iam: z.object({ userArn: z.string() }) }).optional() })
+    .object({
+      authorizer: z.object({ iam: z.object({ userArn: z.string().nullish() }).nullish() }).nullish(),
+    })
     .optional(),
 });
 
@@ -31,7 +33,7 @@ export const handler = lambdaHandler('api', input, async (event) => {
       route: event.routeKey,
       parameters: event.pathParameters ?? {},
       query: event.queryStringParameters ?? {},
-      caller: event.requestContext?.authorizer?.iam.userArn,
+      caller: event.requestContext?.authorizer?.iam?.userArn ?? undefined,
       body: event.isBase64Encoded ? Buffer.from(event.body ?? '', 'base64').toString() : (event.body ?? ''),
     },
   );

@@ -1,11 +1,19 @@
 /** The answers to a person who steers a run. */
 import * as z from 'zod';
 import { changeLimits } from '../attempts/change-limits.ts';
-import { continueRetry, isOpenAgain, type RetryDeps, retryRun, whyNoRetry } from '../attempts/retry-run.ts';
+import {
+  continueRetry,
+  isOpenAgain,
+  type RetryChange,
+  type RetryDeps,
+  retryRun,
+  whyNoRetry,
+} from '../attempts/retry-run.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { stopRun } from '../attempts/stop-run.ts';
 import { type Allowed, onlyAllowed } from '../ingest/allowed.ts';
 import { changeDeclaration } from '../pipeline/declaration.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import { type AttemptRecord, FINISHED, type RunRecord, STOP_MODES } from '../runs/run-records.ts';
 import { type Checked, check } from '../shared/validation.ts';
@@ -41,28 +49,44 @@ export async function postRetry(deps: SteeringDeps, request: ApiRequest): Promis
   if (run === undefined) return noRun(runId);
   const asked = bodyOf(retrySchema, request.body);
   if (!asked.ok) return problem(400, 'the retry is not valid', asked.problems);
-  const { source, ...change } = asked.value;
-  const changed = fieldsOf(change);
-  if (isOpenAgain(run)) {
-    await continueRetry(deps, run, changed);
-    return opened(deps, run);
-  }
-  const why = await whyNoRetry(deps, run);
-  if (why !== undefined || run.declaration === undefined) return problem(409, why ?? `${runId} cannot go on`);
+  const { source, ...fields } = asked.value;
+  const changed = fieldsOf(fields);
+  if (run.declaration === undefined || !(FINISHED.includes(run.status) || isOpenAgain(run)))
+    return problem(409, (await whyNoRetry(deps, run)) ?? `${runId} cannot go on`);
   const declaration = onlyAllowed(
     { ...deps, bucket: deps.store.bucket },
     changeDeclaration(run.declaration, request.body, { besides: 'source' }),
   );
   if (!declaration.valid) return problem(400, 'the retry is not valid', declaration.problems);
-  const requestedBy = request.caller ?? UNKNOWN;
-  const retry = { declaration: declaration.pipeline, requestedBy, changed, source };
-  const again = await retryRun(deps, run, retry);
+  const change = { declaration: declaration.pipeline, changed, source };
+  return isOpenAgain(run)
+    ? repeated(deps, run, change)
+    : begin(deps, run, { ...change, requestedBy: request.caller ?? UNKNOWN });
+}
+
+async function begin(deps: SteeringDeps, run: RunRecord, change: RetryChange): Promise<ApiResponse> {
+  const why = await whyNoRetry(deps, run);
+  if (why !== undefined) return problem(409, why);
+  const { runId } = run;
+  const again = await retryRun(deps, run, change);
   return again === undefined
     ? problem(
         409,
         `${runId} has changed meanwhile: look at it (GET /runs/${runId}), then make the call again`,
       )
     : opened(deps, again);
+}
+
+/** The same call again finishes what the first one began. Another one is refused, so that no change is lost silently. */
+async function repeated(
+  deps: SteeringDeps,
+  run: RunRecord,
+  { declaration, changed }: { readonly declaration: Pipeline; readonly changed: readonly string[] },
+): Promise<ApiResponse> {
+  if (JSON.stringify(declaration) !== JSON.stringify(run.declaration))
+    return problem(409, (await whyNoRetry(deps, run)) ?? `${run.runId} is open`);
+  await continueRetry(deps, run, changed);
+  return opened(deps, run);
 }
 
 /** Idempotent. The body has the fields of `limits` that change. */
@@ -81,15 +105,19 @@ export async function putLimits(deps: SteeringDeps, request: ApiRequest): Promis
   if (!changed.valid) return problem(400, 'the limits are not valid', changed.problems);
   const { limits } = changed.pipeline;
   const before = run.declaration.limits;
-  const text = Object.entries(limits)
-    .filter(([name, value]) => value !== Object.entries(before).find(([each]) => each === name)?.[1])
-    .map(([name, value]) => `${name} ${String(value)}`)
-    .join(', ');
+  const text = changesText(before, limits);
   const requestedBy = request.caller ?? UNKNOWN;
   const isSame = JSON.stringify(limits) === JSON.stringify(before);
-  if (!isSame)
-    await changeLimits(deps, run, { declaration: changed.pipeline, requestedBy, text: text || 'fewer' });
+  if (!isSame) await changeLimits(deps, run, { declaration: changed.pipeline, requestedBy, text });
   return { status: 200, body: { runId, status: run.status, limits } };
+}
+
+function changesText(before: Pipeline['limits'], after: Pipeline['limits']): string {
+  const [old, given] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  return [...new Set([...old.keys(), ...given.keys()])]
+    .filter((name) => old.get(name) !== given.get(name))
+    .map((name) => `${name} ${String(given.get(name) ?? 'none')}`)
+    .join(', ');
 }
 
 async function opened({ store }: SteeringDeps, run: RunRecord): Promise<ApiResponse> {

@@ -29,7 +29,7 @@ export async function stopRun(
   const run = await deps.runs.requestStop(runId, { mode, requestedBy, at });
   if (run.stop === undefined || FINISHED.includes(run.status)) return run;
   await deps.timeline.add(runId, {
-    id: `stop-${run.stop.mode}`,
+    id: `stop-${run.stop.mode}-${run.retry?.number ?? 0}`,
     at: run.stop.at,
     kind: 'StopRequested',
     text: `stop ${MODES[run.stop.mode]}, requested by ${run.stop.requestedBy}`,

@@ -131,6 +131,14 @@ describe('a retry', () => {
     expect(await at.runs.get(RUN)).toMatchObject({ retry: { number: 2 }, execution: 3 });
   });
 
+  it('takes the same changes twice', async () => {
+    await fail();
+    const change = { limits: { budgetUsd: 9 }, training: { hyperparameters: { lr: 0.1 } } };
+    const first = await retry(change);
+    expect(first).toMatchObject({ status: 202 });
+    expect(await retry(change)).toEqual(first);
+  });
+
   it('changes fields of the declaration', async () => {
     await fail();
     const body = '{"training":{"hyperparameters":{"lr":0.0,"epochs":3}},"limits":{"deadlineHours":48}}';
@@ -158,10 +166,33 @@ describe('a retry', () => {
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'failed', execution: 1 });
   });
 
+  it('can be stopped like the first try', async () => {
+    await fail();
+    const stop = () =>
+      answer(at, {
+        route: 'POST /runs/{runId}/stop',
+        parameters: { runId: RUN },
+        query: {},
+        body: '',
+        caller: ADA,
+      });
+    for (const execution of [2, 4]) {
+      await retry();
+      expect(await stop()).toMatchObject({ status: 202, body: { stop: { execution } } });
+      expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'stopped' });
+      await reportRun(at, RUN, { kind: 'stopped', reason: 'stopped' });
+    }
+    const kinds = (await at.timeline.list(RUN)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'StopRequested')).toHaveLength(2);
+    expect(kinds.filter((kind) => kind === 'RunStopped')).toHaveLength(2);
+  });
+
   it('repeated opens the run once', async () => {
     await fail();
     const [first, second] = [await retry(), await retry()];
     expect(second).toEqual(first);
+    const other = await retry({ limits: { deadlineHours: 99 } });
+    expect(other).toMatchObject({ status: 409 });
     expect([...at.executions.started.keys()]).toEqual([`${RUN}-x1`, `${RUN}-x2`]);
   });
 
