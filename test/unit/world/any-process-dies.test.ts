@@ -56,25 +56,6 @@ describe('a run in any weather', () => {
     expect(used).toEqual(new Set(['sagemaker', 'ec2']));
   }, 300_000);
 
-  it('does so when a person stops and retries runs', async () => {
-    const ends = new Map<string, number>();
-    for (const launcher of ['sagemaker', 'ec2'] as const)
-      await fc.assert(
-        fc.asyncProperty(fc.nat(), async (history) => {
-          const lived = await live(history, launcher, { stops: true });
-          expect(await violations(lived)).toEqual([]);
-          for (const runId of lived.stopped) {
-            const run = await lived.world.runs.get(runId);
-            const end = `${run?.retry === undefined ? '' : 'retried, '}${run?.status ?? 'none'}`;
-            ends.set(end, (ends.get(end) ?? 0) + 1);
-          }
-        }),
-        { numRuns: Math.ceil(numRuns / 3), seed, endOnFailure: true },
-      );
-    expect(ends.get('stopped')).toBeGreaterThan(numRuns / 10);
-    expect(ends.get('retried, succeeded')).toBeGreaterThan(0);
-  }, 300_000);
-
   it('does so when the table is lost', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), async (history) => {
