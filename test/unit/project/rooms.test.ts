@@ -11,6 +11,7 @@ const ROOMS = [
   'functions/core/catalog/types',
   'functions/core/pipeline',
   'functions/core/catalog',
+  'functions/core/doctor',
   'functions/core/runs',
   'functions/core/ingest',
   'functions/core/packing/model',

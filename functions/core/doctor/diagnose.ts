@@ -1,0 +1,48 @@
+/** What holds a training back, ranked by the money that its remedy saves. */
+import type { Evidence } from './evidence.ts';
+import { verdictOf } from './gain.ts';
+import { inputFinding } from './input.ts';
+import { type Measures, measuresOf } from './measures.ts';
+import { startUpFindings } from './start-up.ts';
+import { trainingFindings } from './training.ts';
+import type { Verdict } from './verdict.ts';
+
+/** A gain below this share of the job's time and money is not worth a change. */
+const WORTH = 0.05;
+
+/** The most worthwhile first; empty where there are too few steps to judge. */
+export function diagnose(evidence: Evidence): readonly Verdict[] {
+  const measures = measuresOf(evidence);
+  if (measures === undefined) return [];
+  const input = inputFinding(evidence, measures);
+  const findings = [
+    ...(input ? [input] : []),
+    ...startUpFindings(evidence, measures),
+    ...trainingFindings(evidence, measures),
+  ];
+  const worthwhile = findings
+    .map((each) => verdictOf(each, evidence, measures))
+    .filter((each) => worth(each, measures) >= WORTH)
+    .toSorted((a, b) => worth(b, measures) - worth(a, measures));
+  return worthwhile.length > 0 ? worthwhile : [nothingWrong(measures)];
+}
+
+/** Money counts first. Time counts where it costs nothing more. */
+const worth = ({ gain }: Verdict, { jobSeconds, usdPerSecond }: Measures): number =>
+  gain.dollars.expected / (jobSeconds * usdPerSecond);
+
+function nothingWrong({ pace }: Measures): Verdict {
+  const none = { low: 0, expected: 0, high: 0 };
+  return {
+    cause: 'nothing-wrong',
+    evidence: {
+      stepSeconds: pace.stepSeconds,
+      computeShare: pace.compute / pace.stepSeconds,
+      waitShare: pace.wait / pace.stepSeconds,
+    },
+    remedy: undefined,
+    gain: { seconds: none, dollars: none },
+    unknown: ['what a profile of the model itself would show'],
+    next: undefined,
+  };
+}

@@ -1,0 +1,123 @@
+/** Why a step waits for its batch. A batch costs its worker wall time, CPU time and bytes; each has a limit of its own. */
+
+import { type BatchCost, coresForWorkers, costOf, waitFacts } from './batch-cost.ts';
+import type { Evidence, PricedType } from './evidence.ts';
+import type { Finding } from './gain.ts';
+import type { HostMeasures, Measures } from './measures.ts';
+import { preparationFinding } from './preparation.ts';
+
+/** A limit counts as reached from this share of it on: the last tenth is lost between two batches. */
+const REACHED = 0.9;
+const NEAR_NETWORK = 0.85;
+const IDLE_WORKERS = 0.8;
+const FAULTS_PER_SECOND = 50;
+const FULL_MEMORY = 0.9;
+/** Of all causes of waiting, the one that the evidence carries: they exclude each other. */
+export function inputFinding(evidence: Evidence, measures: Measures): Finding | undefined {
+  const { pace } = measures;
+  if (pace.wait <= 0) return undefined;
+  const cost = costOf(pace);
+  if (pace.majorFaultsPerSecond > FAULTS_PER_SECOND && pace.memoryUsed > FULL_MEMORY)
+    return memoryFinding(evidence, pace, cost);
+  if (pace.receivedBytesPerSecond > NEAR_NETWORK * measures.networkBytesPerSecond)
+    return networkFinding(evidence, measures, cost);
+  if (pace.workers > 1 && pace.workerBusy < IDLE_WORKERS) return gapsFinding(pace, cost);
+  if (pace.allCores > REACHED * pace.cores) return preparationFinding(evidence, pace, cost);
+  return workersFinding(measures, cost);
+}
+
+function memoryFinding({ alternatives, instance }: Evidence, pace: HostMeasures, cost: BatchCost): Finding {
+  const enough = Math.ceil((1.1 * cost.cpuSeconds) / cost.rest);
+  const facts = {
+    ...waitFacts(pace),
+    majorFaultsPerSecond: pace.majorFaultsPerSecond,
+    memoryUsed: pace.memoryUsed,
+  };
+  const fed = (workers: number): number => Math.max(cost.rest, cost.cpuSeconds / workers);
+  if (enough < pace.workers)
+    return {
+      cause: 'too-many-workers',
+      evidence: facts,
+      change: { kind: 'workers', workers: enough },
+      stepSeconds: fed(enough),
+      modelError: 0.2,
+      unknown: ['the memory of one worker: fewer may be needed still'],
+      next: 'the accelerator',
+    };
+  const larger = cheapest(
+    alternatives.filter(
+      ({ facts }) =>
+        facts.memoryGib > instance.facts.memoryGib && facts.accelerator === instance.facts.accelerator,
+    ),
+  );
+  return {
+    cause: 'host-memory',
+    evidence: facts,
+    change: larger
+      ? { kind: 'instance-type', type: larger.facts.type }
+      : { kind: 'workers', workers: Math.max(1, pace.workers - 1) },
+    stepSeconds: larger ? fed(pace.workers) : pace.stepSeconds,
+    ...(larger ? { usdPerSecond: larger.usdPerSecond } : {}),
+    modelError: 0.2,
+    unknown: ['how much memory would be enough'],
+  };
+}
+
+function networkFinding({ data }: Evidence, measures: Measures, cost: BatchCost): Finding {
+  const { pace, networkBytesPerSecond } = measures;
+  const cpuLimit = cost.cpuSeconds / Math.min(Math.max(1, pace.workers), coresForWorkers(pace.cores));
+  return {
+    cause: 'network',
+    evidence: {
+      ...waitFacts(pace),
+      receivedBytesPerSecond: pace.receivedBytesPerSecond,
+      baselineBytesPerSecond: networkBytesPerSecond,
+    },
+    change: { kind: 'input-mode', inputMode: 'File' },
+    stepSeconds: Math.max(cost.rest, cpuLimit),
+    startSeconds: -data.bytes / networkBytesPerSecond,
+    modelError: 0.2,
+    unknown: ['whether the host disk keeps up', 'whether the network was faster while its burst lasted'],
+    next: cpuLimit > cost.rest ? 'loader workers' : 'the accelerator',
+  };
+}
+
+function gapsFinding(pace: HostMeasures, cost: BatchCost): Finding {
+  return {
+    cause: 'periodic-gaps',
+    evidence: waitFacts(pace),
+    change: { kind: 'out-of-order' },
+    stepSeconds: Math.max(cost.rest, cost.wallSeconds / Math.max(1, pace.workers)),
+    modelError: 0.2,
+    unknown: ['which worker is late, and why', 'the order of batches changes: results differ'],
+    next: 'the accelerator',
+  };
+}
+
+function workersFinding({ pace, networkBytesPerSecond }: Measures, cost: BatchCost): Finding {
+  const most = coresForWorkers(pace.cores);
+  const wanted = Math.ceil((1.15 * cost.wallSeconds) / cost.rest);
+  const blocked = Math.max(0, cost.wallSeconds - cost.cpuSeconds) / Math.max(cost.wallSeconds, 1e-9);
+  // A worker that waits for a disk or a network needs no core meanwhile.
+  const bound = Math.max(most, Math.floor(most / Math.max(0.25, 1 - blocked)));
+  const workers = Math.max(pace.workers + 1, Math.min(wanted, bound));
+  const limits = [
+    ['loader workers', cost.wallSeconds / workers],
+    ['the CPUs of the host', cost.cpuSeconds / most],
+    ['the network', cost.bytes / networkBytesPerSecond],
+    ['the accelerator', cost.rest],
+  ] as const;
+  const [next, stepSeconds] = limits.reduce((a, b) => (b[1] >= a[1] ? b : a));
+  return {
+    cause: 'too-few-workers',
+    evidence: waitFacts(pace),
+    change: { kind: 'workers', workers },
+    stepSeconds,
+    modelError: 0.15,
+    unknown: ['the memory of each further worker'],
+    next,
+  };
+}
+
+const cheapest = (types: readonly PricedType[]): PricedType | undefined =>
+  types.toSorted((a, b) => a.usdPerSecond - b.usdPerSecond)[0];

@@ -1,0 +1,112 @@
+/** Means over an attempt's points: where the seconds of a step go on each host. */
+import type { Evidence, Point } from './evidence.ts';
+
+export interface HostMeasures {
+  readonly host: number;
+  readonly stepSeconds: number;
+  readonly medianSeconds: number;
+  readonly p95Seconds: number;
+  /** Seconds of a step. */
+  readonly wait: number;
+  readonly compute: number;
+  readonly save: number;
+  readonly exchange: number;
+  readonly workers: number;
+  readonly workerBusy: number;
+  readonly cores: number;
+  readonly mainCores: number;
+  readonly workerCores: number;
+  readonly allCores: number;
+  readonly memoryUsed: number;
+  readonly majorFaultsPerSecond: number;
+  readonly receivedBytesPerSecond: number;
+  readonly sentBytesPerSecond: number;
+  readonly gpuBusy: number | undefined;
+  /** Standard error of the mean step, as a share of it. */
+  readonly error: number;
+}
+
+export interface Measures {
+  readonly hosts: readonly HostMeasures[];
+  /** The host that the others wait for. */
+  readonly pace: HostMeasures;
+  /** What a second of all hosts costs. */
+  readonly usdPerSecond: number;
+  /** Seconds of the whole job, its start included. */
+  readonly jobSeconds: number;
+  /** Bytes a second of the type's baseline. */
+  readonly networkBytesPerSecond: number;
+}
+
+const GIGABIT_BYTES = 125e6;
+/** The first and the last ten seconds begin or end in the middle of something. */
+const EDGE = 1;
+const LEAST_POINTS = 3;
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? 0)
+    : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+}
+
+const own = ({ wait, compute, save }: HostMeasures): number => wait + compute + save;
+
+/** undefined: too few steps to say anything. */
+export function measuresOf(evidence: Evidence): Measures | undefined {
+  const { points, phases, instance, steps } = evidence;
+  const numbers = [...new Set(points.map(({ host }) => host))].sort((a, b) => a - b);
+  const hosts = numbers.map((host) => hostMeasures(points.filter((each) => each.host === host)));
+  const known = hosts.filter((each) => each !== undefined);
+  const [pace] = known.toSorted((a, b) => own(b) - own(a));
+  if (pace === undefined) return undefined;
+  const startSeconds = Object.values(phases).reduce((sum: number, each: number) => sum + each, 0);
+  return {
+    hosts: known,
+    pace,
+    usdPerSecond: instance.usdPerSecond * known.length,
+    jobSeconds: startSeconds + steps * pace.stepSeconds,
+    networkBytesPerSecond: instance.facts.networkBaselineGbps * GIGABIT_BYTES,
+  };
+}
+
+function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
+  const ordered = all.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const points = ordered.slice(EDGE, -EDGE);
+  const [before, last] = [ordered[0], points.at(-1)];
+  if (before === undefined || last === undefined || points.length < LEAST_POINTS) return undefined;
+  const seconds = (Date.parse(last.at) - Date.parse(before.at)) / 1000;
+  const steps = points.reduce((sum, each) => sum + each.steps, 0);
+  if (steps === 0 || seconds <= 0) return undefined;
+  const stepSeconds = seconds / steps;
+  const of = (value: (point: Point) => number): number => mean(points.map(value));
+  const inEach = points.map((each) => each.steps);
+  const spread = Math.sqrt(mean(inEach.map((each) => (each - mean(inEach)) ** 2)));
+  const gpus = points.flatMap(({ gpu }) => (gpu === null ? [] : [gpu.busy]));
+  return {
+    host: last.host,
+    stepSeconds,
+    medianSeconds: median(points.map((each) => each.stepSeconds.median)),
+    p95Seconds: median(points.map((each) => each.stepSeconds.p95)),
+    wait: of(({ shares }) => shares.wait) * stepSeconds,
+    compute: of(({ shares }) => shares.compute) * stepSeconds,
+    save: of(({ shares }) => shares.save) * stepSeconds,
+    exchange: of(({ shares }) => shares.exchange) * stepSeconds,
+    workers: last.loader.workers,
+    workerBusy: of(({ loader }) => loader.workerBusy ?? 1),
+    cores: last.cpu.cores,
+    mainCores: of(({ cpu }) => cpu.main),
+    workerCores: of(({ cpu }) => cpu.workers),
+    allCores: of(({ cpu }) => cpu.all),
+    memoryUsed: of(({ memory }) => memory.usedBytes / memory.totalBytes),
+    majorFaultsPerSecond: of(({ memory }) => memory.majorFaultsPerSecond),
+    receivedBytesPerSecond: of(({ network }) => network.receivedBytesPerSecond),
+    sentBytesPerSecond: of(({ network }) => network.sentBytesPerSecond),
+    gpuBusy: gpus.length === 0 ? undefined : mean(gpus),
+    error: spread / Math.max(1, mean(inEach)) / Math.sqrt(points.length),
+  };
+}

@@ -1,0 +1,76 @@
+/** The CPUs of the host are the limit: more of them beside each accelerator, from a larger type or from helper hosts. */
+import { type BatchCost, coresForWorkers, waitFacts } from './batch-cost.ts';
+import type { Evidence, PricedType } from './evidence.ts';
+import type { Finding } from './gain.ts';
+import type { HostMeasures } from './measures.ts';
+import type { Change } from './verdict.ts';
+
+/** What a helper's CPU is worth beside a local one: the prior of placement. */
+const HELPER_CPU = 0.8;
+const HELPER_NODES = [1, 2, 4] as const;
+
+interface Option {
+  readonly change: Change;
+  readonly stepSeconds: number;
+  readonly usdPerSecond: number;
+  readonly next: string;
+}
+
+export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost: BatchCost): Finding {
+  const [best] = [...largerTypes(evidence, pace, cost), ...helpers(evidence, pace, cost)].toSorted(
+    (a, b) => a.stepSeconds * a.usdPerSecond - b.stepSeconds * b.usdPerSecond,
+  );
+  const common = { cause: 'preparation', evidence: waitFacts(pace) } as const;
+  const unknown = ['how much of the CPU time is decoding and how much transforms'];
+  const now = pace.stepSeconds * evidence.instance.usdPerSecond;
+  if (best && best.stepSeconds * best.usdPerSecond < now)
+    return {
+      ...common,
+      ...best,
+      modelError: 0.2,
+      unknown: [...unknown, 'the workers must follow the cores'],
+    };
+  return {
+    ...common,
+    change: { kind: 'prepare-when-packing' },
+    stepSeconds: Math.max(cost.rest, pace.stepSeconds / 2),
+    modelError: 1,
+    unknown: [...unknown, 'how much of it can be done when packing: half is assumed'],
+  };
+}
+
+const limited = (rest: number, byCpu: number): Pick<Option, 'stepSeconds' | 'next'> => ({
+  stepSeconds: Math.max(rest, byCpu),
+  next: byCpu > rest ? 'the CPUs of the host' : 'the accelerator',
+});
+
+function largerTypes(
+  { alternatives, instance: { facts } }: Evidence,
+  pace: HostMeasures,
+  { cpuSeconds, rest }: BatchCost,
+): readonly Option[] {
+  return alternatives
+    .filter((each) => each.facts.accelerator === facts.accelerator && each.facts.vcpu > facts.vcpu)
+    .filter((each) => each.facts.acceleratorCount === facts.acceleratorCount)
+    .map((each) => ({
+      change: { kind: 'instance-type', type: each.facts.type },
+      usdPerSecond: each.usdPerSecond,
+      ...limited(rest, cpuSeconds / coresForWorkers((pace.cores * each.facts.vcpu) / facts.vcpu)),
+    }));
+}
+
+function helpers(
+  { alternatives, instance }: Evidence,
+  pace: HostMeasures,
+  { cpuSeconds, rest }: BatchCost,
+): readonly Option[] {
+  if (instance.facts.accelerator === undefined) return [];
+  const cpuTypes: readonly PricedType[] = alternatives.filter((each) => each.facts.acceleratorCount === 0);
+  return cpuTypes.flatMap(({ facts, usdPerSecond }) =>
+    HELPER_NODES.map((nodes) => ({
+      change: { kind: 'helpers', type: facts.type, nodes } as const,
+      usdPerSecond: instance.usdPerSecond + nodes * usdPerSecond,
+      ...limited(rest, cpuSeconds / (coresForWorkers(pace.cores) + HELPER_CPU * nodes * facts.vcpu)),
+    })),
+  );
+}

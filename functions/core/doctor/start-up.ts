@@ -1,0 +1,55 @@
+/** What happens before the first step: download and installation. */
+import type { Evidence } from './evidence.ts';
+import type { Finding } from './gain.ts';
+import type { Measures } from './measures.ts';
+
+/** Below this size, a request costs more than its bytes. */
+const SMALL_FILE_BYTES = 1e6;
+/** A download at less than this share of the network's baseline is not limited by it. */
+const SLOW_DOWNLOAD = 0.5;
+
+export function startUpFindings(evidence: Evidence, measures: Measures): readonly Finding[] {
+  return [downloadFinding(evidence, measures), installFinding(evidence)].filter((each) => each !== undefined);
+}
+
+function downloadFinding({ phases, data, inputMode }: Evidence, measures: Measures): Finding | undefined {
+  if (inputMode !== 'File' || phases.download <= 0) return undefined;
+  const fileBytes = data.bytes / Math.max(1, data.files);
+  const rate = data.bytes / phases.download;
+  const atBaseline = data.bytes / measures.networkBytesPerSecond;
+  const facts = {
+    downloadSeconds: phases.download,
+    bytes: data.bytes,
+    files: data.files,
+    bytesPerSecond: rate,
+  };
+  if (fileBytes < SMALL_FILE_BYTES && rate < SLOW_DOWNLOAD * measures.networkBytesPerSecond)
+    return {
+      cause: 'small-files',
+      evidence: { ...facts, fileBytes },
+      change: { kind: 'pack' },
+      startSeconds: phases.download - atBaseline,
+      modelError: 0.1,
+      unknown: ['the rate of this download once its files are large: the baseline of the type is assumed'],
+    };
+  return {
+    cause: 'download',
+    evidence: facts,
+    change: { kind: 'input-mode', inputMode: 'FastFile' },
+    startSeconds: phases.download,
+    modelError: 0.15,
+    unknown: ['how often a step would wait for the network, and whether the script reads in order'],
+  };
+}
+
+function installFinding({ phases }: Evidence): Finding | undefined {
+  if (phases.install <= 0) return undefined;
+  return {
+    cause: 'installation',
+    evidence: { installSeconds: phases.install },
+    change: { kind: 'image' },
+    startSeconds: phases.install,
+    modelError: 0.15,
+    unknown: ['how much longer the larger image takes to arrive'],
+  };
+}
