@@ -22,7 +22,9 @@ export function inputFinding(evidence: Evidence, measures: Measures): Finding | 
   if (pace.receivedBytesPerSecond > NEAR_NETWORK * measures.networkBytesPerSecond)
     return networkFinding(evidence, measures, cost);
   if (pace.workers > 1 && pace.workerBusy < IDLE_WORKERS) return gapsFinding(pace, cost);
-  if (pace.allCores > REACHED * pace.cores) return preparationFinding(evidence, pace, cost);
+  // More workers would not get more of the cores.
+  if (cost.cpuSeconds > REACHED * coresForWorkers(pace.cores) * pace.stepSeconds)
+    return preparationFinding(evidence, pace, cost);
   return workersFinding(measures, cost);
 }
 

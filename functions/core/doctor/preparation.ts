@@ -7,6 +7,8 @@ import type { Change } from './verdict.ts';
 
 /** What a helper's CPU is worth beside a local one: the prior of placement. */
 const HELPER_CPU = 0.8;
+/** Below this share of today's cost, other hosts are worth the change. */
+const CHEAPER = 0.95;
 const HELPER_NODES = [1, 2, 4] as const;
 
 interface Option {
@@ -23,7 +25,7 @@ export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost:
   const common = { cause: 'preparation', evidence: waitFacts(pace) } as const;
   const unknown = ['how much of the CPU time is decoding and how much transforms'];
   const now = pace.stepSeconds * evidence.instance.usdPerSecond;
-  if (best && best.stepSeconds * best.usdPerSecond < now)
+  if (best && best.stepSeconds * best.usdPerSecond < CHEAPER * now)
     return {
       ...common,
       ...best,

@@ -1,6 +1,7 @@
 /** What holds a step back once its batch is there: saves, exchange, one slow host, an accelerator with little to do. */
 import { acceleratorSpeed, VCPU_SPEED } from '../catalog/accelerators.ts';
 import type { InstanceFacts } from '../catalog/catalog.ts';
+import { coresForWorkers } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
 import type { Finding } from './gain.ts';
 import { type HostMeasures, type Measures, median } from './measures.ts';
@@ -82,7 +83,9 @@ function acceleratorFinding({ instance, alternatives }: Evidence, { pace }: Meas
   const work = (pace.gpuBusy ?? 0) * pace.stepSeconds;
   const stepOn = (facts: InstanceFacts): number => {
     const other = speedOf(facts);
-    return other === undefined ? Number.POSITIVE_INFINITY : pace.stepSeconds - work + (work * speed) / other;
+    if (other === undefined) return Number.POSITIVE_INFINITY;
+    const byCpu = (pace.workerCores * pace.stepSeconds) / coresForWorkers(facts.vcpu);
+    return Math.max(byCpu, pace.stepSeconds - work + (work * speed) / other);
   };
   const [best] = alternatives.toSorted(
     (a, b) => stepOn(a.facts) * a.usdPerSecond - stepOn(b.facts) * b.usdPerSecond,

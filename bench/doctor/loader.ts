@@ -1,0 +1,123 @@
+/** A data loader of one host: workers that fetch and prepare batches ahead, and hand them over in order or as they come. */
+import type { Clock, Server } from './clock.ts';
+import type { Recorder } from './recorder.ts';
+import type { Workload } from './workload.ts';
+
+/** As PyTorch's prefetch_factor. */
+const AHEAD = 2;
+const SLICES = 8;
+/** Seconds that a fault waits for the disk. */
+const FAULT_SECONDS = 0.004;
+
+export interface LoaderMeans {
+  readonly clock: Clock;
+  readonly cores: Server;
+  readonly card: Server;
+  readonly cardBytesPerSecond: number;
+  readonly recorder: Recorder;
+  /** Seconds that each batch waits for memory. */
+  readonly faultSeconds: number;
+  readonly gaussian: () => number;
+}
+
+export class Loader {
+  readonly #ready = new Set<number>();
+  readonly #waiting: number[][];
+  readonly #busy: boolean[];
+  #assigned = 0;
+  #arrived = 0;
+  #wanted: { readonly step: number; readonly go: () => void } | undefined;
+  readonly #workload: Workload;
+  readonly #means: LoaderMeans;
+
+  constructor(workload: Workload, means: LoaderMeans) {
+    this.#workload = workload;
+    this.#means = means;
+    this.#waiting = Array.from({ length: workload.workers }, () => []);
+    this.#busy = Array.from({ length: workload.workers }, () => false);
+  }
+
+  start(): void {
+    for (let k = 0; k < AHEAD * this.#workload.workers; k += 1) this.#assign(k % this.#workload.workers);
+  }
+
+  /** Calls `go` once the batch of this step is there. */
+  take(step: number, go: () => void): void {
+    this.#wanted = { step, go };
+    this.#hand();
+  }
+
+  #assign(worker: number): void {
+    if (this.#assigned >= this.#workload.steps) return;
+    this.#waiting[worker]?.push(this.#assigned);
+    this.#assigned += 1;
+    this.#work(worker);
+  }
+
+  #hand(): void {
+    const { inOrder, workers } = this.#workload;
+    const wanted = this.#wanted;
+    if (wanted === undefined) return;
+    if (inOrder ? !this.#ready.has(wanted.step) : this.#arrived <= wanted.step) return;
+    this.#wanted = undefined;
+    this.#ready.delete(wanted.step);
+    this.#assign(inOrder ? wanted.step % workers : this.#leastLoaded());
+    wanted.go();
+  }
+
+  #leastLoaded(): number {
+    const load = this.#waiting.map((each, worker) => each.length + (this.#busy[worker] === true ? 1 : 0));
+    return load.indexOf(Math.min(...load));
+  }
+
+  #work(worker: number): void {
+    const { clock, recorder, faultSeconds, cores } = this.#means;
+    if (this.#busy[worker] === true) return;
+    const batch = this.#waiting[worker]?.shift();
+    if (batch === undefined) return;
+    this.#busy[worker] = true;
+    const from = clock.now;
+    const { batch: cost, lateWorker } = this.#workload;
+    const late = worker === 0 ? lateWorker : 1;
+    const cpu = cost.cpuSeconds * late * Math.max(0.2, 1 + cost.jitter * this.#means.gaussian());
+    this.#fetch(() => {
+      const prepared = (): void => {
+        recorder.add('workerBusy', from, clock.now);
+        this.#busy[worker] = false;
+        this.#ready.add(batch);
+        this.#arrived += 1;
+        this.#hand();
+        this.#work(worker);
+      };
+      const fetched = clock.now;
+      clock.after(faultSeconds, () => {
+        recorder.add('blocked', fetched, clock.now);
+        recorder.add('faults', fetched, clock.now, faultSeconds / FAULT_SECONDS);
+        const queued = clock.now;
+        cores.request(
+          cpu,
+          cpu / SLICES,
+          (a, b) => recorder.add('workerCpu', a, b),
+          () => {
+            recorder.add('runnable', queued, clock.now);
+            prepared();
+          },
+        );
+      });
+    });
+  }
+
+  #fetch(then: () => void): void {
+    const { clock, card, recorder, cardBytesPerSecond } = this.#means;
+    const { inputMode, batch } = this.#workload;
+    if (inputMode === 'File') return then();
+    const seconds = batch.bytes / cardBytesPerSecond;
+    const from = clock.now;
+    const arrived = (a: number, b: number): void =>
+      recorder.add('received', a, b, (b - a) * cardBytesPerSecond);
+    return card.request(seconds, seconds / SLICES, arrived, () => {
+      recorder.add('blocked', from, clock.now);
+      then();
+    });
+  }
+}

@@ -1,0 +1,75 @@
+/** How often the doctor is right over seeds, beside SageMaker Debugger's rules on the same workloads. */
+import { diagnose } from '../../functions/core/doctor/diagnose.ts';
+import type { Cause, Verdict } from '../../functions/core/doctor/verdict.ts';
+import { caseOf } from './generate.ts';
+import { playWith } from './remedy.ts';
+import { RULES, type Rule, rulesThatFire, SPEAKS_OF } from './rules.ts';
+import { play } from './simulate.ts';
+
+export interface Scored {
+  readonly seed: number;
+  readonly truth: Cause;
+  readonly said: Cause | undefined;
+  readonly rules: readonly Rule[];
+  /** Of the first verdict: seconds saved, or dollars where the remedy is a cheaper type. undefined: no remedy. */
+  readonly gain:
+    | { readonly predicted: number; readonly measured: number; readonly unit: 's' | 'USD' }
+    | undefined;
+}
+
+export function score(seed: number): Scored {
+  const { cause, workload } = caseOf(seed);
+  const before = play(workload);
+  const [top] = diagnose(before.evidence);
+  const rules = rulesThatFire(before);
+  return { seed, truth: cause, said: top?.cause, rules, gain: gainOf(top, before, workload) };
+}
+
+function gainOf(
+  top: Verdict | undefined,
+  before: ReturnType<typeof play>,
+  workload: Parameters<typeof play>[0],
+): Scored['gain'] {
+  if (top?.remedy === undefined) return undefined;
+  const after = playWith(workload, top.remedy.change);
+  if (top.cause === 'accelerator-too-large')
+    return { predicted: top.gain.dollars.expected, measured: before.dollars - after.dollars, unit: 'USD' };
+  return { predicted: top.gain.seconds.expected, measured: before.seconds - after.seconds, unit: 's' };
+}
+
+export interface Shares {
+  readonly topRight: number;
+  readonly falseAlarms: number;
+  readonly gainWithin20: number;
+  /** The agent's hooks are not part of the simulation. */
+  readonly stepOverheadMicroseconds: null;
+}
+
+const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+export const isWithin20 = ({ gain }: Scored): boolean =>
+  gain !== undefined && Math.abs(gain.measured - gain.predicted) <= 0.2 * Math.abs(gain.measured);
+
+export function sharesOf(scored: readonly Scored[]): Shares {
+  const healthy = scored.filter(({ truth }) => truth === 'nothing-wrong');
+  const withRemedy = scored.filter(({ gain }) => gain !== undefined);
+  return {
+    topRight: share(scored.filter(({ truth, said }) => truth === said).length, scored.length),
+    falseAlarms: share(healthy.filter(({ said }) => said !== 'nothing-wrong').length, healthy.length),
+    gainWithin20: share(withRemedy.filter(isWithin20).length, withRemedy.length),
+    stepOverheadMicroseconds: null,
+  };
+}
+
+/** The rules' best reading: right where any rule that fires speaks of the cause, or where none fires on a healthy job. */
+export function rulesShares(scored: readonly Scored[]): Pick<Shares, 'topRight' | 'falseAlarms'> {
+  const healthy = scored.filter(({ truth }) => truth === 'nothing-wrong');
+  const right = ({ truth, rules }: Scored): boolean =>
+    truth === 'nothing-wrong' ? rules.length === 0 : rules.some((rule) => SPEAKS_OF[rule].includes(truth));
+  return {
+    topRight: share(scored.filter(right).length, scored.length),
+    falseAlarms: share(healthy.filter(({ rules }) => rules.length > 0).length, healthy.length),
+  };
+}
+
+export const firedIn = (scored: readonly Scored[]): readonly (readonly [Rule, number])[] =>
+  RULES.map((rule) => [rule, scored.filter(({ rules }) => rules.includes(rule)).length] as const);

@@ -1,0 +1,40 @@
+/** A training as it is simulated: what its batches, steps, hosts and start cost. */
+
+export interface Workload {
+  readonly seed: string;
+  readonly type: string;
+  readonly alternatives: readonly string[];
+  readonly steps: number;
+  /** The compute time of each host, as a factor. */
+  readonly hosts: readonly number[];
+  readonly workers: number;
+  readonly batch: {
+    readonly cpuSeconds: number;
+    readonly bytes: number;
+    /** Spread of the CPU time from batch to batch, as a share. */
+    readonly jitter: number;
+  };
+  readonly mainCpuSeconds: number;
+  readonly gpuSeconds: number;
+  /** One worker of every host that needs longer, as a factor of CPU time; 1: none. */
+  readonly lateWorker: number;
+  readonly inOrder: boolean;
+  readonly memory: {
+    readonly baseBytes: number;
+    readonly workerBytes: number;
+    readonly faultSeconds: number;
+  };
+  readonly save: { readonly seconds: number; readonly everySteps: number };
+  /** Bytes on the wire of each host and step, and the share of the accelerator's time that hides them. */
+  readonly exchange: { readonly bytes: number; readonly hidden: number };
+  readonly data: { readonly bytes: number; readonly files: number };
+  readonly inputMode: 'File' | 'FastFile';
+  readonly installSeconds: number;
+  readonly scriptSeconds: number;
+  /** Cores of helper hosts, by what they are worth beside local ones. */
+  readonly helperCores: number;
+  /** How well a kernel written for one accelerator fits another. */
+  readonly fit: number;
+  /** The share of a batch's CPU time that can be spent when packing. */
+  readonly preparable: number;
+}
