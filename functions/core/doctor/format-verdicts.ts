@@ -1,0 +1,54 @@
+/** Verdicts for a terminal. */
+import type { Evidence, Point } from './evidence.ts';
+import type { Interval, Verdict } from './verdict.ts';
+
+const BARS = '▁▂▃▄▅▆▇█';
+const COLUMNS = 60;
+
+/** Shares from 0 to 1 as a row of bars; the newest where there are too many. */
+const plot = (shares: readonly number[]): string =>
+  shares
+    .slice(-COLUMNS)
+    .map((share) => BARS[Math.min(BARS.length - 1, Math.floor(share * BARS.length))] ?? '')
+    .join('');
+
+const SHARES: readonly (readonly [string, (point: Point) => number])[] = [
+  ['wait', ({ shares }) => shares.wait],
+  ['compute', ({ shares }) => shares.compute],
+  ['save', ({ shares }) => shares.save],
+  ['exchange', ({ shares }) => shares.exchange],
+  ['gpu', ({ gpu }) => gpu?.busy ?? 0],
+  ['cpu', ({ cpu }) => cpu.all / cpu.cores],
+];
+
+const number = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
+const within = ({ low, expected, high }: Interval): string =>
+  `${number(expected)} (${number(low)} to ${number(high)})`;
+
+export function formatVerdicts(evidence: Evidence, verdicts: readonly Verdict[]): string {
+  if (verdicts.length === 0) return 'too few points: five of each host are needed, a point is ten seconds';
+  const hosts = [...new Set(evidence.points.map(({ host }) => host))].sort((a, b) => a - b);
+  const plots = hosts.flatMap((host) => [
+    `host ${host}, shares of 0 to 1, a column for ten seconds`,
+    ...SHARES.map(([name, of]) => {
+      const points = evidence.points.filter((each) => each.host === host);
+      return `  ${name.padEnd(9)}${plot(points.map(of))}`;
+    }),
+  ]);
+  return [...plots, ...verdicts.flatMap((verdict, k) => ['', ...lines(verdict, k + 1)])].join('\n');
+}
+
+function lines({ cause, evidence, remedy, gain, unknown, next }: Verdict, place: number): readonly string[] {
+  const facts = Object.entries(evidence).map(([name, value]) => `${name} ${number(value)}`);
+  return [
+    `${place}. ${cause}: ${facts.join(', ')}`,
+    ...(remedy === undefined
+      ? []
+      : [
+          `   change (${remedy.where}): ${remedy.text}`,
+          `   saves ${within(gain.seconds)} s and $${within(gain.dollars)} over the job`,
+        ]),
+    ...(next === undefined ? [] : [`   then the limit is ${next}`]),
+    ...unknown.map((each) => `   not known: ${each}`),
+  ];
+}

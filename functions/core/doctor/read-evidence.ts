@@ -1,0 +1,81 @@
+/** Evidence as a file holds it: points and phases as measured, instance types by name. */
+import * as z from 'zod';
+import { instanceFacts, trainingPrice } from '../catalog/catalog.ts';
+import type { Evidence, PricedType } from './evidence.ts';
+
+const amount = z.number('write a number').min(0, 'write 0 or more');
+const share = amount.max(1, 'write a share from 0 to 1');
+const count = z.number('write a number').int('write a whole number').min(0, 'write 0 or more');
+
+const pointSchema = z.object({
+  at: z.iso.datetime('write an ISO 8601 time that ends with Z'),
+  host: count,
+  rank: count,
+  steps: count,
+  samples: amount.nullable(),
+  stepSeconds: z.object({ median: amount, p95: amount }),
+  shares: z.object({ wait: share, compute: share, save: share, exchange: share }),
+  loader: z.object({ workers: count, workerBusy: share.nullable(), batchSize: amount.nullable() }),
+  cpu: z.object({
+    cores: amount.positive('write a number above 0'),
+    main: amount,
+    workers: amount,
+    all: amount,
+    runQueue: amount,
+  }),
+  memory: z.object({
+    usedBytes: amount,
+    totalBytes: amount.positive('write a number above 0'),
+    majorFaultsPerSecond: amount,
+    pageCacheBytes: amount,
+  }),
+  disk: z.object({ readBytesPerSecond: amount }),
+  network: z.object({ receivedBytesPerSecond: amount, sentBytesPerSecond: amount }),
+  gpu: z.object({ busy: share, memoryUsedBytes: amount, memoryTotalBytes: amount }).nullable(),
+});
+
+const fileSchema = z.object({
+  points: z.array(pointSchema, 'write a list of points'),
+  phases: z.object({
+    download: amount,
+    install: amount,
+    scriptStart: amount,
+    firstBatch: amount,
+    firstStep: amount,
+  }),
+  data: z.object({ bytes: amount, files: count }),
+  inputMode: z.enum(['File', 'FastFile'], 'write File or FastFile'),
+  instanceType: z.string('write an EC2 type such as g5.2xlarge'),
+  alternatives: z.array(z.string()).default([]),
+  region: z.string().default('us-east-1'),
+  steps: count,
+});
+
+export type EvidenceRead =
+  | { readonly kind: 'evidence'; readonly evidence: Evidence }
+  | { readonly kind: 'problems'; readonly problems: readonly string[] };
+
+function priced(type: string, region: string): PricedType | undefined {
+  const facts = instanceFacts(type);
+  const price = trainingPrice(type, region);
+  return facts && price && { facts, usdPerSecond: price.hourlyUsd / 3600 };
+}
+
+/** All problems at once, each with its field, its remedy, and the type where one is unknown. */
+export function readEvidence(file: unknown): EvidenceRead {
+  const parsed = fileSchema.safeParse(file);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      ({ path, message }) => `${path.join('.') || 'file'}: ${message}`,
+    );
+    return { kind: 'problems', problems };
+  }
+  const { instanceType, alternatives, region, ...rest } = parsed.data;
+  const named = [instanceType, ...alternatives].map((type) => ({ type, known: priced(type, region) }));
+  const problems = named.flatMap(({ type, known }) =>
+    known ? [] : [`${type}: the catalog has no facts or no price of it in ${region}; name another type`],
+  );
+  const [instance, ...others] = named.flatMap(({ known }) => (known ? [known] : []));
+  if (instance === undefined || problems.length > 0) return { kind: 'problems', problems };
+  return { kind: 'evidence', evidence: { ...rest, instance, alternatives: others } };
+}
