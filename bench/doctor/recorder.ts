@@ -74,6 +74,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
     at: new Date(Date.UTC(2026, 0, 1) + to * 1000).toISOString(),
     host: shape.host,
     rank: shape.host,
+    processes: 1,
     steps: durations.length,
     samples: null,
     stepSeconds: { median: quantile(durations, 0.5), p95: quantile(durations, 0.95) },
@@ -83,6 +84,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       save: perSecond('save'),
       exchange: perSecond('exchange'),
     },
+    rankSkewSeconds: null,
     loader: {
       workers: shape.workers,
       workerBusy: perSecond('workerBusy') / Math.max(1, shape.workers),
@@ -95,8 +97,10 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       majorFaultsPerSecond: perSecond('faults'),
       pageCacheBytes: Math.max(0, shape.memoryBytes - shape.usedBytes),
     },
-    disk: { readBytesPerSecond: 0 },
+    disk: { readBytesPerSecond: 0, writtenBytesPerSecond: 0 },
     network: { receivedBytesPerSecond: perSecond('received'), sentBytesPerSecond: perSecond('sent') },
-    gpu: shape.gpu ? { busy: perSecond('gpu'), memoryUsedBytes: 0, memoryTotalBytes: 0 } : null,
+    gpu: shape.gpu
+      ? { busy: perSecond('gpu'), memoryUsedBytes: 0, memoryTotalBytes: 0, powerWatts: null }
+      : null,
   };
 }

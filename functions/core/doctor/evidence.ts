@@ -5,21 +5,35 @@ import type { InstanceFacts } from '../catalog/catalog.ts';
 export interface Point {
   /** The end of the ten seconds, ISO 8601. */
   readonly at: string;
+  /** Its place among the hosts of the job, from 0. */
   readonly host: number;
+  /** The lowest rank of the host. */
   readonly rank: number;
+  /** Processes of the host that train, one for each accelerator as a rule; 0 on a helper. */
+  readonly processes: number;
+  /** Of one process: the ranks of a host step together. */
   readonly steps: number;
+  /** Of all processes of the host; null where no loader tells them. */
   readonly samples: number | null;
   readonly stepSeconds: { readonly median: number; readonly p95: number };
-  /** Of the wall time of the training process. */
+  /** Of the wall time of a training process, the mean of those on the host. */
   readonly shares: {
     readonly wait: number;
     readonly compute: number;
     readonly save: number;
     readonly exchange: number;
   };
+  /**
+   * Of a step, by how much the slowest process of the host is busier than the fastest, the exchange left out; null with
+   * fewer than two.
+   */
+  readonly rankSkewSeconds: number | null;
   readonly loader: {
+    /** Loader processes of all training processes of the host. */
     readonly workers: number;
+    /** Of their wall time, what they spend on batches; null without workers. */
     readonly workerBusy: number | null;
+    /** Samples a batch of one training process. */
     readonly batchSize: number | null;
   };
   /** Cores in use; `runQueue` counts processes that run or could. */
@@ -36,12 +50,14 @@ export interface Point {
     readonly majorFaultsPerSecond: number;
     readonly pageCacheBytes: number;
   };
-  readonly disk: { readonly readBytesPerSecond: number };
+  readonly disk: { readonly readBytesPerSecond: number; readonly writtenBytesPerSecond: number };
   readonly network: { readonly receivedBytesPerSecond: number; readonly sentBytesPerSecond: number };
+  /** Means over the accelerators of the host, memory and power their sums; null where NVML sees none. */
   readonly gpu: {
     readonly busy: number;
     readonly memoryUsedBytes: number;
     readonly memoryTotalBytes: number;
+    readonly powerWatts: number | null;
   } | null;
 }
 
@@ -53,6 +69,19 @@ interface Phases {
   readonly firstBatch: number;
   readonly firstStep: number;
 }
+
+/** What the agent notes of a host's start, and of its hooks. Seconds; null where the agent cannot know, or not yet. */
+export interface HostStart {
+  readonly startedAt: string;
+  readonly phases: { readonly [Name in keyof Phases]: number | null };
+  readonly hooks: HooksState;
+}
+
+/** `removed`: a hook failed, and the script went on without it. `declined`: `training.instrument: false`. */
+export type HooksState =
+  | { readonly kind: 'on' }
+  | { readonly kind: 'declined' }
+  | { readonly kind: 'removed'; readonly hook: string; readonly reason: string };
 
 /** A type with its price, wherever it is bought. */
 export interface PricedType {

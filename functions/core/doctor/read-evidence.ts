@@ -2,37 +2,7 @@
 import * as z from 'zod';
 import { instanceFacts, trainingPrice } from '../catalog/catalog.ts';
 import type { Evidence, PricedType } from './evidence.ts';
-
-const amount = z.number('write a number').min(0, 'write 0 or more');
-const share = amount.max(1, 'write a share from 0 to 1');
-const count = z.number('write a number').int('write a whole number').min(0, 'write 0 or more');
-
-const pointSchema = z.object({
-  at: z.iso.datetime('write an ISO 8601 time that ends with Z'),
-  host: count,
-  rank: count,
-  steps: count,
-  samples: amount.nullable(),
-  stepSeconds: z.object({ median: amount, p95: amount }),
-  shares: z.object({ wait: share, compute: share, save: share, exchange: share }),
-  loader: z.object({ workers: count, workerBusy: share.nullable(), batchSize: amount.nullable() }),
-  cpu: z.object({
-    cores: amount.positive('write a number above 0'),
-    main: amount,
-    workers: amount,
-    all: amount,
-    runQueue: amount,
-  }),
-  memory: z.object({
-    usedBytes: amount,
-    totalBytes: amount.positive('write a number above 0'),
-    majorFaultsPerSecond: amount,
-    pageCacheBytes: amount,
-  }),
-  disk: z.object({ readBytesPerSecond: amount }),
-  network: z.object({ receivedBytesPerSecond: amount, sentBytesPerSecond: amount }),
-  gpu: z.object({ busy: share, memoryUsedBytes: amount, memoryTotalBytes: amount }).nullable(),
-});
+import { amount, count, pointSchema } from './points.ts';
 
 const fileSchema = z.object({
   points: z.array(pointSchema, 'write a list of points'),

@@ -49,6 +49,8 @@ export const bucketKeys = {
     `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
   /** The agent's file an attempt, of what the script printed or logged. */
   series: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-series/`,
+  /** The agent's measurements, two files for each attempt and host (functions/core/doctor/points.ts). */
+  evidence: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-evidence/`,
   /** The agent's file an attempt, of how the script went on from its checkpoint. */
   resumes: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-resume/`,
   resume: (pipeline: string, runId: string, attempt: number) =>

@@ -35,10 +35,12 @@ function pointsOf(host: number, means: Means): readonly Point[] {
     at: new Date(1e12 + (k + 1) * 10_000).toISOString(),
     host,
     rank: host,
+    processes: 1,
     steps: 10 / stepSeconds,
     samples: null,
     stepSeconds: { median: means.gapped === true ? rest : stepSeconds, p95 },
     shares,
+    rankSkewSeconds: null,
     loader: { workers, workerBusy: means.workerBusy ?? 0.5, batchSize: 64 },
     cpu: { cores, main: 0.5, workers: 1, all: 2, runQueue: 2, ...means.cpu },
     memory: {
@@ -47,9 +49,9 @@ function pointsOf(host: number, means: Means): readonly Point[] {
       majorFaultsPerSecond: means.faults ?? 0,
       pageCacheBytes: 1e9,
     },
-    disk: { readBytesPerSecond: 0 },
+    disk: { readBytesPerSecond: 0, writtenBytesPerSecond: 0 },
     network: { receivedBytesPerSecond: means.received ?? 0, sentBytesPerSecond: means.sent ?? 0 },
-    gpu: { busy: means.gpuBusy ?? 0.9, memoryUsedBytes: 1e10, memoryTotalBytes: 2.4e10 },
+    gpu: { busy: means.gpuBusy ?? 0.9, memoryUsedBytes: 1e10, memoryTotalBytes: 2.4e10, powerWatts: null },
   }));
 }
 
