@@ -149,8 +149,8 @@ describe('the page', () => {
     await page.getByText('Stop this run').click();
     await page.getByText('without one all training is lost').waitFor();
     // Longer than a reading: the open buttons stay.
-    await page.waitForResponse(/series/);
-    await page.waitForResponse(/series/);
+    await page.waitForResponse(/runs\/[^/]+$/);
+    await page.waitForResponse(/runs\/[^/]+$/);
     await page.getByRole('button', { name: 'Stop now' }).click();
     await page.getByText('Is being stopped').waitFor();
     expect(await page.locator('main').textContent()).toContain(HOSTILE);

@@ -1,6 +1,6 @@
 /** What the page draws of a run, from records as the API answers them. */
 import { expect, it } from 'vitest';
-import { lifeLineOf, type RunView } from '../../../page/life-line.ts';
+import { lifeLineOf, type RunView } from '../../../page/model/life-line.ts';
 import {
   AT,
   attemptOf,

@@ -55,7 +55,7 @@ const EMULATORS_READ = ['functions/core/catalog', 'functions/core/catalog/types'
 const LARGEST_FOLDER = 25;
 
 const files = filesOfProject(ROOT);
-const code = files.filter((file) => /\.(ts|mjs|cjs)$/.test(file));
+const code = files.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file));
 const imports = new Map(code.map((file) => [file, importsOf(ROOT, file)]));
 const folderOf = (file: string) => path.dirname(file);
 

@@ -1,7 +1,7 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
-import type { AttemptReport, RunReport } from '../functions/core/attempts/report.ts';
-import type { AttemptRecord, Progress, RunRecord } from '../functions/core/runs/run-records.ts';
-import type { TimelineEntry } from '../functions/core/runs/stores.ts';
+import type { AttemptReport, RunReport } from '../../functions/core/attempts/report.ts';
+import type { AttemptRecord, Progress, RunRecord } from '../../functions/core/runs/run-records.ts';
+import type { TimelineEntry } from '../../functions/core/runs/stores.ts';
 
 /** The answer of `GET /runs/{runId}`. */
 export interface RunView {
@@ -26,17 +26,31 @@ export interface LifeLine {
   readonly to: number;
   /** In order of time; lost work lies over the attempt that lost it. */
   readonly spans: readonly Span[];
+  /** Warnings of capacity, and what persons asked for. */
+  readonly flags: readonly { readonly at: number; readonly text: string }[];
   /** Last save of each attempt. */
   readonly saves: readonly { readonly at: number; readonly step: number }[];
   /** Absent where it is so far off that the run would not be seen beside it. */
   readonly deadline?: number | undefined;
 }
 
+/** Kinds of entries of the timeline that stand on the line. */
+const FLAGGED: ReadonlySet<string> = new Set([
+  'HostsReplaced',
+  'RebalanceRecommended',
+  'CheckpointReplaced',
+  'CheckpointStalled',
+  'ScriptHangs',
+  'StopRequested',
+  'RetryRequested',
+  'LimitsChanged',
+]);
+
 /** In lengths of the run. */
 const NEAR_DEADLINE = 2;
 
 /** @param now end of what still goes on */
-export function lifeLineOf({ run, attempts, report }: RunView, now: number): LifeLine {
+export function lifeLineOf({ run, attempts, timeline, report }: RunView, now: number): LifeLine {
   const from = Date.parse(run.createdAt);
   const end = endOf(run, report, now);
   const closed = timeOf(run.closedAt) ?? end;
@@ -62,6 +76,9 @@ export function lifeLineOf({ run, attempts, report }: RunView, now: number): Lif
     from,
     to: Math.max(end, deadline ?? 0, from + 1),
     spans: spans.filter((span) => span.to > span.from),
+    flags: timeline.flatMap(({ kind, at, text }) =>
+      FLAGGED.has(kind) ? [{ at: Date.parse(at), text }] : [],
+    ),
     saves: attempts.flatMap((attempt) => savesOf(attempt)),
     deadline,
   };

@@ -1,32 +1,38 @@
 /** Calls of the API through the page's own server, which signs them. */
 export type Answer<T> =
-  | { readonly kind: 'ok'; readonly body: T; readonly text: string }
+  | { readonly kind: 'ok'; readonly body: T; readonly text: string; readonly etag: string | undefined }
+  /** Nothing has changed since the answer with the given ETag. */
+  | { readonly kind: 'same' }
   | { readonly kind: 'refused'; readonly message: string; readonly waitSeconds: number };
 
-/** @param path such as `/pipelines`; a refusal's message says what to do */
-export const read = <T>(path: string): Promise<Answer<T>> => call(path, {});
+const USUAL_WAIT_SECONDS = 5;
+
+/**
+ * @param path such as `/pipelines`; a refusal's message says what to do
+ * @param etag of the answer that the reader holds
+ */
+export const read = <T>(path: string, etag?: string): Promise<Answer<T>> =>
+  call(path, etag === undefined ? {} : { headers: { 'if-none-match': etag } });
 
 /** @param path such as `/runs/digits-000001/stop` */
-export const post = <T>(path: string, body: unknown): Promise<Answer<T>> =>
-  call(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+export const send = <T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<Answer<T>> =>
+  call(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
 async function call<T>(path: string, init: RequestInit): Promise<Answer<T>> {
   try {
     const response = await fetch(`/api${path}`, init);
+    if (response.status === 304) return { kind: 'same' };
     const text = await response.text();
-    if (response.ok) return { kind: 'ok', body: JSON.parse(text), text };
-    const waitSeconds = Number(response.headers.get('retry-after') ?? 0) || 5;
+    if (response.ok)
+      return { kind: 'ok', body: JSON.parse(text), text, etag: response.headers.get('etag') ?? undefined };
+    const waitSeconds = Number(response.headers.get('retry-after') ?? 0) || USUAL_WAIT_SECONDS;
     return { kind: 'refused', message: remedy(response.status, text), waitSeconds };
   } catch {
     return {
       kind: 'refused',
       message:
         'The page has lost its server: start npm start or npm run page again, and open what it prints.',
-      waitSeconds: 5,
+      waitSeconds: USUAL_WAIT_SECONDS,
     };
   }
 }

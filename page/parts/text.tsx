@@ -1,0 +1,60 @@
+/** Amounts with their basis on hover, times in the reader's zone, and commands that can be copied. */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { clockText, timeText, usdText } from '../model/format.ts';
+
+/** @param basis how the amount was computed */
+export function Usd({ usd, basis }: { readonly usd: number; readonly basis: string }) {
+  return (
+    <span class="basis" title={basis}>
+      {usdText(usd)}
+    </span>
+  );
+}
+
+export function Time({ at, since }: { readonly at: string; readonly since?: string }) {
+  return (
+    <time dateTime={at} title={at}>
+      {since === undefined ? timeText(at) : clockText(at, since)}
+    </time>
+  );
+}
+
+export const Problem = ({ children }: { readonly children: ComponentChildren }) => (
+  <p class="problem">{children}</p>
+);
+
+/** The command that says the same in a shell. */
+export function Command({ text }: { readonly text: string }) {
+  const said = useSignal('copy');
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      said.value = 'copied';
+    } catch {
+      said.value = 'select it, then copy: the browser refuses';
+    }
+  };
+  return (
+    <p class="command">
+      <code>{text}</code>
+      <button type="button" class="small" onClick={() => void copy()} aria-label={`copy ${text}`}>
+        {said.value}
+      </button>
+    </p>
+  );
+}
+
+interface FactsProps {
+  readonly items: readonly (readonly [string, ComponentChildren])[];
+}
+export const Facts = ({ items }: FactsProps) => (
+  <dl class="facts">
+    {items.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);

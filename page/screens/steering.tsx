@@ -1,0 +1,102 @@
+/** What a person can do to a run, each with its consequence beside the button. */
+import { useSignal } from '@preact/signals';
+import { durationText } from '../model/format.ts';
+import { isFinished, type RunView } from '../model/life-line.ts';
+import { Disclosure } from '../parts/disclosure.tsx';
+import { send } from '../state/api.ts';
+
+interface SteeringProps {
+  readonly view: RunView;
+  /** Reads the run again. */
+  readonly onChange: () => void;
+}
+
+export function Steering({ view, onChange }: SteeringProps) {
+  const { run } = view;
+  if (run.stop !== undefined && !isFinished(run))
+    return <p role="status">{`Is being stopped, as ${run.stop.requestedBy} asked.`}</p>;
+  if (!isFinished(run)) return <Stop view={view} onChange={onChange} />;
+  return run.status === 'failed' || run.status === 'stopped' ? (
+    <Retry view={view} onChange={onChange} />
+  ) : null;
+}
+
+function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
+  const path = `/runs/${encodeURIComponent(run.runId)}/stop`;
+  const trains = attempts.some(({ outcome }) => outcome === undefined);
+  return (
+    <Disclosure id="stop" class="steering" summary="Stop this run">
+      {() => (
+        <>
+          <p>
+            Its machines end and it starts no more. Its checkpoints stay, so it can be retried. A run that
+            packs does so to the end.
+          </p>
+          {trains && <p>{unsavedText(progress)}</p>}
+          <Send text="Stop after a save" path={path} body={{ mode: 'afterSave' }} onDone={onChange} />
+          <Send text="Stop now" path={path} body={{ mode: 'now' }} onDone={onChange} />
+        </>
+      )}
+    </Disclosure>
+  );
+}
+
+function unsavedText(progress: RunView['progress']): string {
+  if (progress === undefined) return 'No checkpoint is known yet: without one all training is lost.';
+  const age = durationText(Date.now() - Date.parse(progress.updatedAt));
+  return `The newest checkpoint is of ${progress.unit ?? 'step'} ${progress.step}, ${age} ago. "Stop after a save" leaves the script two minutes to save what came since.`;
+}
+
+function Retry({ view: { run, progress }, onChange }: SteeringProps) {
+  const from =
+    progress === undefined
+      ? 'There is no checkpoint: it trains from the start.'
+      : `It goes on from ${progress.unit ?? 'step'} ${progress.step}.`;
+  return (
+    <Disclosure id="retry" class="steering" summary="Retry this run">
+      {() => (
+        <>
+          <p>{`${from} It trains with the source as it is now, and costs money again.`}</p>
+          <Send
+            text="Retry"
+            path={`/runs/${encodeURIComponent(run.runId)}/retry`}
+            body={{}}
+            onDone={onChange}
+          />
+        </>
+      )}
+    </Disclosure>
+  );
+}
+
+interface SendProps {
+  readonly text: string;
+  readonly path: string;
+  readonly body: unknown;
+  readonly onDone: () => void;
+}
+
+function Send({ text, path, body, onDone }: SendProps) {
+  const isSent = useSignal(false);
+  const refused = useSignal<string | undefined>(undefined);
+  const press = async (): Promise<void> => {
+    isSent.value = true;
+    refused.value = undefined;
+    const answer = await send('POST', path, body);
+    isSent.value = false;
+    if (answer.kind === 'refused') refused.value = answer.message;
+    else onDone();
+  };
+  return (
+    <>
+      <button type="button" disabled={isSent.value} onClick={() => void press()}>
+        {text}
+      </button>
+      {refused.value !== undefined && (
+        <p class="problem" role="alert">
+          {refused.value}
+        </p>
+      )}
+    </>
+  );
+}

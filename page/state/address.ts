@@ -1,0 +1,46 @@
+/** The address holds the state of the page, such as `#/runs/digits-000001?x=step`, so that a link shows what its sender saw. */
+import { signal } from '@preact/signals';
+
+export interface Address {
+  /** Parts of the path, decoded. */
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+const current = (): Address => {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
+};
+
+/** Changes with the address. */
+export const address = signal<Address>(current());
+
+addEventListener('hashchange', () => {
+  address.value = current();
+});
+
+export function hrefOf(path: readonly string[], query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== '') parameters.set(name, value);
+  const text = parameters.toString();
+  return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+}
+
+/** Changes parameters of the address in place: the way back leads to the screen before. */
+export function setQuery(change: Query): void {
+  const { path, query } = address.value;
+  const next = hrefOf(path, { ...Object.fromEntries(query), ...change });
+  history.replaceState(null, '', next);
+  address.value = current();
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
