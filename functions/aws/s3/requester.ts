@@ -43,6 +43,10 @@ export interface S3Request {
   readonly accept: readonly number[];
   /** Compare the body with the checksum that S3 sends. */
   readonly verify?: boolean;
+  /** Names the damage of an accepted answer, which is then requested again. */
+  readonly damage?: (answer: Answer) => string | undefined;
+  /** A good answer's body has exactly this length. */
+  readonly size?: number | undefined;
   /** Where a body of exactly this length may be put. */
   readonly into?: Uint8Array | undefined;
 }
@@ -66,7 +70,9 @@ function damageOf(request: S3Request, answer: Answer): string | undefined {
   const announced = headerOf(answer, 'content-length');
   if (request.method !== 'HEAD' && announced !== '' && Number(announced) !== answer.size)
     return 'TruncatedBody';
-  return request.verify && !isIntact(answer.headers, answer.chunks) ? 'ChecksumMismatch' : undefined;
+  if (request.size !== undefined && answer.status < 300 && answer.size !== request.size) return 'OtherLength';
+  if (request.verify && !isIntact(answer.headers, answer.chunks)) return 'ChecksumMismatch';
+  return request.damage?.(answer);
 }
 
 /** S3 refuses a skew of 15 minutes. A skew below this is not corrected. */

@@ -76,6 +76,14 @@ function parseEntry(xml: string, part: Part, decode: (text: string) => string): 
   return { key: decode(unescapeXml(key)), size, etag: bareEtag(etag), lastModified };
 }
 
+/** False for a listing that was cut off, or that says it goes on but not where. */
+export function isWholeListing(xml: string): boolean {
+  if (!xml.slice(-100).trimEnd().endsWith('</ListBucketResult>')) return false;
+  return (
+    elementText(xml, 'IsTruncated') !== 'true' || elementText(xml, 'NextContinuationToken') !== undefined
+  );
+}
+
 /** Parses a ListObjectsV2 answer. */
 export function parseListing(xml: string): ListPage {
   const decode = elementText(xml, 'EncodingType') === 'url' ? decodeKey : (text: string) => text;

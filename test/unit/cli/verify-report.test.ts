@@ -52,7 +52,7 @@ describe('the report of a verified generation', () => {
   it('counts one problem as one', async () => {
     const store = filled({ cat: 4 });
     await packAll(store, settings());
-    store.objects.delete(`${bucketKeys.generation(PIPELINE, RUN)}wids.json`);
+    store.objects.delete(`${bucketKeys.generation(PIPELINE, RUN)}index/shard-000000.idx`);
     expect(await said(store)).toMatchObject({ code: 1, text: expect.stringMatching(/: 1 PROBLEM; /) });
   });
 

@@ -112,9 +112,6 @@ describe('a release deployed while a run packs', () => {
     expect(revision).toMatch(/^[0-9a-f]{6}$/);
     // Training does not read the shards of the old workers, even those that are written later.
     expect(shardsIn(store).filter((name) => !name.includes('/')).length).toBeGreaterThanOrEqual(left);
-    expect(JSON.parse(store.body(`${keys.generation}wids.json`).toString())).toMatchObject({
-      shardlist: shardsIn(store, revision).map((name) => ({ url: `shards/${revision}/${name}` })),
-    });
     const control = memoryObjectStore(fakeClock());
     control.put(keys.manifest, store.body(keys.manifest).toString());
     const trained = await datasetOf(control, { ...runOf(PIPELINE, 1), generations: [RUN] });

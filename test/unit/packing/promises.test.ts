@@ -137,19 +137,6 @@ describe('shards', () => {
     expect(assign('one').slotOf).toEqual(slotOf);
     expect(assign('two').slotOf).not.toEqual(slotOf);
   });
-
-  it('are indexed for wids with their sample counts', async () => {
-    const store = dropped(Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.jpg`, 'x'])));
-    await packAll(store, settings({ shardMegabytes: 0.004 }));
-    const { wids_version, shardlist } = JSON.parse(
-      store.body(`${bucketKeys.generation(PIPELINE, RUN)}wids.json`).toString(),
-    );
-    expect(wids_version).toBe(1);
-    for (const { url, filesize } of shardlist)
-      expect(store.body(`${bucketKeys.generation(PIPELINE, RUN)}${url}`)).toHaveLength(filesize);
-    const samples = shardlist.map(({ nsamples }: { nsamples: number }) => nsamples);
-    expect(samples.reduce((a: number, b: number) => a + b, 0)).toBe(9);
-  });
 });
 
 describe('the steps of a run', () => {

@@ -84,7 +84,6 @@ describe('verifying a generation', () => {
   });
 
   it.each([
-    ['webdataset', 'wids.json'],
     ['webdataset', 'index/shard-000000.idx'],
     ['recordio', 'index/shard-000001.idx'],
     ['mds', 'index.json'],

@@ -9,6 +9,7 @@ import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { AuditError } from '../seal/audit.ts';
 import type { CommittedShard } from '../seal/committed-shards.ts';
 import { shardIndex, writeIndexFile } from '../seal/index-files.ts';
+import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import type { LeftOut } from './left-out.ts';
 import { type CompactionPlan, leftOutOf } from './plan-compaction.ts';
@@ -37,6 +38,7 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
   for (const shard of shards) {
     const lines = await memberLines(store, keys, shard);
     after.add(shard.name, lines);
+    checkExtent(formatIn(joined), shard, lines);
     await writeIndexFile(store, keys, shardIndex(packing, shard, lines));
   }
   const outputs = joined.records.reduce((sum, { samples }) => sum + samples, 0);
@@ -52,6 +54,12 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
     throw new AuditError(plan.generation, 'the counts of its shards are not equal');
   return { repeated: after.copies.count, images: after.images, leftOut };
 }
+
+/** Format and compression are equal in all inputs. */
+const formatIn = ({ packing: { format }, manifests }: JoinedGeneration) => ({
+  format,
+  compression: manifests.find(({ shards }) => shards.length > 0)?.compression,
+});
 
 /** @returns for each input the arrivals that are left out */
 async function tallyInputs(

@@ -2,7 +2,6 @@
 import type { MemberLine } from '../model/documents.ts';
 import { LineBuffer } from '../model/line-buffer.ts';
 import type {
-  DatasetIndex,
   EncodedMember,
   MemberFrames,
   SampleFormat,
@@ -102,19 +101,6 @@ class DaliIndex implements ShardIndex {
   }
 }
 
-/** Random access over the shards for the `wids` reader of WebDataset's own library. */
-const widsIndex: DatasetIndex = {
-  name: 'wids.json',
-  body: ({ generation, shards, folder }) => {
-    const shardlist = shards.map(({ name, samples, bytes }) => ({
-      url: `${folder}${name}`,
-      nsamples: samples,
-      filesize: bytes,
-    }));
-    return Buffer.from(`${JSON.stringify({ wids_version: 1, name: generation, shardlist })}\n`);
-  },
-};
-
 export const webdataset: SampleFormat = {
   takes: 'samples',
   suffix: () => 'tar',
@@ -125,5 +111,4 @@ export const webdataset: SampleFormat = {
   join: { by: 'memberList', extents: (samples) => [0, ...samples.map(endOf)] },
   memberFrames,
   shardIndex: () => new DaliIndex(),
-  datasetIndex: widsIndex,
 };

@@ -43,6 +43,8 @@ export interface GetOptions {
   readonly ifMatch?: string;
   /** First byte and number of bytes. */
   readonly range?: { readonly offset: number; readonly length: number };
+  /** Bytes of the whole object, where they are known. An answer of another length is a transient failure. */
+  readonly size?: number;
   /**
    * Memory of the answer's size. The store may write the body into it and return it. Until the answer is there, only
    * the store may use it.

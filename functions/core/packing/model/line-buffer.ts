@@ -47,3 +47,12 @@ export class LineBuffer {
     this.#bytes = larger;
   }
 }
+
+/** JSON leaves them as they are, but Python's `splitlines` and other readers end a line there. */
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+
+/** A line of a list: JSON that every reader of lines keeps whole. */
+export function jsonLine(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

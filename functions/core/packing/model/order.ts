@@ -1,3 +1,6 @@
+import { TransientError } from '../../shared/errors.ts';
+import { quoted } from '../../shared/quoted.ts';
+
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 
 /** Compares keys by their UTF-8 bytes, the order of S3's listings. JavaScript's UTF-16 order differs above U+D7FF. */
@@ -15,3 +18,21 @@ export function compareKeys(a: string, b: string): number {
 
 /** A key with several ETags is several arrivals. An ETag has no blank. */
 export const arrivalOf = (key: string, etag: string): string => `${etag} ${key}`;
+
+/**
+ * What a store lists twice would be packed twice, and the sealed lists are searched in the order of keys.
+ * @param before the last key of the page before
+ * @returns the last key
+ * @throws TransientError if a key does not follow the one before
+ */
+export function lastInOrder(objects: Iterable<{ readonly key: string }>, before: string): string {
+  let last = before;
+  for (const { key } of objects) {
+    if (compareKeys(key, last) <= 0)
+      throw new TransientError(
+        `the listing has ${quoted(key)} behind ${quoted(last)}, so it is not in order; the next try lists again`,
+      );
+    last = key;
+  }
+  return last;
+}

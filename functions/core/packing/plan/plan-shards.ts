@@ -19,6 +19,7 @@ import {
   RangeCollector,
   sealedRanges,
 } from '../model/listed-ranges.ts';
+import { lastInOrder } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
@@ -272,7 +273,9 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
     listed: new RangeCollector(deps.rangeObjects),
   });
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
+  let last = '';
   const see = async (objects: readonly ListedBlob[]): Promise<void> => {
+    last = lastInOrder(objects, last);
     const data = objects.filter(({ key }) => !notData.has(key));
     if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));
     await arrivals.see(data);

@@ -15,7 +15,7 @@ import {
   type SealedLine,
   type ShardRecord,
 } from '../model/documents.ts';
-import { LineBuffer } from '../model/line-buffer.ts';
+import { jsonLine, LineBuffer } from '../model/line-buffer.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
 import type { Rejection } from '../model/rejections.ts';
@@ -221,7 +221,7 @@ export class ArrivalsWriter {
   #add(line: SealedLine): Promise<void> | undefined {
     if (this.#text.lines === 0) this.#first = line[0];
     this.#last = line[0];
-    this.#text.add(JSON.stringify(line));
+    this.#text.add(jsonLine(line));
     return this.#text.lines >= LINES_IN_PART ? this.#flush() : undefined;
   }
 

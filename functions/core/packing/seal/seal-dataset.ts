@@ -30,6 +30,7 @@ import {
   shardIndexWriter,
   writeIndexFile,
 } from './index-files.ts';
+import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {
   readonly store: BlobStore;
@@ -111,8 +112,10 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
   const classes = new ClassCounter();
+  const packed = { format: input.packing.format, ...compressionOf(input.packing) };
   const observer = observerOf(shards, {
     classes,
+    extentOf: (shard) => new ShardExtent(packed, shard),
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
     write: (file) => writeIndexFile(store, keys, file),
   });
@@ -138,7 +141,7 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     generation: input.runId,
     format: input.packing.format,
     schema: format.schema(input.packing, plan.sourceSchema),
-    ...(format.isGzipped?.(input.packing) === true && { compression: 'gzip' }),
+    ...compressionOf(input.packing),
     seed: input.packing.seed,
     plan: plan.digest,
     listedAt: plan.listedAt,
@@ -173,23 +176,33 @@ const keptOf = ({
   ...(changes !== undefined && { changes }),
 });
 
+const compressionOf = (packing: PackingSettings): Pick<Manifest, 'compression'> =>
+  formatOf(packing).isGzipped?.(packing) === true ? { compression: 'gzip' } : {};
+
 interface Observing {
   readonly classes: ClassCounter;
+  readonly extentOf: (shard: Manifest['shards'][number]) => ShardExtent;
   readonly indexOf: (shard: Manifest['shards'][number]) => IndexFileWriter | undefined;
   readonly write: (file: IndexFile | undefined) => Promise<void>;
 }
 
-/** Counts classes and makes the shards' indexes while the audit reads the member lists. */
-const observerOf = (shards: Manifest['shards'], { classes, indexOf, write }: Observing) => {
+/** Counts classes and bytes, and makes the shards' indexes, while the audit reads the member lists. */
+const observerOf = (shards: Manifest['shards'], { classes, extentOf, indexOf, write }: Observing) => {
   const byName = new Map(shards.map((shard) => [shard.name, shard]));
   return ({ name }: Pick<ShardRecord, 'name'>): MemberObserver => {
     const shard = byName.get(name);
     const index = shard && indexOf(shard);
+    const extent = shard && extentOf(shard);
     const see = (line: MemberLine): void => {
+      extent?.add(line);
       classes.add(line);
       index?.add(line);
     };
-    return { see, end: () => write(index?.file()) };
+    const end = (): Promise<void> => {
+      extent?.finish();
+      return write(index?.file());
+    };
+    return { see, end };
   };
 };
 

@@ -145,7 +145,7 @@ class SourceCopy {
 
   async #read(offset: number, length: number): Promise<Buffer> {
     const { store, member } = this.#job;
-    const range = length === member.size ? {} : { range: { offset, length } };
+    const range = length === member.size ? { size: length } : { range: { offset, length } };
     const read = await store.get(member.key, { ifMatch: member.etag, ...range });
     if (read.kind !== 'found') throw new SourceGoneError(member.key, read);
     return Buffer.from(joinChunks(read.chunks));

@@ -1,4 +1,6 @@
 /** Reads many objects at once and returns them in order. It holds a bounded number of bytes. */
+import { TransientError } from '../../shared/errors.ts';
+import { quoted } from '../../shared/quoted.ts';
 import type { BlobStore, GetOptions, GetResult } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { SlotRing } from './slot-ring.ts';
@@ -152,12 +154,17 @@ export class FetchWindow {
     const into = this.#slots.take(length);
     const options: GetOptions =
       length === member.size
-        ? { ifMatch: member.etag, into }
+        ? { ifMatch: member.etag, size: length, into }
         : { ifMatch: member.etag, into, range: { offset, length } };
-    const started: Started = { outcome: undefined, settled: undefined, weight, hasSlot: into !== undefined };
+    const started: Started = {
+      outcome: undefined,
+      settled: undefined,
+      weight,
+      hasSlot: into !== undefined,
+    };
     this.#started.push(started);
     started.outcome = this.#store.get(member.key, options).then(
-      (result) => this.#settle(started, { kind: 'read', result }),
+      (result) => this.#settle(started, lengthChecked(member.key, length, result)),
       (error: unknown) => this.#settle(started, { kind: 'failed', error }),
     );
   }
@@ -168,6 +175,15 @@ export class FetchWindow {
     this.#pump();
     return settled;
   }
+}
+
+/** Headers are written for the planned sizes, so a body of another length would spoil all that follows. */
+function lengthChecked(key: string, length: number, result: GetResult): Settled {
+  if (result.kind !== 'found' || result.size === length) return { kind: 'read', result };
+  const error = new TransientError(
+    `${quoted(key)} came with ${result.size} bytes, not ${length}; the next try reads it again`,
+  );
+  return { kind: 'failed', error };
 }
 
 function* pieces(members: Iterable<PlannedMember>, pieceBytes: number): Generator<Piece> {

@@ -1,7 +1,7 @@
 /** The member list of a shard: one line for each member, in the shard's order. */
 import { hash } from 'node:crypto';
 import type { MemberLine, PreparedTotals } from '../model/documents.ts';
-import { LineBuffer } from '../model/line-buffer.ts';
+import { jsonLine, LineBuffer } from '../model/line-buffer.ts';
 import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 import type { EncodedMember, WrittenMember } from '../model/shard-format.ts';
 
@@ -23,7 +23,7 @@ export class MemberList {
   }
 
   add(line: MemberLine): void {
-    this.#text.add(JSON.stringify(line));
+    this.#text.add(jsonLine(line));
     const { source, size, repeat } = line;
     if (source === undefined || repeat !== undefined) return;
     this.#prepared.images += 1;

@@ -53,6 +53,19 @@ describe('a request', () => {
     expect(world.slept).toEqual([10, 20, 160]);
   });
 
+  it('asks again for a body of another length', async () => {
+    const world = scripted([text('short'), text('longer')]);
+    const answer = await world.requester.send({ ...GET, size: 6 });
+    expect(Buffer.concat(answer.chunks).toString()).toBe('longer');
+  });
+
+  it('asks again for a body that is damaged', async () => {
+    const world = scripted([text('cut'), text('whole')]);
+    const damage = ({ size }: Answer) => (size < 5 ? 'Cut' : undefined);
+    const answer = await world.requester.send({ ...GET, damage });
+    expect(Buffer.concat(answer.chunks).toString()).toBe('whole');
+  });
+
   it('is sent once when S3 refuses for good', async () => {
     const world = scripted([error(403, 'AccessDenied')]);
     await expect(world.requester.send(GET)).rejects.toBeInstanceOf(S3Refused);

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { deleteXml, parseDeletion, parseListing, unescapeXml } from '../../../../functions/aws/s3/xml.ts';
+import {
+  deleteXml,
+  isWholeListing,
+  parseDeletion,
+  parseListing,
+  unescapeXml,
+} from '../../../../functions/aws/s3/xml.ts';
 
 const listing = (inner: string) =>
   `<?xml version="1.0"?><ListBucketResult xmlns="x"><EncodingType>url</EncodingType>${inner}</ListBucketResult>`;
@@ -24,6 +30,13 @@ describe('a listing', () => {
   it('refuses a listing that breaks off', () => {
     expect(() => parseListing(listing('<Contents><Key>a</Key>'))).toThrow(/middle of an entry/);
     expect(() => parseListing(listing('<IsTruncated>true</IsTruncated>'))).toThrow(/no continuation/);
+  });
+
+  it('is whole only with its end and its continuation', () => {
+    const whole = listing('<IsTruncated>false</IsTruncated>');
+    expect(isWholeListing(`${whole}\n`)).toBe(true);
+    expect(isWholeListing(whole.slice(0, -3))).toBe(false);
+    expect(isWholeListing(listing('<IsTruncated>true</IsTruncated>'))).toBe(false);
   });
 
   it('resolves numeric entities', () => {

@@ -1,0 +1,112 @@
+/** Answers that S3 should never give. None of them may become a sealed generation that reads wrong. */
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { BlobStore, GetOptions, ListPage } from '../../../functions/core/packing/model/blob-store.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { TransientError } from '../../../functions/core/shared/errors.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { PIPELINE, packAll, planAndPack, RUN, settings } from '../../support/builders/packing.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
+
+const incoming = bucketKeys.incoming(PIPELINE);
+
+function filled(count: number): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  for (let index = 0; index < count; index += 1)
+    store.seed(`${incoming}a/${index}.txt`, 'x'.repeat(400 + index));
+  return store;
+}
+
+/** A store of which some calls answer otherwise. */
+function misbehaving(store: MemoryBlobStore, other: Partial<BlobStore>): BlobStore {
+  return new Proxy<BlobStore>(store, {
+    get: (target, name) => {
+      const mine: unknown = Reflect.get(other, name);
+      if (mine !== undefined) return mine;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+describe('a body of another length than planned', () => {
+  it.each([-1, 1])('is a transient error, %d bytes off', async (off) => {
+    const store = filled(4);
+    const get = async (key: string, options?: GetOptions) => {
+      const found = await store.get(key, options);
+      if (found.kind !== 'found' || !key.endsWith('2.txt')) return found;
+      const body = Buffer.concat([...found.chunks, Buffer.from('x')]).subarray(0, found.size + off);
+      return { ...found, chunks: [body], size: body.length };
+    };
+    await expect(planAndPack(misbehaving(store, { get }), settings())).rejects.toThrow(TransientError);
+  });
+
+  it.each(['webdataset', 'mds'] as const)('is found in %s by the seal', async (format) => {
+    const store = filled(4);
+    const packing = settings({ format });
+    // A store that lies about the length too.
+    const get = async (key: string, options?: GetOptions) => {
+      const found = await store.get(key, options);
+      if (found.kind !== 'found' || !key.endsWith('2.txt')) return found;
+      return { ...found, chunks: [Buffer.concat(found.chunks).subarray(0, 100)] };
+    };
+    await planAndPack(misbehaving(store, { get }), packing);
+    const seal = sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing });
+    await expect(seal).rejects.toThrow(/cannot be sealed: .* (lies at|take)/);
+  });
+});
+
+describe('a listing', () => {
+  const listing = (store: MemoryBlobStore, change: (page: ListPage) => ListPage): BlobStore =>
+    misbehaving(store, {
+      listPage: async (prefix, options) => {
+        const page = await store.listPage(prefix, options);
+        return prefix === incoming ? change(page) : page;
+      },
+    });
+
+  it.each([
+    ['repeats a key', ({ objects: [first, ...others] }: ListPage) => [first, first, ...others]],
+    ['swaps two keys', ({ objects: [first, second, ...others] }: ListPage) => [second, first, ...others]],
+  ] as const)('that %s is read again', async (_, objectsOf) => {
+    const store = filled(5);
+    const change = (page: ListPage): ListPage => ({
+      ...page,
+      objects: objectsOf(page).filter((object) => object !== undefined),
+    });
+    await expect(packAll(listing(store, change), settings())).rejects.toThrow(/not in order; the next try/);
+    expect(store.keys(bucketKeys.manifest(PIPELINE, RUN))).toEqual([]);
+  });
+
+  it('goes on after an empty page', async () => {
+    const store = filled(5);
+    let isFirst = true;
+    const change = (page: ListPage): ListPage => {
+      if (!isFirst) return page;
+      isFirst = false;
+      return { objects: [], prefixes: [], next: incoming };
+    };
+    expect(await packAll(listing(store, change), settings())).toMatchObject({ samples: 5 });
+  });
+});
+
+it('lists have no line end but their newlines', async () => {
+  const store = new MemoryBlobStore();
+  for (const end of ['\u0085', '\u2028', '\u2029']) store.seed(`${incoming}a/b${end}c.txt`, 'text');
+  await packAll(store, settings());
+  const generation = bucketKeys.generation(PIPELINE, RUN);
+  const lists = store.keys(generation).filter((key) => key.endsWith('.jsonl.gz'));
+  expect(lists).toHaveLength(2);
+  for (const list of lists) {
+    const lines = gunzipSync(store.body(list)).toString();
+    expect(lines).not.toMatch(/[\u0085\u2028\u2029]/);
+    expect(
+      JSON.stringify(
+        lines
+          .trim()
+          .split('\n')
+          .map((line): unknown => JSON.parse(line)),
+      ),
+    ).toContain('\u2028');
+  }
+});
