@@ -1,0 +1,25 @@
+/** Exit codes of every verb, for scripts. docs/cli.md has the same table. */
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+
+export const EXIT = {
+  ok: 0,
+  error: 1,
+  runFailed: 2,
+  deadlineMissed: 3,
+  notAllowed: 4,
+  inputNeeded: 8,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Credentials are missing, refused, or lack a permission. */
+export class NotAllowedError extends Error {
+  override readonly name = 'NotAllowedError';
+}
+
+/** @returns the exit code of an error that ended a verb */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof UsageError) return EXIT.inputNeeded;
+  if (error instanceof NotAllowedError) return EXIT.notAllowed;
+  return EXIT.error;
+}

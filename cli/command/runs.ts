@@ -1,0 +1,147 @@
+/** Runs as the command line sees them: the parts of the API's answers that it reads, and which run a person means. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { nearest } from '../../functions/core/shared/nearest.ts';
+import { type Api, ApiError } from './api.ts';
+import type { Context } from './context.ts';
+
+const runSchema = z.looseObject({
+  runId: z.string(),
+  pipeline: z.string(),
+  status: z.string(),
+  trigger: z.string().optional(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  closedAt: z.string().optional(),
+  sealedAt: z.string().optional(),
+  generation: z.string().optional(),
+  failure: z.string().optional(),
+  modelUri: z.string().optional(),
+});
+export type RunRow = z.output<typeof runSchema>;
+
+const pipelinesSchema = z.object({
+  pipelines: z.array(z.looseObject({ name: z.string() })),
+  nextToken: z.string().optional(),
+});
+const runsSchema = z.object({ runs: z.array(runSchema), nextToken: z.string().optional() });
+
+export const FINISHED: readonly string[] = ['succeeded', 'failed', 'stopped', 'empty'];
+const LARGEST_PAGE = 200;
+
+/** Names of the declared pipelines, by page. */
+export async function pipelineNames(api: Api): Promise<string[]> {
+  const names: string[] = [];
+  let next: string | undefined;
+  do {
+    const token = next === undefined ? '' : `&nextToken=${encodeURIComponent(next)}`;
+    const page = await api.call(pipelinesSchema, 'GET', `/pipelines?limit=${LARGEST_PAGE}${token}`);
+    names.push(...page.pipelines.map(({ name }) => name));
+    next = page.nextToken;
+  } while (next !== undefined);
+  return names;
+}
+
+/**
+ * Runs of a pipeline, newest first.
+ * @throws UsageError with the nearest name where there is no such pipeline
+ */
+export async function runsOf(api: Api, pipeline: string, most: number): Promise<RunRow[]> {
+  const runs: RunRow[] = [];
+  let token = '';
+  while (runs.length < most) {
+    const limit = Math.min(LARGEST_PAGE, most - runs.length);
+    const call = `/pipelines/${encodeURIComponent(pipeline)}/runs?limit=${limit}${token}`;
+    const page = await api.call(runsSchema, 'GET', call).catch(async (error: unknown) => {
+      throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
+    });
+    runs.push(...page.runs);
+    if (page.nextToken === undefined) break;
+    token = `&nextToken=${encodeURIComponent(page.nextToken)}`;
+  }
+  return runs;
+}
+
+export async function noPipeline(api: Api, name: string): Promise<UsageError> {
+  const names = await pipelineNames(api);
+  const near = nearest(name, names);
+  const hint =
+    near !== undefined
+      ? `did you mean ${near}?`
+      : names.length === 0
+        ? 'none is declared yet: tidewheel apply declares one'
+        : `there are ${names.join(', ')}`;
+  return new UsageError([`there is no pipeline "${name}": ${hint}`]);
+}
+
+/** The declaration's file in a folder of a person's own. */
+const DECLARATION_FILE = 'tidewheel.yaml';
+
+const named = z.looseObject({ name: z.string() });
+
+/** The pipeline that the folder declares; undefined where it declares none. */
+async function pipelineHere(folder: string): Promise<string | undefined> {
+  try {
+    const read = named.safeParse(parse(await readFile(path.join(folder, DECLARATION_FILE), 'utf8')));
+    return read.success ? read.data.name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The pipeline that a person names, or that their folder declares, or the only one.
+ * @throws UsageError where none of this tells one
+ */
+export async function pipelineMeant(context: Context, given: string | undefined): Promise<string> {
+  const here = given ?? (await pipelineHere(context.folder));
+  if (here !== undefined) return here;
+  const names = await pipelineNames(await context.api());
+  const [only, other] = names;
+  if (only !== undefined && other === undefined) return only;
+  throw new UsageError([
+    only === undefined
+      ? 'no pipeline is declared yet: write a declaration with tidewheel init, declare it with tidewheel apply'
+      : `PIPELINE is missing: name one of ${names.join(', ')}, or stand in a folder with a ${DECLARATION_FILE}`,
+  ]);
+}
+
+/**
+ * The run that a person names, or the newest: of the pipeline that their folder declares, or of all.
+ * @throws UsageError with the nearest name where there is no such run
+ */
+export async function runMeant(context: Context, given: string | undefined): Promise<string> {
+  const api = await context.api();
+  if (given !== undefined) return exactRun(api, given);
+  const here = await pipelineHere(context.folder);
+  const names = here === undefined ? await pipelineNames(api) : [here];
+  const newest = (await Promise.all(names.map((name) => runsOf(api, name, 1)))).flat();
+  const [run] = newest.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  if (run !== undefined) return run.runId;
+  throw new UsageError([
+    `there is no run yet${here === undefined ? '' : ` of ${here}`}: drop data (tidewheel drop DIR), or start one (tidewheel run)`,
+  ]);
+}
+
+async function exactRun(api: Api, given: string): Promise<string> {
+  // The name of a pipeline stands for its newest run.
+  const [, pipeline = given] = /^(.+)-\d+$/.exec(given) ?? [];
+  const runs = await runsOf(api, pipeline, LARGEST_PAGE);
+  if (pipeline === given) {
+    const [newest] = runs;
+    if (newest !== undefined) return newest.runId;
+    throw new UsageError([`there is no run of ${given} yet`]);
+  }
+  const ids = runs.map(({ runId }) => runId);
+  // An older one than the page holds is for the API to know.
+  if (ids.includes(given) || runs.length === LARGEST_PAGE) return given;
+  const near = nearest(given, ids) ?? ids[0];
+  throw new UsageError([
+    `there is no run "${given}": ${near === undefined ? `${pipeline} has none yet` : `did you mean ${near}?`}`,
+  ]);
+}
+
+export const runPath = (runId: string, rest = ''): string => `/runs/${encodeURIComponent(runId)}${rest}`;

@@ -1,0 +1,63 @@
+/** Where a verb prints. Documents go to standard output; what is said beside them goes to standard error. */
+import pc from 'picocolors';
+
+export type Colours = ReturnType<typeof pc.createColors>;
+
+export interface Terminal {
+  /** Of a document or table: standard output. */
+  print(text: string): void;
+  /** A remark beside it: standard error, dim. */
+  note(text: string): void;
+  problem(text: string): void;
+  /** Lines in the place of the last ones, of which there were `drawn`. Only for a live terminal. */
+  redraw(lines: readonly string[], drawn: number): void;
+  /** Whether standard output is a terminal, whose lines may be drawn again. */
+  readonly isLive: boolean;
+  readonly columns: number;
+  readonly colours: Colours;
+  /** Asks for a line. @returns undefined without a terminal, where no person could answer */
+  ask(question: string): Promise<string | undefined>;
+}
+
+const USUAL_COLUMNS = 80;
+
+interface Streams {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+/** @param environment NO_COLOR (https://no-color.org) and TERM=dumb are heeded */
+export function terminalOf(
+  { stdin, stdout, stderr }: Streams,
+  environment: Readonly<Record<string, string | undefined>>,
+): Terminal {
+  const mayColour = !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+  const colours = pc.createColors(mayColour && stdout.isTTY === true);
+  const beside = pc.createColors(mayColour && stderr.isTTY === true);
+  return {
+    print: (text) => void stdout.write(`${text}\n`),
+    note: (text) => void stderr.write(`${beside.dim(text)}\n`),
+    problem: (text) => void stderr.write(`${beside.red('✗')} ${text}\n`),
+    redraw: (lines, drawn) => {
+      const up = drawn === 0 ? '' : `\u001b[${drawn}A`;
+      // Each line is cleared as it is written, and what was below the last one: no flicker.
+      stdout.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}\u001b[J`);
+    },
+    isLive: stdout.isTTY === true && environment['TERM'] !== 'dumb',
+    get columns() {
+      return stdout.columns ?? USUAL_COLUMNS;
+    },
+    colours,
+    ask: async (question) => {
+      if (stdin.isTTY !== true || stderr.isTTY !== true) return undefined;
+      const { createInterface } = await import('node:readline/promises');
+      const reader = createInterface({ input: stdin, output: stderr });
+      try {
+        return await reader.question(question);
+      } finally {
+        reader.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/** A verb of the command line: its words, its help, and what it does. */
+import { type CommandSpec, readCommandLine } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { type Context, contextOf, type Surroundings } from './context.ts';
+
+export interface VerbOption {
+  readonly type: 'string' | 'boolean';
+  readonly multiple?: boolean;
+  readonly short?: string;
+  /** What stands for the value in the help, such as HOURS. */
+  readonly value?: string;
+  /** One line of the help. */
+  readonly about: string;
+}
+
+export type VerbOptions = Readonly<Record<string, VerbOption>>;
+
+interface VerbSpec<Schema extends z.ZodType> {
+  readonly name: string;
+  /** One line of `tidewheel help`. */
+  readonly summary: string;
+  /** Paragraphs of the verb's own help, of lines that fit a terminal. */
+  readonly about?: string;
+  /** A name that ends in `?` may be left out, one in `...` may come again. */
+  readonly positionals?: readonly string[];
+  readonly options?: VerbOptions;
+  /** `none`: it needs no deployment, and takes no words that name one. */
+  readonly deployment?: 'none';
+  readonly schema: Schema;
+  readonly check?: (
+    positionals: readonly string[],
+    values: z.output<Schema> | undefined,
+  ) => readonly string[];
+  /** Words behind the verb, and what they do. */
+  readonly examples: readonly (readonly [words: string, about: string])[];
+  /** @returns the exit code */
+  readonly run: (words: Words<z.output<Schema>>, context: Context) => Promise<number>;
+}
+
+interface Words<Values> {
+  readonly values: Values;
+  readonly positionals: readonly string[];
+}
+
+export interface Verb {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: VerbOptions;
+  help(): string;
+  /** @throws UsageError with every problem of the words */
+  invoke(args: readonly string[], surroundings: Surroundings): Promise<number>;
+}
+
+const COMMON: VerbOptions = {
+  json: { type: 'boolean', about: 'one JSON document on standard output (docs/cli.md)' },
+  help: { type: 'boolean', short: 'h', about: 'this text' },
+};
+
+const PLACE: VerbOptions = {
+  stage: { type: 'string', value: 'STAGE', about: 'the stack tidewheel-STAGE on AWS' },
+  region: { type: 'string', value: 'REGION', about: "its region; default: AWS_REGION, or the profile's" },
+  state: { type: 'string', value: 'FOLDER', about: 'the local region with its state in FOLDER' },
+};
+
+const common = z.object({
+  json: z.boolean().default(false),
+  stage: z
+    .string()
+    .regex(/^[a-zA-Z][a-zA-Z0-9-]{0,63}$/, 'write the name of a stage, such as prod')
+    .optional(),
+  region: z
+    .string()
+    .regex(/^[a-z]{2,}(-[a-z]+)+-\d+$/, 'write the name of a region, such as us-east-1')
+    .optional(),
+  state: z.string().min(1, 'name a folder').optional(),
+});
+
+export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Verb {
+  const { positionals = [], check } = spec;
+  const options: VerbOptions = {
+    ...spec.options,
+    ...(spec.deployment === 'none' ? {} : PLACE),
+    ...COMMON,
+  };
+  const commandLine: CommandSpec<z.ZodIntersection<Schema, typeof common>> = {
+    options,
+    schema: z.intersection(spec.schema, common),
+    positionals,
+    ...(check !== undefined && { check }),
+  };
+  return {
+    name: spec.name,
+    summary: spec.summary,
+    options,
+    help: () => helpOf(spec, options),
+    invoke: (args, surroundings) => {
+      const words = readCommandLine(args, commandLine);
+      return spec.run(words, contextOf(surroundings, words.values));
+    },
+  };
+}
+
+function helpOf<Schema extends z.ZodType>(spec: VerbSpec<Schema>, options: VerbOptions): string {
+  const names = (spec.positionals ?? []).map((name) => (/[?]$/.test(name) ? `[${name.slice(0, -1)}]` : name));
+  const heads = new Map(Object.entries(options).map(([name, option]) => [optionHead(name, option), option]));
+  const width = Math.max(...[...heads.keys()].map(({ length }) => length));
+  const lineWidth = Math.max(0, ...spec.examples.map(([words]) => `tidewheel ${spec.name} ${words}`.length));
+  return [
+    `tidewheel ${[spec.name, ...names, '[OPTIONS]'].join(' ')}`,
+    '',
+    `${spec.summary[0]?.toUpperCase()}${spec.summary.slice(1)}.`,
+    ...(spec.about === undefined ? [] : ['', spec.about.trim()]),
+    '',
+    ...[...heads].map(([head, { about }]) => `  ${head.padEnd(width)}  ${about}`),
+    '',
+    'Examples:',
+    ...spec.examples.map(
+      ([words, about]) => `  ${`tidewheel ${spec.name} ${words}`.trimEnd().padEnd(lineWidth)}  ${about}`,
+    ),
+  ].join('\n');
+}
+
+const optionHead = (name: string, { short, value }: VerbOption): string =>
+  `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;

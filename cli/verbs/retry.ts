@@ -1,0 +1,56 @@
+/** `tidewheel retry`: has a failed or stopped run go on from its newest checkpoint. */
+import * as z from 'zod';
+import { assignmentProblem, overridesOf } from '../command/overrides.ts';
+import { runMeant, runPath } from '../command/runs.ts';
+import { defineVerb } from '../command/verb.ts';
+import { watchRun } from '../watch/watch-run.ts';
+
+const answer = z.looseObject({
+  runId: z.string(),
+  status: z.string(),
+  checkpoint: z.looseObject({ step: z.number() }).optional(),
+});
+
+export const verb = defineVerb({
+  name: 'retry',
+  summary: 'have a failed or stopped run go on from its newest checkpoint',
+  about: `
+The source is read again, so a corrected script trains. --set changes a part of the declaration: lr=1e-4 a
+hyperparameter, deadline=12 and budget=20 the limits, compute.nodes=2 any field by its path; NAME= takes it out.`,
+  positionals: ['RUN?'],
+  options: {
+    set: { type: 'string', multiple: true, value: 'NAME=VALUE', about: 'change this; may come again' },
+    'pinned-source': { type: 'boolean', about: 'train with the source of the attempts before' },
+    watch: { type: 'boolean', short: 'w', about: 'show it until it ends; its result is the exit code' },
+  },
+  schema: z.object({
+    set: z
+      .array(
+        z.string().superRefine((text, problems) => {
+          const message = assignmentProblem(text);
+          if (message !== undefined) problems.addIssue({ code: 'custom', message });
+        }),
+      )
+      .default([]),
+    'pinned-source': z.boolean().default(false),
+    watch: z.boolean().default(false),
+  }),
+  examples: [
+    ['digits-000042', 'after correcting the script (tidewheel apply)'],
+    ['digits-000042 --set lr=1e-4 --set deadline=12', 'with other settings'],
+  ],
+  run: async ({ values, positionals }, context) => {
+    const runId = await runMeant(context, positionals[0]);
+    const api = await context.api();
+    const source = values['pinned-source'] ? 'pinned' : 'current';
+    const change = { ...overridesOf(values.set), source };
+    const retried = await api.call(answer, 'POST', runPath(runId, '/retry'), change);
+    if (values.watch) return watchRun(context, runId, { exitStatus: true });
+    if (context.json) context.terminal.print(JSON.stringify(retried, null, 2));
+    else
+      context.terminal.print(
+        `${runId} goes on ${retried.checkpoint === undefined ? 'from the start: there is no checkpoint' : `from step ${retried.checkpoint.step}`}: tidewheel watch ${runId}`,
+      );
+    return 0;
+  },
+});

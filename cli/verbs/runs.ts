@@ -1,0 +1,98 @@
+/** `tidewheel runs`: the runs of all pipelines, or of one. */
+import * as z from 'zod';
+import { durationText, momentText, safe, tableText } from '../command/format.ts';
+import { FINISHED, noPipeline, pipelineNames, type RunRow, runsOf } from '../command/runs.ts';
+import type { Colours } from '../command/terminal.ts';
+import { defineVerb } from '../command/verb.ts';
+import { durationOf } from '../show/run-log.ts';
+
+const MOST = 1_000;
+const COUNT = `write a whole number from 1 to ${MOST}`;
+
+export const verb = defineVerb({
+  name: 'runs',
+  summary: 'list runs, newest first',
+  options: {
+    pipeline: { type: 'string', short: 'p', value: 'NAME', about: 'of one pipeline' },
+    failed: { type: 'boolean', about: 'only failed ones' },
+    open: { type: 'boolean', about: 'only those that have not ended' },
+    since: { type: 'string', value: 'AGE', about: 'begun within 90m, 12h or 7d' },
+    limit: { type: 'string', short: 'n', value: 'N', about: 'at most N (default 20)' },
+  },
+  schema: z.object({
+    pipeline: z.string().optional(),
+    failed: z.boolean().default(false),
+    open: z.boolean().default(false),
+    since: z
+      .string()
+      .refine((text) => durationOf(text) !== undefined, 'write 90m, 12h or 7d')
+      .optional(),
+    limit: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(MOST, COUNT).default(20),
+  }),
+  examples: [
+    ['', 'the newest 20'],
+    ['-p digits --failed --since 7d', 'what failed this week'],
+    ['--open --json', 'for a script'],
+  ],
+  run: async ({ values }, context) => {
+    const api = await context.api();
+    const names = values.pipeline === undefined ? await pipelineNames(api) : [values.pipeline];
+    if (values.pipeline === '') throw await noPipeline(api, '');
+    const isFiltered = values.failed || values.open;
+    const all = await Promise.all(names.map((name) => runsOf(api, name, isFiltered ? MOST : values.limit)));
+    const since = values.since === undefined ? 0 : Date.now() - (durationOf(values.since) ?? 0);
+    const runs = all
+      .flat()
+      .filter(({ status }) => !values.failed || status === 'failed')
+      .filter(({ status }) => !values.open || !FINISHED.includes(status))
+      .filter(({ createdAt }) => Date.parse(createdAt) >= since)
+      .toSorted((a, b) => b.createdAt.localeCompare(a.createdAt))
+      .slice(0, values.limit);
+    const { terminal } = context;
+    if (context.json) terminal.print(JSON.stringify({ runs: runs.map(rowOf) }, null, 2));
+    else if (runs.length === 0) terminal.note('there is no such run');
+    else terminal.print(tableText([HEAD, ...runs.map((run) => line(run, terminal.colours))]));
+    return 0;
+  },
+});
+
+const HEAD = ['RUN', 'STATUS', 'BEGAN', 'TOOK', 'BY', ''];
+
+const rowOf = ({ runId, pipeline, status, trigger, createdAt, updatedAt, failure, modelUri }: RunRow) => ({
+  runId,
+  pipeline,
+  status,
+  trigger,
+  createdAt,
+  updatedAt,
+  failure,
+  modelUri,
+});
+
+function line(run: RunRow, colours: Colours): string[] {
+  const now = new Date();
+  const began = new Date(run.createdAt);
+  const ended = FINISHED.includes(run.status) ? new Date(run.updatedAt) : now;
+  return [
+    run.runId,
+    statusText(run.status, colours),
+    momentText(began, now),
+    durationText((ended.getTime() - began.getTime()) / 1000),
+    run.trigger ?? '',
+    safe(run.failure?.split('\n', 1)[0] ?? ''),
+  ];
+}
+
+function statusText(status: string, colours: Colours): string {
+  switch (status) {
+    case 'succeeded':
+      return colours.green(status);
+    case 'failed':
+      return colours.red(status);
+    case 'stopped':
+    case 'empty':
+      return colours.yellow(status);
+    default:
+      return colours.cyan(status);
+  }
+}

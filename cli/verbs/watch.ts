@@ -1,0 +1,24 @@
+/** `tidewheel watch`: a run on one screen, until it ends. */
+import * as z from 'zod';
+import { runMeant } from '../command/runs.ts';
+import { defineVerb } from '../command/verb.ts';
+import { watchRun } from '../watch/watch-run.ts';
+
+export const verb = defineVerb({
+  name: 'watch',
+  summary: 'show a run until it ends',
+  about: `
+Its life line over all attempts, progress, loss, cost so far, and when it will be done. Without a terminal it writes a
+line for each event and each 5 % of the work. Ctrl-C leaves the run alone.`,
+  positionals: ['RUN?'],
+  options: {
+    'exit-status': { type: 'boolean', about: 'exit code 2 if the run failed, 3 if it missed its deadline' },
+  },
+  schema: z.object({ 'exit-status': z.boolean().default(false) }),
+  examples: [
+    ['', "the newest run of this folder's pipeline, or of all"],
+    ['digits-000042 --exit-status', 'for a script that uses the model then'],
+  ],
+  run: async ({ values, positionals }, context) =>
+    watchRun(context, await runMeant(context, positionals[0]), { exitStatus: values['exit-status'] }),
+});

@@ -1,0 +1,49 @@
+/** What `watch` writes where lines cannot be drawn again: each event of the run once, and its progress now and then. */
+
+import pc from 'picocolors';
+import { momentText, safe } from '../command/format.ts';
+import { screenLines, type Watched } from './screen.ts';
+import { finishOf, lossOf, positionOf } from './view.ts';
+
+/** A line of progress at each such share of the work. */
+const STEPS = 20;
+const WITHOUT_COLOURS = pc.createColors(false);
+
+export class News {
+  readonly #shown = new Set<string>();
+  #share = -1;
+
+  /** @returns the lines that are new since the last call */
+  of(watched: Watched): string[] {
+    const lines = watched.view.timeline.flatMap(({ id, at, kind, text }) => {
+      if (this.#shown.has(id)) return [];
+      this.#shown.add(id);
+      return [`${at.slice(0, 19)}Z ${kind}: ${safe(text)}`];
+    });
+    return [...lines, ...this.#progress(watched)];
+  }
+
+  #progress({ view, series }: Watched): string[] {
+    const at = positionOf(view, series);
+    if (at?.total === undefined) return [];
+    const share = Math.floor((at.step / at.total) * STEPS);
+    if (share === this.#share) return [];
+    this.#share = share;
+    const loss = lossOf(series);
+    const finish = finishOf(view);
+    const now = new Date();
+    return [
+      [
+        `${now.toISOString().slice(0, 19)}Z ${at.unit} ${at.step} of ${at.total}`,
+        ...(loss === undefined ? [] : [`${safe(loss.name)} ${Number(loss.value.toPrecision(4))}`]),
+        ...(finish === undefined ? [] : [`done about ${momentText(new Date(finish.at), now)}`]),
+      ].join(', '),
+    ];
+  }
+}
+
+/** The last words on a run: the whole screen, without colours. */
+export const summary = (watched: Watched): string[] =>
+  screenLines(watched, { now: Date.now(), columns: 1_000, colours: WITHOUT_COLOURS }).filter(
+    (line) => !line.includes('━'),
+  );

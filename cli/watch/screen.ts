@@ -1,0 +1,140 @@
+/** The screen of `watch`: at most six lines that fit the terminal's width. */
+
+import { countText, durationText, momentText, safe, usdText, visible } from '../command/format.ts';
+import { FINISHED } from '../command/runs.ts';
+import type { Colours } from '../command/terminal.ts';
+import { lifeLineText } from './life-line.ts';
+import { deadlineOf, finishOf, lossOf, moneyOf, positionOf, type RunView, type Series } from './view.ts';
+
+export interface Watched {
+  readonly view: RunView;
+  readonly series: Series;
+  /** What holds the training back, in a sentence. */
+  readonly doctor?: string | undefined;
+}
+
+interface Frame {
+  readonly now: number;
+  readonly columns: number;
+  readonly colours: Colours;
+}
+
+export function screenLines(watched: Watched, frame: Frame): string[] {
+  const { view } = watched;
+  const lines = [
+    headLine(view, frame),
+    lifeLine(view, frame),
+    ...progressLine(watched, frame),
+    ...moneyLine(view, frame),
+    ...wordLines(watched, frame),
+  ];
+  return lines.map((line) => cut(line, frame.columns));
+}
+
+function headLine({ run, attempts, ...view }: RunView, { now, columns, colours }: Frame): string {
+  const status = FINISHED.includes(run.status)
+    ? run.status === 'succeeded'
+      ? colours.green(run.status)
+      : colours.red(run.status)
+    : colours.bold(run.status);
+  const most = run.declaration?.limits.attempts;
+  const attempt =
+    attempts.length === 0 ? '' : `attempt ${attempts.length}${most === undefined ? '' : ` of ${most}`}`;
+  const left = [colours.bold(run.runId), status, attempt].filter((word) => word !== '').join('  ');
+  return spread(left, deadlineText({ run, attempts, ...view }, now, colours), columns);
+}
+
+function deadlineText(view: RunView, now: number, colours: Colours): string {
+  const at = deadlineOf(view);
+  if (at === undefined) return '';
+  const { met } = view.report?.deadline ?? {};
+  const moment = momentText(new Date(at), new Date(now));
+  if (met === true) return colours.green(`deadline ${moment} met`);
+  if (met === false) return colours.red(`deadline ${moment} missed`);
+  const seconds = (at - now) / 1000;
+  const left = seconds > 0 ? `${durationText(seconds)} left` : `passed ${durationText(-seconds)} ago`;
+  const text = `deadline ${moment} (${left})`;
+  const finish = finishOf(view);
+  return seconds < 0 || (finish !== undefined && finish.at > at) ? colours.red(text) : text;
+}
+
+function lifeLine(view: RunView, { now, columns, colours }: Frame): string {
+  const finish = FINISHED.includes(view.run.status) ? undefined : finishOf(view);
+  const end = finish === undefined ? '' : `◌ ${momentText(new Date(finish.at), new Date(now))}`;
+  const room = columns - end.length - (end === '' ? 0 : 1);
+  return spread(lifeLineText(view, now, room, colours), end, columns);
+}
+
+const BAR = 16;
+const TRENDS = { falls: '↘', rises: '↗', flat: '→' } as const;
+
+function progressLine({ view, series }: Watched, { columns, colours }: Frame): string[] {
+  const at = positionOf(view, series);
+  if (at === undefined) return [];
+  const loss = lossOf(series);
+  const share = at.total === undefined ? undefined : at.step / at.total;
+  const bar =
+    share === undefined
+      ? ''
+      : `${String(Math.floor(share * 100)).padStart(3)} %  ${colours.green('█'.repeat(Math.round(share * BAR)))}${colours.dim('░'.repeat(BAR - Math.round(share * BAR)))}`;
+  const total = at.total === undefined ? '' : ` / ${countText(at.total)}`;
+  const pace = paceText(view);
+  const right = [
+    pace,
+    loss === undefined ? '' : `${safe(loss.name)} ${number(loss.value)} ${TRENDS[loss.trend]}`,
+  ];
+  return [
+    spread(
+      `${at.unit} ${countText(at.step)}${total}  ${bar}`,
+      right.filter((word) => word !== '').join('   '),
+      columns,
+    ),
+  ];
+}
+
+function paceText({ progress, run }: RunView): string {
+  if (progress?.trainingSeconds === undefined || progress.step <= 0 || FINISHED.includes(run.status))
+    return '';
+  const seconds = progress.trainingSeconds / progress.step;
+  const unit = progress.unit ?? 'step';
+  return seconds < 1 ? `${number(1 / seconds)} ${unit}s/s` : `${number(seconds)} s a ${unit}`;
+}
+
+const number = (value: number): string => String(Number(value.toPrecision(3)));
+
+function moneyLine(view: RunView, { now, colours }: Frame): string[] {
+  if (view.attempts.length === 0) return [];
+  const { soFarUsd, onDemandUsd, expectedUsd } = moneyOf(view, now);
+  const { report } = view;
+  const of = expectedUsd === undefined || report !== undefined ? '' : ` of ${usdText(expectedUsd)}`;
+  const lost =
+    report === undefined || report.lostSeconds === 0
+      ? ''
+      : `   lost work ${durationText(report.lostSeconds)}`;
+  const budget = view.run.declaration?.limits.budgetUsd;
+  const limit = budget === undefined || report !== undefined ? '' : `   budget ${usdText(budget)}`;
+  return [
+    `USD ${colours.bold(usdText(soFarUsd))}${of}   On-Demand would be ${usdText(onDemandUsd)}${lost}${limit}`,
+  ];
+}
+
+function wordLines({ view, doctor }: Watched, { colours }: Frame): string[] {
+  const { run, report, timeline } = view;
+  if (run.failure !== undefined && run.status === 'failed')
+    return [colours.red(safe(run.failure.split('\n', 1)[0] ?? ''))];
+  if (report?.modelUri !== undefined) return [`model ${colours.green(report.modelUri)}`];
+  if (doctor !== undefined) return [`doctor: ${safe(doctor)}`];
+  const last = timeline.at(-1);
+  return last === undefined ? [] : [colours.dim(`${last.at.slice(11, 19)} UTC ${safe(last.text)}`)];
+}
+
+/** Left and right apart, with at least two spaces between; without room the right is left out. */
+function spread(left: string, right: string, columns: number): string {
+  if (right === '') return left;
+  const gap = columns - visible(left).length - visible(right).length;
+  return gap >= 2 ? left + ' '.repeat(gap) + right : left;
+}
+
+/** A line that is too long ends with an ellipsis, and loses its colours, which could otherwise stay on. */
+const cut = (line: string, columns: number): string =>
+  visible(line).length <= columns ? line : `${visible(line).slice(0, columns - 1)}…`;

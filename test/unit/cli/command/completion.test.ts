@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { completionOf, SHELLS } from '../../../../cli/command/completion.ts';
+import { defineVerb } from '../../../../cli/command/verb.ts';
+
+const verb = defineVerb({
+  name: 'drop',
+  summary: "upload a folder's files",
+  positionals: ['DIR', 'PIPELINE?'],
+  options: { label: { type: 'string', short: 'l', value: 'TEXT', about: "the samples' label" } },
+  schema: z.object({ label: z.string().optional() }),
+  examples: [['data', 'all of it']],
+  run: () => Promise.resolve(0),
+});
+
+describe.each(SHELLS)('completions for %s', (shell) => {
+  it('name the verb and its options', () => {
+    const script = completionOf(shell, 'tidewheel', [verb]);
+    expect(script).toMatch(/drop/);
+    expect(script).toMatch(shell === 'fish' ? /-l label -s l/ : /--label/);
+  });
+
+  it('quote what stands in quotes', () => {
+    expect(completionOf(shell, 'tidewheel', [verb])).not.toMatch(/folder's|samples'/);
+  });
+});
+
+describe('the help of a verb', () => {
+  it('has words, options and examples', () => {
+    expect(verb.help()).toMatch(
+      /^tidewheel drop DIR \[PIPELINE\] \[OPTIONS\]\n\nUpload a folder's files\.\n/,
+    );
+    expect(verb.help()).toMatch(/-l, --label TEXT +the samples' label\n/);
+    expect(verb.help()).toMatch(/Examples:\n {2}tidewheel drop data {2}all of it$/);
+  });
+});

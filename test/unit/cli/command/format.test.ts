@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { bytesText, durationText, safe, tableText, usdText } from '../../../../cli/command/format.ts';
+
+it('durations have at most two units', () => {
+  expect([0, 42, 185, 18_720, 190_000].map(durationText)).toEqual([
+    '0 s',
+    '42 s',
+    '3 m 05 s',
+    '5 h 12 m',
+    '2 d 4 h',
+  ]);
+});
+
+it('small sums keep their digits', () => {
+  expect([0, 0.0123, 3.181].map(usdText)).toEqual(['0.00', '0.0123', '3.18']);
+});
+
+it('sizes have decimal units', () => {
+  expect([0, 999, 1_500, 25_000_000_000].map(bytesText)).toEqual(['0 B', '999 B', '1.5 KB', '25 GB']);
+});
+
+it('columns count what is seen, not colours', () => {
+  expect(
+    tableText([
+      ['a', 'b'],
+      ['\u001b[32mlong\u001b[39m', 'c'],
+    ]),
+  ).toBe('a     b\n\u001b[32mlong\u001b[39m  c');
+});
+
+it('foreign text cannot move the cursor', () => {
+  expect(safe('a\u001b[2Jb\u009bc\nd')).toBe('a [2Jb c d');
+});

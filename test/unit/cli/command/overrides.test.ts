@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { assignmentProblem, overridesOf } from '../../../../cli/command/overrides.ts';
+
+describe('overrides', () => {
+  it('set hyperparameters by their bare names', () => {
+    expect(overridesOf(['lr=0.001', 'optimizer=adam', 'a.b=true'])).toEqual({
+      training: { hyperparameters: { lr: 0.001, optimizer: 'adam', 'a.b': true } },
+    });
+  });
+
+  it('set fields by their paths', () => {
+    expect(overridesOf(['compute.nodes=2', 'limits.attempts=9', 'compute.instanceTypes=[a, b]'])).toEqual({
+      compute: { nodes: 2, instanceTypes: ['a', 'b'] },
+      limits: { attempts: 9 },
+    });
+  });
+
+  it('know the limits by short names', () => {
+    expect(overridesOf(['deadline=12', 'budget='])).toEqual({
+      limits: { deadlineHours: 12, budgetUsd: null },
+    });
+  });
+
+  it('keep a value with equals signs whole', () => {
+    expect(overridesOf(['query=a=b'])).toEqual({ training: { hyperparameters: { query: 'a=b' } } });
+  });
+
+  it('pollute no prototype', () => {
+    overridesOf(['training.__proto__.polluted=1']);
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+
+  it('refuse a word without a value', () => {
+    expect(assignmentProblem('lr')).toMatch(/NAME=VALUE/);
+    expect(assignmentProblem('lr=1')).toBeUndefined();
+  });
+});
