@@ -4,6 +4,7 @@
  */
 import nodeModule from 'node:module';
 import type { Sharp, default as SharpDefault } from 'sharp';
+import { imageLook } from '../../core/packing/media/image-look.ts';
 import {
   DEFAULT_QUALITY,
   type ImageEngine,
@@ -83,11 +84,24 @@ async function prepare(
     if (width * height > limit || !staysInBounds(autoOrient, settings))
       return { kind: 'rejected', reason: 'imageTooManyPixels' };
     const image = encoded(resized(sharp(source, open).autoOrient(), settings), settings);
-    return { kind: 'prepared', bytes: await image.toBuffer() };
+    const { data, info } = await image.toBuffer({ resolveWithObject: true });
+    const { width: wide, height: high } = info;
+    const media = { width: wide, height: high, ...(await lookOf(sharp, data, settings)) };
+    return { kind: 'prepared', bytes: data, media };
   } catch (error: unknown) {
     if (error instanceof Error && /memory|alloc|pthread|thread/i.test(error.message)) throw error;
     return { kind: 'rejected', reason: 'imageDamaged' };
   }
+}
+
+/** Of the pixels that a reader will decode. Transparent ones count as what is behind them. */
+async function lookOf(sharp: SharpModule, image: Uint8Array, { background }: ImageSettings) {
+  const { data, info } = await sharp(image)
+    .flatten({ background })
+    .toColourspace('srgb')
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  return imageLook(data, info.width, info.height);
 }
 
 function resized(image: Sharp, settings: ImageSettings): Sharp {

@@ -48,7 +48,8 @@ export async function prepareMask(
     .toColourspace(space)
     .png({ compressionLevel: 6, adaptiveFiltering: false, palette: false, progressive: false })
     .toBuffer();
-  return { kind: 'prepared', bytes: await indexedAgain(png, indexed, sharp) };
+  const media = geometry.result;
+  return { kind: 'prepared', bytes: await indexedAgain(png, indexed, sharp), media };
 }
 
 /** Decodes the result, which fails if the palette is missing or damaged. */

@@ -15,6 +15,7 @@ const ROOMS = [
   'functions/core/runs',
   'functions/core/ingest',
   'functions/core/packing/model',
+  'functions/core/packing/media',
   'functions/core/packing/labels',
   'functions/core/packing/formats',
   'functions/core/packing/plan',

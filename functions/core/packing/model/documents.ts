@@ -152,6 +152,24 @@ export type Plan = z.infer<typeof planSchema>;
 export const itemSchema = z.strictObject({ item: z.number().int(), plan: z.string() });
 export type PlanItem = z.infer<typeof itemSchema>;
 
+/** What a member's own bytes say about it. Headers are believed, and nothing is known of most members. */
+export interface MediaFacts {
+  /** Pixels. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Of a prepared image: 64 bits in 16 hexadecimal digits, and the channels from 0 to 255. */
+  readonly dhash?: string;
+  readonly mean?: readonly number[];
+  readonly std?: readonly number[];
+  /** Of audio and video. */
+  readonly seconds?: number;
+  /** Samples of the audio per second. */
+  readonly rate?: number;
+  /** Of text; tokens are separated by blanks and control characters. */
+  readonly lines?: number;
+  readonly tokens?: number;
+}
+
 /** A line of a shard's member list, in the shard's order. */
 export interface MemberLine {
   /** Path in the shard. */
@@ -176,6 +194,7 @@ export interface MemberLine {
   readonly repeat?: number;
   /** Column of the sample, in formats that have columns. */
   readonly column?: string;
+  readonly media?: MediaFacts;
 }
 
 /** The record that commits one shard: its bytes, and the upload that any worker can complete. */

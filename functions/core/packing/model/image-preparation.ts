@@ -1,6 +1,7 @@
 /** Preparing images before they are packed: which members, under what name, and how large they will probably be. */
 import type { ImageSettings } from '../../pipeline/packing-parts.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import type { MediaFacts } from './documents.ts';
 import type { Rejection } from './rejections.ts';
 import { imageFormatOf } from './sniff.ts';
 
@@ -11,7 +12,7 @@ import { imageFormatOf } from './sniff.ts';
 export const IMAGE_ENGINE = 'sharp 0.35.5';
 
 export type PreparedImage =
-  | { readonly kind: 'prepared'; readonly bytes: Uint8Array }
+  | { readonly kind: 'prepared'; readonly bytes: Uint8Array; readonly media: MediaFacts }
   | { readonly kind: 'rejected'; readonly reason: Rejection };
 
 /** Port of the image library. The same source, settings and `build` give the same bytes. */

@@ -69,7 +69,7 @@ type WrittenCopy = WrittenMember & { readonly crc32: string };
 function lineOfCopy(layout: SampleLayout, written: WrittenCopy): MemberLine {
   const [part] = layout.members;
   if (part === undefined) throw new Error('a sample without members was copied');
-  const line = lineOf(layout, { part, member: { ...part, body: [] }, source: undefined }, written);
+  const line = lineOf(layout, { part, member: { ...part, body: [] } }, written);
   return { ...line, crc32: written.crc32 };
 }
 

@@ -39,7 +39,12 @@ export class MemberList {
 
 export function lineOf(
   layout: SampleLayout,
-  { part, member, source: read }: { part: MemberLayout; member: EncodedMember; source: MemberLine['source'] },
+  {
+    part,
+    member,
+    source: read,
+    media,
+  }: { part: MemberLayout; member: EncodedMember } & Pick<MemberLine, 'source' | 'media'>,
   at: WrittenMember,
 ): MemberLine {
   const source =
@@ -57,6 +62,7 @@ export function lineOf(
     sample: layout.ordinal,
     ...(layout.sample.repeat > 0 ? { repeat: layout.sample.repeat } : {}),
     ...(read && { source: read }),
+    ...(media && { media }),
   };
 }
 

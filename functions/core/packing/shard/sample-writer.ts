@@ -1,5 +1,6 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
-import type { MemberLine, PlannedMember } from '../model/documents.ts';
+import { HEAD_BYTES, mediaFacts } from '../media/media-facts.ts';
+import type { MediaFacts, MemberLine, PlannedMember } from '../model/documents.ts';
 import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 import {
   type EncodedMember,
@@ -43,15 +44,18 @@ export class SampleWriter {
     const members = layout.members.map((part): EncodedMember => {
       const image = imageOf(part);
       return image === undefined
-        ? { ...part, body: bodyOf(part) }
+        ? watched({ ...part, body: bodyOf(part) })
         : { ...part, size: image.bytes.length, body: [image.bytes] };
     });
     if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new UnfitSampleError('tooLarge');
     const enlist = (written: readonly WrittenMember[]): void => {
       for (const [index, member] of members.entries()) {
         const [part, at] = [layout.members[index], written[index]];
-        if (part !== undefined && at !== undefined)
-          this.list.add(lineOf(layout, { part, member, source: imageOf(part)?.source }, at));
+        if (part === undefined || at === undefined) continue;
+        const { source, media = factsOf(part, member) } = imageOf(part) ?? {};
+        this.list.add(
+          lineOf(layout, { part, member, ...(source && { source }), ...(media && { media }) }, at),
+        );
       }
       this.samples += 1;
     };
@@ -66,4 +70,34 @@ export class SampleWriter {
     this.list.add(line);
     this.samples += 1;
   }
+}
+
+/** The first bytes of a member that is read while it is written. */
+class Head {
+  readonly #body: AsyncIterable<Uint8Array>;
+  readonly chunks: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(body: AsyncIterable<Uint8Array>) {
+    this.#body = body;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for await (const chunk of this.#body) {
+      const wanted = HEAD_BYTES - this.#length;
+      // A copy, because the chunk's memory is used again.
+      if (wanted > 0) this.chunks.push(chunk.slice(0, wanted));
+      this.#length += chunk.length;
+      yield chunk;
+    }
+  }
+}
+
+const watched = (member: EncodedMember): EncodedMember =>
+  Symbol.asyncIterator in member.body ? { ...member, body: new Head(member.body) } : member;
+
+function factsOf(part: MemberLayout, { name, body, size }: EncodedMember): MediaFacts | undefined {
+  if (part.kind === 'made') return undefined;
+  if (body instanceof Head) return mediaFacts(name, body.chunks, size);
+  return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size);
 }

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import type { ImageSettings } from '../../pipeline/packing-parts.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import type { PlannedMember } from '../model/documents.ts';
+import type { MediaFacts, PlannedMember } from '../model/documents.ts';
 import { type ImageEngine, LARGEST_SOURCE_BYTES } from '../model/image-preparation.ts';
 import type { Exclusion, Rejection } from '../model/rejections.ts';
 import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
@@ -20,6 +20,7 @@ interface PreparedMember {
   readonly size: number;
   /** The object that the image was made of. */
   readonly source: { readonly size: number; readonly sha256: string };
+  readonly media: MediaFacts;
 }
 export interface PreparedBytes extends PreparedMember {
   readonly bytes: Uint8Array;
@@ -81,13 +82,14 @@ export class PreparedImages {
       this.#outcomes.set(key, prepared);
       return prepared;
     }
-    const { bytes } = prepared;
+    const { bytes, media } = prepared;
     if (before !== undefined && before.size !== bytes.length)
       throw new Error(`${this.#engine.build} prepared ${key} twice, with different results`);
     const outcome: PreparedMember = {
       kind: 'prepared',
       size: bytes.length,
       source: { size, sha256: hash('sha256', source) },
+      media,
     };
     this.#outcomes.set(key, outcome);
     this.#hold(key, bytes);
