@@ -7,7 +7,7 @@ import {
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
-import { ROUTES } from '../core/api/routes.ts';
+import { ROUTES } from '../core/api/operations.ts';
 
 export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP; IAM-authorised',

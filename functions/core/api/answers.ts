@@ -1,5 +1,7 @@
 /** What every answer of the API is made of. */
+import type * as z from 'zod';
 import type { Problem } from '../shared/errors.ts';
+import type { Operations, Route } from './operations.ts';
 
 export interface ApiRequest {
   /** Method and path template, such as `PUT /pipelines/{name}`. */
@@ -11,18 +13,38 @@ export interface ApiRequest {
   readonly caller?: string | undefined;
 }
 
-export interface ApiResponse {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: unknown;
+/** A request whose query was checked by the schema of its route. */
+export interface RequestOf<R extends Route> extends Omit<ApiRequest, 'query'> {
+  readonly query: z.output<Operations[R]['query']>;
 }
 
-export const ok = (body: unknown): ApiResponse => ({ status: 200, body });
+export interface ApiResponse<Body = unknown> {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Body;
+}
 
-export const problem = (status: number, message: string, problems?: readonly Problem[]): ApiResponse => ({
+type Refusal = ApiResponse<{ readonly message: string; readonly problems?: readonly Problem[] }>;
+
+/** As the schema of the route has it, or a refusal. */
+export type AnswerOf<R extends Route> = Promise<ApiResponse<z.input<Operations[R]['answer']>> | Refusal>;
+
+export const ok = <Body>(body: Body): ApiResponse<Body> => ({ status: 200, body });
+export const accepted = <Body>(body: Body): ApiResponse<Body> => ({ status: 202, body });
+
+export const problem = (status: number, message: string, problems?: readonly Problem[]): Refusal => ({
   status,
   body: { message, ...(problems && { problems }) },
 });
 
-export const noRun = (runId: string): ApiResponse =>
+/** @param what such as `the query is not valid` */
+export const refused = (what: string, problems: readonly Problem[]): Refusal =>
+  problem(400, `${what}: ${problems.map(sentence).join('; ')}`, problems);
+
+const sentence = ({ path, message }: Problem): string => (path === '' ? message : `${path} ${message}`);
+
+export const noRun = (runId: string): Refusal =>
   problem(404, `there is no run "${runId}": GET /pipelines/{name}/runs lists the runs of a pipeline`);
+
+export const noPipeline = (name: string): Refusal =>
+  problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);

@@ -1,5 +1,5 @@
 /** The answers to a person who steers a run. */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { changeLimits } from '../attempts/change-limits.ts';
 import {
   continueRetry,
@@ -15,20 +15,22 @@ import { type Allowed, onlyAllowed } from '../ingest/allowed.ts';
 import { changeDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
-import { type AttemptRecord, FINISHED, type RunRecord, STOP_MODES } from '../runs/run-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import { type Checked, check } from '../shared/validation.ts';
-import { type ApiRequest, type ApiResponse, noRun, problem } from './answers.ts';
+import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf } from './answers.ts';
+import { retryBody, stopBody } from './schemas/steering.ts';
 
 export interface SteeringDeps extends RetryDeps {
   readonly allowed: Allowed;
 }
 
-const stopSchema = z.strictObject({ mode: z.enum(STOP_MODES).default('afterSave') });
-
 /** Idempotent: a repeated call gets the answer of the first one. */
-export async function postStop(deps: SteeringDeps, request: ApiRequest): Promise<ApiResponse> {
+export async function postStop(
+  deps: SteeringDeps,
+  request: RequestOf<'POST /runs/{runId}/stop'>,
+): AnswerOf<'POST /runs/{runId}/stop'> {
   const runId = request.parameters['runId'] ?? '';
-  const asked = bodyOf(stopSchema, request.body);
+  const asked = bodyOf(stopBody, request.body);
   if (!asked.ok) return problem(400, 'the stop is not valid', asked.problems);
   if ((await deps.runs.get(runId)) === undefined) return noRun(runId);
   const { mode } = asked.value;
@@ -36,18 +38,20 @@ export async function postStop(deps: SteeringDeps, request: ApiRequest): Promise
   if (run.stop === undefined)
     return problem(409, `${runId} has ended (${run.status}): there is nothing to stop`);
   const unsaved = FINISHED.includes(run.status) ? undefined : await unsavedOf(deps, run);
-  return { status: 202, body: { runId, status: run.status, stop: run.stop, unsaved } };
+  return accepted({ runId, status: run.status, stop: run.stop, unsaved });
 }
 
-/** The body of a retry: a part of a declaration, and the source to train with. */
-const retrySchema = z.looseObject({ source: z.enum(['pinned', 'current']).default('current') });
+type RetryAnswer = AnswerOf<'POST /runs/{runId}/retry'>;
 
 /** Idempotent while the run is open: a repeated call gets the same answer. */
-export async function postRetry(deps: SteeringDeps, request: ApiRequest): Promise<ApiResponse> {
+export async function postRetry(
+  deps: SteeringDeps,
+  request: RequestOf<'POST /runs/{runId}/retry'>,
+): AnswerOf<'POST /runs/{runId}/retry'> {
   const runId = request.parameters['runId'] ?? '';
   const run = await deps.runs.get(runId);
   if (run === undefined) return noRun(runId);
-  const asked = bodyOf(retrySchema, request.body);
+  const asked = bodyOf(retryBody, request.body);
   if (!asked.ok) return problem(400, 'the retry is not valid', asked.problems);
   const { source, ...fields } = asked.value;
   const changed = fieldsOf(fields);
@@ -64,7 +68,7 @@ export async function postRetry(deps: SteeringDeps, request: ApiRequest): Promis
     : begin(deps, run, { ...change, requestedBy: request.caller ?? UNKNOWN });
 }
 
-async function begin(deps: SteeringDeps, run: RunRecord, change: RetryChange): Promise<ApiResponse> {
+async function begin(deps: SteeringDeps, run: RunRecord, change: RetryChange): RetryAnswer {
   const why = await whyNoRetry(deps, run);
   if (why !== undefined) return problem(409, why);
   const { runId } = run;
@@ -82,7 +86,7 @@ async function repeated(
   deps: SteeringDeps,
   run: RunRecord,
   { declaration, changed }: { readonly declaration: Pipeline; readonly changed: readonly string[] },
-): Promise<ApiResponse> {
+): RetryAnswer {
   if (JSON.stringify(declaration) !== JSON.stringify(run.declaration))
     return problem(409, (await whyNoRetry(deps, run)) ?? `${run.runId} is open`);
   await continueRetry(deps, run, changed);
@@ -90,7 +94,10 @@ async function repeated(
 }
 
 /** Idempotent. The body has the fields of `limits` that change. */
-export async function putLimits(deps: SteeringDeps, request: ApiRequest): Promise<ApiResponse> {
+export async function putLimits(
+  deps: SteeringDeps,
+  request: RequestOf<'PUT /runs/{runId}/limits'>,
+): AnswerOf<'PUT /runs/{runId}/limits'> {
   const runId = request.parameters['runId'] ?? '';
   const run = await deps.runs.get(runId);
   if (run === undefined) return noRun(runId);
@@ -109,7 +116,7 @@ export async function putLimits(deps: SteeringDeps, request: ApiRequest): Promis
   const requestedBy = request.caller ?? UNKNOWN;
   const isSame = JSON.stringify(limits) === JSON.stringify(before);
   if (!isSame) await changeLimits(deps, run, { declaration: changed.pipeline, requestedBy, text });
-  return { status: 200, body: { runId, status: run.status, limits } };
+  return ok({ runId, status: run.status, limits });
 }
 
 function changesText(before: Pipeline['limits'], after: Pipeline['limits']): string {
@@ -120,17 +127,14 @@ function changesText(before: Pipeline['limits'], after: Pipeline['limits']): str
     .join(', ');
 }
 
-async function opened({ store }: SteeringDeps, run: RunRecord): Promise<ApiResponse> {
+async function opened({ store }: SteeringDeps, run: RunRecord): RetryAnswer {
   const checkpoint = await readProgress(store, run.pipeline, run.runId);
-  return {
-    status: 202,
-    body: {
-      runId: run.runId,
-      status: run.status,
-      retry: run.retry,
-      checkpoint: checkpoint && { name: checkpoint.checkpoint, step: checkpoint.step },
-    },
-  };
+  return accepted({
+    runId: run.runId,
+    status: run.status,
+    retry: run.retry,
+    checkpoint: checkpoint && { name: checkpoint.checkpoint, step: checkpoint.step },
+  });
 }
 
 /** Names such as `limits.deadlineHours`. */

@@ -2,8 +2,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ApiRequest } from '../../../functions/core/api/answers.ts';
 import { answer } from '../../../functions/core/api/api.ts';
+import { makeReport } from '../../../functions/core/attempts/report.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { attemptOf, launchOf, outcomeOf, runOf } from '../../support/builders/records.ts';
+import { AT, attemptOf, launchOf, outcomeOf, runOf } from '../../support/builders/records.ts';
+import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
@@ -13,8 +15,11 @@ beforeEach(() => {
   at = ground();
 });
 
-const ask = (route: string, over: Partial<ApiRequest> = {}) =>
-  answer(at, { route, parameters: {}, query: {}, body: '', ...over });
+async function ask(route: string, over: Partial<ApiRequest> = {}) {
+  const response = await answer(at, { route, parameters: {}, query: {}, body: '', ...over });
+  expectAsDescribed(route, response);
+  return response;
+}
 const named = (route: string, name = 'digits', over: Partial<ApiRequest> = {}) =>
   ask(route, { parameters: { name }, ...over });
 
@@ -243,7 +248,7 @@ describe('the pages of a list', () => {
     const refused = await ask('GET /pipelines', { query: { limit: '0', nextToken: 'abc' } });
     expect(refused).toMatchObject({
       status: 400,
-      body: { message: expect.stringMatching(/^limit is "0": .*; nextToken is "abc", which/) as string },
+      body: { message: expect.stringMatching(/: limit is "0", .*; nextToken is "abc", which/) as string },
     });
   });
 });
@@ -276,7 +281,14 @@ describe('GET /runs/{runId}', () => {
   });
 
   it('shows the run, its attempts, placements, timeline and report', async () => {
-    at.store.put(bucketKeys.report('digits', 'digits-000001'), '{"version":1}');
+    const finished = makeReport({
+      run: runOf('digits', 1),
+      attempts: [],
+      timeline: [],
+      status: 'succeeded',
+      finishedAt: AT,
+    });
+    at.store.put(bucketKeys.report('digits', 'digits-000001'), JSON.stringify(finished));
     const response = await show();
     expect(response).toMatchObject({
       status: 200,
@@ -285,7 +297,7 @@ describe('GET /runs/{runId}', () => {
         attempts: [{ attempt: 1, outcome: { kind: 'interrupted' } }, { attempt: 2 }],
         placements: [{ attempt: 1 }],
         timeline: [],
-        report: { version: 1 },
+        report: { version: 1, finishedAt: AT },
       },
     });
   });

@@ -42,6 +42,7 @@ const ROOMS = [
   'statemachines',
   'serverless',
   'emulators',
+  'client',
   'page',
   'cli',
   'test/support',

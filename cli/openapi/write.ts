@@ -1,0 +1,31 @@
+/** `npm run openapi`: the OpenAPI document and the types of the client. A test says when they are out of date. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { openApiDocument } from '../../functions/core/api/open-api.ts';
+import { clientTypes } from './client-types.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Content by file, relative to the project. */
+export function openApiFiles(): Readonly<Record<string, string>> {
+  const document = openApiDocument();
+  return {
+    'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+    'client/operations.ts': clientTypes(document),
+  };
+}
+
+const USAGE = `npm run openapi
+
+Writes docs/openapi.json, the OpenAPI document of the HTTP API, and client/operations.ts, the types of its client. It takes
+no options.`;
+
+async function main(args: readonly string[]): Promise<number> {
+  readCommandLine(args, { options: {}, schema: z.object({}) });
+  for (const [file, text] of Object.entries(openApiFiles())) await writeFile(join(ROOT, file), text);
+  return 0;
+}
+
+if (import.meta.main) await runCommand(USAGE, main);

@@ -1,0 +1,1255 @@
+// Written by `npm run openapi` from the schemas in functions/core/api; edit those instead.
+
+export type Attempt = {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly attempt: number;
+  readonly jobName: string;
+  readonly launcher: "sagemaker" | "ec2";
+  readonly status: "starting" | "waitingForCapacity" | "running" | "done" | "interrupted" | "recalled" | "failed";
+  readonly placement: Placement;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly progressBefore?: Progress | undefined;
+  readonly progressAfter?: Progress | undefined;
+  /** How the script went on from what earlier attempts had saved. */
+  readonly resume?: {
+    readonly checkpoint?: {
+      readonly name: string;
+      readonly step: number;
+      readonly unit?: "step" | "epoch" | "saves" | undefined;
+      readonly format?: string | undefined;
+    } | undefined;
+    readonly repairs: readonly ({
+      readonly name: string;
+      readonly problem: string;
+      readonly instead: string;
+      readonly step?: number | undefined;
+    })[];
+    readonly verdict?: {
+      readonly kind: "resumed" | "beganAgain";
+      readonly evidence: "log" | "checkpoint";
+      readonly position: number;
+      readonly beganAt: number;
+    } | undefined;
+  } | undefined;
+  readonly recall?: {
+    readonly cause: "capacity" | "budget" | "deadline" | "spot" | "time" | "request";
+    readonly why: string;
+    readonly at: string;
+  } | undefined;
+  readonly outcome?: {
+    readonly kind: "completed" | "interrupted" | "capacity" | "timeLimit" | "serviceError" | "userError" | "recalled" | "stopped";
+    readonly message: string;
+    readonly startedAt?: string | undefined;
+    readonly scriptStartedAt?: string | undefined;
+    readonly endedBeforeScript?: true | undefined;
+    readonly endedAt?: string | undefined;
+    /** Seconds. */
+    readonly trainingSeconds: number;
+    /** Seconds. */
+    readonly billableSeconds: number;
+    readonly quota?: true | undefined;
+    readonly fault?: "silent" | "storage" | "disk" | "packages" | undefined;
+    readonly interruptions: number;
+    readonly modelUri?: string | undefined;
+  } | undefined;
+  /** Where its output is in CloudWatch Logs. */
+  readonly log?: {
+    readonly group: string;
+    readonly streamPrefix: string;
+  } | undefined;
+  readonly restoredAt?: string | undefined;
+};
+
+export type Placement = {
+  readonly pool: Pool;
+  readonly topology: Topology;
+  readonly subnetId?: string | undefined;
+  /** On-Demand price of one node in an hour. */
+  readonly onDemandHourlyUsd: number;
+  /** On-Demand price of all helper nodes together. */
+  readonly helpersHourlyUsd?: number | undefined;
+  /** Copies of shards and checkpoints to another region. */
+  readonly transfer?: {
+    readonly gigabytes: number;
+    /** US dollars. */
+    readonly usd: number;
+    /** Seconds. */
+    readonly seconds: number;
+    readonly priceNote: string;
+  } | undefined;
+  /** Of training, of the whole run. */
+  readonly expectedSeconds?: number | undefined;
+  /** Seconds. */
+  readonly maximumRunSeconds: number;
+  /** Seconds. */
+  readonly maximumWaitSeconds?: number | undefined;
+  /** The last time for On-Demand to meet the deadline. */
+  readonly spotUntil?: string | undefined;
+  readonly reason: string;
+  readonly decidedAt: string;
+};
+
+export type PlacementDecision = {
+  readonly kind: "launch";
+  readonly placement: {
+    readonly pool: Pool;
+    readonly topology: Topology;
+    readonly subnetId?: string | undefined;
+    /** On-Demand price of one node in an hour. */
+    readonly onDemandHourlyUsd: number;
+    /** On-Demand price of all helper nodes together. */
+    readonly helpersHourlyUsd?: number | undefined;
+    /** Copies of shards and checkpoints to another region. */
+    readonly transfer?: {
+      readonly gigabytes: number;
+      /** US dollars. */
+      readonly usd: number;
+      /** Seconds. */
+      readonly seconds: number;
+      readonly priceNote: string;
+    } | undefined;
+    /** Of training, of the whole run. */
+    readonly expectedSeconds?: number | undefined;
+    /** Seconds. */
+    readonly maximumRunSeconds: number;
+    /** Seconds. */
+    readonly maximumWaitSeconds?: number | undefined;
+    /** The last time for On-Demand to meet the deadline. */
+    readonly spotUntil?: string | undefined;
+    readonly reason: string;
+    readonly decidedAt: string;
+    readonly considered: readonly (PoolAssessment)[];
+  };
+} | {
+  readonly kind: "wait";
+  /** Seconds. */
+  readonly seconds: number;
+  readonly reason: string;
+  readonly considered: readonly (PoolAssessment)[];
+} | {
+  readonly kind: "giveUp";
+  readonly reason: string;
+  readonly considered: readonly (PoolAssessment)[];
+};
+
+export type Pool = {
+  /** Name on EC2, without ml. */
+  readonly instanceType: string;
+  /** Such as use1-az4; absent where SageMaker chooses. */
+  readonly zoneId?: string | undefined;
+  readonly purchaseOption: "spot" | "on-demand";
+  /** Absent in the data bucket's own region. */
+  readonly region?: string | undefined;
+  readonly launcher: "sagemaker" | "ec2";
+};
+
+export type PoolAssessment = {
+  readonly pool: Pool;
+  readonly topology: Topology;
+  /** Spot placement score, 1 to 10, for the whole gang. */
+  readonly score?: number | undefined;
+  /** Price of one node in an hour. */
+  readonly hourlyUsd: number;
+  /** US dollars. */
+  readonly expectedCostUsd: number;
+  /** Seconds. */
+  readonly expectedSeconds: number;
+  /** 90 % interval of the duration of the work. */
+  readonly expectedSecondsBetween?: readonly [number, number] | undefined;
+  /** Chance that the pool has capacity at this moment. */
+  readonly chanceNow?: number | undefined;
+  /** Seconds. */
+  readonly expectedWaitSeconds?: number | undefined;
+  /** Seconds. */
+  readonly expectedUpSeconds?: number | undefined;
+  /** Copies of shards and checkpoints to another region. */
+  readonly transfer?: {
+    readonly gigabytes: number;
+    /** US dollars. */
+    readonly usd: number;
+    /** Seconds. */
+    readonly seconds: number;
+    readonly priceNote: string;
+  } | undefined;
+  /** Why the pool was or was not chosen. */
+  readonly verdict: string;
+};
+
+export type Problem = {
+  /** The field, such as limits.budgetUsd; empty for the whole. */
+  readonly path: string;
+  /** What was given, and what to give instead. */
+  readonly message: string;
+};
+
+export type Progress = {
+  readonly step: number;
+  /** 0 where the script does not say. */
+  readonly totalSteps: number;
+  /** What the step counts; absent: step. */
+  readonly unit?: "step" | "epoch" | "saves" | undefined;
+  /** Name, below the checkpoints of the run. */
+  readonly checkpoint: string;
+  readonly checkpointBytes?: number | undefined;
+  /** Of all attempts, at the time of the checkpoint. */
+  readonly trainingSeconds?: number | undefined;
+  /** How long the last save held up training. */
+  readonly saveSeconds?: number | undefined;
+  readonly usage?: {
+    readonly cpuPercent?: number | undefined;
+    readonly gpuPercent?: number | undefined;
+  } | undefined;
+  readonly metrics?: Readonly<Record<string, number>> | undefined;
+  /** quiet: of a format that the agent does not know. */
+  readonly proof?: "whole" | "quiet" | undefined;
+  readonly comparedBy?: "checksums" | "sizes" | undefined;
+  /** When it was saved. */
+  readonly updatedAt: string;
+};
+
+export type Refusal = {
+  /** What is wrong, and what to do. */
+  readonly message: string;
+  readonly problems?: readonly (Problem)[] | undefined;
+};
+
+export type Report = {
+  readonly version: 1;
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly status: "succeeded" | "failed" | "stopped" | "empty";
+  readonly failure?: string | undefined;
+  readonly stop?: {
+    readonly mode: "afterSave" | "now";
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    readonly execution: number;
+  } | undefined;
+  readonly retry?: {
+    /** 1 for the first one. */
+    readonly number: number;
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    /** How many attempts there were before. */
+    readonly attempts: number;
+  } | undefined;
+  readonly modelUri?: string | undefined;
+  readonly generations: readonly (string)[];
+  readonly source?: string | undefined;
+  /** Arrivals that are in no shard. */
+  readonly rejected?: {
+    readonly count: number;
+    readonly byReason: Readonly<Record<string, number>>;
+    readonly examples: readonly ({
+      readonly key: string;
+      readonly reason: string;
+    })[];
+  } | undefined;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly attempts: readonly ({
+    readonly attempt: number;
+    readonly jobName: string;
+    readonly pool: Pool;
+    readonly nodes: number;
+    readonly outcome: "completed" | "interrupted" | "capacity" | "timeLimit" | "serviceError" | "userError" | "recalled" | "stopped";
+    readonly message: string;
+    readonly fromStep: number;
+    readonly toStep: number;
+    /** Seconds. */
+    readonly trainingSeconds: number;
+    /** Seconds. */
+    readonly billableSeconds: number;
+    /** Training that no checkpoint covers, or that was done again. */
+    readonly lostSeconds: number;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** Where its output is in CloudWatch Logs. */
+    readonly log?: {
+      readonly group: string;
+      readonly streamPrefix: string;
+    } | undefined;
+  })[];
+  readonly interruptions: number;
+  /** Seconds. */
+  readonly lostSeconds: number;
+  /** US dollars. */
+  readonly costUsd: number;
+  /** Cost of the same useful work on On-Demand instances of the same type. */
+  readonly onDemandUsd: number;
+  /** US dollars. */
+  readonly savedUsd: number;
+  readonly savedPercent: number;
+  readonly deadline: {
+    readonly at?: string | undefined;
+    readonly met: boolean | null;
+  };
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly timeline: readonly (TimelineEntry)[];
+};
+
+export type Run = {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly batch: number;
+  readonly status: RunStatus;
+  readonly trigger: "arrival" | "schedule" | "api";
+  readonly execution: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly newestEventAt?: string | undefined;
+  readonly declaration?: RunDeclaration | undefined;
+  /** When its batch was closed. */
+  readonly closedAt?: string | undefined;
+  readonly notifiedSince?: string | undefined;
+  /** When its data was packed; absent without new data. */
+  readonly sealedAt?: string | undefined;
+  /** What it packed. */
+  readonly generation?: string | undefined;
+  /** Arrivals that are in no shard. */
+  readonly rejected?: {
+    readonly count: number;
+    readonly byReason: Readonly<Record<string, number>>;
+    readonly examples: readonly ({
+      readonly key: string;
+      readonly reason: string;
+    })[];
+  } | undefined;
+  /** What it trains on, oldest first. */
+  readonly generations?: readonly (string)[] | undefined;
+  /** SHA-256 of the packed source. */
+  readonly source?: string | undefined;
+  readonly failure?: string | undefined;
+  readonly stop?: {
+    readonly mode: "afterSave" | "now";
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    readonly execution: number;
+  } | undefined;
+  readonly retry?: {
+    /** 1 for the first one. */
+    readonly number: number;
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    /** How many attempts there were before. */
+    readonly attempts: number;
+  } | undefined;
+  readonly modelUri?: string | undefined;
+  /** What was deleted after its end. */
+  readonly expired?: readonly ("work" | "checkpoints" | "source")[] | undefined;
+};
+
+export type RunDeclaration = {
+  readonly name: string;
+  readonly settle: {
+    /** A batch is complete when nothing changed under incoming/ for this long. */
+    readonly quietSeconds: number;
+    /** A batch is closed after this long even if objects keep arriving. */
+    readonly maximumWaitSeconds: number;
+    /** An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS. */
+    readonly marker?: string | undefined;
+  };
+  readonly packing: {
+    /** The shard format; docs/datasets.md compares them. */
+    readonly format: "webdataset" | "tfrecord" | "recordio" | "mds" | "lines" | "records";
+    /** Target size of a shard in 10^6 bytes. */
+    readonly shardMegabytes: number;
+    /** Seed of the shuffle. */
+    readonly seed: number;
+    /** Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything. */
+    readonly accept?: readonly (string)[] | undefined;
+    /** Where a sample gets its label: from the folder that holds it, from its key by labelPattern, or from the file of annotations. It becomes the member <key>.cls. */
+    readonly label: "parentFolder" | "namePattern" | "annotations" | "none";
+    /** For namePattern: the first group of this regular expression, found in the key under incoming/, is the label. */
+    readonly labelPattern?: string | undefined;
+    /** For annotations: the file that says which sample has which label. */
+    readonly annotations?: {
+      /** Key under incoming/ of a CSV file with a header line, or of JSON Lines. */
+      readonly file: string;
+      /** Column or field that names a sample: the key of one of its members under incoming/, or the key without suffix. */
+      readonly key: string;
+      /** Column or field with the label: a text or a number. */
+      readonly label: string;
+    } | undefined;
+    /** integer: tfrecord and mds hold the label as an int64, and other labels are rejected. */
+    readonly labelType: "text" | "integer";
+    /** Shuffle all samples of a generation by the seed; false keeps the order of keys. */
+    readonly shuffle: boolean;
+    /** Make the number of shards a multiple of this, so that hosts and workers share them evenly. Default: the processes that train, as far as shards stay above 1 MB. */
+    readonly shardsMultipleOf?: number | undefined;
+    /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
+    readonly leastShardsPerWorker?: number | undefined;
+    /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
+    readonly remainder: "ragged" | "even" | "drop";
+    /** Give every class the same number of samples: over copies samples of small classes, under leaves out samples of large ones. */
+    readonly balance?: "over" | "under" | undefined;
+    /** Only for the format lines. */
+    readonly lines: {
+      readonly kind: "text" | "jsonl" | "csv" | "libsvm";
+      /** CSV sources with a header line: keep it once in each shard, or leave it out. */
+      readonly header: "none" | "perShard" | "drop";
+    };
+    /** Only for the format records: what the arrivals are. */
+    readonly records: {
+      readonly kind: "tfrecord" | "recordio";
+    };
+    /** Only for the format tfrecord. */
+    readonly tfrecord?: {
+      /** gzip: each shard is one gzip file, read with compression_type='GZIP'. */
+      readonly compression: "none" | "gzip";
+    } | undefined;
+    /** Images are decoded, turned upright, resized and encoded again before they are packed. */
+    readonly prepare?: {
+      readonly image: {
+        /** Longest side in pixels; the ratio stays, and smaller images are not enlarged. */
+        readonly maxSide?: number | undefined;
+        /** Width in pixels; without height the ratio stays. */
+        readonly width?: number | undefined;
+        /** Height in pixels; without width the ratio stays. */
+        readonly height?: number | undefined;
+        /** With width and height: cover (default) crops, contain pads with background, fill distorts, inside and outside keep the ratio. */
+        readonly fit?: "cover" | "contain" | "fill" | "inside" | "outside" | undefined;
+        /** How prepared images are encoded; their names get its suffix. */
+        readonly format: "jpeg" | "png" | "webp";
+        /** Of jpeg and webp; default 90. */
+        readonly quality?: number | undefined;
+        /** Behind what is transparent, where the format has no transparency, and around it with contain. */
+        readonly background: string;
+        /** Members that are prepared; anything else stays as it is. */
+        readonly columns: readonly (string)[];
+        /** Members that hold a class for each pixel, as PNG: resized like the images, but to the nearest pixel, and kept as PNG. */
+        readonly masks?: readonly (string)[] | undefined;
+        /** Larger images are rejected before they are decoded. */
+        readonly mostMegapixels: number;
+        /** Size of a prepared image in 10^3 bytes, by which shards are planned; default: by its pixels. */
+        readonly expectedKilobytes?: number | undefined;
+      };
+    } | undefined;
+    /** What becomes of the packed arrivals after the run. */
+    readonly whenDone: "keep" | "delete";
+  };
+  /** A version of the dataset is named by its last generation. */
+  readonly dataset?: {
+    /** Train on the version that ends with this generation, whatever is packed later. */
+    readonly pin?: string | undefined;
+    /** Join small generations into a large one when there are so many; a generation is small when its shards are on average less than half as large as shardMegabytes. */
+    readonly compactAfter: "never" | number;
+    /** replace: a sample whose object was overwritten is trained on in its newest version only. keep: every version stays a sample of its own. */
+    readonly onChange: "replace" | "keep";
+  } | undefined;
+  readonly training: {
+    /** How processes cooperate in training; docs/strategies.md says which needs what. */
+    readonly strategy: "single" | "ddp" | "ray" | "mpi" | "parameter-server" | "multi-worker-mirrored" | "data-service";
+    /** Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder. */
+    readonly source: string;
+    readonly entryPoint?: string | undefined;
+    /** A command instead of a Python script, such as [bash, run.sh] or [python, -m, package.module]. */
+    readonly command?: readonly (string)[] | undefined;
+    /** The command line as typed, instead of the hyperparameters. Placeholders: ${checkpoints}, ${model}, ${output}, ${source}, ${channel:NAME}, ${hyperparameters}; $$ is a dollar sign. An argument that ends with ? is left out where its path is missing, and so is a list of arguments that holds one. With a *, as in ${checkpoints}/epoch_*.pt?, it is the newest whole checkpoint of such a name. */
+    readonly arguments?: readonly (string | readonly (string)[])[] | undefined;
+    /** Environment variables of the script; values may have the placeholders of arguments. Not for secrets. */
+    readonly environment?: Readonly<Record<string, string>> | undefined;
+    /** The folder of the source in which the script runs; by default the source itself. ${checkpoints}: for a script that saves where it runs. */
+    readonly workingDirectory?: string | undefined;
+    /** What counts as a checkpoint, instead of the agent's own rules. automatic: the agent saves and restores a PyTorch script that does neither; strategies single and ddp. */
+    readonly checkpoint?: "automatic" | {
+      /** Where the script writes them: ${checkpoints} (default), a folder below it, or one below the folder in which it runs. */
+      readonly folder?: string | undefined;
+      /** What is one checkpoint: a file or a folder, such as epoch_*.pt or checkpoint-*. */
+      readonly pattern?: string | undefined;
+      /** name (default): the last number in the path; time: the newest file; or an expression with one group. */
+      readonly step?: string | undefined;
+      /** How many are kept; the agent deletes older ones. All by default. */
+      readonly keep?: number | undefined;
+    } | undefined;
+    readonly progress?: {
+      /** Read from each line that the script prints, in Python's syntax: (?P<step>…), (?P<total>…) and any metric. */
+      readonly pattern: string;
+    } | undefined;
+    /** Processes of a host with ddp or mpi; by default one for each of its accelerators. */
+    readonly processesPerHost?: number | undefined;
+    /** mpi: each process sees one GPU alone, that of its local rank (CUDA_VISIBLE_DEVICES). */
+    readonly pinGpus?: boolean | undefined;
+    readonly framework: "pytorch" | "tensorflow";
+    readonly frameworkVersion: string;
+    /** A training image of your own. */
+    readonly image?: string | undefined;
+    readonly hyperparameters: Readonly<Record<string, string | number | boolean | {
+      readonly number: string;
+    }>>;
+    /** required (the default): a script that ends well and leaves no model has failed. */
+    readonly model?: "required" | "none" | undefined;
+    /** How shards reach the script: auto (the default) downloads what fits and is quick, else streams. */
+    readonly inputMode?: "auto" | "File" | "FastFile" | "Pipe" | undefined;
+    /** Further data by channel name: the script finds each under SM_CHANNEL_<NAME>. */
+    readonly channels?: Readonly<Record<string, {
+      /** s3://bucket/prefix/, in the folder of the pipeline or among sharedPrefixes of the deployment. */
+      readonly s3: string;
+      /** Downloaded first, or streamed when read. */
+      readonly inputMode: "File" | "FastFile";
+    } | {
+      /** An FSx for Lustre file system in the zone of a declared subnet. */
+      readonly fsxLustre: string;
+      /** Begins with the file system's mount name, such as /1234abcd/images. */
+      readonly directory: string;
+      /** Whether the script may write there. Default: ro. */
+      readonly access: "ro" | "rw";
+    } | {
+      /** An EFS file system with a mount target in each declared subnet. */
+      readonly efs: string;
+      readonly directory: string;
+      /** Whether the script may write there. Default: ro. */
+      readonly access: "ro" | "rw";
+    }>> | undefined;
+    /** A private package index for requirements.txt. */
+    readonly packageIndex?: {
+      /** A simple index as pip reads it, such as https://packages.example.com/simple/. */
+      readonly url: string;
+      /** Its credentials: {"username": …, "password": …}, or a token alone. */
+      readonly secret?: string | undefined;
+    } | undefined;
+    /** Whether every host gets all shards or its share of them. */
+    readonly distribution: "FullyReplicated" | "ShardedByS3Key";
+  };
+  readonly compute: {
+    /** Interchangeable types; three or more score best. With needs: only these of those that meet them. */
+    readonly instanceTypes?: readonly (string)[] | undefined;
+    readonly nodes: number;
+    /** What the training needs, instead of types and nodes: every topology that has it is weighed. */
+    readonly needs?: {
+      /** How many train together, over all nodes: the world size. 0 trains on CPUs. */
+      readonly accelerators: number;
+      /** Which accelerators will do; default: every NVIDIA one. */
+      readonly kinds?: readonly ("T4" | "V100" | "A10G" | "L4" | "L40S" | "A100" | "H100" | "H200" | "Trainium")[] | undefined;
+      /** Least memory of each. */
+      readonly acceleratorMemoryGigabytes?: number | undefined;
+      /** At least so many in one node, for strategies that need a fast link between them. */
+      readonly acceleratorsPerNode?: number | undefined;
+      /** Least host memory of a node. */
+      readonly memoryGigabytes?: number | undefined;
+      /** Least vCPUs of a node. */
+      readonly vcpus?: number | undefined;
+      readonly maximumNodes: number;
+      /** The model is small: nodes without accelerators may train it as well. */
+      readonly cpuInstead: boolean;
+      /** A checkpoint of one number of nodes and processes may be resumed by another; docs/training.md says which recipes can. */
+      readonly resumeOnOtherTopology: boolean;
+    } | undefined;
+    /** Where it may train. Default: only in the data bucket's own region. */
+    readonly regions?: readonly ({
+      readonly name: string;
+      /** As compute.vpc, which is the one of the data bucket's region. */
+      readonly vpc?: {
+        readonly securityGroupIds: readonly (string)[];
+        readonly subnets: readonly ({
+          readonly id: string;
+          readonly zoneId: string;
+        })[];
+      } | undefined;
+    })[] | undefined;
+    /** Groups of CPU nodes beside the nodes that train, for strategies that preprocess there. */
+    readonly helpers?: readonly ({
+      readonly name: string;
+      readonly instanceType: string;
+      readonly nodes: number;
+    })[] | undefined;
+    /** Such a group may be added when an attempt has measured that its hosts, not its accelerators, set the pace (strategy ray). */
+    readonly mayAddHelpers?: {
+      readonly name: string;
+      /** Default: the c5 family. */
+      readonly instanceTypes?: readonly (string)[] | undefined;
+      readonly maximumNodes: number;
+    } | undefined;
+    /** Try managed Spot with helper groups. AWS does not say whether it takes both together. */
+    readonly spotWithHelpers?: boolean | undefined;
+    /** spot-then-on-demand changes to On-Demand when the deadline needs it. */
+    readonly purchaseOption: "spot" | "on-demand" | "spot-then-on-demand";
+    /** Where the job runs: sagemaker (the default), ec2 for instances of your own account, or cheapest: placement weighs both, each time. */
+    readonly launcher?: "sagemaker" | "ec2" | "cheapest" | undefined;
+    readonly ec2?: {
+      /** A machine image with the AWS CLI and the framework, e.g. AWS's Deep Learning AMI. */
+      readonly image: string;
+      /** The Python that has the framework, e.g. /opt/pytorch/bin/python3. */
+      readonly python: string;
+      /** The image's root device: /dev/xvda on Amazon Linux, /dev/sda1 on Ubuntu. */
+      readonly rootDevice: string;
+      /** Whether the subnets reach S3 without a public address, by a NAT gateway or endpoints. Gangs of types with several network cards have no public address. */
+      readonly privateSubnets: boolean;
+    } | undefined;
+    readonly volumeGigabytes: number;
+    /** With a VPC a zone can be chosen: each attempt gets the one subnet of its zone. */
+    readonly vpc?: {
+      readonly securityGroupIds: readonly (string)[];
+      readonly subnets: readonly ({
+        readonly id: string;
+        readonly zoneId: string;
+      })[];
+    } | undefined;
+  };
+  readonly limits: {
+    /** From the close of the batch to the model; 24 unless patience or a value of time is given. */
+    readonly deadlineHours?: number | undefined;
+    /** Without a deadline: how long a run may stand still for cheap capacity, all its waits together. */
+    readonly patienceHours?: number | undefined;
+    /** What an hour sooner is worth. It is weighed against what capacity costs. */
+    readonly valueOfTimeUsdPerHour?: number | undefined;
+    /** Longest training time of one attempt. */
+    readonly maximumRunSeconds: number;
+    /** No attempt starts that may pass this sum for the run. */
+    readonly budgetUsd?: number | undefined;
+    readonly attempts: number;
+  };
+  readonly retention: {
+    /** Plans, results of the packing map and notes of what a run read, after the end of the run. */
+    readonly workDays: number | "forever";
+    /** Checkpoints of a run that succeeded. Its model stays. */
+    readonly checkpointDays: number | "forever";
+    /** Checkpoints of a run that failed. */
+    readonly failedCheckpointDays: number | "forever";
+    /** The packed source of a run, if no other run of the pipeline uses it. */
+    readonly sourceDays: number | "forever";
+  };
+  /** Also start a run on this schedule (EventBridge Scheduler syntax, UTC). */
+  readonly schedule?: string | undefined;
+  /** Let a scheduled run train although nothing arrived. */
+  readonly trainWithoutNewData: boolean;
+};
+
+export type RunStatus = "settling" | "packing" | "placing" | "training" | "succeeded" | "failed" | "stopped" | "empty";
+
+export type TimelineEntry = {
+  readonly id: string;
+  readonly at: string;
+  /** Such as AttemptInterrupted; docs/events.md lists those that are events, too. */
+  readonly kind: string;
+  readonly text: string;
+};
+
+export type Topology = {
+  readonly nodes: number;
+  readonly acceleratorsPerNode: number;
+  readonly helpers?: readonly ({
+    readonly name: string;
+    readonly instanceType: string;
+    readonly nodes: number;
+  })[] | undefined;
+};
+
+export type Pipeline = {
+  readonly name: string;
+  /** Number of the batch that takes what arrives now. */
+  readonly openBatch: number;
+  /** When the last batch was closed. */
+  readonly closedAt?: string | undefined;
+  readonly seen?: string | undefined;
+  /** Present where the folder is too large to be listed for each run. */
+  readonly notified?: {
+    readonly since: string;
+    readonly listedAt: string;
+    readonly closedAt?: string | undefined;
+  } | undefined;
+  readonly sweptAt?: string | undefined;
+  readonly sweptObjects?: number | undefined;
+  /** Whether a run can use the declaration. */
+  readonly valid: boolean;
+  readonly declarationEtag?: string | undefined;
+  readonly removedAt?: string | undefined;
+  readonly problems?: readonly (Problem)[] | undefined;
+  readonly updatedAt: string;
+};
+
+export type ListPipelinesAnswer = {
+  readonly pipelines: readonly (Pipeline)[];
+  /** There is another page: make the same call with this token. */
+  readonly nextToken?: string | undefined;
+};
+
+export type GetPipelineAnswer = {
+  readonly name: string;
+  /** Number of the batch that takes what arrives now. */
+  readonly openBatch?: number | undefined;
+  /** When the last batch was closed. */
+  readonly closedAt?: string | undefined;
+  readonly seen?: string | undefined;
+  /** Present where the folder is too large to be listed for each run. */
+  readonly notified?: {
+    readonly since: string;
+    readonly listedAt: string;
+    readonly closedAt?: string | undefined;
+  } | undefined;
+  readonly sweptAt?: string | undefined;
+  readonly sweptObjects?: number | undefined;
+  /** Whether a run can use the declaration. */
+  readonly valid?: boolean | undefined;
+  readonly declarationEtag?: string | undefined;
+  readonly removedAt?: string | undefined;
+  readonly problems?: readonly (Problem)[] | undefined;
+  readonly updatedAt?: string | undefined;
+  /** YAML, as it was written. */
+  readonly declaration: string;
+};
+
+export type PutPipelineAnswer = {
+  readonly name: string;
+  readonly kind: "valid" | "gone";
+  /** The run that data which was there before started. */
+  readonly woken?: {
+    readonly kind: "started" | "running";
+    readonly runId: string;
+  } | {
+    readonly kind: "ignored";
+    readonly reason: string;
+  } | undefined;
+};
+
+export type DeletePipelineAnswer = {
+  readonly name: string;
+  readonly kind: "valid" | "invalid" | "gone";
+  /** The run that data which was there before started. */
+  readonly woken?: {
+    readonly kind: "started" | "running";
+    readonly runId: string;
+  } | {
+    readonly kind: "ignored";
+    readonly reason: string;
+  } | undefined;
+  readonly problems?: readonly (Problem)[] | undefined;
+};
+
+export type ListPipelineRunsAnswer = {
+  readonly runs: readonly (Run)[];
+  /** There is another page: make the same call with this token. */
+  readonly nextToken?: string | undefined;
+};
+
+export type StartRunAnswer = {
+  readonly kind: "started" | "running";
+  readonly runId: string;
+};
+
+export type GetRunAnswer = {
+  readonly run: Run;
+  readonly attempts: readonly (Attempt)[];
+  readonly placements: readonly ({
+    readonly attempt: number;
+    readonly decision: PlacementDecision;
+  })[];
+  readonly timeline: readonly (TimelineEntry)[];
+  /** The newest checkpoint that is whole. */
+  readonly progress?: Progress | undefined;
+  /** Present once the run has ended. */
+  readonly report?: Report | undefined;
+};
+
+export type GetSeriesAnswer = {
+  readonly series: readonly ({
+    readonly name: string;
+    /** How the script gave it, such as log or tensorboard. */
+    readonly source: string;
+    readonly unit: "step" | "epoch";
+    /** Before they were thinned. */
+    readonly pointCount: number;
+    readonly points: readonly ({
+      /** In the unit of its series. */
+      readonly position: number;
+      readonly value: number | null;
+      readonly at: string;
+      readonly attempt: number;
+    })[];
+    /** What an attempt did past its last checkpoint, before it was lost. */
+    readonly lost: readonly ({
+      /** In the unit of its series. */
+      readonly position: number;
+      readonly value: number | null;
+      readonly at: string;
+      readonly attempt: number;
+    })[];
+  })[];
+};
+
+export type StopRunAnswer = {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly stop: {
+    readonly mode: "afterSave" | "now";
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    readonly execution: number;
+  };
+  /** What a script that saves nothing now loses. */
+  readonly unsaved?: {
+    /** Seconds. */
+    readonly seconds: number;
+    /** US dollars. */
+    readonly usd: number;
+    /** Of the newest checkpoint. */
+    readonly step?: number | undefined;
+  } | undefined;
+};
+
+export type RetryRunAnswer = {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly retry?: {
+    /** 1 for the first one. */
+    readonly number: number;
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    /** How many attempts there were before. */
+    readonly attempts: number;
+  } | undefined;
+  /** From which it goes on; absent: from the start. */
+  readonly checkpoint?: {
+    readonly name: string;
+    readonly step: number;
+  } | undefined;
+};
+
+export type PutLimitsAnswer = {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly limits: {
+    /** From the close of the batch to the model; 24 unless patience or a value of time is given. */
+    readonly deadlineHours?: number | undefined;
+    /** Without a deadline: how long a run may stand still for cheap capacity, all its waits together. */
+    readonly patienceHours?: number | undefined;
+    /** What an hour sooner is worth. It is weighed against what capacity costs. */
+    readonly valueOfTimeUsdPerHour?: number | undefined;
+    /** Longest training time of one attempt. */
+    readonly maximumRunSeconds: number;
+    /** No attempt starts that may pass this sum for the run. */
+    readonly budgetUsd?: number | undefined;
+    readonly attempts: number;
+  };
+};
+
+export type GetOpenApiAnswer = Readonly<Record<string, unknown>>;
+
+export type Declaration = {
+  readonly name: string;
+  readonly settle?: {
+    /** A batch is complete when nothing changed under incoming/ for this long. */
+    readonly quietSeconds?: number | undefined;
+    /** A batch is closed after this long even if objects keep arriving. */
+    readonly maximumWaitSeconds?: number | undefined;
+    /** An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS. */
+    readonly marker?: string | undefined;
+  } | undefined;
+  readonly packing?: {
+    /** The shard format; docs/datasets.md compares them. */
+    readonly format?: "webdataset" | "tfrecord" | "recordio" | "mds" | "lines" | "records" | undefined;
+    /** Target size of a shard in 10^6 bytes. */
+    readonly shardMegabytes?: number | undefined;
+    /** Seed of the shuffle. */
+    readonly seed?: number | undefined;
+    /** Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything. */
+    readonly accept?: readonly (string)[] | undefined;
+    /** Where a sample gets its label: from the folder that holds it, from its key by labelPattern, or from the file of annotations. It becomes the member <key>.cls. */
+    readonly label?: "parentFolder" | "namePattern" | "annotations" | "none" | undefined;
+    /** For namePattern: the first group of this regular expression, found in the key under incoming/, is the label. */
+    readonly labelPattern?: string | undefined;
+    /** For annotations: the file that says which sample has which label. */
+    readonly annotations?: {
+      /** Key under incoming/ of a CSV file with a header line, or of JSON Lines. */
+      readonly file: string;
+      /** Column or field that names a sample: the key of one of its members under incoming/, or the key without suffix. */
+      readonly key?: string | undefined;
+      /** Column or field with the label: a text or a number. */
+      readonly label?: string | undefined;
+    } | undefined;
+    /** integer: tfrecord and mds hold the label as an int64, and other labels are rejected. */
+    readonly labelType?: "text" | "integer" | undefined;
+    /** Shuffle all samples of a generation by the seed; false keeps the order of keys. */
+    readonly shuffle?: boolean | undefined;
+    /** Make the number of shards a multiple of this, so that hosts and workers share them evenly. Default: the processes that train, as far as shards stay above 1 MB. */
+    readonly shardsMultipleOf?: number | undefined;
+    /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
+    readonly leastShardsPerWorker?: number | undefined;
+    /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
+    readonly remainder?: "ragged" | "even" | "drop" | undefined;
+    /** Give every class the same number of samples: over copies samples of small classes, under leaves out samples of large ones. */
+    readonly balance?: "over" | "under" | undefined;
+    /** Only for the format lines. */
+    readonly lines?: {
+      readonly kind?: "text" | "jsonl" | "csv" | "libsvm" | undefined;
+      /** CSV sources with a header line: keep it once in each shard, or leave it out. */
+      readonly header?: "none" | "perShard" | "drop" | undefined;
+    } | undefined;
+    /** Only for the format records: what the arrivals are. */
+    readonly records?: {
+      readonly kind?: "tfrecord" | "recordio" | undefined;
+    } | undefined;
+    /** Only for the format tfrecord. */
+    readonly tfrecord?: {
+      /** gzip: each shard is one gzip file, read with compression_type='GZIP'. */
+      readonly compression?: "none" | "gzip" | undefined;
+    } | undefined;
+    /** Images are decoded, turned upright, resized and encoded again before they are packed. */
+    readonly prepare?: {
+      readonly image: {
+        /** Longest side in pixels; the ratio stays, and smaller images are not enlarged. */
+        readonly maxSide?: number | undefined;
+        /** Width in pixels; without height the ratio stays. */
+        readonly width?: number | undefined;
+        /** Height in pixels; without width the ratio stays. */
+        readonly height?: number | undefined;
+        /** With width and height: cover (default) crops, contain pads with background, fill distorts, inside and outside keep the ratio. */
+        readonly fit?: "cover" | "contain" | "fill" | "inside" | "outside" | undefined;
+        /** How prepared images are encoded; their names get its suffix. */
+        readonly format?: "jpeg" | "png" | "webp" | undefined;
+        /** Of jpeg and webp; default 90. */
+        readonly quality?: number | undefined;
+        /** Behind what is transparent, where the format has no transparency, and around it with contain. */
+        readonly background?: string | undefined;
+        /** Members that are prepared; anything else stays as it is. */
+        readonly columns?: readonly (string)[] | undefined;
+        /** Members that hold a class for each pixel, as PNG: resized like the images, but to the nearest pixel, and kept as PNG. */
+        readonly masks?: readonly (string)[] | undefined;
+        /** Larger images are rejected before they are decoded. */
+        readonly mostMegapixels?: number | undefined;
+        /** Size of a prepared image in 10^3 bytes, by which shards are planned; default: by its pixels. */
+        readonly expectedKilobytes?: number | undefined;
+      };
+    } | undefined;
+    /** What becomes of the packed arrivals after the run. */
+    readonly whenDone?: "keep" | "delete" | undefined;
+  } | undefined;
+  /** A version of the dataset is named by its last generation. */
+  readonly dataset?: {
+    /** Train on the version that ends with this generation, whatever is packed later. */
+    readonly pin?: string | undefined;
+    /** Join small generations into a large one when there are so many; a generation is small when its shards are on average less than half as large as shardMegabytes. */
+    readonly compactAfter?: "never" | number | undefined;
+    /** replace: a sample whose object was overwritten is trained on in its newest version only. keep: every version stays a sample of its own. */
+    readonly onChange?: "replace" | "keep" | undefined;
+  } | undefined;
+  readonly training: {
+    /** How processes cooperate in training; docs/strategies.md says which needs what. */
+    readonly strategy: "single" | "ddp" | "ray" | "mpi" | "parameter-server" | "multi-worker-mirrored" | "data-service";
+    /** Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder. */
+    readonly source?: string | undefined;
+    readonly entryPoint?: string | undefined;
+    /** A command instead of a Python script, such as [bash, run.sh] or [python, -m, package.module]. */
+    readonly command?: readonly (string | number | boolean)[] | undefined;
+    /** The command line as typed, instead of the hyperparameters. Placeholders: ${checkpoints}, ${model}, ${output}, ${source}, ${channel:NAME}, ${hyperparameters}; $$ is a dollar sign. An argument that ends with ? is left out where its path is missing, and so is a list of arguments that holds one. With a *, as in ${checkpoints}/epoch_*.pt?, it is the newest whole checkpoint of such a name. */
+    readonly arguments?: readonly (string | number | boolean | readonly (string | number | boolean)[])[] | undefined;
+    /** Environment variables of the script; values may have the placeholders of arguments. Not for secrets. */
+    readonly environment?: Readonly<Record<string, string | number | boolean>> | undefined;
+    /** The folder of the source in which the script runs; by default the source itself. ${checkpoints}: for a script that saves where it runs. */
+    readonly workingDirectory?: string | undefined;
+    /** What counts as a checkpoint, instead of the agent's own rules. automatic: the agent saves and restores a PyTorch script that does neither; strategies single and ddp. */
+    readonly checkpoint?: "automatic" | {
+      /** Where the script writes them: ${checkpoints} (default), a folder below it, or one below the folder in which it runs. */
+      readonly folder?: string | undefined;
+      /** What is one checkpoint: a file or a folder, such as epoch_*.pt or checkpoint-*. */
+      readonly pattern?: string | undefined;
+      /** name (default): the last number in the path; time: the newest file; or an expression with one group. */
+      readonly step?: string | undefined;
+      /** How many are kept; the agent deletes older ones. All by default. */
+      readonly keep?: number | undefined;
+    } | undefined;
+    readonly progress?: {
+      /** Read from each line that the script prints, in Python's syntax: (?P<step>…), (?P<total>…) and any metric. */
+      readonly pattern: string;
+    } | undefined;
+    /** Processes of a host with ddp or mpi; by default one for each of its accelerators. */
+    readonly processesPerHost?: number | undefined;
+    /** mpi: each process sees one GPU alone, that of its local rank (CUDA_VISIBLE_DEVICES). */
+    readonly pinGpus?: boolean | undefined;
+    readonly framework?: "pytorch" | "tensorflow" | undefined;
+    readonly frameworkVersion?: string | undefined;
+    /** A training image of your own. */
+    readonly image?: string | undefined;
+    readonly hyperparameters?: Readonly<Record<string, string | number | boolean | {
+      readonly number: string;
+    }>> | undefined;
+    /** required (the default): a script that ends well and leaves no model has failed. */
+    readonly model?: "required" | "none" | undefined;
+    /** How shards reach the script: auto (the default) downloads what fits and is quick, else streams. */
+    readonly inputMode?: "auto" | "File" | "FastFile" | "Pipe" | undefined;
+    /** Further data by channel name: the script finds each under SM_CHANNEL_<NAME>. */
+    readonly channels?: Readonly<Record<string, {
+      /** s3://bucket/prefix/, in the folder of the pipeline or among sharedPrefixes of the deployment. */
+      readonly s3: string;
+      /** Downloaded first, or streamed when read. */
+      readonly inputMode?: "File" | "FastFile" | undefined;
+    } | {
+      /** An FSx for Lustre file system in the zone of a declared subnet. */
+      readonly fsxLustre: string;
+      /** Begins with the file system's mount name, such as /1234abcd/images. */
+      readonly directory: string;
+      /** Whether the script may write there. Default: ro. */
+      readonly access?: "ro" | "rw" | undefined;
+    } | {
+      /** An EFS file system with a mount target in each declared subnet. */
+      readonly efs: string;
+      readonly directory?: string | undefined;
+      /** Whether the script may write there. Default: ro. */
+      readonly access?: "ro" | "rw" | undefined;
+    }>> | undefined;
+    /** A private package index for requirements.txt. */
+    readonly packageIndex?: {
+      /** A simple index as pip reads it, such as https://packages.example.com/simple/. */
+      readonly url: string;
+      /** Its credentials: {"username": …, "password": …}, or a token alone. */
+      readonly secret?: string | undefined;
+    } | undefined;
+    /** Whether every host gets all shards or its share of them. */
+    readonly distribution?: "FullyReplicated" | "ShardedByS3Key" | undefined;
+  };
+  readonly compute: {
+    /** Interchangeable types; three or more score best. With needs: only these of those that meet them. */
+    readonly instanceTypes?: readonly (string)[] | undefined;
+    readonly nodes?: number | undefined;
+    /** What the training needs, instead of types and nodes: every topology that has it is weighed. */
+    readonly needs?: {
+      /** How many train together, over all nodes: the world size. 0 trains on CPUs. */
+      readonly accelerators: number;
+      /** Which accelerators will do; default: every NVIDIA one. */
+      readonly kinds?: readonly ("T4" | "V100" | "A10G" | "L4" | "L40S" | "A100" | "H100" | "H200" | "Trainium")[] | undefined;
+      /** Least memory of each. */
+      readonly acceleratorMemoryGigabytes?: number | undefined;
+      /** At least so many in one node, for strategies that need a fast link between them. */
+      readonly acceleratorsPerNode?: number | undefined;
+      /** Least host memory of a node. */
+      readonly memoryGigabytes?: number | undefined;
+      /** Least vCPUs of a node. */
+      readonly vcpus?: number | undefined;
+      readonly maximumNodes?: number | undefined;
+      /** The model is small: nodes without accelerators may train it as well. */
+      readonly cpuInstead?: boolean | undefined;
+      /** A checkpoint of one number of nodes and processes may be resumed by another; docs/training.md says which recipes can. */
+      readonly resumeOnOtherTopology?: boolean | undefined;
+    } | undefined;
+    /** Where it may train. Default: only in the data bucket's own region. */
+    readonly regions?: readonly ({
+      readonly name: string;
+      /** As compute.vpc, which is the one of the data bucket's region. */
+      readonly vpc?: {
+        readonly securityGroupIds: readonly (string)[];
+        readonly subnets: readonly ({
+          readonly id: string;
+          readonly zoneId: string;
+        })[];
+      } | undefined;
+    })[] | undefined;
+    /** Groups of CPU nodes beside the nodes that train, for strategies that preprocess there. */
+    readonly helpers?: readonly ({
+      readonly name: string;
+      readonly instanceType: string;
+      readonly nodes: number;
+    })[] | undefined;
+    /** Such a group may be added when an attempt has measured that its hosts, not its accelerators, set the pace (strategy ray). */
+    readonly mayAddHelpers?: {
+      readonly name?: string | undefined;
+      /** Default: the c5 family. */
+      readonly instanceTypes?: readonly (string)[] | undefined;
+      readonly maximumNodes?: number | undefined;
+    } | undefined;
+    /** Try managed Spot with helper groups. AWS does not say whether it takes both together. */
+    readonly spotWithHelpers?: boolean | undefined;
+    /** spot-then-on-demand changes to On-Demand when the deadline needs it. */
+    readonly purchaseOption?: "spot" | "on-demand" | "spot-then-on-demand" | undefined;
+    /** Where the job runs: sagemaker (the default), ec2 for instances of your own account, or cheapest: placement weighs both, each time. */
+    readonly launcher?: "sagemaker" | "ec2" | "cheapest" | undefined;
+    readonly ec2?: {
+      /** A machine image with the AWS CLI and the framework, e.g. AWS's Deep Learning AMI. */
+      readonly image: string;
+      /** The Python that has the framework, e.g. /opt/pytorch/bin/python3. */
+      readonly python?: string | undefined;
+      /** The image's root device: /dev/xvda on Amazon Linux, /dev/sda1 on Ubuntu. */
+      readonly rootDevice?: string | undefined;
+      /** Whether the subnets reach S3 without a public address, by a NAT gateway or endpoints. Gangs of types with several network cards have no public address. */
+      readonly privateSubnets?: boolean | undefined;
+    } | undefined;
+    readonly volumeGigabytes?: number | undefined;
+    /** With a VPC a zone can be chosen: each attempt gets the one subnet of its zone. */
+    readonly vpc?: {
+      readonly securityGroupIds: readonly (string)[];
+      readonly subnets: readonly ({
+        readonly id: string;
+        readonly zoneId: string;
+      })[];
+    } | undefined;
+  };
+  readonly limits?: {
+    /** From the close of the batch to the model; 24 unless patience or a value of time is given. */
+    readonly deadlineHours?: number | undefined;
+    /** Without a deadline: how long a run may stand still for cheap capacity, all its waits together. */
+    readonly patienceHours?: number | undefined;
+    /** What an hour sooner is worth. It is weighed against what capacity costs. */
+    readonly valueOfTimeUsdPerHour?: number | undefined;
+    /** Longest training time of one attempt. */
+    readonly maximumRunSeconds?: number | undefined;
+    /** No attempt starts that may pass this sum for the run. */
+    readonly budgetUsd?: number | undefined;
+    readonly attempts?: number | undefined;
+  } | undefined;
+  readonly retention?: {
+    /** Plans, results of the packing map and notes of what a run read, after the end of the run. */
+    readonly workDays?: number | "forever" | undefined;
+    /** Checkpoints of a run that succeeded. Its model stays. */
+    readonly checkpointDays?: number | "forever" | undefined;
+    /** Checkpoints of a run that failed. */
+    readonly failedCheckpointDays?: number | "forever" | undefined;
+    /** The packed source of a run, if no other run of the pipeline uses it. */
+    readonly sourceDays?: number | "forever" | undefined;
+  } | undefined;
+  /** Also start a run on this schedule (EventBridge Scheduler syntax, UTC). */
+  readonly schedule?: string | undefined;
+  /** Let a scheduled run train although nothing arrived. */
+  readonly trainWithoutNewData?: boolean | undefined;
+};
+
+export type StopRunBody = {
+  /** now: hosts on EC2 end without a last save; SageMaker always leaves 120 seconds for one. */
+  readonly mode?: "afterSave" | "now" | undefined;
+};
+
+export type RetryRunBody = {
+  /** pinned: the source of the attempts before; current: as it is now. */
+  readonly source?: "pinned" | "current" | undefined;
+};
+
+export type PutLimitsBody = Readonly<Record<string, number | null>>;
+
+export interface Operations {
+  /** Lists pipelines by name. For the role viewer. */
+  readonly listPipelines: {
+    readonly parameters: {
+      /** Items of a page. */
+      readonly limit?: number | undefined;
+      /** Of the page before; absent for the first page. */
+      readonly nextToken?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: ListPipelinesAnswer;
+  };
+  /** Shows a pipeline: its declaration, its problems and its open batch. For the role viewer. */
+  readonly getPipeline: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+    };
+    readonly body: undefined;
+    readonly answer: GetPipelineAnswer;
+  };
+  /** Declares a pipeline. Only a valid declaration is stored. For the role operator. */
+  readonly putPipeline: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+    };
+    readonly body: Declaration;
+    readonly answer: PutPipelineAnswer;
+  };
+  /** Deletes the declaration and ends its schedule. Runs and data stay. For the role operator. */
+  readonly deletePipeline: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+    };
+    readonly body: undefined;
+    readonly answer: DeletePipelineAnswer;
+  };
+  /** Lists the runs of a pipeline, newest first. For the role viewer. */
+  readonly listPipelineRuns: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+      /** Items of a page. */
+      readonly limit?: number | undefined;
+      /** Of the page before; absent for the first page. */
+      readonly nextToken?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: ListPipelineRunsAnswer;
+  };
+  /** Starts the run of the open batch. It trains even if nothing new arrived. For the role operator. */
+  readonly startRun: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+    };
+    readonly body: undefined;
+    readonly answer: StartRunAnswer;
+  };
+  /** Shows a run. For the role viewer. */
+  readonly getRun: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: undefined;
+    readonly answer: GetRunAnswer;
+  };
+  /** Shows what the script printed or logged, as one curve over all attempts. For the role viewer. */
+  readonly getSeries: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+      /** One series; absent: all of them. */
+      readonly name?: string | undefined;
+      /** The most points of each series. */
+      readonly points?: number | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetSeriesAnswer;
+  };
+  /** Ends a run, after a save or now. For the role operator. */
+  readonly stopRun: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: StopRunBody | undefined;
+    readonly answer: StopRunAnswer;
+  };
+  /** Lets a failed or stopped run go on from its newest checkpoint. For the role operator. */
+  readonly retryRun: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: RetryRunBody | undefined;
+    readonly answer: RetryRunAnswer;
+  };
+  /** Changes limits of a run that has not ended. For the role operator. */
+  readonly putLimits: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: PutLimitsBody;
+    readonly answer: PutLimitsAnswer;
+  };
+  /** Shows this document. For the role viewer. */
+  readonly getOpenApi: {
+    readonly parameters: Readonly<Record<never, never>>;
+    readonly body: undefined;
+    readonly answer: GetOpenApiAnswer;
+  };
+}
+
+export const OPERATIONS = {
+  listPipelines: { method: "GET", path: "/pipelines" },
+  getPipeline: { method: "GET", path: "/pipelines/{name}" },
+  putPipeline: { method: "PUT", path: "/pipelines/{name}" },
+  deletePipeline: { method: "DELETE", path: "/pipelines/{name}" },
+  listPipelineRuns: { method: "GET", path: "/pipelines/{name}/runs" },
+  startRun: { method: "POST", path: "/pipelines/{name}/runs" },
+  getRun: { method: "GET", path: "/runs/{runId}" },
+  getSeries: { method: "GET", path: "/runs/{runId}/series" },
+  stopRun: { method: "POST", path: "/runs/{runId}/stop" },
+  retryRun: { method: "POST", path: "/runs/{runId}/retry" },
+  putLimits: { method: "PUT", path: "/runs/{runId}/limits" },
+  getOpenApi: { method: "GET", path: "/openapi.json" },
+} as const satisfies Readonly<Record<keyof Operations, { readonly method: string; readonly path: string }>>;

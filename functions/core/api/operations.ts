@@ -1,0 +1,134 @@
+/**
+ * The operations of the HTTP API, by route: a method and a path template. The function's description gives the routes to
+ * API Gateway, api.ts has an answer for each, and open-api.ts makes the document of them.
+ */
+import * as z from 'zod';
+import { pipelineSchema } from '../pipeline/pipeline.ts';
+import { noQuery, type Operation } from './schemas/operation.ts';
+import { pageQuery } from './schemas/page.ts';
+import * as pipelines from './schemas/pipelines.ts';
+import * as runs from './schemas/runs.ts';
+import { seriesAnswer, seriesQuery } from './schemas/series.ts';
+import * as steering from './schemas/steering.ts';
+
+export const OPERATIONS = {
+  'GET /pipelines': {
+    id: 'listPipelines',
+    summary: 'Lists pipelines by name.',
+    role: 'viewer',
+    query: pageQuery(100),
+    status: 200,
+    answer: pipelines.pipelineList,
+    refusals: [],
+  },
+  'GET /pipelines/{name}': {
+    id: 'getPipeline',
+    summary: 'Shows a pipeline: its declaration, its problems and its open batch.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: pipelines.pipelineAnswer,
+    refusals: [404],
+  },
+  'PUT /pipelines/{name}': {
+    id: 'putPipeline',
+    summary: 'Declares a pipeline. Only a valid declaration is stored.',
+    role: 'operator',
+    query: noQuery,
+    body: { schema: pipelineSchema, required: true, yaml: true },
+    status: 200,
+    answer: pipelines.storedPipeline,
+    refusals: [],
+  },
+  'DELETE /pipelines/{name}': {
+    id: 'deletePipeline',
+    summary: 'Deletes the declaration and ends its schedule. Runs and data stay.',
+    role: 'operator',
+    query: noQuery,
+    status: 200,
+    answer: pipelines.deletedPipeline,
+    refusals: [404],
+  },
+  'GET /pipelines/{name}/runs': {
+    id: 'listPipelineRuns',
+    summary: 'Lists the runs of a pipeline, newest first.',
+    role: 'viewer',
+    query: pageQuery(20),
+    status: 200,
+    answer: runs.runList,
+    refusals: [404],
+  },
+  'POST /pipelines/{name}/runs': {
+    id: 'startRun',
+    summary: 'Starts the run of the open batch. It trains even if nothing new arrived.',
+    role: 'operator',
+    query: noQuery,
+    status: 202,
+    answer: pipelines.startedRun,
+    refusals: [404, 409],
+  },
+  'GET /runs/{runId}': {
+    id: 'getRun',
+    summary: 'Shows a run.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: runs.runAnswer,
+    refusals: [404, 409],
+  },
+  'GET /runs/{runId}/series': {
+    id: 'getSeries',
+    summary: 'Shows what the script printed or logged, as one curve over all attempts.',
+    role: 'viewer',
+    query: seriesQuery,
+    status: 200,
+    answer: seriesAnswer,
+    refusals: [404],
+  },
+  'POST /runs/{runId}/stop': {
+    id: 'stopRun',
+    summary: 'Ends a run, after a save or now.',
+    role: 'operator',
+    query: noQuery,
+    body: { schema: steering.stopBody, required: false },
+    status: 202,
+    answer: steering.stopAnswer,
+    refusals: [404, 409],
+  },
+  'POST /runs/{runId}/retry': {
+    id: 'retryRun',
+    summary: 'Lets a failed or stopped run go on from its newest checkpoint.',
+    role: 'operator',
+    query: noQuery,
+    body: { schema: steering.retryBody, required: false },
+    status: 202,
+    answer: steering.retryAnswer,
+    refusals: [404, 409],
+  },
+  'PUT /runs/{runId}/limits': {
+    id: 'putLimits',
+    summary: 'Changes limits of a run that has not ended.',
+    role: 'operator',
+    query: noQuery,
+    body: { schema: steering.limitsBody, required: true },
+    status: 200,
+    answer: steering.limitsAnswer,
+    refusals: [404, 409],
+  },
+  'GET /openapi.json': {
+    id: 'getOpenApi',
+    summary: 'Shows this document.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: z.record(z.string(), z.unknown()),
+    refusals: [],
+  },
+} as const satisfies Readonly<Record<string, Operation>>;
+
+export type Operations = typeof OPERATIONS;
+export type Route = keyof Operations;
+
+export const isRoute = (text: string): text is Route => Object.hasOwn(OPERATIONS, text);
+/** In the order of the document. */
+export const ROUTES: readonly Route[] = Object.keys(OPERATIONS).filter(isRoute);

@@ -1,0 +1,56 @@
+/** What describes an operation of the API, and the schemas that many of them share. */
+import * as z from 'zod';
+
+/** viewer: reads; operator: also changes something. An operator may all that a viewer may. */
+type Role = 'viewer' | 'operator';
+
+export interface Operation {
+  /** Name of the method in a client. */
+  readonly id: string;
+  /** One sentence in the present tense. */
+  readonly summary: string;
+  readonly role: Role;
+  readonly query: z.ZodObject;
+  readonly body?: RequestBody;
+  readonly status: 200 | 202;
+  readonly answer: z.ZodType;
+  /** Beside 400, 403 and 429, which every operation may answer. */
+  readonly refusals: readonly (404 | 409)[];
+}
+
+interface RequestBody {
+  readonly schema: z.ZodType;
+  readonly required: boolean;
+  /** Beside JSON. */
+  readonly yaml?: true;
+}
+
+export const noQuery = z.strictObject({});
+
+/** In a query everything is text. */
+export const wholeNumber = (minimum: number, maximum: number, usual: number) =>
+  z
+    .string()
+    .refine(
+      (text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum,
+      `give a whole number from ${minimum} to ${maximum}`,
+    )
+    .transform(Number)
+    .meta({ type: 'integer', minimum, maximum, default: usual })
+    .default(usual);
+
+/** ISO 8601 in UTC. */
+export const time = z.string().meta({ format: 'date-time' });
+export const usd = z.number().describe('US dollars.');
+export const seconds = z.number().describe('Seconds.');
+export const list = <T extends z.ZodType>(item: T) => z.array(item).readonly();
+
+export const problemSchema = z.object({
+  path: z.string().describe('The field, such as limits.budgetUsd; empty for the whole.'),
+  message: z.string().describe('What was given, and what to give instead.'),
+});
+
+export const refusalSchema = z.object({
+  message: z.string().describe('What is wrong, and what to do.'),
+  problems: list(problemSchema).optional(),
+});

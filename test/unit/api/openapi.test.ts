@@ -1,0 +1,69 @@
+/** Routes, template, document, client and page say the same of the API. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { openApiFiles } from '../../../cli/openapi/write.ts';
+import { OPERATIONS as CLIENT } from '../../../client/operations.ts';
+import { openApiDocument } from '../../../functions/core/api/open-api.ts';
+import { OPERATIONS, ROUTES } from '../../../functions/core/api/operations.ts';
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const routes = [...ROUTES].sort();
+
+const functions = z.looseObject({
+  api: z.object({
+    events: z.array(z.object({ httpApi: z.object({ method: z.string(), path: z.string() }) })),
+  }),
+});
+const document = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(z.string(), z.object({ operationId: z.string(), responses: z.record(z.string(), z.unknown()) })),
+  ),
+});
+
+describe('the routes of the API', () => {
+  it('are those of the template', () => {
+    const { events } = functions.parse(parse(read('serverless/functions.yml'), { logLevel: 'silent' })).api;
+    const deployed = events.map(({ httpApi }) => `${httpApi.method} ${httpApi.path}`);
+    expect(deployed.sort()).toEqual(routes);
+  });
+
+  it('are those of the document', () => {
+    const { paths } = document.parse(openApiDocument());
+    const described = Object.entries(paths).flatMap(([each, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${each}`),
+    );
+    expect(described.sort()).toEqual(routes);
+  });
+
+  it('are those of the client', () => {
+    const called = Object.values(CLIENT).map(({ method, path: each }) => `${method} ${each}`);
+    expect(called.sort()).toEqual(routes);
+    expect(Object.keys(CLIENT)).toEqual(Object.values(OPERATIONS).map(({ id }) => id));
+  });
+
+  it('are those of docs/api.md', () => {
+    const table = [...read('docs/api.md').matchAll(/^\| `([A-Z]+ \/[^?`]*)/gm)].map(
+      ([, route = '']) => route,
+    );
+    expect(table.sort()).toEqual(routes);
+  });
+});
+
+it.each(Object.entries(openApiFiles()))('%s is what npm run openapi writes', (file, text) => {
+  expect(read(file)).toBe(text);
+});
+
+it('every reference of the document leads somewhere', () => {
+  const text = JSON.stringify(openApiDocument());
+  const { components } = z
+    .object({ components: z.object({ schemas: z.record(z.string(), z.unknown()) }) })
+    .parse(openApiDocument());
+  const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(50);
+  expect(names.filter((name) => !(name in components.schemas))).toEqual([]);
+});
