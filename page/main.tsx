@@ -1,15 +1,19 @@
 /** The page: the screen of the address, under one head. */
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { later } from './parts/later.tsx';
 import { NowScreen } from './screens/now.tsx';
-import { RunScreen } from './screens/run.tsx';
+import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
 import { liveness, refusal } from './state/readings.ts';
+
+const RunScreen = later(async () => (await import('./screens/run.tsx')).RunScreen);
 
 function Screen() {
   const { path, query } = address.value;
   const [room, name] = path;
   if (room === 'runs' && name !== undefined) return <RunScreen key={name} runId={name} />;
+  if (room === 'pipelines' && name !== undefined) return <RunsScreen key={name} pipeline={name} />;
   return <NowScreen after={query.get('after') ?? undefined} />;
 }
 

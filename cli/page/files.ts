@@ -1,14 +1,21 @@
 /** The page's files, built as a browser takes them. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 export interface PageFile {
   readonly type: string;
-  readonly content: string | Uint8Array;
+  /** Compressed with gzip. */
+  readonly content: Uint8Array;
 }
 
 const FOLDER = path.join(import.meta.dirname, '../../page');
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+};
 
 /** @returns by path in the address */
 export async function buildPage(): Promise<ReadonlyMap<string, PageFile>> {
@@ -18,6 +25,8 @@ export async function buildPage(): Promise<ReadonlyMap<string, PageFile>> {
       entryPoints: { main: path.join(FOLDER, 'main.tsx'), style: path.join(FOLDER, 'style/main.css') },
       outdir: FOLDER,
       bundle: true,
+      // The first screen waits for no chart.
+      splitting: true,
       minify: true,
       write: false,
       format: 'esm',
@@ -27,14 +36,11 @@ export async function buildPage(): Promise<ReadonlyMap<string, PageFile>> {
       logLevel: 'silent',
     }),
   ]);
-  const fileAt = (name: string): Uint8Array => {
-    const file = built.outputFiles.find((each) => path.basename(each.path) === name);
-    if (file === undefined) throw new Error(`the page's build made no ${name}`);
-    return file.contents;
-  };
-  return new Map<string, PageFile>([
-    ['/', { type: 'text/html; charset=utf-8', content: html }],
-    ['/style.css', { type: 'text/css; charset=utf-8', content: fileAt('style.css') }],
-    ['/main.js', { type: 'text/javascript; charset=utf-8', content: fileAt('main.js') }],
+  const files = built.outputFiles.map(({ path: file, contents }): readonly [string, PageFile] => [
+    `/${path.basename(file)}`,
+    { type: TYPES[path.extname(file)] ?? 'application/octet-stream', content: compressed(contents) },
   ]);
+  return new Map([['/', { type: 'text/html; charset=utf-8', content: compressed(html) }], ...files]);
 }
+
+const compressed = (content: Uint8Array): Uint8Array => gzipSync(content, { level: 9 });

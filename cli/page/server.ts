@@ -88,12 +88,19 @@ async function respond(
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
   const file = deps.files.get(url.pathname);
   if (file !== undefined) {
-    response.writeHead(200, { ...HEADERS, 'content-type': file.type }).end(file.content);
+    // Every browser takes gzip.
+    response
+      .writeHead(200, { ...HEADERS, 'content-type': file.type, 'content-encoding': 'gzip' })
+      .end(file.content);
     return;
   }
   const call = READING.exec(url.pathname)?.[1];
   if (call === undefined) return sendProblem(response, 404, `the page has no ${url.pathname}`);
-  await pass(deps, { method: 'GET', call: `${call}${url.search}` }, response);
+  await pass(
+    deps,
+    { method: 'GET', call: `${call}${url.search}`, etag: request.headers['if-none-match'] },
+    response,
+  );
 }
 
 /** A stop or a retry. Pages of other origins were refused, and the cookie goes with requests of this page alone. */
@@ -138,6 +145,8 @@ interface Call {
   readonly method: 'GET' | 'POST';
   readonly call: string;
   readonly body?: string;
+  /** Of the answer that the browser holds. */
+  readonly etag?: string | undefined;
 }
 
 async function pass(deps: PageDeps, call: Call, response: ServerResponse): Promise<void> {
@@ -145,10 +154,12 @@ async function pass(deps: PageDeps, call: Call, response: ServerResponse): Promi
     const answer = await signedCall(deps, call);
     const body = await answer.text();
     const later = answer.headers.get('retry-after');
+    const etag = answer.headers.get('etag');
     response.writeHead(answer.status, {
       ...HEADERS,
       'content-type': 'application/json',
       ...(later !== null && { 'retry-after': later }),
+      ...(etag !== null && { etag }),
     });
     response.end(body);
   } catch (error: unknown) {
@@ -158,7 +169,7 @@ async function pass(deps: PageDeps, call: Call, response: ServerResponse): Promi
 
 async function signedCall(
   { credentials, region, apiUrl }: PageDeps,
-  { method, call, body }: Call,
+  { method, call, body, etag }: Call,
 ): Promise<Response> {
   const url = new URL(`${apiUrl}${call}`);
   const signing = { service: 'execute-api', region, credentials };
@@ -166,7 +177,7 @@ async function signedCall(
   const { host: _host, ...headers } = await signedHeaders(url, { method, body }, signing);
   return fetch(url, {
     method,
-    headers,
+    headers: { ...headers, ...(etag !== undefined && { 'if-none-match': etag }) },
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
     ...(body !== undefined && { body }),

@@ -59,7 +59,7 @@ export function Curve({ series, axis, range, onRange }: CurveProps) {
   return (
     <figure class="curve-figure">
       <figcaption>
-        <h3>{name}</h3>
+        <h2>{name}</h2>
         <span class="quiet">{summaryOf(series)}</span>
       </figcaption>
       <div ref={at} class="plot" role="img" aria-label={`${name} by ${axis === 'time' ? 'time' : unit}`} />

@@ -1,6 +1,7 @@
 /** The screen "Now": a row a pipeline, with its last runs. */
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
 import type { RunRecord } from '../../functions/core/runs/run-records.ts';
+import { RunLink } from '../parts/run-link.tsx';
 import { TableFrame } from '../parts/table.tsx';
 import { Command, Time } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
@@ -52,18 +53,22 @@ function Row({ pipeline: { name, valid, problems } }: { readonly pipeline: Pipel
   return (
     <tr>
       <td>
-        {name}
+        <a href={hrefOf(['pipelines', name])}>{name}</a>
         {!valid && <div class="problem">{problemsText(problems)}</div>}
       </td>
       <td>
-        {newest === undefined ? body && 'none: drop data below its incoming/' : <RunLink run={newest} />}
+        {newest === undefined ? (
+          body && 'none: drop data below its incoming/'
+        ) : (
+          <RunLink runId={newest.runId} />
+        )}
       </td>
       <td>{newest?.status}</td>
       <td>{newest && <Time at={newest.updatedAt} />}</td>
       <td>
         {earlier.map((run) => (
           <span key={run.runId}>
-            <RunLink run={run} /> {run.status}{' '}
+            <RunLink runId={run.runId} /> {run.status}{' '}
           </span>
         ))}
       </td>
@@ -73,12 +78,6 @@ function Row({ pipeline: { name, valid, problems } }: { readonly pipeline: Pipel
 
 const problemsText = (problems: PipelineRecord['problems'] = []): string =>
   `declaration not valid: ${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}`;
-
-const RunLink = ({ run: { runId } }: { readonly run: RunRecord }) => (
-  <a href={hrefOf(['runs', runId])} id={`link-${runId}`} data-row>
-    {runId}
-  </a>
-);
 
 const Empty = () => (
   <>

@@ -1,5 +1,4 @@
 /** The screen "Run": outcome and money, the life line with the curves on its axis, and the timeline. */
-import { useSignal } from '@preact/signals';
 import { Curve } from '../charts/curve.tsx';
 import { LifeLineChart, type Range } from '../charts/life-line.tsx';
 import { type AxisOfCurve, finite, type SeriesView } from '../model/curve.ts';
@@ -17,6 +16,10 @@ const SERIES_POLL_SECONDS = 5;
 const POINTS = 500;
 const DETAILED_POINTS = 20_000;
 const CURVES = 6;
+
+interface SeriesAnswer {
+  readonly series: readonly SeriesView[];
+}
 
 export function RunScreen({ runId }: { readonly runId: string }) {
   const path = `/runs/${encodeURIComponent(runId)}`;
@@ -53,13 +56,9 @@ function OneAxis({ view, path, isEnded }: OneAxisProps) {
   const marked = rangeIn(query.get('t'));
   const range = marked ?? line;
   const axis: AxisOfCurve = query.get('x') === 'step' ? 'position' : 'time';
-  const points = marked === undefined ? POINTS : DETAILED_POINTS;
-  const curves = useReading<{ readonly series: readonly SeriesView[] }>(
-    `${path}/series?points=${points}`,
-    () => (isEnded ? undefined : SERIES_POLL_SECONDS),
+  const curves = useReading<SeriesAnswer>(`${path}/series?points=${POINTS}`, () =>
+    isEnded ? undefined : SERIES_POLL_SECONDS,
   );
-  const last = useSignal<readonly SeriesView[]>([]);
-  if (curves.body !== undefined) last.value = curves.body.series;
   return (
     <>
       <LifeLineChart line={line} range={range} />
@@ -82,7 +81,7 @@ function OneAxis({ view, path, isEnded }: OneAxisProps) {
         </button>
         <Zoom line={line} marked={marked} />
       </div>
-      <Curves all={last.value} axis={axis} range={range} />
+      <Curves all={curves.body?.series ?? []} axis={axis} range={range} detail={marked && path} />
     </>
   );
 }
@@ -127,21 +126,23 @@ interface CurvesProps {
   readonly all: readonly SeriesView[];
   readonly axis: AxisOfCurve;
   readonly range: Range;
+  /** Address of the run, where the reader looks closer than at all of it. */
+  readonly detail: string | undefined;
 }
 
-function Curves({ all, axis, range }: CurvesProps) {
+function Curves({ all, axis, range, detail }: CurvesProps) {
   const drawn = all.filter(({ points, lost }) => finite(points).length + finite(lost).length > 0);
   const isWhole = address.value.query.get('curves') === 'all';
   const some = isWhole ? drawn : drawn.slice(0, CURVES);
   return (
     <>
       {some.map((series) => (
-        <Curve
+        <DetailedCurve
           key={`${series.source} ${series.name} ${series.unit}`}
           series={series}
           axis={axis}
           range={range}
-          onRange={mark}
+          detail={detail}
         />
       ))}
       {some.length < drawn.length && (
@@ -152,6 +153,22 @@ function Curves({ all, axis, range }: CurvesProps) {
       )}
     </>
   );
+}
+
+interface DetailedCurveProps extends Omit<CurvesProps, 'all'> {
+  readonly series: SeriesView;
+}
+
+/** An overview has few points; a part of it is drawn with all. */
+function DetailedCurve({ series, axis, range, detail }: DetailedCurveProps) {
+  const isThinned = (series.pointCount ?? 0) > series.points.length;
+  const path =
+    detail === undefined || !isThinned
+      ? undefined
+      : `${detail}/series?points=${DETAILED_POINTS}&name=${encodeURIComponent(series.name)}`;
+  const { body } = useReading<SeriesAnswer>(path, () => undefined);
+  const whole = body?.series.find(({ source, unit }) => source === series.source && unit === series.unit);
+  return <Curve series={whole ?? series} axis={axis} range={range} onRange={mark} />;
 }
 
 function RunFacts({ view: { run, attempts, progress, report } }: { readonly view: RunView }) {

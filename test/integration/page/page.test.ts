@@ -1,13 +1,8 @@
 /** The page in a real browser, over the API's own answers. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/files.ts';
 import { type ServedPage, servePage } from '../../../cli/page/server.ts';
-import type { ApiResponse } from '../../../functions/core/api/answers.ts';
-import { answer } from '../../../functions/core/api/api.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import {
   AT,
@@ -19,16 +14,14 @@ import {
   secondsAfter,
 } from '../../support/builders/records.ts';
 import { TEST_KEY } from '../../support/emulator.ts';
+import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';
 const RUN = 'digits-000001';
 
 let at: Ground;
-/** What the API answers instead, such as a refusal. */
-let instead: ApiResponse | undefined;
-let signatures: string[];
-let api: Server;
+let api: ApiServer;
 let served: ServedPage;
 let origin: string;
 let cookie: string;
@@ -37,39 +30,9 @@ let page: Page;
 let requested: string[];
 let errors: string[];
 
-const urlOf = (of: Server): string => {
-  const address = of.address();
-  if (address === null || typeof address === 'string') throw new Error('it does not listen');
-  return `http://127.0.0.1:${address.port}`;
-};
-
-async function answerTo(method: string, address: string, body: string): Promise<ApiResponse> {
-  if (instead !== undefined) return instead;
-  const url = new URL(address, 'http://api');
-  const [, list, name = ''] = url.pathname.split('/');
-  const parameter = list === 'runs' ? 'runId' : 'name';
-  const route = name === '' ? url.pathname : url.pathname.replace(`/${name}`, `/{${parameter}}`);
-  const query = Object.fromEntries(url.searchParams);
-  return answer(at, {
-    route: `${method} ${route}`,
-    parameters: name ? { [parameter]: name } : {},
-    query,
-    body,
-    caller: HOSTILE,
-  });
-}
-
 beforeAll(async () => {
-  api = createServer((request, response) => {
-    signatures.push(request.headers.authorization ?? '');
-    void text(request)
-      .then((sent) => answerTo(request.method ?? '', request.url ?? '', sent))
-      .then(({ status, headers, body }) =>
-        response.writeHead(status, { ...headers }).end(JSON.stringify(body)),
-      );
-  }).listen(0, '127.0.0.1');
-  await once(api, 'listening');
-  const deps = { files: await buildPage(), apiUrl: urlOf(api), region: 'us-east-1', credentials: TEST_KEY };
+  api = await startApi(ground(), HOSTILE);
+  const deps = { files: await buildPage(), apiUrl: api.url, region: 'us-east-1', credentials: TEST_KEY };
   served = await servePage(deps);
   ({ origin } = new URL(served.address));
   const opened = await fetch(served.address, { redirect: 'manual' });
@@ -80,14 +43,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await chromium?.stop();
   served?.close();
-  api?.close();
-  api?.closeAllConnections();
+  api?.stop();
 });
 
 beforeEach(async () => {
   at = ground();
-  instead = undefined;
-  signatures = [];
+  api.at = at;
+  api.instead = undefined;
+  api.signatures.length = 0;
   requested = [];
   errors = [];
   page = await chromium.browser.newPage({ viewport: { width: 390, height: 800 } });
@@ -139,7 +102,7 @@ describe('the page', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     expect(new Set(requested)).toEqual(new Set([origin]));
     expect(errors).toEqual([]);
-    expect(signatures.every((each) => each.includes('/us-east-1/execute-api/aws4_request'))).toBe(true);
+    expect(api.signatures.every((each) => each.includes('/us-east-1/execute-api/aws4_request'))).toBe(true);
   });
 
   it('stops a run that trains', async () => {
@@ -185,7 +148,7 @@ describe('the page', () => {
     [429, 'Too Many Requests', 'tries again by itself'],
     [500, 'Internal Server Error', 'answered 500'],
   ])('says what to do where the API answers %i', async (status, message, remedy) => {
-    instead = { status, body: { message } };
+    api.instead = { status, body: { message } };
     await page.goto(served.address);
     expect(await page.getByRole('alert').textContent()).toContain(remedy);
   });
@@ -218,7 +181,7 @@ describe("the page's server", () => {
       stop({ method: 'PUT' }),
     ]);
     expect(refused.map(({ status }) => status)).toEqual([401, 403, 415, 415, 405]);
-    expect(signatures).toEqual([]);
+    expect(api.signatures).toEqual([]);
   });
 
   it('refuses browsers that have not opened its address', async () => {
@@ -231,13 +194,13 @@ describe("the page's server", () => {
       expect([file.status, call.status]).toEqual([401, 401]);
     }
     expect((await get('/?token=', { headers: { cookie: '' } })).status).toBe(401);
-    expect(signatures).toEqual([]);
+    expect(api.signatures).toEqual([]);
   });
 
   it('refuses pages of other origins', async () => {
     const answer = await get('/api/pipelines', { headers: { origin: 'http://evil.test' } });
     expect(answer.status).toBe(403);
-    expect(signatures).toEqual([]);
+    expect(api.signatures).toEqual([]);
   });
 
   it('says that the API gives no answer', async () => {

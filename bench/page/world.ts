@@ -1,0 +1,164 @@
+/** A region in memory for the page: ten thousand runs, one with a hundred thousand points, one that trains. */
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import {
+  attemptOf,
+  declarationOf,
+  launchOf,
+  outcomeOf,
+  placementOf,
+  progressOf,
+  runOf,
+} from '../../test/support/builders/records.ts';
+import { type Ground, ground } from '../../test/support/world/ground.ts';
+
+export const RUNS = 10_000;
+export const POINTS = 100_000;
+/** Finished, with all the points. */
+export const LONG_RUN = 'digits-010000';
+/** Trains, after an interruption. */
+export const OPEN_RUN = 'digits-010001';
+
+const CURVES = 5;
+const HOUR = 3_600;
+const STATUSES = ['succeeded', 'succeeded', 'succeeded', 'failed', 'stopped', 'empty'] as const;
+
+const earlier = (seconds: number): string => new Date(Date.now() - seconds * 1_000).toISOString();
+
+export async function makeWorld(): Promise<Ground> {
+  const at = ground();
+  await at.pipelines.ensure('digits', { firstBatch: RUNS + 2, at: earlier(0) });
+  await at.pipelines.ensure('letters', { firstBatch: 1, at: earlier(0) });
+  await at.pipelines.setValidity('digits', { valid: true, updatedAt: earlier(0) });
+  await at.pipelines.setValidity('letters', {
+    valid: false,
+    problems: [{ path: 'compute.instanceTypes', message: 'names g5.huge, which is no type: use g5.xlarge' }],
+    updatedAt: earlier(0),
+  });
+  at.declare();
+  for (let batch = 1; batch < RUNS; batch += 1) await at.runs.create(finishedRun(batch));
+  await longRun(at);
+  await openRun(at);
+  return at;
+}
+
+function finishedRun(batch: number) {
+  const began = (RUNS + 1 - batch) * HOUR;
+  const status = STATUSES[(batch * 7_919) % STATUSES.length] ?? 'succeeded';
+  return runOf('digits', batch, {
+    status,
+    createdAt: earlier(began),
+    closedAt: earlier(began - 60),
+    updatedAt: earlier(began - 1_800 - (batch % 900)),
+    ...(status === 'failed' && { failure: 'the script ended with code 1: ValueError: no class 10' }),
+  });
+}
+
+async function longRun(at: Ground): Promise<void> {
+  const began = 5 * HOUR;
+  await at.runs.create({
+    ...finishedRun(RUNS),
+    runId: LONG_RUN,
+    status: 'stopped',
+    createdAt: earlier(began),
+    closedAt: earlier(began - 60),
+    sealedAt: earlier(began - 100),
+    updatedAt: earlier(HOUR),
+    declaration: declarationOf('digits'),
+  });
+  await at.attempts.create(
+    attemptOf(LONG_RUN, 1, {
+      createdAt: earlier(began - 120),
+      progressAfter: progressOf(18_000, { totalSteps: 20_000, updatedAt: earlier(HOUR + 600) }),
+      outcome: outcomeOf('stopped', { endedAt: earlier(HOUR), trainingSeconds: 4 * HOUR }),
+    }),
+  );
+  putSeries(at, LONG_RUN, { attempt: 1, from: 0, to: POINTS / CURVES, began: began - 200, ended: HOUR });
+}
+
+async function openRun(at: Ground): Promise<void> {
+  const began = 2 * HOUR;
+  await at.runs.create(
+    runOf('digits', RUNS + 1, {
+      status: 'training',
+      createdAt: earlier(began),
+      closedAt: earlier(began - 300),
+      sealedAt: earlier(began - 700),
+      updatedAt: earlier(60),
+      declaration: declarationOf('digits', { limits: { deadlineHours: 4 } }),
+    }),
+  );
+  await at.attempts.create(
+    attemptOf(OPEN_RUN, 1, {
+      createdAt: earlier(began - 760),
+      progressAfter: progressOf(400, { totalSteps: 1_000, updatedAt: earlier(HOUR + 300) }),
+      outcome: outcomeOf('interrupted', {
+        startedAt: earlier(began - 900),
+        scriptStartedAt: earlier(began - 960),
+        endedAt: earlier(HOUR),
+        trainingSeconds: HOUR - 900,
+        billableSeconds: HOUR - 900,
+      }),
+    }),
+  );
+  const pool = { ...placementOf().pool, zoneId: 'use1-az1', purchaseOption: 'on-demand' as const };
+  await at.attempts.create(
+    attemptOf(OPEN_RUN, 2, {
+      createdAt: earlier(HOUR - 30),
+      status: 'running',
+      placement: placementOf({ pool }),
+      progressBefore: progressOf(400, { totalSteps: 1_000, updatedAt: earlier(HOUR + 300) }),
+      progressAfter: progressOf(700, { totalSteps: 1_000, updatedAt: earlier(240) }),
+    }),
+  );
+  await at.placements.put(OPEN_RUN, 1, launchOf());
+  await at.placements.put(OPEN_RUN, 2, launchOf({ pool }));
+  const told = [
+    [began, 'Waiting', 'waits until nothing has arrived for 60 s'],
+    [began - 700, 'Sealed', '40 shards of 120,000 samples are sealed; 3 arrivals were rejected'],
+    [
+      HOUR + 20,
+      'RebalanceRecommended',
+      'attempt 1: EC2 expects to reclaim i-0a1b2c3d; a checkpoint is requested',
+    ],
+    [HOUR, 'AttemptInterrupted', 'attempt 1 was interrupted in use1-az4 at step 460, and goes on from 400'],
+    [HOUR - 30, 'AttemptStarted', 'attempt 2 starts on 2 × g5.xlarge in use1-az1, On-Demand'],
+  ] as const;
+  for (const [ago, kind, text] of told)
+    await at.timeline.add(OPEN_RUN, { id: `${ago}`, at: earlier(ago), kind, text });
+  putSeries(at, OPEN_RUN, { attempt: 1, from: 0, to: 460, began: began - 1_000, ended: HOUR });
+  putSeries(at, OPEN_RUN, { attempt: 2, from: 400, to: 720, began: HOUR - 120, ended: 0 }, 400);
+}
+
+interface Stretch {
+  readonly attempt: number;
+  readonly from: number;
+  readonly to: number;
+  /** Seconds ago. */
+  readonly began: number;
+  readonly ended: number;
+}
+
+/** As the agent writes it. */
+function putSeries(at: Ground, runId: string, stretch: Stretch, resumedFrom?: number): void {
+  const { attempt, from, to, began, ended } = stretch;
+  const now = Date.now() / 1_000;
+  const lines: string[] = [
+    JSON.stringify({
+      startedAt: now - began,
+      ...(resumedFrom !== undefined && { resumedFrom: { step: resumedFrom, savedAt: now - HOUR - 300 } }),
+    }),
+  ];
+  for (let position = from; position < to; position += 1) {
+    const seconds = now - began + ((began - ended) * (position - from)) / (to - from);
+    const loss = 2.5 * Math.exp(-position / 6_000) + 0.2 * Math.sin(position * 12.9898) ** 2;
+    const values = {
+      loss,
+      accuracy: 1 - loss / 3,
+      learning_rate: 0.001 * (1 - position / 20_000),
+      samples_per_second: 200 + 20 * Math.sin(position / 50),
+      gradient_norm: 1 + Math.cos(position * 78.233) ** 4,
+    };
+    lines.push(JSON.stringify({ source: 'log', unit: 'step', position, at: seconds, values }));
+  }
+  at.store.put(`${bucketKeys.series('digits', runId)}attempt-${attempt}.jsonl`, lines.join('\n'));
+}

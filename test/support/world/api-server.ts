@@ -1,0 +1,81 @@
+/** The API over a ground in memory, as an HTTP server: its own rules answer, and nothing is deployed. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { ApiResponse } from '../../../functions/core/api/answers.ts';
+import { type ApiDeps, answer } from '../../../functions/core/api/api.ts';
+import { ROUTES } from '../../../functions/core/api/routes.ts';
+
+export interface ApiServer {
+  readonly url: string;
+  /** `Authorization` of each call. */
+  readonly signatures: string[];
+  /** What it answers instead, such as a refusal. */
+  instead: ApiResponse | undefined;
+  at: ApiDeps;
+  stop(): void;
+}
+
+/** @param caller as whom every call counts */
+export async function startApi(at: ApiDeps, caller: string): Promise<ApiServer> {
+  const server = createServer((request, response) => {
+    api.signatures.push(request.headers.authorization ?? '');
+    void text(request)
+      .then((body) =>
+        answerTo(api, { method: request.method ?? '', address: request.url ?? '', body, caller }),
+      )
+      .then(({ status, headers, body }) =>
+        response.writeHead(status, { ...headers }).end(JSON.stringify(body)),
+      );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const api: ApiServer = {
+    url: urlOf(server),
+    signatures: [],
+    instead: undefined,
+    at,
+    stop: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+  return api;
+}
+
+function urlOf(of: Server): string {
+  const address = of.address();
+  if (address === null || typeof address === 'string') throw new Error('it does not listen');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+interface Call {
+  readonly method: string;
+  readonly address: string;
+  readonly body: string;
+  readonly caller: string;
+}
+
+async function answerTo(api: ApiServer, { method, address, body, caller }: Call): Promise<ApiResponse> {
+  if (api.instead !== undefined) return api.instead;
+  const url = new URL(address, 'http://api');
+  const query = Object.fromEntries(url.searchParams);
+  const { route, parameters } = routed(method, url.pathname);
+  return answer(api.at, { route, parameters, query, body, caller });
+}
+
+/** As API Gateway matches a call with its routes: a part of the path in braces takes anything. */
+function routed(method: string, path: string) {
+  const parts = path.split('/');
+  for (const route of ROUTES) {
+    const [verb, template = ''] = route.split(' ');
+    const wanted = template.split('/');
+    if (verb !== method || wanted.length !== parts.length) continue;
+    const named = wanted.map((part, place) => [/^\{(\w+)\}$/.exec(part)?.[1], parts[place] ?? ''] as const);
+    if (named.some(([name, given], place) => name === undefined && given !== wanted[place])) continue;
+    const parameters = named.flatMap(([name, given]) =>
+      name === undefined ? [] : [[name, decodeURIComponent(given)] as const],
+    );
+    return { route, parameters: Object.fromEntries(parameters) };
+  }
+  return { route: `${method} ${path}`, parameters: {} };
+}
