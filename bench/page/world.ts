@@ -112,7 +112,7 @@ async function openRun(at: Ground): Promise<void> {
   );
   await at.placements.put(OPEN_RUN, 1, launchOf());
   await at.placements.put(OPEN_RUN, 2, launchOf({ pool }));
-  const told = [
+  const entries = [
     [began, 'Waiting', 'waits until nothing has arrived for 60 s'],
     [began - 700, 'Sealed', '40 shards of 120,000 samples are sealed; 3 arrivals were rejected'],
     [
@@ -123,7 +123,7 @@ async function openRun(at: Ground): Promise<void> {
     [HOUR, 'AttemptInterrupted', 'attempt 1 was interrupted in use1-az4 at step 460, and goes on from 400'],
     [HOUR - 30, 'AttemptStarted', 'attempt 2 starts on 2 × g5.xlarge in use1-az1, On-Demand'],
   ] as const;
-  for (const [ago, kind, text] of told)
+  for (const [ago, kind, text] of entries)
     await at.timeline.add(OPEN_RUN, { id: `${ago}`, at: earlier(ago), kind, text });
   putSeries(at, OPEN_RUN, { attempt: 1, from: 0, to: 460, began: began - 1_000, ended: HOUR });
   putSeries(at, OPEN_RUN, { attempt: 2, from: 400, to: 720, began: HOUR - 120, ended: 0 }, 400);

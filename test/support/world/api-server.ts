@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { ApiResponse } from '../../../functions/core/api/answers.ts';
 import { type ApiDeps, answer } from '../../../functions/core/api/api.ts';
-import { ROUTES } from '../../../functions/core/api/routes.ts';
+import { ROUTES } from '../../../functions/core/api/operations.ts';
 
 export interface ApiServer {
   readonly url: string;
