@@ -1,6 +1,11 @@
 import * as z from 'zod';
 import { attemptServices } from '../aws/lambda/attempt-services.ts';
-import { countPartialFailures, lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
+import {
+  countPartialFailures,
+  lambdaHandler,
+  logger,
+  publishDiagnoses,
+} from '../aws/lambda/lambda-handler.ts';
 import { schedules } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
@@ -21,6 +26,7 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }, conte
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });
   if (done.failures.length > 0) logger.error('could not reconcile everything', { failures: done.failures });
+  publishDiagnoses(done.diagnosed);
   countPartialFailures(context, done.failures.length);
   return done;
 });

@@ -6,6 +6,7 @@ import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import type * as z from 'zod';
+import type { Diagnosis } from '../../core/runs/diagnosis.ts';
 import { InvalidInputError, TransientError } from '../../core/shared/errors.ts';
 import { check } from '../../core/shared/validation.ts';
 import { isRetryableAwsError } from '../shared/aws-errors.ts';
@@ -46,6 +47,32 @@ export function countPartialFailures({ functionName }: Context, failures: number
   const single = metrics.singleMetric();
   single.addDimension('functionName', functionName);
   single.addMetric('PartialFailures', MetricUnit.Count, failures);
+}
+
+/** How fast the running attempts of a pipeline train, and what the doctor finds. Nothing is sent where nothing runs. */
+export function publishDiagnoses(
+  diagnosed: readonly { readonly pipeline: string; readonly diagnosis: Diagnosis }[],
+): void {
+  for (const { pipeline, diagnosis } of diagnosed) {
+    const { speed, verdicts } = diagnosis;
+    const values = [
+      ['SamplesPerSecond', MetricUnit.CountPerSecond, speed?.samplesPerSecond],
+      ['SamplesPerDollar', MetricUnit.Count, speed?.samplesPerDollar],
+      ['StepSecondsMedian', MetricUnit.Seconds, speed?.stepSeconds.median],
+      ['StepSecondsP95', MetricUnit.Seconds, speed?.stepSeconds.p95],
+    ] as const;
+    for (const [name, unit, value] of values) {
+      if (value === undefined) continue;
+      const single = metrics.singleMetric();
+      single.addDimension('pipeline', pipeline);
+      single.addMetric(name, unit, value);
+    }
+    const [first] = verdicts;
+    if (first === undefined) continue;
+    const single = metrics.singleMetric();
+    single.addDimensions({ pipeline, cause: first.cause });
+    single.addMetric('DoctorVerdict', MetricUnit.Count, 1);
+  }
 }
 
 function count(name: string, metric: 'Succeeded' | 'Failed'): void {

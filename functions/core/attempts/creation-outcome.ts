@@ -13,7 +13,7 @@ import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 interface Creation {
   readonly attempt: AttemptRecord;
   readonly created: CreateOutcome;
-  readonly prepared: Pick<PreparedJob, 'inputReason' | 'log'>;
+  readonly prepared: Pick<PreparedJob, 'inputMode' | 'inputReason' | 'log'>;
 }
 
 /** @throws LaunchRefusedError when no retry can succeed, TransientError when a retry may */
@@ -67,9 +67,13 @@ async function announce(
   { attempt, prepared }: Creation,
   at = deps.clock.now(),
 ): Promise<void> {
-  const { inputReason, log } = prepared;
+  const { inputMode, inputReason, log } = prepared;
   const updatedAt = deps.clock.now().toISOString();
-  if (log !== undefined) await deps.attempts.update(attempt.runId, attempt.attempt, { log, updatedAt });
+  await deps.attempts.update(attempt.runId, attempt.attempt, {
+    inputMode,
+    ...(log !== undefined && { log }),
+    updatedAt,
+  });
   const { runId, pipeline, jobName, placement } = attempt;
   const { pool, topology } = placement;
   await deps.timeline.add(runId, {

@@ -10,6 +10,7 @@ import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, RunRecord, StopRequest } from '../runs/run-records.ts';
 import { RunNotFoundError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { watchDoctor } from './doctor/watch-doctor.ts';
 import { type Judgement, judge } from './judge.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import { watchResume } from './watch/watch-resume.ts';
@@ -143,7 +144,7 @@ async function withProgress(
 ): Promise<AttemptRecord[]> {
   const copied = await withResultsCopiedBack(deps, attempts.at(-1));
   if (copied === undefined || copied.progressAfter !== undefined) return [...attempts];
-  const last = await watchResume(deps, copied);
+  const last = await watchDoctor(deps, await watchResume(deps, copied));
   await tellAutomatic(deps, last);
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
   if (progressAfter === undefined) return [...attempts.slice(0, -1), last];

@@ -1,5 +1,7 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
+import type { Speed } from '../doctor/speed.ts';
+import { remedyOf, type Verdict } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
 import { beganAgain, beganAt } from '../runs/resume.ts';
@@ -15,6 +17,7 @@ import type {
   StopRequest,
 } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
+import { speedsOf, type TopologySpeed } from './doctor/topology-speed.ts';
 import { advanced } from './judge.ts';
 
 export interface AttemptReport {
@@ -31,6 +34,12 @@ export interface AttemptReport {
   /** Training time that no checkpoint covers. */
   readonly lostSeconds: number;
   readonly costUsd: number;
+  /** How fast it trained, where the agent could measure it. */
+  readonly speed?: Speed | undefined;
+  /** The doctor's remedies that it started with. */
+  readonly applied?: readonly string[] | undefined;
+  /** Of the doctor, the most worthwhile first. */
+  readonly verdicts?: readonly Verdict[] | undefined;
   /** Where the job's output is. */
   readonly log?: JobLog | undefined;
 }
@@ -54,6 +63,8 @@ export interface RunReport {
   readonly rejected?: RejectedArrivals | undefined;
   readonly metrics: Readonly<Record<string, number>>;
   readonly attempts: readonly AttemptReport[];
+  /** Of all measured attempts, by nodes and type. */
+  readonly speeds: readonly TopologySpeed[];
   readonly interruptions: number;
   readonly lostSeconds: number;
   readonly costUsd: number;
@@ -100,6 +111,7 @@ export function makeReport(input: ReportInput): RunReport {
     rejected: run.rejected,
     metrics: newestProgress(input.attempts)?.metrics ?? {},
     attempts,
+    speeds: speedsOf(input.attempts),
     interruptions: interruptionsOf(input.attempts),
     lostSeconds: round(sum(attempts.map((attempt) => attempt.lostSeconds)), 1),
     costUsd,
@@ -128,6 +140,9 @@ function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome, restart:
     billableSeconds: outcome.billableSeconds,
     lostSeconds: round(lostSecondsOf(attempt, outcome, restart), 1),
     costUsd: attemptCost(attempt),
+    speed: attempt.diagnosis?.speed,
+    applied: attempt.applied?.map((change) => remedyOf(change).text),
+    verdicts: attempt.diagnosis?.verdicts,
     log: attempt.log,
   };
 }

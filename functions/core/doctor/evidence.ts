@@ -62,8 +62,10 @@ export interface Point {
 }
 
 /** Seconds of each phase from the start of the host to the first step. */
-interface Phases {
+export interface Phases {
   readonly download: number;
+  /** Download of the training image. */
+  readonly image?: number | undefined;
   readonly install: number;
   readonly scriptStart: number;
   readonly firstBatch: number;
@@ -73,7 +75,7 @@ interface Phases {
 /** What the agent notes of a host's start, and of its hooks. Seconds; null where the agent cannot know, or not yet. */
 export interface HostStart {
   readonly startedAt: string;
-  readonly phases: { readonly [Name in keyof Phases]: number | null };
+  readonly phases: { readonly [Name in Exclude<keyof Phases, 'image'>]: number | null };
   readonly hooks: HooksState;
 }
 

@@ -5,7 +5,12 @@
 import * as z from 'zod';
 import type { HostStart, Point } from './evidence.ts';
 
-export const amount = z.number('write a number').min(0, 'write 0 or more');
+/** Products of such numbers stay below what DynamoDB holds, 1e125. */
+const LARGEST = 1e18;
+export const amount = z
+  .number('write a number')
+  .min(0, 'write 0 or more')
+  .max(LARGEST, `write at most ${LARGEST}`);
 const share = amount.max(1, 'write a share from 0 to 1');
 export const count = z.number('write a number').int('write a whole number').min(0, 'write 0 or more');
 

@@ -8,6 +8,7 @@ const fileSchema = z.object({
   points: z.array(pointSchema, 'write a list of points'),
   phases: z.object({
     download: amount,
+    image: amount.optional(),
     install: amount,
     scriptStart: amount,
     firstBatch: amount,

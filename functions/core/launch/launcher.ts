@@ -2,6 +2,7 @@
  * The ports of a launcher. Every launcher can start a job and follow it. Some also have ports for their hosts and for
  * what their jobs leave behind. The attempt's record names the launcher, and the service calls no other.
  */
+import type { InputMode } from '../catalog/launchers/input-mode.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { AttemptRecord, JobLog, StopMode } from '../runs/run-records.ts';
 import { ConfigurationError, type Problem } from '../shared/errors.ts';
@@ -19,6 +20,7 @@ export interface PreparedJob {
   readonly kind: 'prepared';
   /** To be written to the bucket before the job starts. */
   readonly objects: readonly PreparedObject[];
+  readonly inputMode: InputMode;
   /** The input mode of the shards, with its reason. */
   readonly inputReason: string;
   /** Absent if nothing keeps the job's output. */

@@ -1,6 +1,9 @@
 /** Records of runs and attempts. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
+import type { InputMode } from '../catalog/launchers/input-mode.ts';
+import type { Change } from '../doctor/verdict.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { Diagnosis, StartUp } from './diagnosis.ts';
 
 /** pool = instance type x availability zone x purchase option x launcher */
 export interface Pool {
@@ -303,6 +306,11 @@ export interface AttemptRecord {
   readonly outcome?: AttemptOutcome | undefined;
   /** Where the job's output is. */
   readonly log?: JobLog | undefined;
+  /** How the shards reach the script. */
+  readonly inputMode?: InputMode | undefined;
+  /** The doctor's remedies that it started with. */
+  readonly applied?: readonly Change[] | undefined;
+  readonly diagnosis?: Diagnosis | undefined;
   /** When the record was lost and written again from its copy. The copy knows no recall. */
   readonly restoredAt?: string | undefined;
 }
@@ -328,6 +336,8 @@ export interface AttemptOutcome {
   readonly startedAt?: string | undefined;
   /** Start of the script, after the download of shards and image. */
   readonly scriptStartedAt?: string | undefined;
+  /** From the launch of the hosts to the start of the script, where the launcher tells. */
+  readonly startUp?: StartUp | undefined;
   /** It held instances and ended before its script started. */
   readonly endedBeforeScript?: true | undefined;
   readonly endedAt?: string | undefined;

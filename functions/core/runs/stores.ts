@@ -104,7 +104,17 @@ export interface RunStore {
 type AttemptChange = Partial<
   Pick<
     AttemptRecord,
-    'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'resume' | 'recall' | 'outcome' | 'log'
+    | 'status'
+    | 'taskToken'
+    | 'progressBefore'
+    | 'progressAfter'
+    | 'resume'
+    | 'recall'
+    | 'outcome'
+    | 'log'
+    | 'inputMode'
+    | 'applied'
+    | 'diagnosis'
   >
 > & { readonly updatedAt: string };
 

@@ -59,6 +59,12 @@ export interface Executions {
   succeed(taskToken: string, output: unknown): Promise<'delivered' | 'stale'>;
 }
 
+interface Range {
+  readonly low: number;
+  readonly expected: number;
+  readonly high: number;
+}
+
 /** What the service tells others; see docs/events.md. */
 export type Notice =
   | {
@@ -101,6 +107,19 @@ export type Notice =
       readonly host: string;
       /** ISO 8601: when the script last computed or printed. */
       readonly since: string;
+    }
+  | {
+      readonly type: 'DoctorVerdict';
+      readonly attempt: number;
+      readonly jobName: string;
+      /** Of docs/doctor.md. */
+      readonly cause: string;
+      readonly evidence: Readonly<Record<string, number>>;
+      readonly remedy?: string | undefined;
+      /** Over the whole job. */
+      readonly gainSeconds: Range;
+      readonly gainUsd: Range;
+      readonly unknown: readonly string[];
     }
   | {
       readonly type: 'RunFinished';

@@ -35,6 +35,7 @@ export const makeEc2Starter = (fleets: Pick<FleetService, 'launch'>, settings: H
     return {
       kind: 'prepared',
       objects: plan.objects,
+      inputMode: 'File',
       inputReason: 'File: hosts on EC2 download their shards',
       ...(hostLogGroup !== undefined && {
         log: { group: hostLogGroup, streamPrefix: `${plan.name}/` },

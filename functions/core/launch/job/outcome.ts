@@ -3,7 +3,7 @@
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-managed-spot-training.html
  */
 import type { AttemptOutcome } from '../../runs/run-records.ts';
-import { hasStarted, interruptionsOf, isTerminal } from './job-state.ts';
+import { hasStarted, interruptionsOf, isTerminal, startUpOf } from './job-state.ts';
 import { platformFaultOf } from './platform-fault.ts';
 import type { TrainingJobDescription } from './training-service.ts';
 
@@ -102,10 +102,11 @@ function explainedKill(reason: string): string | undefined {
 /** `Training` begins when the shards and the image are there. */
 function startOfScript(
   job: TrainingJobDescription,
-): Pick<AttemptOutcome, 'scriptStartedAt' | 'endedBeforeScript'> {
+): Pick<AttemptOutcome, 'scriptStartedAt' | 'startUp' | 'endedBeforeScript'> {
   const transitions = job.SecondaryStatusTransitions;
   const script = transitions.find(({ Status }) => Status === 'Training');
-  if (script !== undefined) return { scriptStartedAt: script.StartTime.toISOString() };
+  if (script !== undefined)
+    return { scriptStartedAt: script.StartTime.toISOString(), startUp: startUpOf(job) };
   return hasStarted(job) && transitions.length > 0 ? { endedBeforeScript: true } : {};
 }
 

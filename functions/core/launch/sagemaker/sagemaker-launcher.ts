@@ -41,6 +41,7 @@ export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, km
     return {
       kind: 'prepared',
       objects: job.objects,
+      inputMode: job.input.mode,
       inputReason: `${job.input.mode}: ${job.input.reason}`,
       log: { group: LOG_GROUP, streamPrefix: `${job.request.TrainingJobName}/` },
       start: async () => {

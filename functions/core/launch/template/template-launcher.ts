@@ -81,6 +81,7 @@ export const makeTemplateStarter = (queue: Pick<JobQueue, 'submit'>, queueArn: s
     return {
       kind: 'prepared',
       objects: [...objects, { key, text: JSON.stringify(jobDocument(input, parts, { canRefill: false })) }],
+      inputMode: 'File',
       inputReason: 'File: hosts of the job queue download their shards',
       start: () => queue.submit(requestOf(input, { name: parts.TrainingJobName, key, queueArn })),
     };

@@ -1,0 +1,21 @@
+/** What was measured of an attempt's start and steps, and what the doctor makes of it. */
+import type { Speed } from '../doctor/speed.ts';
+import type { Verdict } from '../doctor/verdict.ts';
+
+/** Seconds of the last start. */
+export interface StartUp {
+  /** Waiting for hosts, and preparing them. */
+  readonly hosts: number;
+  /** Of the shards. */
+  readonly download: number;
+  /** Of the training image. */
+  readonly image: number;
+}
+
+/** What the doctor says of an attempt, by what the agent has measured so far. */
+export interface Diagnosis {
+  readonly at: string;
+  readonly speed?: Speed | undefined;
+  /** The most worthwhile first. */
+  readonly verdicts: readonly Verdict[];
+}

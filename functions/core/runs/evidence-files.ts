@@ -1,0 +1,64 @@
+/** Reads what the agent measured of an attempt: two files of each host, beside the checkpoints. */
+import type { HostStart, Phases, Point } from '../doctor/evidence.ts';
+import { evidenceFileOf, readHostStart, readPoints } from '../doctor/points.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { AttemptRecord } from './run-records.ts';
+
+export interface MeasuredAttempt {
+  /** Of each host from its first step on, in order of time. */
+  readonly points: readonly Point[];
+  /** The longest of any host; absent where no host knows. */
+  readonly phases: { readonly [Name in keyof Phases]?: number };
+}
+
+/** A file grows by some 5 MB a day. Of very many hosts or days, the first hosts have to do. */
+const MOST_BYTES = 64e6;
+
+export async function readMeasured(
+  store: ObjectStore,
+  { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
+): Promise<MeasuredAttempt> {
+  const found: { readonly key: string; readonly kind: 'points' | 'start' }[] = [];
+  let bytes = 0;
+  for await (const { key, size } of store.list(bucketKeys.evidence(pipeline, runId))) {
+    const file = evidenceFileOf(key);
+    if (file?.attempt !== attempt) continue;
+    bytes += size;
+    if (found.length > 0 && bytes > MOST_BYTES) break;
+    found.push({ key, kind: file.kind });
+  }
+  const files = await Promise.all(
+    found.map(async ({ key, kind }) => ({ kind, text: (await store.readText(key))?.text ?? '' })),
+  );
+  const textsOf = (kind: 'points' | 'start'): readonly string[] =>
+    files.filter((file) => file.kind === kind).map(({ text }) => text);
+  return {
+    points: sinceFirstStep(textsOf('points').flatMap((text) => readPoints(text))),
+    phases: longest(textsOf('start').flatMap((text) => readHostStart(text) ?? [])),
+  };
+}
+
+/** Lines may come twice. A helper host trains nothing. */
+function sinceFirstStep(points: readonly Point[]): readonly Point[] {
+  const hosts = Map.groupBy(
+    points.filter(({ processes }) => processes > 0),
+    ({ host }) => host,
+  );
+  return [...hosts.values()].flatMap((all) => {
+    const once = [...new Map(all.map((each) => [each.at, each])).values()];
+    const ordered = once.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    const first = ordered.findIndex(({ steps }) => steps > 0);
+    return first === -1 ? [] : ordered.slice(first);
+  });
+}
+
+const PHASES = ['download', 'install', 'scriptStart', 'firstBatch', 'firstStep'] as const;
+
+function longest(starts: readonly HostStart[]): MeasuredAttempt['phases'] {
+  const known = PHASES.flatMap((name) => {
+    const seconds = starts.map(({ phases }) => phases[name]).filter((each) => each !== null);
+    return seconds.length === 0 ? [] : [[name, Math.max(...seconds)] as const];
+  });
+  return Object.fromEntries(known);
+}

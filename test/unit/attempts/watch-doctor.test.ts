@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
+import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
+import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { reportRun } from '../../../functions/core/attempts/report-run.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
+import type { JobScript } from '../../support/fakes/training.ts';
+import { ground } from '../../support/world/ground.ts';
+import { evidenceOf } from '../doctor/evidence.ts';
+
+const RUN = 'digits-000001';
+const STARVED = { type: 'g5.xlarge', shares: { wait: 0.6, compute: 0.4 }, workers: 1, workerBusy: 1 };
+
+async function launched(job?: JobScript) {
+  const at = ground(job);
+  const now = at.clock.now().toISOString();
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
+  await at.runs.create(runOf('digits', 1));
+  await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
+  const pool = { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' } as const;
+  await at.placements.put(RUN, 1, launchOf({ pool, topology: { nodes: 1, acceleratorsPerNode: 1 } }));
+  await sealGeneration(at.store, RUN);
+  const deps = { ...at, region: 'us-east-1', publishAgent: () => Promise.resolve('agent/0a1b/') };
+  await launchAttempt(deps, { runId: RUN, attempt: 1, taskToken: 'token-1' });
+  const verdicts = async () => (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'DoctorVerdict');
+  const write = (means: Parameters<typeof evidenceOf>[0], lines = Number.POSITIVE_INFINITY) =>
+    at.store.put(
+      `${bucketKeys.evidence('digits', RUN)}1-algo-1.jsonl`,
+      `${evidenceOf(means)
+        .points.slice(0, lines)
+        .map((point) => JSON.stringify(point))
+        .join('\n')}\n{"at": "cut`,
+    );
+  return { ...at, verdicts, write, look: () => reconcile(at, { sweep: false }) };
+}
+
+it('waits for two minutes of steps', async () => {
+  const at = await launched();
+  at.write([STARVED], 11);
+  at.pass(300);
+  await at.look();
+  expect(await at.verdicts()).toEqual([]);
+});
+
+it('announces each change of the first verdict once', async () => {
+  const at = await launched();
+  at.write([STARVED]);
+  at.pass(300);
+  const { diagnosed } = await at.look();
+  expect(diagnosed).toMatchObject([{ pipeline: 'digits', diagnosis: { speed: { samplesPerSecond: 320 } } }]);
+  await at.look();
+  expect((await at.verdicts()).map(({ id }) => id)).toEqual(['doctor-1-1-too-few-workers']);
+  at.write([{ type: 'g5.xlarge' }]);
+  await at.look();
+  expect((await at.verdicts()).map(({ id }) => id)).toEqual([
+    'doctor-1-1-too-few-workers',
+    'doctor-1-2-nothing-wrong',
+  ]);
+  expect(at.notifier.notices.filter(({ notice }) => notice.type === 'DoctorVerdict')).toHaveLength(2);
+});
+
+it('reports speed and verdicts of each attempt and topology', async () => {
+  const at = await launched([
+    { at: 0, status: 'InProgress', secondary: 'Training' },
+    { at: 100, status: 'Failed', secondary: 'Failed', reason: 'AlgorithmError: ExecuteUserScriptError' },
+  ]);
+  at.write([STARVED], 8);
+  at.pass(200);
+  await judgeRun(at, { runId: RUN });
+  const report = await reportRun(at, RUN, { kind: 'failed', reason: 'the script failed' });
+  expect(report.attempts).toMatchObject([
+    { speed: { stepSeconds: { median: 0.2 } }, verdicts: [{ cause: 'too-few-workers' }] },
+  ]);
+  expect(report.speeds).toMatchObject([{ topology: '1 x g5.xlarge', attempts: [1], samplesPerSecond: 320 }]);
+});
