@@ -10,7 +10,7 @@ export const judge: FunctionDescription = {
   timeoutSeconds: 120,
   environment: { ...stateMachine, ...eventBus },
   permissions: [
-    allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/records/*', '*/dataset/*/manifest.json'),
+    allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/records/*'),
     ...allow.observeAttempts(),
     // It copies home what an attempt in another region saved.
     allow.listBucketElsewhere,

@@ -23,8 +23,6 @@ export const reconcile: FunctionDescription = {
     allow.stopExecutions,
     // Whether the checkpoints of a running attempt keep coming.
     allow.readObjects('*/runs/*/checkpoints/*'),
-    // How much the doctor's patient reads.
-    allow.readObjects('*/dataset/*/manifest.json'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/report.json'),
     // A declaration whose event was lost, and its schedule.
     allow.readObjects('pipelines/*', '*/runs/*/records/*'),

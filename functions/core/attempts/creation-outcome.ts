@@ -3,7 +3,9 @@
  * is thrown, and its class decides whether the state machine retries.
  */
 
+import { sizeOf } from '../catalog/launchers/download.ts';
 import { launcherFacts } from '../catalog/launchers/registry.ts';
+import type { Dataset } from '../dataset/dataset.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
 import { jobOf, type PreparedJob, portOf } from '../launch/launcher.ts';
 import type { AttemptOutcome, AttemptRecord } from '../runs/run-records.ts';
@@ -13,6 +15,7 @@ import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 interface Creation {
   readonly attempt: AttemptRecord;
   readonly created: CreateOutcome;
+  readonly dataset: Dataset;
   readonly prepared: Pick<PreparedJob, 'inputMode' | 'inputReason' | 'log'>;
 }
 
@@ -64,13 +67,14 @@ async function adoptOrLeave(deps: ObserveDeps, creation: Creation): Promise<void
 
 async function announce(
   deps: ObserveDeps,
-  { attempt, prepared }: Creation,
+  { attempt, dataset, prepared }: Creation,
   at = deps.clock.now(),
 ): Promise<void> {
   const { inputMode, inputReason, log } = prepared;
+  const { shards, bytes } = sizeOf(dataset.shards);
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(attempt.runId, attempt.attempt, {
-    inputMode,
+    input: { mode: inputMode, shards, bytes },
     ...(log !== undefined && { log }),
     updatedAt,
   });

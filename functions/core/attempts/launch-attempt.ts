@@ -145,7 +145,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   // Inputs may have been copied for minutes.
   if (await isStopped(deps, run)) return endUnlaunched(deps, attempt);
   const created = await prepared.start();
-  await recordCreateOutcome(deps, { attempt, created, prepared });
+  await recordCreateOutcome(deps, { attempt, created, dataset, prepared });
   // A look before this job existed found nothing to stop.
   if (await isStopped(deps, run)) await observeAttempt(deps, attempt);
 }

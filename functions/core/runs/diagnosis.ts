@@ -1,6 +1,14 @@
 /** What was measured of an attempt's start and steps, and what the doctor makes of it. */
+import type { InputMode } from '../catalog/launchers/input-mode.ts';
 import type { Speed } from '../doctor/speed.ts';
 import type { Verdict } from '../doctor/verdict.ts';
+
+/** The shards that an attempt reads, and how they reach its script. */
+export interface AttemptInput {
+  readonly mode: InputMode;
+  readonly shards: number;
+  readonly bytes: number;
+}
 
 /** Seconds of the last start. */
 export interface StartUp {

@@ -1,9 +1,8 @@
 /** Records of runs and attempts. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
-import type { InputMode } from '../catalog/launchers/input-mode.ts';
 import type { Change } from '../doctor/verdict.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { Diagnosis, StartUp } from './diagnosis.ts';
+import type { AttemptInput, Diagnosis, StartUp } from './diagnosis.ts';
 
 /** pool = instance type x availability zone x purchase option x launcher */
 export interface Pool {
@@ -306,8 +305,7 @@ export interface AttemptRecord {
   readonly outcome?: AttemptOutcome | undefined;
   /** Where the job's output is. */
   readonly log?: JobLog | undefined;
-  /** How the shards reach the script. */
-  readonly inputMode?: InputMode | undefined;
+  readonly input?: AttemptInput | undefined;
   /** The doctor's remedies that it started with. */
   readonly applied?: readonly Change[] | undefined;
   readonly diagnosis?: Diagnosis | undefined;

@@ -112,7 +112,7 @@ type AttemptChange = Partial<
     | 'recall'
     | 'outcome'
     | 'log'
-    | 'inputMode'
+    | 'input'
     | 'applied'
     | 'diagnosis'
   >

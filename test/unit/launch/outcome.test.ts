@@ -58,6 +58,7 @@ describe('outcomeOf', () => {
       message: 'training completed',
       startedAt: at(100).toISOString(),
       scriptStartedAt: at(200).toISOString(),
+      startUp: { hosts: 100, download: 0, image: 0 },
       endedAt: at(700).toISOString(),
       trainingSeconds: 600,
       billableSeconds: 200,

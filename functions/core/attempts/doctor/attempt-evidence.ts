@@ -1,6 +1,5 @@
 /** The doctor's evidence of an attempt: what the agent measured, the job's phases, the data, and types to choose from. */
 import { instanceFacts, interchangeableTypes, regionOfZone, trainingPrice } from '../../catalog/catalog.ts';
-import { datasetSize } from '../../dataset/dataset.ts';
 import type { Evidence, Point, PricedType } from '../../doctor/evidence.ts';
 import type { StartUp } from '../../runs/diagnosis.ts';
 import { type MeasuredAttempt, readMeasured } from '../../runs/evidence-files.ts';
@@ -35,12 +34,12 @@ export async function evidenceOfAttempt(
   const least = Math.max(LEAST_POINTS, Math.ceil(leastSeconds / POINT_SECONDS));
   const hosts = [...Map.groupBy(points, ({ host }) => host).values()];
   if (instance === undefined || !hosts.some((each) => each.length >= least)) return undefined;
-  const size = await datasetSize(store, run);
+  const { input } = attempt;
   return {
     points,
     phases: allPhases(phases, startUp),
-    data: { bytes: size?.bytes ?? 0, files: size?.shards ?? 0 },
-    inputMode: attempt.inputMode === 'File' || attempt.inputMode === undefined ? 'File' : 'FastFile',
+    data: { bytes: input?.bytes ?? 0, files: input?.shards ?? 0 },
+    inputMode: input === undefined || input.mode === 'File' ? 'File' : 'FastFile',
     instance,
     alternatives: alternativesOf(run, attempt.placement, instance),
     steps: await stepsOf(store, attempt, points),
