@@ -43,6 +43,15 @@ export type Attempt = {
     readonly message: string;
     readonly startedAt?: string | undefined;
     readonly scriptStartedAt?: string | undefined;
+    /** From the launch to the start of the script. */
+    readonly startUp?: {
+      /** Seconds. */
+      readonly hosts: number;
+      /** Seconds. */
+      readonly download: number;
+      /** Seconds. */
+      readonly image: number;
+    } | undefined;
     readonly endedBeforeScript?: true | undefined;
     readonly endedAt?: string | undefined;
     /** Seconds. */
@@ -58,6 +67,64 @@ export type Attempt = {
   readonly log?: {
     readonly group: string;
     readonly streamPrefix: string;
+  } | undefined;
+  /** The shards that it reads, and how they reach its script. */
+  readonly input?: {
+    readonly mode: "File" | "FastFile" | "Pipe";
+    readonly shards: number;
+    readonly bytes: number;
+  } | undefined;
+  /** The doctor's remedies that it started with. */
+  readonly applied?: readonly ({
+    readonly kind: string;
+  })[] | undefined;
+  readonly diagnosis?: {
+    readonly at: string;
+    readonly speed?: {
+      /** Of all hosts together. */
+      readonly samplesPerSecond?: number | undefined;
+      readonly samplesPerDollar?: number | undefined;
+      readonly stepSeconds: {
+        /** Seconds. */
+        readonly median: number;
+        /** Seconds. */
+        readonly p95: number;
+      };
+      /** Share of 1. */
+      readonly cpuBusy: number;
+      /** Share of 1. */
+      readonly gpuBusy?: number | undefined;
+      /** Measured time. */
+      readonly seconds: number;
+      readonly steps: number;
+    } | undefined;
+    readonly verdicts: readonly ({
+      readonly cause: string;
+      readonly evidence: Readonly<Record<string, number>>;
+      readonly remedy?: {
+        readonly change: {
+          readonly kind: string;
+        };
+        readonly where: "declaration" | "script" | "run";
+        readonly text: string;
+      } | undefined;
+      /** Over the whole job. */
+      readonly gain: {
+        readonly seconds: {
+          readonly low: number;
+          readonly expected: number;
+          readonly high: number;
+        };
+        readonly dollars: {
+          readonly low: number;
+          readonly expected: number;
+          readonly high: number;
+        };
+      };
+      readonly unknown: readonly (string)[];
+      /** What limits the steps after the remedy. */
+      readonly next?: string | undefined;
+    })[];
   } | undefined;
   readonly restoredAt?: string | undefined;
 };
@@ -267,11 +334,74 @@ export type Report = {
     readonly lostSeconds: number;
     /** US dollars. */
     readonly costUsd: number;
+    readonly speed?: {
+      /** Of all hosts together. */
+      readonly samplesPerSecond?: number | undefined;
+      readonly samplesPerDollar?: number | undefined;
+      readonly stepSeconds: {
+        /** Seconds. */
+        readonly median: number;
+        /** Seconds. */
+        readonly p95: number;
+      };
+      /** Share of 1. */
+      readonly cpuBusy: number;
+      /** Share of 1. */
+      readonly gpuBusy?: number | undefined;
+      /** Measured time. */
+      readonly seconds: number;
+      readonly steps: number;
+    } | undefined;
+    /** The doctor's remedies that it started with. */
+    readonly applied?: readonly (string)[] | undefined;
+    readonly verdicts?: readonly ({
+      readonly cause: string;
+      readonly evidence: Readonly<Record<string, number>>;
+      readonly remedy?: {
+        readonly change: {
+          readonly kind: string;
+        };
+        readonly where: "declaration" | "script" | "run";
+        readonly text: string;
+      } | undefined;
+      /** Over the whole job. */
+      readonly gain: {
+        readonly seconds: {
+          readonly low: number;
+          readonly expected: number;
+          readonly high: number;
+        };
+        readonly dollars: {
+          readonly low: number;
+          readonly expected: number;
+          readonly high: number;
+        };
+      };
+      readonly unknown: readonly (string)[];
+      /** What limits the steps after the remedy. */
+      readonly next?: string | undefined;
+    })[] | undefined;
     /** Where its output is in CloudWatch Logs. */
     readonly log?: {
       readonly group: string;
       readonly streamPrefix: string;
     } | undefined;
+  })[];
+  /** Of all measured attempts, by nodes and type. */
+  readonly speeds: readonly ({
+    /** Such as 2 x g5.xlarge. */
+    readonly topology: string;
+    readonly attempts: readonly (number)[];
+    readonly samplesPerSecond?: number | undefined;
+    readonly samplesPerDollar?: number | undefined;
+    readonly stepSeconds: {
+      /** Seconds. */
+      readonly median: number;
+      /** Seconds. */
+      readonly p95: number;
+    };
+    /** Measured time of all its attempts. */
+    readonly seconds: number;
   })[];
   readonly interruptions: number;
   /** Seconds. */

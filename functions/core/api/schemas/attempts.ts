@@ -1,5 +1,6 @@
 /** What the API says of attempts, and of the progress that their checkpoints prove. */
 import * as z from 'zod';
+import { diagnosis } from './diagnoses.ts';
 import { list, seconds, time } from './operation.ts';
 import { launcher, placement } from './placements.ts';
 
@@ -68,6 +69,10 @@ const outcome = z.object({
   message: z.string(),
   startedAt: time.optional(),
   scriptStartedAt: time.optional(),
+  startUp: z
+    .object({ hosts: seconds, download: seconds, image: seconds })
+    .optional()
+    .describe('From the launch to the start of the script.'),
   endedBeforeScript: z.literal(true).optional(),
   endedAt: time.optional(),
   trainingSeconds: seconds,
@@ -104,5 +109,13 @@ export const attempt = z.object({
   recall: recall.optional(),
   outcome: outcome.optional(),
   log: jobLog.optional(),
+  input: z
+    .object({ mode: z.enum(['File', 'FastFile', 'Pipe']), shards: z.number().int(), bytes: z.number() })
+    .optional()
+    .describe('The shards that it reads, and how they reach its script.'),
+  applied: list(z.looseObject({ kind: z.string() }))
+    .optional()
+    .describe("The doctor's remedies that it started with."),
+  diagnosis: diagnosis.optional(),
   restoredAt: time.optional(),
 });

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { pipelineSchema } from '../../pipeline/pipeline.ts';
 import { EXPIRING, STOP_MODES } from '../../runs/run-records.ts';
 import { attempt, jobLog, metrics, outcomeKind, progress } from './attempts.ts';
+import { speed, topologySpeed, verdict } from './diagnoses.ts';
 import { list, seconds, time, usd } from './operation.ts';
 import { nextToken } from './page.ts';
 import { pool, storedPlacement } from './placements.ts';
@@ -101,9 +102,13 @@ export const report = z.object({
       billableSeconds: seconds,
       lostSeconds: seconds.describe('Training that no checkpoint covers, or that was done again.'),
       costUsd: usd,
+      speed: speed.optional(),
+      applied: list(z.string()).optional().describe("The doctor's remedies that it started with."),
+      verdicts: list(verdict).optional(),
       log: jobLog.optional(),
     }),
   ),
+  speeds: list(topologySpeed).describe('Of all measured attempts, by nodes and type.'),
   interruptions: z.number().int(),
   lostSeconds: seconds,
   costUsd: usd,

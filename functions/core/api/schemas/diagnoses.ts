@@ -1,0 +1,41 @@
+/** What the API says of the doctor's verdicts (docs/doctor.md). */
+import * as z from 'zod';
+import { list, seconds, time } from './operation.ts';
+
+const interval = z.object({ low: z.number(), expected: z.number(), high: z.number() });
+
+export const speed = z.object({
+  samplesPerSecond: z.number().optional().describe('Of all hosts together.'),
+  samplesPerDollar: z.number().optional(),
+  stepSeconds: z.object({ median: seconds, p95: seconds }),
+  cpuBusy: z.number().describe('Share of 1.'),
+  gpuBusy: z.number().optional().describe('Share of 1.'),
+  seconds: seconds.describe('Measured time.'),
+  steps: z.number(),
+});
+
+export const verdict = z.object({
+  cause: z.string(),
+  evidence: z.record(z.string(), z.number()).readonly(),
+  remedy: z
+    .object({
+      change: z.looseObject({ kind: z.string() }),
+      where: z.enum(['declaration', 'script', 'run']),
+      text: z.string(),
+    })
+    .optional(),
+  gain: z.object({ seconds: interval, dollars: interval }).describe('Over the whole job.'),
+  unknown: list(z.string()),
+  next: z.string().optional().describe('What limits the steps after the remedy.'),
+});
+
+export const diagnosis = z.object({ at: time, speed: speed.optional(), verdicts: list(verdict) });
+
+export const topologySpeed = z.object({
+  topology: z.string().describe('Such as 2 x g5.xlarge.'),
+  attempts: list(z.number().int()),
+  samplesPerSecond: z.number().optional(),
+  samplesPerDollar: z.number().optional(),
+  stepSeconds: z.object({ median: seconds, p95: seconds }),
+  seconds: seconds.describe('Measured time of all its attempts.'),
+});
