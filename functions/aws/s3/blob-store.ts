@@ -18,7 +18,7 @@ import { bodyText, etagOf, headerOf } from './answer-parts.ts';
 import { crc32Base64, crc32Of } from './checksum.ts';
 import { copyPart } from './copy-part.ts';
 import { deleteMany } from './delete-many.ts';
-import { classify } from './errors.ts';
+import { classify, ofObject } from './errors.ts';
 import type { Requester, S3Request } from './requester.ts';
 import type { Answer } from './transport.ts';
 import { completeUploadXml, elementText, isWholeListing, parseError, parseListing } from './xml.ts';
@@ -45,6 +45,8 @@ function conditionOf(options: PutOptions): string[] {
 }
 
 const WITH_CHECKSUM = [['x-amz-checksum-mode', 'ENABLED']] as const;
+/** An object of an archive class may be restored for a while, and S3 says so only if the request wants it. */
+const WITH_RESTORES = [['x-amz-optional-object-attributes', 'RestoreStatus']] as const;
 const NO_HEADERS = [] as const;
 const WHOLE_ANSWERS = [200, 404, 412];
 const RANGE_ANSWERS = [206, 404, 412];
@@ -66,6 +68,7 @@ export class S3BlobStore implements BlobStore {
       method: 'GET',
       key: '',
       query: listQuery(prefix, options),
+      amzHeaders: WITH_RESTORES,
       accept: [200],
       damage: (cut) => (isWholeListing(bodyText(cut)) ? undefined : 'DamagedListing'),
     });
@@ -94,7 +97,11 @@ export class S3BlobStore implements BlobStore {
       size: range?.length ?? size,
       into,
     };
-    return this.#requester.send(request, (answer) => this.#found(key, answer));
+    return this.#requester
+      .send(request, (answer) => this.#found(key, answer))
+      .catch((error: unknown) => {
+        throw ofObject(error);
+      });
   }
 
   #found(key: string, answer: Answer): GetResult {

@@ -1,8 +1,8 @@
 /** UploadPartCopy: the store copies a range of one of its objects itself. */
 import type { CopiedPart, PartSource, Upload } from '../../core/packing/model/blob-store.ts';
 import { bodyText } from './answer-parts.ts';
-import { classify } from './errors.ts';
-import type { Requester } from './requester.ts';
+import { classify, ofObject } from './errors.ts';
+import type { Requester, S3Request } from './requester.ts';
 import { encodeKey } from './sigv4.ts';
 import { elementText, parseError } from './xml.ts';
 
@@ -16,7 +16,7 @@ export async function copyPart(
   source: PartSource,
 ): Promise<CopiedPart> {
   const { key, etag, offset, length } = source;
-  const answer = await requester.send({
+  const request: S3Request = {
     operation: 'UploadPartCopy',
     method: 'PUT',
     key: upload.key,
@@ -30,6 +30,9 @@ export async function copyPart(
       ['x-amz-copy-source-range', `bytes=${offset}-${offset + length - 1}`],
     ],
     accept: [200, 404, 412],
+  };
+  const answer = await requester.send(request).catch((error: unknown) => {
+    throw ofObject(error);
   });
   const xml = bodyText(answer);
   const { code } = parseError(xml);

@@ -1,5 +1,7 @@
 /** The errors of S3's data path. Their class decides whether the same request is worth another try. */
 
+import { UnreadableBlobError } from '../../core/packing/model/blob-store.ts';
+
 export interface S3Failure {
   readonly operation: string;
   readonly key: string;
@@ -99,3 +101,29 @@ export function classify(failure: S3Failure, options?: ErrorOptions): S3Error {
 
 export const isRetryable = (error: unknown): boolean =>
   error instanceof S3Throttled || error instanceof S3Transient || error instanceof S3SignatureStale;
+
+/** Refusals of the caller, its clock or the bucket: no other object would be answered. */
+const OF_THE_CALLER = new Set([
+  'InvalidAccessKeyId',
+  'InvalidToken',
+  'SignatureDoesNotMatch',
+  'AuthorizationHeaderMalformed',
+  'AccountProblem',
+  'NotSignedUp',
+  'AllAccessDisabled',
+]);
+/** Damage that ten answers had, so it is the object's. */
+const LASTING_DAMAGE = new Set(['ChecksumMismatch', 'OtherLength']);
+
+/**
+ * The same error, or UnreadableBlobError if it concerns the object that was read: no permission (403), a key of KMS that
+ * is disabled or may not be used, an archive, a customer's own key (400).
+ */
+export function ofObject(error: unknown): unknown {
+  if (error instanceof S3Transient && LASTING_DAMAGE.has(error.failure.code))
+    return new UnreadableBlobError(error.failure.code, error);
+  if (!(error instanceof S3Refused)) return error;
+  const { status, code } = error.failure;
+  const isOfObject = (status === 403 || status === 400) && !OF_THE_CALLER.has(code);
+  return isOfObject ? new UnreadableBlobError(code, error) : error;
+}

@@ -49,6 +49,9 @@ const KEY = tagsOf('Key');
 const SIZE = tagsOf('Size');
 const ETAG = tagsOf('ETag');
 const MODIFIED = tagsOf('LastModified');
+const STORAGE_CLASS = tagsOf('StorageClass');
+const RESTORING = tagsOf('IsRestoreInProgress');
+const RESTORED_UNTIL = tagsOf('RestoreExpiryDate');
 
 interface Part {
   readonly from: number;
@@ -64,6 +67,17 @@ function within(xml: string, { open, close }: Tags, { from, to }: Part): string 
   return end < 0 || end > to ? undefined : xml.slice(start, end);
 }
 
+/** Of these classes an object is read only after its restore. GLACIER_IR is no archive in this sense. */
+const ARCHIVES = new Set(['GLACIER', 'DEEP_ARCHIVE']);
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_RestoreStatus.html */
+function isArchived(xml: string, part: Part): boolean {
+  if (!ARCHIVES.has(within(xml, STORAGE_CLASS, part) ?? '')) return false;
+  const isRestored =
+    within(xml, RESTORING, part) === 'false' && within(xml, RESTORED_UNTIL, part) !== undefined;
+  return !isRestored;
+}
+
 function parseEntry(xml: string, part: Part, decode: (text: string) => string): ListedBlob {
   const key = within(xml, KEY, part);
   const size = Number(within(xml, SIZE, part) ?? Number.NaN);
@@ -73,7 +87,8 @@ function parseEntry(xml: string, part: Part, decode: (text: string) => string): 
     throw new SyntaxError(`a listing names an object without key, size or ETag: ${entry}`);
   }
   const lastModified = within(xml, MODIFIED, part) ?? '';
-  return { key: decode(unescapeXml(key)), size, etag: bareEtag(etag), lastModified };
+  const object = { key: decode(unescapeXml(key)), size, etag: bareEtag(etag), lastModified };
+  return isArchived(xml, part) ? { ...object, archived: true } : object;
 }
 
 /** False for a listing that was cut off, or that says it goes on but not where. */

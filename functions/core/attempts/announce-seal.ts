@@ -16,8 +16,18 @@ export async function announceSeal<Sealed extends SealResult>(
   run: { readonly runId: string; readonly pipeline: string },
   result: Sealed,
 ): Promise<Sealed> {
-  const { generation, samples, shards, rejected, rejections } = result;
-  if (shards === 0 && rejected === 0) return result;
+  const { generation, samples, shards, rejected, rejections, left } = result;
+  const waits = leftText(run.pipeline, left);
+  if (shards === 0 && rejected === 0) {
+    if (waits !== undefined)
+      await deps.timeline.add(run.runId, {
+        id: 'left',
+        at: deps.clock.now().toISOString(),
+        kind: 'ArrivalsLeft',
+        text: waits,
+      });
+    return result;
+  }
   const at = deps.clock.now().toISOString();
   const before = await deps.runs.get(run.runId);
   await deps.runs.update(run.runId, {
@@ -31,11 +41,27 @@ export async function announceSeal<Sealed extends SealResult>(
     id: 'sealed',
     at,
     kind: shards === 0 ? 'AllRejected' : 'DatasetSealed',
-    text: [packed, ...(rejected > 0 ? [rejectedText(run.pipeline, result)] : [])].join(', '),
+    text: [packed, rejected > 0 ? rejectedText(run.pipeline, result) : undefined, waits]
+      .filter((text) => text !== undefined)
+      .join(', '),
   });
   if (shards > 0)
     await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
   return result;
+}
+
+/** Such as `2 left for a later run: a.jpg (unreadable, AccessDenied)`. */
+function leftText(pipeline: string, { objects, byReason, examples }: SealResult['left']): string | undefined {
+  if (objects === 0) return undefined;
+  const shown = examples
+    .slice(0, EXAMPLES_SHOWN)
+    .map(
+      ({ key, reason, code, since }) =>
+        `${shownKey(pipeline, key)} (${[reason, code, since && `since ${since}`].filter(Boolean).join(', ')})`,
+    );
+  const counts = Object.entries(byReason).map(([reason, count]) => `${count} ${reason}`);
+  const more = objects > shown.length && counts.length > 0 ? `; in all ${counts.join(', ')}` : '';
+  return `${objects} left for a later run${shown.length === 0 ? '' : `: ${shown.join(', ')}`}${more}`;
 }
 
 const EXAMPLES_SHOWN = 3;

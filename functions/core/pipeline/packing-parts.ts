@@ -95,3 +95,11 @@ export type ImageSettings = z.output<typeof prepareImageSchema>;
 export const prepareSchema = z
   .strictObject({ image: prepareImageSchema })
   .describe('Images are decoded, turned upright, resized and encoded again before they are packed.');
+
+/** Such as `1 %`. */
+export const percentSchema = z
+  .string()
+  .regex(/^(100|\d{1,2})(\.\d{1,3})? ?%$/, 'write a percentage such as 1 %');
+
+/** @param percent of percentSchema @returns 0 to 1 */
+export const shareOf = (percent: string): number => Number.parseFloat(percent) / 100;

@@ -1,7 +1,7 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
 import { besideOthers } from '../shared/validation.ts';
-import { annotationsSchema, prepareSchema } from './packing-parts.ts';
+import { annotationsSchema, percentSchema, prepareSchema } from './packing-parts.ts';
 import {
   DEFAULT_FORMAT,
   FILE_FORMATS,
@@ -100,6 +100,11 @@ export const packingSchema = z
       .optional()
       .describe(
         'At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB.',
+      ),
+    mayReject: percentSchema
+      .default('1 %')
+      .describe(
+        'So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault.',
       ),
     remainder: z
       .enum(['ragged', 'even', 'drop'])

@@ -88,3 +88,8 @@ export class PackingIncompleteError extends TidewheelError {
 export class ConfigurationError extends TidewheelError {
   override readonly name = 'ConfigurationError';
 }
+
+/** So many arrivals cannot be read that the service's own permissions are at fault. */
+export class UnreadableArrivalsError extends TidewheelError {
+  override readonly name = 'UnreadableArrivalsError';
+}

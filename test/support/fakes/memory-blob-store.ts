@@ -23,6 +23,7 @@ interface Held {
   readonly body: Uint8Array;
   readonly etag: string;
   readonly lastModified?: string;
+  readonly archived?: true;
 }
 
 const base64Of = (crc: number): string => {
@@ -101,6 +102,7 @@ export class MemoryBlobStore implements BlobStore {
       size: held?.body.length ?? 0,
       etag: held?.etag ?? '',
       lastModified: held?.lastModified ?? this.now().toISOString(),
+      ...(held?.archived && { archived: true }),
     };
   }
 

@@ -16,6 +16,7 @@ const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   bytes: 900,
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
+  left: { objects: 0, byReason: {}, examples: [] },
   generations: 1,
   waiting: 0,
   ...changes,

@@ -26,7 +26,8 @@ describe('samples that are in no shard', () => {
         for (let sample = 0; sample < 500; sample += 1) {
           const [found, expected] = [held.of(sample), model.get(sample)];
           expect(found?.outcome).toBe(expected?.outcome);
-          for (const { key, reason: why } of expected?.members ?? []) expect(found?.reasonOf(key)).toBe(why);
+          for (const { key, reason: why } of expected?.members ?? [])
+            expect(found?.causeOf(key)?.reason).toBe(why);
         }
       }),
     );

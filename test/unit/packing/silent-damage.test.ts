@@ -7,6 +7,7 @@ import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packAll, planAndPack, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
+import { misbehaving } from '../../support/fakes/misbehaving-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
 
@@ -15,18 +16,6 @@ function filled(count: number): MemoryBlobStore {
   for (let index = 0; index < count; index += 1)
     store.seed(`${incoming}a/${index}.txt`, 'x'.repeat(400 + index));
   return store;
-}
-
-/** A store of which some calls answer otherwise. */
-function misbehaving(store: MemoryBlobStore, other: Partial<BlobStore>): BlobStore {
-  return new Proxy<BlobStore>(store, {
-    get: (target, name) => {
-      const mine: unknown = Reflect.get(other, name);
-      if (mine !== undefined) return mine;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }
 
 describe('a body of another length than planned', () => {

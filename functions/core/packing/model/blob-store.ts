@@ -8,6 +8,19 @@ export interface ListedBlob {
   readonly etag: string;
   /** ISO 8601. */
   readonly lastModified: string;
+  /** It lies in an archive and cannot be read before it is restored. */
+  readonly archived?: true;
+}
+
+/** The store refuses this object for good, though others may be readable: permission, encryption key, archive. */
+export class UnreadableBlobError extends Error {
+  override readonly name = 'UnreadableBlobError';
+  /** The store's error code. */
+  readonly code: string;
+  constructor(code: string, cause: Error) {
+    super(cause.message, { cause });
+    this.code = code;
+  }
 }
 
 export interface ListPage {
@@ -38,6 +51,15 @@ export type GetResult =
   | { readonly kind: 'missing' }
   /** The object exists, but it is not the requested version. */
   | { readonly kind: 'changed' };
+
+/** What became of the read of an arrival. */
+export type SourceRead = GetResult | { readonly kind: 'unreadable'; readonly code: string };
+
+/** Of any object but an arrival, a failure stays one. */
+export function sourceFailure(error: unknown): SourceRead {
+  if (error instanceof UnreadableBlobError) return { kind: 'unreadable', code: error.code };
+  throw error;
+}
 
 export interface GetOptions {
   readonly ifMatch?: string;
@@ -104,6 +126,7 @@ export interface KeyFailure {
 export interface BlobStore {
   readonly bucket: string;
   listPage(prefix: string, options?: ListOptions): Promise<ListPage>;
+  /** Rejects with UnreadableBlobError if the store refuses the object for good. */
   get(key: string, options?: GetOptions): Promise<GetResult>;
   head(key: string): Promise<HeadResult | undefined>;
   put(key: string, body: Uint8Array, options?: PutOptions): Promise<PutResult>;

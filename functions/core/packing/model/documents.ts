@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { formatNameSchema } from '../../pipeline/shard-formats.ts';
 import { tableOf } from '../../shared/tables.ts';
-import { exclusionSchema, rejectionSchema } from './rejections.ts';
+import { deferralSchema, exclusionSchema, rejectionSchema } from './rejections.ts';
 
 /**
  * The only version that this release reads. Raise it with every change of form: a run that is packing then plans again,
@@ -46,11 +46,12 @@ export function readDocument<Schema extends z.ZodType>(
 
 /**
  * A line of a plan's arrivals. It holds key, bytes and ETag. Then come the sample's number and whether the arrival
- * stands alone (1), or the reason of its rejection.
+ * stands alone (1), or the reason of its rejection, or why it waits and since when (seconds since 1970).
  */
 export const arrivalLine = z.union([
   z.tuple([z.string(), z.number(), z.string(), z.number(), z.union([z.literal(0), z.literal(1)])]),
   z.tuple([z.string(), z.number(), z.string(), rejectionSchema]),
+  z.tuple([z.string(), z.number(), z.string(), deferralSchema, z.number()]),
 ]);
 export type ArrivalLine = z.infer<typeof arrivalLine>;
 
@@ -227,6 +228,24 @@ const sealedShardSchema = z.object({
   memberListSha256: z.string(),
 });
 
+/** Arrivals that a later generation packs. */
+const leftSchema = z.object({
+  byReason: z.record(z.string(), z.number().int()),
+  /** Unreadable ones by the store's error code. */
+  byCode: z.record(z.string(), z.number().int()).optional(),
+  /** Of those that wait for other objects: when the one that waits longest arrived, ISO 8601. */
+  since: z.string().optional(),
+  examples: z.array(
+    z.object({
+      key: z.string(),
+      reason: z.string(),
+      code: z.string().optional(),
+      since: z.string().optional(),
+    }),
+  ),
+});
+export type LeftArrivals = z.infer<typeof leftSchema>;
+
 /** What two generations must have in common to be joined; empty for a format that needs nothing. */
 const dataSchema = z.object({
   columns: z.array(z.string()).optional(),
@@ -280,6 +299,7 @@ export const manifestSchema = z.object({
       }),
     ),
   }),
+  left: leftSchema.optional(),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   /** The number of shards is a multiple of this number of workers. */

@@ -28,6 +28,17 @@ const REJECTIONS = [
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
 
+/**
+ * Why an arrival is left to a later generation. `unreadable`: the store refused it. `archived`: its storage class says
+ * that it cannot be read. `remainder`: the shards would have had unequal counts.
+ */
+const DEFERRALS = ['changed', 'deleted', 'sampleDeferred', 'unreadable', 'archived', 'remainder'] as const;
+export type Deferral = (typeof DEFERRALS)[number];
+export const deferralSchema = z.enum(DEFERRALS);
+
+export const isDeferral = (reason: Rejection | Deferral): reason is Deferral =>
+  deferralSchema.safeParse(reason).success;
+
 /** A planned sample that is not in its shard. `deferred`: the next generation packs it. */
 export const exclusionSchema = z.object({
   sample: z.number().int(),
@@ -35,12 +46,9 @@ export const exclusionSchema = z.object({
   members: z.array(
     z.object({
       key: z.string(),
-      reason: z.union([
-        rejectionSchema,
-        z.literal('changed'),
-        z.literal('deleted'),
-        z.literal('sampleDeferred'),
-      ]),
+      reason: z.union([rejectionSchema, deferralSchema]),
+      /** The store's error code, of an unreadable one. */
+      code: z.string().optional(),
     }),
   ),
 });

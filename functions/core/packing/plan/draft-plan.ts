@@ -11,25 +11,9 @@ import type { Rejection } from '../model/rejections.ts';
 import { columnOf } from '../model/sample-layout.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
 import { type Balance, balance } from './balance.ts';
+import { GrowingNumbers } from './growing-numbers.ts';
 import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
-
-/** Numbers by index, grown by doubling. */
-class GrowingNumbers {
-  #values: Float64Array = new Float64Array(1_024);
-
-  add(index: number, amount: number): void {
-    if (index >= this.#values.length) {
-      const larger = new Float64Array(Math.max(this.#values.length * 2, index + 1));
-      larger.set(this.#values);
-      this.#values = larger;
-    }
-    this.#values[index] = (this.#values[index] ?? 0) + amount;
-  }
-
-  at(index: number): number {
-    return this.#values[index] ?? 0;
-  }
-}
+import { WaitingSamples } from './waiting-samples.ts';
 
 export interface AcceptRules {
   readonly incoming: string;
@@ -43,6 +27,9 @@ const DIGESTED_AT_ONCE = 64 * 1024;
 
 /** Only so many different columns are counted. */
 const MOST_COLUMNS = 1_000;
+
+/** Some of them may be unreadable. */
+const MOST_FIRST = 16;
 
 /** A larger object cannot be packed within a Lambda's 15 minutes. */
 const LARGEST_OBJECT_BYTES = 40e9;
@@ -70,8 +57,9 @@ export class DraftPlan {
   /** Lines that are not yet in the digest. Hashing many at once is cheaper. */
   #toDigest = '';
   readonly #columns = new Map<string, number>();
-  /** The first arrival that is not rejected and not empty. */
-  first: ListedBlob | undefined;
+  readonly #waiting = new WaitingSamples();
+  /** The first arrivals that can be read and are not empty. */
+  readonly first: ListedBlob[] = [];
   #samples = 0;
   #labelled = 0;
   objects = 0;
@@ -97,12 +85,20 @@ export class DraftPlan {
   }
 
   isPlanned(ordinal: number): boolean {
-    return this.#refusalOf(ordinal) === undefined;
+    return this.#refusalOf(ordinal) === undefined && this.#waiting.of(ordinal) === undefined;
   }
 
   #refusalOf(ordinal: number): Rejection | undefined {
     const refusal = this.#rules.labels?.refusalOf(ordinal);
     return refusal ?? (this.balance?.leftOut.has(ordinal) === true ? 'balancedOut' : undefined);
+  }
+
+  /** The end of the line of an arrival that is not packed: a rejection, or why it waits and since when. */
+  #outcomeOf(ordinal: number): readonly (string | number)[] {
+    const refusal = this.#refusalOf(ordinal);
+    if (refusal !== undefined) return [refusal];
+    const waiting = this.#waiting.of(ordinal);
+    return waiting === undefined ? [] : [waiting.reason, waiting.since];
   }
 
   /**
@@ -116,14 +112,14 @@ export class DraftPlan {
         this.isPlanned(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
       this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
     }
-    if (labels === undefined && this.balance === undefined) return;
+    if (labels === undefined && this.balance === undefined && !this.#waiting.isAny) return;
     const finished = new CompressedLines();
     for (const text of this.#arrivals.read()) {
       const line: ArrivalLine = JSON.parse(text);
       const [key, size, etag, sample] = line;
-      const reason = typeof sample === 'number' ? this.#refusalOf(sample) : undefined;
-      if (reason !== undefined) this.rejected += 1;
-      finished.add(reason === undefined ? text : JSON.stringify([key, size, etag, reason]));
+      const outcome = typeof sample === 'number' ? this.#outcomeOf(sample) : [];
+      if (outcome.length === 1) this.rejected += 1;
+      finished.add(outcome.length === 0 ? text : JSON.stringify([key, size, etag, ...outcome]));
     }
     this.#arrivals = finished;
     for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
@@ -183,7 +179,8 @@ export class DraftPlan {
       this.rejected += 1;
       return [object.key, object.size, object.etag, reason];
     }
-    if (object.size > 0) this.first ??= object;
+    if (object.size > 0 && object.archived !== true && this.first.length < MOST_FIRST)
+      this.first.push(object);
     const { ordinal, alone, first } = this.#member(key);
     const { stem, suffix: raw } = splitKey(key);
     const suffix = memberSuffix(raw);
@@ -197,6 +194,7 @@ export class DraftPlan {
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
     this.#sources?.add(ordinal, object.size);
     this.#objects.add(ordinal, 1);
+    this.#waiting.add(ordinal, object);
     return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
   }
 

@@ -7,7 +7,7 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
-import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks, type ListedBlob, sourceFailure } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, type Plan } from '../model/documents.ts';
@@ -225,15 +225,24 @@ async function sourceSchemaOf(
   const columns = draft.columns();
   const format = formatOf(packing);
   const header = format.takes === 'files' ? format.header : undefined;
-  const { first } = draft;
-  if (header === undefined || !header.isShared(packing) || first === undefined) return { columns };
-  const length = Math.min(first.size, HEAD_BYTES);
-  const range = length < first.size ? { range: { offset: 0, length } } : {};
-  const found = await store.get(first.key, { ifMatch: first.etag, ...range });
+  if (header === undefined || !header.isShared(packing)) return { columns };
+  for (const first of draft.first) {
+    const head = await headOf(store, first);
+    if (head !== undefined) return { columns, csvHeader: header.of(head) };
+  }
+  return { columns };
+}
+
+/** Undefined if the store refuses the object. */
+async function headOf(store: BlobStore, { key, size, etag }: ListedBlob): Promise<Uint8Array | undefined> {
+  const length = Math.min(size, HEAD_BYTES);
+  const range = length < size ? { range: { offset: 0, length } } : {};
+  const found = await store.get(key, { ifMatch: etag, ...range }).catch(sourceFailure);
+  if (found.kind === 'unreadable') return undefined;
   // Without the header, all sources would be rejected for having another one.
   if (found.kind !== 'found')
-    throw new TransientError(`${first.key} changed while the run was planned; the next try lists again`);
-  return { columns, csvHeader: header.of(joinChunks(found.chunks)) };
+    throw new TransientError(`${key} changed while the run was planned; the next try lists again`);
+  return joinChunks(found.chunks);
 }
 
 const changesOf = ({ changes }: Drafted): Pick<Plan, 'changes'> => (changes > 0 ? { changes } : {});

@@ -9,6 +9,7 @@ import { compress, decompress, linesOf } from '../model/compressed-lines.ts';
 import {
   type ArrivalLine,
   arrivalLine,
+  type LeftArrivals,
   type Manifest,
   type MemberLine,
   type Plan,
@@ -18,10 +19,11 @@ import {
 import { jsonLine, LineBuffer } from '../model/line-buffer.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
-import type { Rejection } from '../model/rejections.ts';
+import { isDeferral, type Rejection } from '../model/rejections.ts';
 import { NO_SHARD } from '../model/shard-count.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import type { Excluded, Exclusions } from './exclusions.ts';
+import { LeftTally } from './left-tally.ts';
 
 export interface AuditInput {
   readonly keys: PackingKeys;
@@ -43,6 +45,7 @@ export interface Audit {
   readonly repeated: number;
   readonly arrivals: Manifest['arrivals'];
   readonly rejections: Manifest['rejections'];
+  readonly left?: LeftArrivals;
 }
 
 /** The audit found a difference: a defect or a damaged bucket. Another try does not help. */
@@ -63,14 +66,20 @@ export async function auditArrivals(store: BlobStore, input: AuditInput): Promis
   const shardOf = await readMembers(store, input, { packed, repeated });
   const { exclusions } = input;
   for (const sample of input.plan.dropped) exclusions.add({ sample, outcome: 'deferred', members: [] });
+  const left = new LeftTally();
   const writer = new ArrivalsWriter(store, input.keys);
   const planned = new MultisetHash();
   const rejected = new MultisetHash();
-  const record = ([key, size, etag, sample]: ArrivalLine): Promise<void> | undefined => {
-    if (typeof sample === 'string') return writer.rejected([key, etag, size, sample]);
+  const record = ([key, size, etag, sample, since]: ArrivalLine): Promise<void> | undefined => {
+    if (typeof sample === 'string') {
+      if (!isDeferral(sample)) return writer.rejected([key, etag, size, sample]);
+      return left.add({ key, reason: sample, since });
+    }
     const exclusion = exclusions.of(sample);
     if (exclusion?.outcome === 'rejected') rejected.add(key, '');
-    if (exclusion !== undefined) return recordExcluded(writer, exclusion, [key, etag, size]);
+    if (exclusion?.outcome === 'deferred')
+      return left.add({ key, reason: 'remainder', ...exclusion.causeOf(key) });
+    if (exclusion !== undefined) return recordRejected(writer, exclusion, [key, etag, size]);
     planned.add(key, etag);
     return writer.packed([key, etag, size, shardOf[sample] ?? NO_SHARD]);
   };
@@ -92,7 +101,8 @@ export async function auditArrivals(store: BlobStore, input: AuditInput): Promis
       `${exclusions.rejected.count} members were rejected while they were read, but ${rejected.count} of them are planned, or other ones`,
     );
   }
-  return { ...(await writer.finish(input.plan.objects)), repeated: repeated.count };
+  writer.deferred = left.count;
+  return { ...(await writer.finish(input.plan.objects)), ...left.found(), repeated: repeated.count };
 }
 
 /** The common kind of line is checked by hand, which is faster than the schema. */
@@ -110,21 +120,15 @@ const isPlanned = (value: unknown): value is [string, number, string, number, 0 
   typeof value[3] === 'number' &&
   (value[4] === 0 || value[4] === 1);
 
-async function recordExcluded(
+function recordRejected(
   writer: ArrivalsWriter,
   exclusion: Excluded,
   [key, etag, size]: [string, string, number],
 ): Promise<void> {
-  const reason = exclusion.reasonOf(key);
-  if (exclusion.outcome === 'deferred') writer.deferred += 1;
-  else if (
-    reason === undefined ||
-    reason === 'changed' ||
-    reason === 'deleted' ||
-    reason === 'sampleDeferred'
-  ) {
+  const reason = exclusion.causeOf(key)?.reason;
+  if (reason === undefined || isDeferral(reason))
     throw new AuditError(key, 'its sample was rejected, but without a reason for this member');
-  } else await writer.rejected([key, etag, size, reason]);
+  return writer.rejected([key, etag, size, reason]);
 }
 
 async function readLines(store: BlobStore, key: string): Promise<string> {

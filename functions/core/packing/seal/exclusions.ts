@@ -5,16 +5,17 @@
 import { MultisetHash } from '../model/multiset-hash.ts';
 import type { Exclusion } from '../model/rejections.ts';
 
-type Reason = Exclusion['members'][number]['reason'];
+type Member = Exclusion['members'][number];
+type Cause = Pick<Member, 'reason' | 'code'>;
 
 /** Why one sample is in no shard. */
 export interface Excluded {
   readonly outcome: Exclusion['outcome'];
-  reasonOf(key: string): Reason | undefined;
+  causeOf(key: string): Cause | undefined;
 }
 
 const NONE = 0;
-/** The members have different reasons, which are held one by one. */
+/** The members have different causes, which are held one by one. */
 const MIXED = 255;
 
 export class Exclusions {
@@ -25,6 +26,8 @@ export class Exclusions {
   readonly #mixed = new Map<number, Excluded>();
   /** Keys of rejected members, as a sum, because shared reasons do not hold the keys. */
   readonly rejected = new MultisetHash();
+  /** Numbers of unreadable members by the store's error code. */
+  readonly unreadable = new Map<string, number>();
 
   /** @param samples number of the plan's samples */
   constructor(samples: number) {
@@ -33,13 +36,15 @@ export class Exclusions {
 
   add({ sample, outcome, members }: Exclusion): void {
     if (outcome === 'rejected') for (const { key } of members) this.rejected.add(key, '');
-    const reason = members[0]?.reason;
-    const isShared = members.every((member) => member.reason === reason);
-    const number = isShared ? this.#numberOf(outcome, reason) : MIXED;
+    for (const { code } of members)
+      if (code !== undefined) this.unreadable.set(code, (this.unreadable.get(code) ?? 0) + 1);
+    const [first] = members;
+    const isShared = members.every(({ reason, code }) => reason === first?.reason && code === first.code);
+    const number = isShared ? this.#numberOf(outcome, first) : MIXED;
     this.#kinds[sample] = number;
     if (number !== MIXED) return;
-    const reasons = new Map(members.map((member) => [member.key, member.reason]));
-    this.#mixed.set(sample, { outcome, reasonOf: (key) => reasons.get(key) });
+    const causes = new Map(members.map((member) => [member.key, member]));
+    this.#mixed.set(sample, { outcome, causeOf: (key) => causes.get(key) });
   }
 
   of(sample: number): Excluded | undefined {
@@ -48,11 +53,13 @@ export class Exclusions {
     return number === MIXED ? this.#mixed.get(sample) : this.#shared[number - 1];
   }
 
-  #numberOf(outcome: Exclusion['outcome'], reason: Reason | undefined): number {
-    const name = `${outcome} ${reason ?? ''}`;
+  /** MIXED if there are too many. */
+  #numberOf(outcome: Exclusion['outcome'], cause: Cause | undefined): number {
+    const name = `${outcome} ${cause?.reason ?? ''} ${cause?.code ?? ''}`;
     const known = this.#numbers.get(name);
     if (known !== undefined) return known;
-    this.#shared.push({ outcome, reasonOf: () => reason });
+    if (this.#shared.length + 1 === MIXED) return MIXED;
+    this.#shared.push({ outcome, causeOf: () => cause });
     this.#numbers.set(name, this.#shared.length);
     return this.#shared.length;
   }

@@ -5,6 +5,7 @@ import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
 import {
   DOCUMENT_VERSION,
+  type LeftArrivals,
   type Manifest,
   type MemberLine,
   type Plan,
@@ -30,6 +31,7 @@ import {
   shardIndexWriter,
   writeIndexFile,
 } from './index-files.ts';
+import { checkReadable } from './readable.ts';
 import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {
@@ -50,6 +52,8 @@ export interface SealResult {
   readonly bytes: number;
   readonly rejected: number;
   readonly rejections: Rejections;
+  /** Arrivals that a later run packs. */
+  readonly left: Left;
   /** In the dataset's newest version. */
   readonly generations: number;
   /** Sealed generations that only a compaction adds, because they replace samples. */
@@ -62,7 +66,18 @@ interface Rejections {
   readonly examples: readonly { readonly key: string; readonly reason: string }[];
 }
 
+interface Left extends Omit<LeftArrivals, 'byCode'> {
+  readonly objects: number;
+  readonly byCode?: Readonly<Record<string, number>> | undefined;
+}
+
 const EXAMPLES_REPORTED = 5;
+const NOTHING_LEFT: Left = { objects: 0, byReason: {}, examples: [] };
+
+const leftOf = ({ arrivals: { deferred: objects }, left }: Manifest): Left =>
+  left === undefined
+    ? { ...NOTHING_LEFT, objects }
+    : { objects, ...left, examples: left.examples.slice(0, EXAMPLES_REPORTED) };
 
 export async function sealDataset(deps: SealDeps, input: SealInput): Promise<SealResult> {
   const keys = packingKeys(input.pipeline, input.runId);
@@ -85,6 +100,7 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
       byReason: manifest.rejections.byReason,
       examples: manifest.rejections.examples.slice(0, EXAMPLES_REPORTED),
     },
+    left: leftOf(manifest),
     generations: newest?.generations.length ?? 0,
     waiting: waiting.length,
   };
@@ -98,6 +114,7 @@ const emptyResult = (generation: string): SealResult => ({
   bytes: 0,
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
+  left: NOTHING_LEFT,
   generations: 0,
   waiting: 0,
 });
@@ -108,6 +125,7 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
   if (plan.objects === 0) return undefined;
   const exclusions = new Exclusions(plan.samples);
   const records = await recordsOf(store, plan, { keys, exclusions });
+  checkReadable(plan, exclusions.unreadable, input.packing);
   checkEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
@@ -119,7 +137,7 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
     write: (file) => writeIndexFile(store, keys, file),
   });
-  const audit = await auditArrivals(store, { keys, plan, records, exclusions, observer });
+  const { repeated, ...accounts } = await auditArrivals(store, { keys, plan, records, exclusions, observer });
   if (shards.length > 0) {
     const { sourceSchema } = plan;
     await writeIndexFile(
@@ -147,15 +165,14 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     listedAt: plan.listedAt,
     samples: sum(kept, (record) => record.samples),
     members: sum(kept, (record) => record.members),
-    repeated: audit.repeated,
+    repeated,
     bytes: sum(kept, (record) => record.bytes),
     shards,
-    arrivals: audit.arrivals,
+    ...accounts,
     ...classes.sealedBalance(plan),
     ...keptOf(plan),
     ...preparedTotals(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
-    rejections: audit.rejections,
   };
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
   const key = shards.length === 0 ? keys.rejectionsOnly : keys.manifest;

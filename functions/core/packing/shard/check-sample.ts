@@ -1,7 +1,7 @@
 /** Decides whether a sample that was read may be packed. A sample is packed or excluded as a whole. */
-import type { GetResult } from '../model/blob-store.ts';
+import type { SourceRead } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
-import type { Exclusion, Rejection } from '../model/rejections.ts';
+import { type Deferral, type Exclusion, isDeferral, type Rejection } from '../model/rejections.ts';
 import { imageFormatOf, isImage, SNIFF_BYTES } from '../model/sniff.ts';
 
 /** A sample, or a copy of one, that cannot be in the shard. */
@@ -36,12 +36,9 @@ function headOf(chunks: readonly Uint8Array[]): Uint8Array {
 export const acceptsImages = (accept: readonly string[] | undefined): boolean =>
   accept?.some((suffix) => imageFormatOf(suffix) !== undefined) ?? false;
 
-function reasonOf(
-  member: PlannedMember,
-  read: GetResult,
-  sniff: boolean,
-): 'changed' | 'deleted' | Rejection | undefined {
+function reasonOf(member: PlannedMember, read: SourceRead, sniff: boolean): Deferral | Rejection | undefined {
   if (read.kind === 'missing') return 'deleted';
+  if (read.kind === 'unreadable') return 'unreadable';
   if (read.kind === 'changed') return 'changed';
   const format = sniff ? imageFormatOf(member.key) : undefined;
   if (format === undefined || isImage(format, headOf(read.chunks))) return undefined;
@@ -55,7 +52,7 @@ function reasonOf(
  */
 export function checkSample(
   sample: PlannedSample,
-  reads: readonly (GetResult | undefined)[],
+  reads: readonly (SourceRead | undefined)[],
   sniffs: (member: PlannedMember) => boolean,
 ): Exclusion | undefined {
   let worst: 'rejected' | 'deferred' | undefined;
@@ -67,7 +64,7 @@ export function checkSample(
     if (reason === undefined) continue;
     reasons ??= [];
     reasons[index] = reason;
-    if (reason === 'changed' || reason === 'deleted') worst = 'deferred';
+    if (isDeferral(reason)) worst = 'deferred';
     else worst ??= 'rejected';
   }
   if (worst === undefined) return undefined;
@@ -75,7 +72,11 @@ export function checkSample(
   return {
     sample: sample.ordinal,
     outcome: worst,
-    members: sample.members.map(({ key }, index) => ({ key, reason: reasons?.[index] ?? other })),
+    members: sample.members.map(({ key }, index) => {
+      const read = reads[index];
+      const code = read?.kind === 'unreadable' ? { code: read.code } : {};
+      return { key, reason: reasons?.[index] ?? other, ...code };
+    }),
   };
 }
 

@@ -4,7 +4,7 @@
  * 12 reads. https://aws.amazon.com/s3/pricing/
  */
 import { crc32 } from 'node:zlib';
-import { type BlobStore, type GetResult, joinChunks } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { MemberLine, PlannedMember } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import type { SampleLayout } from '../model/sample-layout.ts';
@@ -78,8 +78,8 @@ const NEWLINE = Buffer.of(0x0a);
 /** The planned version of the source is no longer there. */
 class SourceGoneError extends Error {
   override readonly name = 'SourceGoneError';
-  readonly read: GetResult;
-  constructor(key: string, read: GetResult) {
+  readonly read: SourceRead;
+  constructor(key: string, read: SourceRead) {
     super(`${key} is not the object that was planned: ${read.kind}`);
     this.read = read;
   }
@@ -121,7 +121,7 @@ class SourceCopy {
     while (this.#at < member.size) {
       const length = Math.min(range, member.size - this.#at);
       const { key, etag } = member;
-      const copied = await upload.copy({ key, etag, offset: this.#at, length });
+      const copied = await upload.copy({ key, etag, offset: this.#at, length }).catch(sourceFailure);
       if (copied.kind === 'unchecked') return this.#send(member.size);
       if (copied.kind !== 'copied') throw new SourceGoneError(key, copied);
       this.#crc = combineCrc32(this.#crc, crcOf(copied.part), length);
@@ -146,7 +146,7 @@ class SourceCopy {
   async #read(offset: number, length: number): Promise<Buffer> {
     const { store, member } = this.#job;
     const range = length === member.size ? { size: length } : { range: { offset, length } };
-    const read = await store.get(member.key, { ifMatch: member.etag, ...range });
+    const read = await store.get(member.key, { ifMatch: member.etag, ...range }).catch(sourceFailure);
     if (read.kind !== 'found') throw new SourceGoneError(member.key, read);
     return Buffer.from(joinChunks(read.chunks));
   }

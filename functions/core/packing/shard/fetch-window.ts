@@ -1,7 +1,7 @@
 /** Reads many objects at once and returns them in order. It holds a bounded number of bytes. */
 import { TransientError } from '../../shared/errors.ts';
 import { quoted } from '../../shared/quoted.ts';
-import type { BlobStore, GetOptions, GetResult } from '../model/blob-store.ts';
+import { type BlobStore, type GetOptions, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { SlotRing } from './slot-ring.ts';
 
@@ -41,7 +41,7 @@ const PIECE_OVERHEAD_BYTES = 16 * 1024;
 const weightOf = (length: number): number => length + PIECE_OVERHEAD_BYTES;
 
 type Settled =
-  | { readonly kind: 'read'; readonly result: GetResult }
+  | { readonly kind: 'read'; readonly result: SourceRead }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /** A piece that was requested. */
@@ -86,20 +86,20 @@ export class FetchWindow {
   }
 
   /** The next piece; a promise only if it is not there yet. Its bytes are valid until `release`. */
-  next(): GetResult | Promise<GetResult> {
+  next(): SourceRead | Promise<SourceRead> {
     const started = this.#started[this.#head];
     if (started === undefined) throw new Error('next() was called more often than there are pieces');
     if (started.settled !== undefined) return this.#hand(started, started.settled);
     return this.#await(started);
   }
 
-  async #await(started: Started): Promise<GetResult> {
+  async #await(started: Started): Promise<SourceRead> {
     const settled = started.settled ?? (await started.outcome);
     if (settled === undefined) throw new Error('a piece has neither an answer nor a request');
     return this.#hand(started, settled);
   }
 
-  #hand(started: Started, settled: Settled): GetResult {
+  #hand(started: Started, settled: Settled): SourceRead {
     this.#started[this.#head] = undefined;
     this.#head += 1;
     if (started.hasSlot) this.#takenSlots += 1;
@@ -165,7 +165,7 @@ export class FetchWindow {
     this.#started.push(started);
     started.outcome = this.#store.get(member.key, options).then(
       (result) => this.#settle(started, lengthChecked(member.key, length, result)),
-      (error: unknown) => this.#settle(started, { kind: 'failed', error }),
+      (error: unknown) => this.#settle(started, failureOf(error)),
     );
   }
 
@@ -177,8 +177,16 @@ export class FetchWindow {
   }
 }
 
+function failureOf(error: unknown): Settled {
+  try {
+    return { kind: 'read', result: sourceFailure(error) };
+  } catch {
+    return { kind: 'failed', error };
+  }
+}
+
 /** Headers are written for the planned sizes, so a body of another length would spoil all that follows. */
-function lengthChecked(key: string, length: number, result: GetResult): Settled {
+function lengthChecked(key: string, length: number, result: SourceRead): Settled {
   if (result.kind !== 'found' || result.size === length) return { kind: 'read', result };
   const error = new TransientError(
     `${quoted(key)} came with ${result.size} bytes, not ${length}; the next try reads it again`,

@@ -1,5 +1,5 @@
 /** The objects of one sample: in which order they are read, and what was read of each. */
-import type { GetResult } from '../model/blob-store.ts';
+import type { SourceRead } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 
@@ -21,23 +21,23 @@ export const readBytesOf = ({ members }: SampleLayout): number =>
 export class SampleReads {
   readonly #members: readonly PlannedMember[];
   /** In the order of the sample's members. */
-  readonly inOrder: (GetResult | undefined)[];
+  readonly inOrder: (SourceRead | undefined)[];
 
   constructor({ members }: PlannedSample) {
     this.#members = members;
     this.inOrder = members.map(() => undefined);
   }
 
-  set(member: PlannedMember, read: GetResult): void {
+  set(member: PlannedMember, read: SourceRead): void {
     this.inOrder[this.#members.indexOf(member)] = read;
   }
 
-  of(member: PlannedMember): GetResult | undefined {
+  of(member: PlannedMember): SourceRead | undefined {
     return this.inOrder[this.#members.indexOf(member)];
   }
 }
 
-export const chunksOf = (read: GetResult | undefined): readonly Uint8Array[] =>
+export const chunksOf = (read: SourceRead | undefined): readonly Uint8Array[] =>
   read?.kind === 'found' ? read.chunks : [];
 
 export function bodyOf(part: MemberLayout, reads: SampleReads): readonly Uint8Array[] {

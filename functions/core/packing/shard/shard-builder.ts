@@ -2,7 +2,7 @@
  * Builds one shard: it reads the sources, uploads the parts and lists the members. Nothing of the shard is visible
  * until its record is committed (commit-shard.ts).
  */
-import type { GetResult } from '../model/blob-store.ts';
+import type { SourceRead } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
@@ -169,7 +169,7 @@ class ShardBuilder {
   async #packLater(
     layout: SampleLayout,
     { reads, left: [first, ...others] }: { reads: SampleReads; left: readonly PlannedMember[] },
-    read: Promise<GetResult>,
+    read: Promise<SourceRead>,
   ): Promise<void> {
     if (first !== undefined) reads.set(first, await read);
     for (const member of others) reads.set(member, await this.#window.next());

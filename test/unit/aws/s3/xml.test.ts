@@ -39,6 +39,24 @@ describe('a listing', () => {
     expect(isWholeListing(listing('<IsTruncated>true</IsTruncated>'))).toBe(false);
   });
 
+  it('says what is archived and not restored', () => {
+    const stored = (inner: string) => entry('k').replace('</Contents>', `${inner}</Contents>`);
+    const cold = '<StorageClass>DEEP_ARCHIVE</StorageClass>';
+    const restore = (inner: string) => `${cold}<RestoreStatus>${inner}</RestoreStatus>`;
+    const until = '<RestoreExpiryDate>2026-12-01T00:00:00.000Z</RestoreExpiryDate>';
+    const { objects } = parseListing(
+      listing(
+        [
+          stored(cold),
+          stored(restore('<IsRestoreInProgress>true</IsRestoreInProgress>')),
+          stored(restore(`<IsRestoreInProgress>false</IsRestoreInProgress>${until}`)),
+          stored('<StorageClass>GLACIER_IR</StorageClass>'),
+        ].join(''),
+      ),
+    );
+    expect(objects.map(({ archived = false }) => archived)).toEqual([true, true, false, false]);
+  });
+
   it('resolves numeric entities', () => {
     expect(unescapeXml('&#x41;&#66;&lt;&unknown;')).toBe('AB<&unknown;');
   });

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { classify, ofObject } from '../../../../functions/aws/s3/errors.ts';
+import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
+
+const refusal = (status: number, code: string) =>
+  classify({ operation: 'GetObject', key: 'k', status, code });
+
+it.each([
+  [403, 'AccessDenied'],
+  [403, 'InvalidObjectState'],
+  [400, 'KMS.DisabledException'],
+  [0, 'ChecksumMismatch'],
+])('status %d %s is of the object', (status, code) => {
+  const found = ofObject(refusal(status, code));
+  expect(found).toBeInstanceOf(UnreadableBlobError);
+  expect(found).toMatchObject({ code });
+});
+
+it.each([
+  [403, 'SignatureDoesNotMatch'],
+  [301, 'PermanentRedirect'],
+  [503, 'SlowDown'],
+  [0, 'ECONNRESET'],
+])('status %d %s is of the caller', (status, code) => {
+  const error = refusal(status, code);
+  expect(ofObject(error)).toBe(error);
+});
