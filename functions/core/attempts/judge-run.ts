@@ -5,6 +5,7 @@ import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
 import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
+import { tellHooks } from '../runs/hooks.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, RunRecord, StopRequest } from '../runs/run-records.ts';
@@ -146,6 +147,7 @@ async function withProgress(
   if (copied === undefined || copied.progressAfter !== undefined) return [...attempts];
   const last = await watchDoctor(deps, await watchResume(deps, copied));
   await tellAutomatic(deps, last);
+  await tellHooks(deps, last);
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
   if (progressAfter === undefined) return [...attempts.slice(0, -1), last];
   const updatedAt = deps.clock.now().toISOString();

@@ -8,6 +8,7 @@ import type { LeftoverPort } from '../launch/launcher.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
 import type { Diagnosis } from '../runs/diagnosis.ts';
+import { tellHooks } from '../runs/hooks.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
@@ -72,6 +73,7 @@ export async function reconcile(
       await tellAutomatic(deps, attempt);
       const { diagnosis } = await watchDoctor(deps, attempt, observed.job);
       if (diagnosis !== undefined) diagnosed.push({ pipeline: attempt.pipeline, diagnosis });
+      await tellHooks(deps, attempt);
       await reviseAttempt(deps, attempt, observed.job);
     },
   );

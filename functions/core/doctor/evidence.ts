@@ -80,7 +80,7 @@ export interface HostStart {
 }
 
 /** `removed`: a hook failed, and the script went on without it. `declined`: `training.instrument: false`. */
-export type HooksState =
+type HooksState =
   | { readonly kind: 'on' }
   | { readonly kind: 'declined' }
   | { readonly kind: 'removed'; readonly hook: string; readonly reason: string };

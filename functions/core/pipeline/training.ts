@@ -76,6 +76,11 @@ const trainingFields = z.strictObject({
   workingDirectory: workingDirectorySchema.optional(),
   checkpoint: checkpointSchema.optional(),
   progress: progressSchema.optional(),
+  instrument: z
+    .boolean()
+    .optional()
+    .describe('false: no hooks measure where the time of a step goes, so the doctor knows no steps.')
+    .meta({ default: true }),
   processesPerHost: z
     .number()
     .int()

@@ -29,6 +29,15 @@ const checkpointSchema = z.object({
     .object({ cpuPercent: percent.optional(), gpuPercent: percent.optional() })
     .optional()
     .catch(undefined),
+  pace: z
+    .object({
+      stepsPerSecond: z.number().min(0),
+      samplesPerSecond: z.number().min(0).optional(),
+      stepSeconds: z.number().min(0).optional(),
+      stepSecondsP95: z.number().min(0).optional(),
+    })
+    .optional()
+    .catch(undefined),
   metrics: z.record(z.string(), z.number()).optional(),
   checkpoint: z
     .string()

@@ -124,6 +124,16 @@ export interface Progress {
   readonly usage?:
     | { readonly cpuPercent?: number | undefined; readonly gpuPercent?: number | undefined }
     | undefined;
+  /** Since the note before, on the first training host; samples of all its processes. */
+  readonly pace?:
+    | {
+        readonly stepsPerSecond: number;
+        readonly samplesPerSecond?: number | undefined;
+        /** Median and 95th percentile. */
+        readonly stepSeconds?: number | undefined;
+        readonly stepSecondsP95?: number | undefined;
+      }
+    | undefined;
   /** Size of the checkpoint, if its marker lists its files. */
   readonly checkpointBytes?: number | undefined;
   readonly metrics?: Readonly<Record<string, number>> | undefined;

@@ -1,7 +1,7 @@
 """Python imports this at its start, since the agent puts the folder first on PYTHONPATH.
 
-It does nothing until the program imports torch, and then installs the hooks. A `sitecustomize` of
-the user's image, which this one hides, runs as before.
+It does nothing until the program imports torch, and then installs the hooks. The next
+`sitecustomize` on the path, which this one hides, runs as before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _run_hidden_one() -> None:
-    others = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
+    entries = [os.path.abspath(entry or ".") for entry in sys.path]
+    after = entries.index(_HERE) + 1 if _HERE in entries else 0
+    others = [entry for entry in sys.path[after:] if os.path.abspath(entry or ".") != _HERE]
     spec = PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(module_from_spec(spec))

@@ -14,6 +14,10 @@ AUTOMATIC = AGENT / "automatic"
 """On PYTHONPATH where the pipeline declares `training.checkpoint: automatic`."""
 
 
+INSTRUMENT = AGENT / "instrument"
+"""On PYTHONPATH unless the pipeline declares `training.instrument: false`."""
+
+
 def program(name: str) -> list[str]:
     """The command line of a module in strategies/programs/; its arguments follow."""
     return [sys.executable, "-u", str(AGENT), "--run", name]

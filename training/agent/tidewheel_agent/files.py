@@ -25,3 +25,22 @@ def write_atomically(path: Path, text: str) -> None:
         log(f"cannot write {path.name}: {error}")
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def append_line(path: Path, line: str) -> int:
+    """Appends a whole line; returns the file's bytes. After a line that a kill has cut short, it
+    begins a new one. Raises OSError."""
+    data = line.encode() + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        if file.tell() > 0 and not _ends_with_line(path):
+            data = b"\n" + data
+        size = file.tell() + len(data)
+        file.write(data)
+    return size
+
+
+def _ends_with_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) == b"\n"

@@ -54,6 +54,8 @@ class Rounds:
     _rank: int | None = None
     """In the last round. S3 deals some channels out by rank: a new rank means another fetch."""
 
+    _download_seconds: float = 0.0
+
     def __post_init__(self) -> None:
         self.report = self.reporter.report
         self.deadline = time.monotonic() + self.job.maximum_run_seconds
@@ -89,6 +91,7 @@ class Rounds:
             lambda: _bytes_of_shards(base / "input" / "data"),
             self.log.write,
         )
+        began = time.monotonic()
         stopping = aws.stopping(lambda: self._is_interrupted(number), self.context.poll_seconds)
         try:
             if rank != self._rank:
@@ -103,6 +106,7 @@ class Rounds:
         except DownloadStoppedError:
             self.log.write("[tidewheel] this host has to leave: its download ends here")
             return STOPPED
+        self._download_seconds = time.monotonic() - began
         self.report.round = number
         self.report.failure = None
         self.reporter.write()
@@ -202,6 +206,7 @@ class Rounds:
                 "TRAINING_JOB_NAME": job.name,
                 "AWS_REGION": job.region,
                 PHASE_FILE: str(phase_file),
+                "TIDEWHEEL_DOWNLOAD_SECONDS": f"{self._download_seconds:.3f}",
                 **_ports(number, os.environ),
                 **job.environment,
             },

@@ -12,8 +12,10 @@ type Training = Pipeline['training'];
 const NAME = 'tidewheel_script';
 
 /** The fields are read by `training/agent/tidewheel_agent/configuration/script_document.py`. */
-function scriptDocument({ command, arguments: given, environment, workingDirectory, checkpoint }: Training) {
-  const document = { command, arguments: given, environment, workingDirectory, checkpoint };
+function scriptDocument(training: Training) {
+  const { command, arguments: given, environment, workingDirectory, checkpoint } = training;
+  const instrument = training.instrument === false ? false : undefined;
+  const document = { command, arguments: given, environment, workingDirectory, checkpoint, instrument };
   return Object.values(document).some((value) => value !== undefined) ? JSON.stringify(document) : undefined;
 }
 

@@ -19,6 +19,10 @@ const USAGE = [
   'data_wait_percent',
   'disk_read_bytes_per_second',
   'network_received_bytes_per_second',
+  // Of all training processes of the host, over the minute.
+  'samples_per_second',
+  'step_seconds',
+  'step_seconds_p95',
 ] as const;
 
 /** The host that saves prints: `[tidewheel] checkpoint age_seconds=60 step=120 size_bytes=48211 save_seconds=1.2`. */

@@ -173,6 +173,13 @@ describe('a command', () => {
   });
 });
 
+describe('hooks that measure', () => {
+  it('reach the agent only where they are declined', () => {
+    expect(documentOf(trainingOf('instrument: false'))).toEqual({ instrument: false });
+    expect(scriptParameters(trainingOf('instrument: true'))).toEqual({});
+  });
+});
+
 describe('variables', () => {
   it('keep what was typed', () => {
     expect(trainingOf('environment: { A: 1, B: 0.10, C: true, D: "${checkpoints}/x" }').environment).toEqual({

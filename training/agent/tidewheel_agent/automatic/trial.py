@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agent_path import AUTOMATIC
+from ..configuration.script_environment import INSTRUMENT_FOLDER
 from ..files import write_atomically
 from ..log import log
 from ..supervision.script import Script
@@ -105,6 +106,8 @@ class Trial:
             "TIDEWHEEL_AUTOMATIC_PROTECTED": ":".join(protected),
         }
         environment.pop("TIDEWHEEL_AUTOMATIC_TRIAL", None)
+        # Its steps are none of the training's.
+        environment.pop(INSTRUMENT_FOLDER, None)
         assert str(AUTOMATIC) in environment["PYTHONPATH"]
         self._lines.clear()
         (scratch.folder / OUTCOME).unlink(missing_ok=True)

@@ -58,6 +58,8 @@ class ProgressReporter:
         self._log_progress = log_progress
         self._started_at: float | None = None
         self._usage_means: Callable[[], dict[str, float]] = dict
+        self._take_pace: Callable[[], dict[str, float]] = dict
+        self._pace: dict[str, float] = {}
         note = read_note(folder)
         self._noted = note.checkpoint
         self._earlier_seconds, self._earlier_step = note.training_seconds, note.step
@@ -94,13 +96,18 @@ class ProgressReporter:
         self._keeper.keep_before_start(self._frameworks.whole, self._note)
 
     def script_started(
-        self, unix_seconds: float, usage_means: Callable[[], dict[str, float]]
+        self,
+        unix_seconds: float,
+        usage_means: Callable[[], dict[str, float]],
+        take_pace: Callable[[], dict[str, float]] = dict,
     ) -> None:
-        """`usage_means`: how busy this host is; the service forecasts other topologies from it."""
+        """`usage_means`: how busy this host is; the service forecasts other topologies from it.
+        `take_pace`: means since its last call."""
         self._started_at = unix_seconds
         if self._frameworks is not None:
             self._frameworks.script_started(unix_seconds)
         self._usage_means = usage_means
+        self._take_pace = take_pace
 
     @property
     def has_trained(self) -> bool:
@@ -236,12 +243,15 @@ class ProgressReporter:
 
     def _note_of(self, checkpoint: Checkpoint) -> dict[str, object]:
         usage = self._usage_means()
+        # A note that comes before the next ten seconds are measured keeps the last pace.
+        self._pace = self._take_pace() or self._pace
         note: dict[str, object] = {
             "step": checkpoint.step,
             # 0 stands for an unknown total.
             "totalSteps": checkpoint.total_steps or self._log_progress.total or 0,
             "trainingSeconds": round(self._training_seconds(checkpoint), 3),
             **({"usage": usage} if usage else {}),
+            **({"pace": self._pace} if self._pace else {}),
             "metrics": {**self._log_progress.metrics, **checkpoint.metrics},
             "checkpoint": checkpoint.name,
             **_proof_of(checkpoint, self._checksums),

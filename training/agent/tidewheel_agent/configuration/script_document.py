@@ -37,6 +37,9 @@ class ScriptDocument:
     checkpoint_link: str | None = None
     """A folder, below the working directory, that leads to the folder of `checkpoint`."""
 
+    instrument: bool = True
+    """Hooks measure where the script's time goes."""
+
     @property
     def runs_in_checkpoints(self) -> bool:
         return self.working_directory == _CHECKPOINTS
@@ -65,6 +68,7 @@ def read_script(
         working_directory=_folder(document.get("workingDirectory"), problems),
         checkpoint=checkpoint,
         checkpoint_link=link,
+        instrument=document.get("instrument") is not False,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..agent_path import AUTOMATIC, FOR_SCRIPTS
+from ..agent_path import AUTOMATIC, FOR_SCRIPTS, INSTRUMENT
 from .hardware import Hardware
 from .job import Job
 from .placeholders import expand
@@ -22,6 +22,8 @@ _THREAD_VARIABLES = (
     "TF_NUM_INTRAOP_THREADS",
 )
 _FOLLOWERS = ("MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+INSTRUMENT_FOLDER = "TIDEWHEEL_INSTRUMENT_DIR"
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,15 @@ class ScriptFiles:
     """What the callbacks of a framework must know to report to the agent."""
     automatic: Path
     """A folder, in which the hooks and the agent try automatic checkpoints."""
+    instrument: Path
+    """A folder, in which the script's processes count where their time goes."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:
-        names = ("stop-soon", "save-soon", "data-wait", "status-token", "automatic")
+        names = ("stop-soon", "save-soon", "data-wait", "status-token", "automatic", "instrument")
         files = cls(*(folder / name for name in names))
-        files.data_wait.mkdir()
-        files.automatic.mkdir()
+        for each in (files.data_wait, files.automatic, files.instrument):
+            each.mkdir()
         return files
 
 
@@ -80,10 +84,21 @@ def script_environment(
         own["TIDEWHEEL_CHECKPOINT_DIR"] = str(job.checkpoint_dir)
     if job.checkpoint_seconds is not None:
         own["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{job.checkpoint_seconds:g}"
+    own |= instrument_environment(job, files, own["PYTHONPATH"])
     own |= automatic_environment(job, files, own["PYTHONPATH"])
     threads = thread_environment(hardware.cpus, processes, inherited)
     declared = {name: expand(text, job.paths) for name, text in job.script.environment.items()}
     return {**defaults, **threads, "PYTHONUNBUFFERED": "1", **inherited, **declared, **own}
+
+
+def instrument_environment(job: Job, files: ScriptFiles, python_path: str) -> dict[str, str]:
+    """What the hooks that measure need; empty where the pipeline declines them."""
+    if not job.script.instrument:
+        return {}
+    return {
+        "PYTHONPATH": f"{INSTRUMENT}{os.pathsep}{python_path}",
+        INSTRUMENT_FOLDER: str(files.instrument),
+    }
 
 
 def automatic_environment(job: Job, files: ScriptFiles, python_path: str) -> dict[str, str]:

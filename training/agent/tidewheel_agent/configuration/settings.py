@@ -43,6 +43,8 @@ class Settings:
     """TIDEWHEEL_INSTALL_SECONDS: limit for installing the source's requirements, with retries."""
     peers_seconds: float = 600.0
     """TIDEWHEEL_PEERS_SECONDS: limit for reaching the other hosts."""
+    download_seconds: float | None = None
+    """TIDEWHEEL_DOWNLOAD_SECONDS: how long the data took to come, where the host fetched it."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,9 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         gpus=count("TIDEWHEEL_GPUS", 0, 64),
         install_seconds=number("TIDEWHEEL_INSTALL_SECONDS", 900, 1, 86_400),
         peers_seconds=number("TIDEWHEEL_PEERS_SECONDS", 600, 0, 86_400),
+        download_seconds=number("TIDEWHEEL_DOWNLOAD_SECONDS", 0, 0, 1e9)
+        if environment.get("TIDEWHEEL_DOWNLOAD_SECONDS")
+        else None,
     )
     if problems:
         raise ConfigurationError(problems)

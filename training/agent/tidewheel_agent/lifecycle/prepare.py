@@ -33,6 +33,8 @@ class Prepared:
     environment: dict[str, str]
     tail: LogTail
     """The end of the output so far, the installer's included."""
+    install_seconds: float = 0.0
+    """Of the source's requirements."""
     repairs: tuple[Repair, ...] = ()
     """Damaged checkpoints that were replaced."""
     has_stepped_back: bool = False
@@ -57,6 +59,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     files = ScriptFiles.create(work)
     launch, environment = plan_launch(job, settings, hardware, files)
     tail = LogTail()
+    began = time.monotonic()
     install_requirements(
         job,
         environment,
@@ -64,12 +67,13 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
         stopped=run.stop.is_set,
         on_line=tail.add,
     )
+    install_seconds = time.monotonic() - began
     _wait_for_peers(job, settings.peers_seconds, run.stop.is_set)
     if run.stop.is_set():
         run.stop.acknowledge()
         log("stop requested before the script started")
         return Outcome(EXIT_STOPPED)
-    return Prepared(hardware, launch, files, environment, tail, repairs)
+    return Prepared(hardware, launch, files, environment, tail, install_seconds, repairs)
 
 
 def _make_folders(job: Job) -> None:

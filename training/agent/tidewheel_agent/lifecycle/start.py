@@ -15,6 +15,8 @@ from ..checkpoints.progress import ProgressReporter
 from ..checkpoints.stall_watch import StallWatch
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
+from ..evidence.point import Place
+from ..evidence.recorder import EvidenceRecorder, Start
 from ..failure_file import LogTail
 from ..metrics.counters import Counters, MachineCounters, ProcessCounters
 from ..metrics.data_wait import DataWait
@@ -29,6 +31,7 @@ from ..supervision.script_source import ScriptSource, read_source
 from ..supervision.sigterm_note import has_left_unsaved
 from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
+from ..trackers.identity import run_identity
 from ..trackers.run_series import RunSeries, open_series
 from .hang import HANGS_FOLDER, HangReports
 from .host_run import HostRun
@@ -92,8 +95,9 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     watchdog = Watchdog(script.token, script.pid)
     script.leave_alone(watchdog.pid)
     started_at = time.time()
-    usage = _record_usage(run, prepared, script)
-    progress.script_started(started_at, usage.means)
+    evidence = _record_evidence(run, prepared)
+    usage = _record_usage(run, prepared, script, evidence)
+    progress.script_started(started_at, usage.means, evidence.pace_of_note.take)
     # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
@@ -239,7 +243,27 @@ def _all(
     return on_check
 
 
-def _record_usage(run: HostRun, prepared: Prepared, script: Script) -> UsageRecorder:
+def _record_evidence(run: HostRun, prepared: Prepared) -> EvidenceRecorder:
+    job, identity = run.job, run_identity(run.job)
+    return EvidenceRecorder(
+        job.checkpoint_dir,
+        identity.attempt if identity else 1,
+        job.current_host,
+        Place(job.hosts.index(job.current_host), prepared.hardware.cpus),
+        prepared.files.instrument,
+        Start(
+            at=time.time(),
+            script_at=time.monotonic(),
+            install_seconds=prepared.install_seconds,
+            download_seconds=run.settings.download_seconds,
+            hooks="on" if job.script.instrument else "declined",
+        ),
+    )
+
+
+def _record_usage(
+    run: HostRun, prepared: Prepared, script: Script, evidence: EvidenceRecorder
+) -> UsageRecorder:
     shares_machine = run.settings.cpus is not None
     counters: Counters = (
         ProcessCounters(script.processes) if shares_machine else MachineCounters(open_gpus())
@@ -250,6 +274,7 @@ def _record_usage(run: HostRun, prepared: Prepared, script: Script) -> UsageReco
         run.job.current_host,
         prepared.hardware.cpus,
         DataWait(prepared.files.data_wait),
+        evidence,
     )
     usage.start()
     return usage

@@ -41,6 +41,9 @@ class Reading:
     sent_bytes: float | None = None
     gpu_percent: float | None = None
     gpu_memory_percent: float | None = None
+    gpu_memory_bytes: tuple[int, int] | None = None
+    """Used, and there; of all GPUs."""
+    gpu_watts: float | None = None
     data_wait: tuple[float, float] | None = None
     """Seconds that the script waited for data, and seconds that it computed."""
 
@@ -58,7 +61,7 @@ class MachineCounters:
         self._gpus = gpus
 
     def read(self) -> Reading:
-        gpu_percent, gpu_memory_percent = self._gpus.read() if self._gpus else (None, None)
+        gpus = self._gpus.read() if self._gpus else None
         disk = _disk_bytes()
         network = _network_bytes()
         return Reading(
@@ -70,8 +73,10 @@ class MachineCounters:
             written_bytes=disk and disk[1],
             received_bytes=network and network[0],
             sent_bytes=network and network[1],
-            gpu_percent=gpu_percent,
-            gpu_memory_percent=gpu_memory_percent,
+            gpu_percent=gpus.busy_percent if gpus else None,
+            gpu_memory_percent=gpus.memory_percent if gpus else None,
+            gpu_memory_bytes=gpus.memory_bytes if gpus else None,
+            gpu_watts=gpus.watts if gpus else None,
         )
 
     def close(self) -> None:

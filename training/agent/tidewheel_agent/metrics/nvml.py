@@ -6,6 +6,7 @@ Interface: https://docs.nvidia.com/deploy/nvml-api/
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -21,24 +22,45 @@ class _Memory(ctypes.Structure):
     )
 
 
+@dataclass(frozen=True)
+class GpuReading:
+    """All GPUs of the machine: means in percent, sums of bytes and watts."""
+
+    busy_percent: float | None
+    """Of the last sampling period, the time in which a kernel ran."""
+    memory_percent: float | None
+    memory_bytes: tuple[int, int] | None
+    """Used, and there."""
+    watts: float | None
+
+
 class Gpus:
-    """All GPUs of the machine, averaged."""
+    """All GPUs of the machine."""
 
     def __init__(self, library: Any, handles: list[ctypes.c_void_p]) -> None:  # noqa: ANN401
         self._library = library
         self._handles = handles
 
-    def read(self) -> tuple[float | None, float | None]:
-        """Percent of the last sampling period in which a kernel ran; percent of memory used."""
+    def read(self) -> GpuReading:
         busy: list[float] = []
-        full: list[float] = []
+        memories: list[_Memory] = []
+        milliwatts: list[int] = []
         for handle in self._handles:
-            rates, memory = _Utilization(), _Memory()
+            rates, memory, power = _Utilization(), _Memory(), ctypes.c_uint()
             if self._library.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(rates)) == 0:
                 busy.append(float(rates.gpu))
             if self._library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)) == 0:
-                full.append(100.0 * memory.used / max(1, memory.total))
-        return _mean(busy), _mean(full)
+                memories.append(memory)
+            if self._library.nvmlDeviceGetPowerUsage(handle, ctypes.byref(power)) == 0:
+                milliwatts.append(power.value)
+        return GpuReading(
+            busy_percent=_mean(busy),
+            memory_percent=_mean([100.0 * each.used / max(1, each.total) for each in memories]),
+            memory_bytes=(sum(each.used for each in memories), sum(each.total for each in memories))
+            if memories
+            else None,
+            watts=round(sum(milliwatts) / 1000, 1) if milliwatts else None,
+        )
 
     def close(self) -> None:
         self._library.nvmlShutdown()

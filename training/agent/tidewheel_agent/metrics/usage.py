@@ -6,10 +6,10 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from ..log import iso, log, write_line
 from .counters import Counters, Reading
@@ -124,6 +124,18 @@ class Summary:
         }
 
 
+class Observer(Protocol):
+    """Gets every reading on the recorder's thread."""
+
+    def observe(self, reading: Reading) -> None: ...
+
+    def close(self, reading: Reading) -> None: ...
+
+    def minute(self) -> dict[str, float]:
+        """More values for the minute's line, means since the last call."""
+        ...
+
+
 class UsageRecorder:
     """A thread that writes `usage-<host>.jsonl` and, at its end, `usage-<host>-summary.json`.
 
@@ -137,9 +149,11 @@ class UsageRecorder:
         host: str,
         cpus: int,
         data_wait: DataWait | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self._counters = counters
         self._data_wait = data_wait
+        self._observer = observer
         self._folder = folder
         self._host = re.sub(r"[^A-Za-z0-9.-]", "_", host)
         self._cpus = cpus
@@ -203,6 +217,7 @@ class UsageRecorder:
 
     def _record(self, file: TextIO) -> None:
         before = reported = self._read()
+        self._observe(before)
         flushed = before.at
         since_report = Summary()
         interval = _SECOND
@@ -210,6 +225,7 @@ class UsageRecorder:
             after = self._read()
             sample = sample_between(before, after, self._cpus)
             before = after
+            self._observe(after)
             self._summary.add(sample)
             self._newest = sample
             since_report.add(sample)
@@ -220,15 +236,26 @@ class UsageRecorder:
                 flushed = after.at
             if after.at - reported.at >= _REPORT_SECONDS:
                 mean = mean_between(reported, after, self._cpus, since_report)
-                write_line(usage_line(self._host, mean).encode())
+                more = self._observer.minute() if self._observer else {}
+                write_line(usage_line(self._host, mean, more).encode())
                 reported, since_report = after, Summary()
             if self._summary.samples == _FINE_SAMPLES:
                 interval = _COARSE_SECONDS
+        if self._observer is not None:
+            self._observer.close(self._read())
+
+    def _observe(self, reading: Reading) -> None:
+        try:
+            if self._observer is not None:
+                self._observer.observe(reading)
+        except Exception as error:  # What the host itself uses is measured all the same.
+            log(f"no longer measuring the steps of the script: {error!r}")
+            self._observer = None
 
 
-def usage_line(host: str, sample: Sample) -> str:
+def usage_line(host: str, sample: Sample, more: Mapping[str, float] | None = None) -> str:
     """One log line, which SageMaker's metric definitions read."""
-    values = {
+    values: dict[str, float | None] = {
         "cpu_percent": sample.cpuPercent,
         "memory_bytes": sample.memoryBytes,
         "gpu_percent": sample.gpuPercent,
@@ -237,5 +264,6 @@ def usage_line(host: str, sample: Sample) -> str:
         "disk_read_bytes_per_second": sample.diskReadBytesPerSecond,
         "network_received_bytes_per_second": sample.networkReceivedBytesPerSecond,
     }
+    values |= more or {}
     pairs = " ".join(f"{name}={value:g}" for name, value in values.items() if value is not None)
     return f"[tidewheel] usage host={host} {pairs}"

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from ..checkpoints.note import SERIES_FOLDER
+from ..files import append_line
 from ..log import log
 from .point import Point
 
@@ -93,23 +94,11 @@ class SeriesRecorder:
         """A whole line or nothing; a reader skips a line that a kill has cut short."""
         if not self._is_open:
             return
-        data = (json.dumps(line, separators=(",", ":")) + "\n").encode()
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab") as file:
-                if file.tell() > 0 and not _ends_with_line(self._path):
-                    data = b"\n" + data
-                self._bytes = file.tell() + len(data)
-                file.write(data)
+            self._bytes = append_line(self._path, json.dumps(line, separators=(",", ":")))
         except OSError as error:
             log(f"cannot write {self._path.name}: {error}")
             self._is_open = False
         if self._bytes > _MOST_BYTES:
             log(f"{self._path.name} has {_MOST_BYTES} bytes: no more points are kept")
             self._is_open = False
-
-
-def _ends_with_line(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read(1) == b"\n"

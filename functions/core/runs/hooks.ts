@@ -1,0 +1,25 @@
+/** Tells on the timeline that a hook of the agent failed, so that the doctor knows no steps from then on. */
+import { evidenceFileOf, readHostStart } from '../doctor/points.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { Clock, ObjectStore } from '../shared/ports.ts';
+import type { AttemptRecord } from './run-records.ts';
+import type { Stores } from './stores.ts';
+
+/** Safe to repeat: each host of an attempt has one entry. */
+export async function tellHooks(
+  deps: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
+  { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
+): Promise<void> {
+  for await (const { key } of deps.store.list(bucketKeys.evidence(pipeline, runId))) {
+    const file = evidenceFileOf(key);
+    if (file?.kind !== 'start' || file.attempt !== attempt) continue;
+    const hooks = readHostStart((await deps.store.readText(key))?.text ?? '')?.hooks;
+    if (hooks?.kind !== 'removed') continue;
+    await deps.timeline.add(runId, {
+      id: `hooks-${attempt}-${file.host}`,
+      at: deps.clock.now().toISOString(),
+      kind: 'HooksRemoved',
+      text: `attempt ${attempt}: the script on ${file.host} goes on unmeasured, since the hook on ${hooks.hook} failed: ${hooks.reason}. The doctor knows its host, and no steps; training.instrument: false leaves the hooks out`,
+    });
+  }
+}

@@ -1,0 +1,1 @@
+"""Hooks that count where a script's time goes; docs/decisions/0022-count-inside-the-script.md."""

@@ -1,0 +1,47 @@
+"""What a process counts, in a small file that it shares with the agent.
+
+A count is one store of eight bytes into mapped memory, which no reader sees half done. The agent's
+evidence/cells.py reads the same layout: the hooks run in the script, without the agent.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+KIND = 0
+"""TRAINER or WORKER."""
+WAIT, SAVE, EXCHANGE = 1, 2, 3
+"""Seconds of the training thread, each second in one of them at most."""
+FETCH = 4
+"""Seconds in which a loader worker made batches."""
+CPU = 5
+"""CPU seconds of a loader worker."""
+DOING, SINCE = 6, 7
+"""What goes on now: WAIT, SAVE, EXCHANGE, FETCH or 0; and since when."""
+STEPS, SAMPLES = 8, 9
+KNOWS_SAMPLES = 10
+WORKERS, BATCH_SIZE = 11, 12
+"""Of the loader whose batches the steps take; 0: unknown."""
+RANK = 13
+ASKED_FIRST_BATCH, GOT_FIRST_BATCH, FIRST_STEP = 14, 15, 16
+"""Seconds of the system's monotonic clock, as all moments here."""
+RING = 32
+"""From here on the ends of the last steps."""
+RING_LENGTH = 4096
+
+TRAINER, WORKER = 1.0, 2.0
+
+
+class Cells:
+    """`values[WAIT]` and so on. Raises OSError where the folder is full or gone."""
+
+    def __init__(self, folder: str, kind: float) -> None:
+        length = RING + RING_LENGTH if kind == TRAINER else RING
+        path = os.path.join(folder, f"{os.getpid()}.cells")
+        # A process of the same number has ended: its file is the agent's to count, or of no use.
+        with open(path, "w+b") as file:
+            file.truncate(8 * length)
+            self._map = mmap.mmap(file.fileno(), 8 * length)
+        self.values = memoryview(self._map).cast("d")
+        self.values[KIND] = kind

@@ -1,0 +1,103 @@
+"""Which modules get hooks, right after they are imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from .cells import SAVE, WAIT
+from .meter import Meter, timed
+
+Lay = Callable[[ModuleType, Meter], None]
+
+
+def replace(meter: Meter, owner: Any, name: str, new: Any) -> None:
+    """Puts `new` in the place of an attribute of a class or module; a removal puts it back.
+
+    What others have put in its place meanwhile stays.
+    """
+    had = vars(owner).get(name)
+    setattr(owner, name, new)
+
+    def put_back() -> None:
+        if vars(owner).get(name) is new:
+            if had is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, had)
+
+    meter.on_remove(put_back)
+
+
+def _time(names: tuple[str, ...], kind: int, module: ModuleType, meter: Meter) -> None:
+    """`names`: functions and methods (`Class.method`); those that a version lacks are left out."""
+    for name in names:
+        owner: Any = module
+        *classes, last = name.split(".")
+        for each in classes:
+            owner = getattr(owner, each, None)
+        original = getattr(owner, last, None)
+        if callable(original):
+            replace(meter, owner, last, timed(meter, kind, original))
+
+
+def _lay_torch(module: ModuleType, meter: Meter) -> None:
+    from .pytorch import lay
+
+    lay(meter)
+
+
+def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
+    """`fit` of every backend calls this after each batch, or after each `steps_per_execution`."""
+    original = module.CallbackList.on_train_batch_end
+    last = -1
+
+    def on_train_batch_end(self: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal last
+        count = batch - last if isinstance(batch, int) and batch > last else 1
+        last = batch if isinstance(batch, int) else -1
+        meter.stepped("keras", count)
+        return original(self, batch, *args, **kwargs)
+
+    replace(meter, module.CallbackList, "on_train_batch_end", on_train_batch_end)
+
+
+def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
+    """Backends whose training step gets its batch from Python."""
+    original = module.EpochIterator.__iter__
+
+    def batches(self: Any) -> Any:
+        iterator = original(self)
+        while True:
+            began = meter.begin(WAIT)
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            finally:
+                meter.end(WAIT, began)
+            yield batch
+
+    replace(meter, module.EpochIterator, "__iter__", batches)
+
+
+_KERAS_SAVES = ("Model.save", "Model.save_weights")
+LAYERS: dict[str, Lay] = {
+    "torch": _lay_torch,
+    "torch.distributed.checkpoint.state_dict_saver": partial(_time, ("save", "async_save"), SAVE),
+    "safetensors.torch": partial(_time, ("save_file", "save_model"), SAVE),
+    "transformers.trainer": partial(_time, ("Trainer._save_checkpoint",), SAVE),
+    "lightning.pytorch.trainer.trainer": partial(_time, ("Trainer.save_checkpoint",), SAVE),
+    "pytorch_lightning.trainer.trainer": partial(_time, ("Trainer.save_checkpoint",), SAVE),
+    "accelerate.accelerator": partial(_time, ("Accelerator.save_state",), SAVE),
+    "keras.src.callbacks.callback_list": _lay_keras_steps,
+    "keras.src.trainers.epoch_iterator": _lay_keras_batches,
+    "keras.src.models.model": partial(_time, _KERAS_SAVES, SAVE),
+    "tensorflow.python.data.ops.iterator_ops": partial(_time, ("OwnedIterator.__next__",), WAIT),
+    "tensorflow.python.checkpoint.checkpoint": partial(
+        _time, ("Checkpoint.save", "Checkpoint.write"), SAVE
+    ),
+}
+"""By the module's name. Frameworks on PyTorch need no entry of their own."""

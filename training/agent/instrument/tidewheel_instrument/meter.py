@@ -1,0 +1,242 @@
+"""Attributes the seconds of the training thread, and counts its steps.
+
+Nothing here raises: the first failure removes all hooks, and the script goes on without them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from _thread import get_ident
+from collections.abc import Callable
+from time import monotonic, process_time
+from typing import Any
+
+from .cells import (
+    ASKED_FIRST_BATCH,
+    BATCH_SIZE,
+    CPU,
+    DOING,
+    EXCHANGE,
+    FETCH,
+    FIRST_STEP,
+    GOT_FIRST_BATCH,
+    KNOWS_SAMPLES,
+    RANK,
+    RING,
+    RING_LENGTH,
+    SAMPLES,
+    SINCE,
+    STEPS,
+    TRAINER,
+    WAIT,
+    WORKER,
+    WORKERS,
+    Cells,
+)
+
+_EXCHANGE_SECONDS = 1.0
+"""Between two looks at the exchange that DDP hides."""
+_RANKS = ("RANK", "TIDEWHEEL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+
+
+class Meter:
+    """One a process. `thread`: the one that trains; only its time counts."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._removers: list[Callable[[], object]] = []
+        self.is_on = True
+        self.exchange_of_step: Callable[[float], float] | None = None
+        """From the seconds of a step: those that its exchange took beside the rest."""
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)
+
+    def _reset(self) -> None:
+        """A forked process has not counted anything."""
+        self.values: Any = None
+        self._thread = 0
+        self._is_inside = False
+        self._source = 0
+        self._stepped_source = 0
+        self._loader = (0, 0)
+        self._pending: int | None = None
+        self._marker: object = None
+        self._other: object = None
+        self._last_step = 0.0
+        self._look_at_exchange = 0.0
+        self._hidden_exchange = 0.0
+
+    def on_remove(self, remover: Callable[[], object]) -> None:
+        self._removers.append(remover)
+
+    def remove(self, hook: str, error: BaseException) -> None:
+        """Takes all hooks away and leaves a note for the agent."""
+        if not self.is_on:
+            return
+        self.is_on = False
+        for remover in reversed(self._removers):
+            try:
+                remover()
+            except Exception:  # The wrapper stays, and only calls what it wraps.
+                continue
+        self.values = None
+        reason = f"{type(error).__name__}: {error}"[:300]
+        print(f"tidewheel: {hook} is no longer measured: {reason}", file=sys.stderr, flush=True)
+        try:
+            path = os.path.join(self._folder, f"{os.getpid()}.removed")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"hook": hook, "reason": reason}, file)
+        except OSError:
+            return
+
+    def begin(self, kind: int) -> float:
+        """0.0 where the time that follows does not count: inside of other such time, or beside the
+        training thread."""
+        if self._is_inside or not self.is_on:
+            return 0.0
+        try:
+            if get_ident() != self._thread and (kind != WAIT or not self._takes_thread()):
+                return 0.0
+            values = self.values
+            began = monotonic()
+            if kind == WAIT and values[ASKED_FIRST_BATCH] == 0.0:
+                values[ASKED_FIRST_BATCH] = began
+            values[SINCE] = began
+            values[DOING] = kind
+            self._is_inside = True
+        except Exception as error:
+            self.remove("the loop", error)
+            return 0.0
+        return began
+
+    def end(self, kind: int, began: float) -> None:
+        if began == 0.0:
+            return
+        try:
+            self._is_inside = False
+            values = self.values
+            if values is not None:
+                values[kind] += monotonic() - began
+                values[DOING] = 0.0
+        except Exception as error:
+            self.remove("the loop", error)
+
+    def got_batch(self, source: int, workers: int, batch_size: int, samples: int | None) -> None:
+        """`source`: identifies the iterator. `samples` of this batch; None: unknown."""
+        values = self.values
+        if values is None or get_ident() != self._thread:
+            return
+        if values[GOT_FIRST_BATCH] == 0.0:
+            values[GOT_FIRST_BATCH] = monotonic()
+        if source != self._source:
+            # The batches of another loop, such as a validation, are no part of the next step.
+            self._source, self._pending = source, 0
+            self._loader = (workers, batch_size)
+        if self._pending is not None:
+            self._pending = None if samples is None else self._pending + samples
+
+    def stepped(self, marker: object, count: int = 1) -> None:
+        """`marker`: the optimizer. Of several that step in turn, one tells the steps."""
+        if not self.is_on:
+            return
+        try:
+            if marker != self._marker and self._marker is not None:
+                if marker != self._other:
+                    self._other = marker
+                    return
+                # It stepped twice, and the marker not once: a new training has begun.
+                count += 1
+            self._marker, self._other = marker, None
+            if get_ident() != self._thread and not self._takes_thread(steps=True):
+                return
+            self._count_steps(count)
+        except Exception as error:
+            self.remove("the optimizer's step", error)
+
+    def _count_steps(self, count: int) -> None:
+        values, now = self.values, monotonic()
+        number = int(values[STEPS])
+        if number == 0:
+            values[FIRST_STEP] = now
+            values[RANK] = float(_rank())
+        # Several steps that end in one call took equally long, as far as anyone can know.
+        began = self._last_step or now
+        for each in range(1, count + 1):
+            end = now if each == count else began + (now - began) * each / count
+            values[RING + (number + each - 1) % RING_LENGTH] = end
+        if self._source != self._stepped_source:
+            self._stepped_source = self._source
+            values[WORKERS], values[BATCH_SIZE] = self._loader
+        if self._pending:
+            values[SAMPLES] += self._pending
+        values[KNOWS_SAMPLES] = 0.0 if self._pending is None or self._source == 0 else 1.0
+        self._pending = 0
+        if self.exchange_of_step is not None:
+            if now >= self._look_at_exchange:
+                self._look_at_exchange = now + _EXCHANGE_SECONDS
+                seconds = now - self._last_step if self._last_step else 0.0
+                self._hidden_exchange = self.exchange_of_step(seconds)
+            values[EXCHANGE] += count * self._hidden_exchange
+        self._last_step = now
+        # Last: a reader that sees the step sees all that belongs to it.
+        values[STEPS] = float(number + count)
+
+    def _takes_thread(self, *, steps: bool = False) -> bool:
+        """The thread that steps trains; before the first step, the one that waits for a batch."""
+        if self._thread and not steps:
+            return False
+        if self.values is None:
+            self.values = Cells(self._folder, TRAINER).values
+            self.values[RANK] = -1.0
+        self._thread = get_ident()
+        return True
+
+    def begin_fetch(self) -> float:
+        """In a loader worker, at the start of a batch."""
+        if not self.is_on:
+            return 0.0
+        try:
+            if self.values is None:
+                self.values = Cells(self._folder, WORKER).values
+            began = monotonic()
+            self.values[SINCE] = began
+            self.values[DOING] = FETCH
+        except Exception as error:
+            self.remove("the loader's worker", error)
+            return 0.0
+        return began
+
+    def end_fetch(self, began: float) -> None:
+        if began == 0.0 or self.values is None:
+            return
+        self.values[FETCH] += monotonic() - began
+        self.values[DOING] = 0.0
+        self.values[CPU] = process_time()
+
+
+def _rank() -> int:
+    torch = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_rank())
+    texts = [os.environ.get(name, "") for name in _RANKS]
+    return next((int(text) for text in texts if text.isdigit()), 0)
+
+
+def timed(meter: Meter, kind: int, original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that counts its time as `kind`."""
+    import functools
+
+    begin, end = meter.begin, meter.end
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        began = begin(kind)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            end(kind, began)
+
+    return call

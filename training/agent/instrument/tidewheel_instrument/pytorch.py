@@ -1,0 +1,124 @@
+"""PyTorch: its loader, its optimizers, its saves and its exchanges between ranks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.utils.data import _utils, dataloader
+
+from .cells import EXCHANGE, SAVE, WAIT
+from .exchange import HiddenExchange
+from .frameworks import replace
+from .meter import Meter, timed
+
+_DEEPEST = 3
+
+
+def lay(meter: Meter) -> None:
+    _lay_loader(meter)
+    _lay_workers(meter)
+    _lay_steps(meter)
+    save = timed(meter, SAVE, torch.save)
+    # Pickle finds the function by its own module.
+    for module in (torch.serialization, torch):
+        replace(meter, module, "save", save)
+    if torch.distributed.is_available():
+        _lay_exchange(meter)
+
+
+def _lay_loader(meter: Meter) -> None:
+    """The iterator's class, not the loader: a wrapper of the loader finds the type it expects."""
+    base = dataloader._BaseDataLoaderIter
+    original = base.__next__
+    begin, end, got_batch = meter.begin, meter.end, meter.got_batch
+
+    @functools.wraps(original)
+    def get(self: Any) -> Any:
+        began = begin(WAIT)
+        if began == 0.0:
+            return original(self)
+        try:
+            batch = original(self)
+        finally:
+            end(WAIT, began)
+        try:
+            is_batch = self._auto_collation
+            size = getattr(self._index_sampler, "batch_size", None) if is_batch else None
+            samples = _samples_of(batch) if is_batch else None
+            got_batch(id(self), self._num_workers, size or 0, samples)
+        except Exception as error:
+            meter.remove("DataLoader", error)
+        return batch
+
+    replace(meter, base, "__next__", get)
+
+
+def _samples_of(batch: Any) -> int | None:
+    """The first dimension of the first tensor in a batch; None without one."""
+    for _ in range(_DEEPEST):
+        if isinstance(batch, torch.Tensor):
+            return int(batch.shape[0]) if batch.ndim > 0 else None
+        if isinstance(batch, Mapping):
+            batch = next(iter(batch.values()), None)
+        elif isinstance(batch, (list, tuple)) and batch:
+            batch = batch[0]
+    return None
+
+
+def _lay_workers(meter: Meter) -> None:
+    worker = _utils.worker
+    for fetcher in (_utils.fetch._MapDatasetFetcher, _utils.fetch._IterableDatasetFetcher):
+        original: Callable[..., Any] = fetcher.fetch
+
+        @functools.wraps(original)
+        def fetch(self: Any, index: Any, _original: Callable[..., Any] = original) -> Any:
+            if worker._worker_info is None:  # The training process loads by itself.
+                return _original(self, index)
+            began = meter.begin_fetch()
+            try:
+                return _original(self, index)
+            finally:
+                meter.end_fetch(began)
+
+        replace(meter, fetcher, "fetch", fetch)
+
+
+def _lay_steps(meter: Meter) -> None:
+    is_compiling = torch.compiler.is_compiling
+    stepped = meter.stepped
+
+    def after_step(optimizer: torch.optim.Optimizer, _args: object, _kwargs: object) -> None:
+        # Dynamo folds this, so a step that is compiled stays as it was.
+        if is_compiling():
+            return
+        stepped(id(optimizer))
+
+    meter.on_remove(register_optimizer_step_post_hook(after_step).remove)
+
+
+def _lay_exchange(meter: Meter) -> None:
+    """Waits for collective calls, and what DDP does beside them.
+
+    Neither the calls themselves nor DDP's hooks are touched: torch.compile knows the former by
+    identity, and a script may register the latter.
+    """
+    from torch.distributed import Work
+    from torch.nn.parallel import DistributedDataParallel
+
+    hidden = HiddenExchange()
+    original = DistributedDataParallel.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        hidden.add(self)
+        meter.exchange_of_step = hidden.seconds
+
+    replace(meter, DistributedDataParallel, "__init__", init)
+    sync = timed(meter, EXCHANGE, DistributedDataParallel._sync_buffers)
+    replace(meter, DistributedDataParallel, "_sync_buffers", sync)
+    replace(meter, Work, "wait", timed(meter, EXCHANGE, Work.wait))

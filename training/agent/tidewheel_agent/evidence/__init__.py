@@ -1,0 +1,1 @@
+"""What the doctor reads: points of ten seconds and the phases of the start, for each host."""

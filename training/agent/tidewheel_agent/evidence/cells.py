@@ -1,0 +1,116 @@
+"""Reads what the hooks in the script's processes count (instrument/tidewheel_instrument/cells.py).
+
+Every process has a file of its own, which outlives it until the agent has counted it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+_HEAD = struct.Struct("=17d")
+_RING = 32
+_RING_LENGTH = 4096
+_TRAINER, _WORKER = 1, 2
+_WAIT, _SAVE, _EXCHANGE, _FETCH = 1, 2, 3, 4
+
+
+@dataclass(frozen=True)
+class ProcessCounts:
+    """One process since its start. Seconds include what goes on at the moment of reading."""
+
+    pid: int
+    is_trainer: bool
+    wait: float = 0.0
+    save: float = 0.0
+    exchange: float = 0.0
+    fetch: float = 0.0
+    """Of a loader worker."""
+    worker_cpu: float = 0.0
+    steps: int = 0
+    samples: float = 0.0
+    knows_samples: bool = False
+    workers: int = 0
+    batch_size: int = 0
+    rank: int = -1
+    asked_first_batch: float = 0.0
+    """Moments of the monotonic clock; 0.0 before they come."""
+    got_first_batch: float = 0.0
+    first_step: float = 0.0
+
+
+def read_counts(folder: Path, now: float) -> list[ProcessCounts]:
+    """Of all processes, living or ended, in the order of their pids."""
+    found = []
+    for path in folder.glob("*.cells"):
+        with contextlib.suppress(OSError, struct.error, ValueError), path.open("rb") as file:
+            found.append(_counts(int(path.stem), file.read(_HEAD.size), now))
+    return sorted(found, key=lambda each: each.pid)
+
+
+def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
+    head = _HEAD.unpack(data)
+    doing = int(head[6])
+    seconds = {kind: head[kind] for kind in (_WAIT, _SAVE, _EXCHANGE, _FETCH)}
+    if doing in seconds:
+        seconds[doing] += max(0.0, now - head[7])
+    return ProcessCounts(
+        pid=pid,
+        is_trainer=head[0] == _TRAINER,
+        wait=seconds[_WAIT],
+        save=seconds[_SAVE],
+        exchange=seconds[_EXCHANGE],
+        fetch=seconds[_FETCH],
+        worker_cpu=head[5],
+        steps=int(head[8]),
+        samples=head[9],
+        knows_samples=head[10] > 0,
+        workers=int(head[11]),
+        batch_size=int(head[12]),
+        rank=int(head[13]),
+        asked_first_batch=head[14],
+        got_first_batch=head[15],
+        first_step=head[16],
+    )
+
+
+def step_seconds(folder: Path, pid: int, before: int, after: int) -> list[float]:
+    """How long each step took whose number is past `before`, up to `after`; the last ones only,
+    where there were more than the process keeps. The first step of all has no length."""
+    first = max(before, after - _RING_LENGTH + 1, 1)
+    if after <= first:
+        return []
+    try:
+        data = (folder / f"{pid}.cells").read_bytes()
+        ring = memoryview(data)[8 * _RING :].cast("d")
+        ends = [ring[number % _RING_LENGTH] for number in range(first - 1, after)]
+    except (OSError, ValueError, IndexError, TypeError):
+        return []
+    return [max(0.0, later - earlier) for earlier, later in itertools.pairwise(ends)]
+
+
+def remove_ended(folder: Path, counts: list[ProcessCounts]) -> None:
+    """Of processes that have been counted to their end."""
+    for each in counts:
+        if not is_alive(each.pid):
+            with contextlib.suppress(OSError):
+                (folder / f"{each.pid}.cells").unlink()
+
+
+def is_alive(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}")
+
+
+def removed_hook(folder: Path) -> dict[str, str] | None:
+    """`hook` and `reason` of the first hook that failed; None while all of them count."""
+    for path in sorted(folder.glob("*.removed")):
+        with contextlib.suppress(OSError, ValueError):
+            note = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(note, dict):
+                return {name: str(note.get(name, ""))[:300] for name in ("hook", "reason")}
+    return None

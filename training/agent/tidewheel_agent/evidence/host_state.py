@@ -1,0 +1,48 @@
+"""The state of the whole machine from /proc, beside the counters of metrics/."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Memory:
+    total_bytes: int
+    used_bytes: int
+    page_cache_bytes: int
+    major_faults: int
+    """Since the machine's start."""
+
+
+def read_memory() -> Memory:
+    """Raises OSError, KeyError or ValueError where /proc is not Linux's."""
+    lines = (_PROC / "meminfo").read_text().splitlines()
+    kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    fields = (_PROC / "vmstat").read_text().split()
+    faults = int(fields[fields.index("pgmajfault") + 1])
+    total, free = kilobytes["MemTotal"], kilobytes["MemAvailable"]
+    cached = kilobytes["Cached"] - kilobytes.get("Shmem", 0)
+    return Memory(total * 1024, (total - free) * 1024, max(0, cached) * 1024, faults)
+
+
+def run_queue() -> int | None:
+    """Threads of the machine that run or could, without the one that asks."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        running = int((_PROC / "loadavg").read_text().split()[3].split("/")[0])
+        return max(0, running - 1)
+    return None
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Of all threads of a process; None when it has ended."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        # The name in parentheses may itself hold spaces and parentheses.
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICK
+    return None

@@ -1,0 +1,193 @@
+"""Turns two looks at a host into a `Point` (functions/core/doctor/evidence.ts). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..log import iso
+from ..metrics.counters import Reading
+from .cells import ProcessCounts
+from .host_state import Memory
+
+_UNKNOWN = ProcessCounts(pid=0, is_trainer=True)
+
+
+@dataclass(frozen=True)
+class Look:
+    """A host at one moment."""
+
+    reading: Reading
+    memory: Memory
+    processes: Sequence[ProcessCounts]
+    cpu_seconds: Mapping[int, float]
+    """Of the processes that train, by pid; a process that has ended is missing."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """What only many looks tell."""
+
+    durations: Sequence[float]
+    """Seconds of each step."""
+    run_queue: float
+    gpu_busy: float | None
+    """A share of 1."""
+
+
+@dataclass(frozen=True)
+class Place:
+    host: int
+    cores: int
+
+
+@dataclass(frozen=True)
+class _Trainer:
+    """One training process between two looks. `wait`, `save` and `exchange` are shares of 1."""
+
+    now: ProcessCounts
+    steps: int
+    samples: float
+    wait: float
+    save: float
+    exchange: float
+    busy_per_step: float | None = field(default=None)
+
+
+def point_between(before: Look, after: Look, between: Between, place: Place) -> dict[str, object]:
+    seconds = max(1e-6, after.reading.at - before.reading.at)
+    trainers = _trainers(before, after, seconds)
+    workers = [each for each in after.processes if not each.is_trainer]
+    earlier = {each.pid: each for each in before.processes}
+    fetch = sum(_rise(earlier, each, "fetch") for each in workers)
+    worker_cpu = sum(_rise(earlier, each, "worker_cpu") for each in workers)
+    declared = sum(each.now.workers for each in trainers)
+    main_cpu = sum(
+        max(
+            0.0,
+            after.cpu_seconds.get(each.now.pid, 0.0) - before.cpu_seconds.get(each.now.pid, 0.0),
+        )
+        for each in trainers
+    )
+    known = bool(trainers) and all(each.now.knows_samples for each in trainers)
+    wait, save, exchange = (_mean([getattr(t, name) for t in trainers]) for name in _SHARES)
+    reading = after.reading
+    return {
+        "at": iso(reading.wall),
+        "seconds": round(seconds, 3),
+        "host": place.host,
+        "rank": max(0, min((each.now.rank for each in trainers), default=0)),
+        "processes": len(trainers),
+        "steps": round(_middle([each.steps for each in trainers])),
+        "samples": round(sum(each.samples for each in trainers)) if known else None,
+        "stepSeconds": {
+            "median": round(quantile(between.durations, 0.5), 6),
+            "p95": round(quantile(between.durations, 0.95), 6),
+        },
+        "shares": {
+            "wait": round(wait, 4),
+            "compute": round(max(0.0, 1 - wait - save - exchange), 4),
+            "save": round(save, 4),
+            "exchange": round(exchange, 4),
+        },
+        "rankSkewSeconds": _skew(trainers),
+        "loader": {
+            "workers": declared,
+            "workerBusy": round(min(1.0, fetch / (declared * seconds)), 4) if declared else None,
+            "batchSize": next((each.now.batch_size or None for each in trainers), None),
+        },
+        "cpu": {
+            "cores": place.cores,
+            "main": round(main_cpu / seconds, 3),
+            "workers": round(worker_cpu / seconds, 3),
+            "all": round(_rate(before.reading.cpu_seconds, reading.cpu_seconds, seconds), 3),
+            "runQueue": round(between.run_queue, 2),
+        },
+        "memory": {
+            "usedBytes": reading.memory_bytes or after.memory.used_bytes,
+            "totalBytes": after.memory.total_bytes,
+            "majorFaultsPerSecond": round(
+                max(0, after.memory.major_faults - before.memory.major_faults) / seconds, 2
+            ),
+            "pageCacheBytes": after.memory.page_cache_bytes,
+        },
+        "disk": {
+            "readBytesPerSecond": _whole(before.reading.read_bytes, reading.read_bytes, seconds),
+            "writtenBytesPerSecond": _whole(
+                before.reading.written_bytes, reading.written_bytes, seconds
+            ),
+        },
+        "network": {
+            "receivedBytesPerSecond": _whole(
+                before.reading.received_bytes, reading.received_bytes, seconds
+            ),
+            "sentBytesPerSecond": _whole(before.reading.sent_bytes, reading.sent_bytes, seconds),
+        },
+        "gpu": _gpu(reading, between.gpu_busy),
+    }
+
+
+_SHARES = ("wait", "save", "exchange")
+
+
+def _trainers(before: Look, after: Look, seconds: float) -> list[_Trainer]:
+    """Those that have stepped since; without one, those that have begun to load."""
+    earlier = {each.pid: each for each in before.processes}
+    all_of_them = []
+    for now in after.processes:
+        if not now.is_trainer:
+            continue
+        old = earlier.get(now.pid, _UNKNOWN)
+        shares = {name: min(1.0, _rise(earlier, now, name) / seconds) for name in _SHARES}
+        steps = max(0, now.steps - old.steps)
+        own = (1 - shares["exchange"]) * seconds / steps if steps else None
+        samples = max(0.0, now.samples - old.samples)
+        all_of_them.append(_Trainer(now, steps, samples, **shares, busy_per_step=own))
+    stepped = [each for each in all_of_them if each.steps > 0]
+    # A process that only saved or evaluated trains nothing.
+    loading = [each for each in all_of_them if each.now.asked_first_batch > 0]
+    return stepped or loading
+
+
+def _rise(earlier: Mapping[int, ProcessCounts], now: ProcessCounts, name: str) -> float:
+    return max(0.0, float(getattr(now, name) - getattr(earlier.get(now.pid, _UNKNOWN), name)))
+
+
+def _skew(trainers: Sequence[_Trainer]) -> float | None:
+    own = [each.busy_per_step for each in trainers if each.busy_per_step is not None]
+    return round(max(own) - min(own), 6) if len(own) > 1 else None
+
+
+def _gpu(reading: Reading, busy: float | None) -> dict[str, object] | None:
+    if busy is None or reading.gpu_memory_bytes is None:
+        return None
+    used, total = reading.gpu_memory_bytes
+    return {
+        "busy": round(min(1.0, busy), 4),
+        "memoryUsedBytes": used,
+        "memoryTotalBytes": total,
+        "powerWatts": reading.gpu_watts,
+    }
+
+
+def _rate(before: float | None, after: float | None, seconds: float) -> float:
+    """0.0 without a counter, or where it fell because a device went away."""
+    return 0.0 if before is None or after is None else max(0.0, after - before) / seconds
+
+
+def _whole(before: float | None, after: float | None, seconds: float) -> int:
+    return round(_rate(before, after, seconds))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _middle(values: Sequence[int]) -> float:
+    return quantile(values, 0.5)
+
+
+def quantile(values: Collection[float], share: float) -> float:
+    """Of the values as they are, without any between them; 0.0 without one."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

@@ -1,0 +1,179 @@
+"""Writes a point every ten seconds, and the phases of the start, beside the checkpoints.
+
+`tidewheel-evidence/<attempt>-<host>.jsonl` only grows; functions/core/doctor/points.ts reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..files import append_line, write_atomically
+from ..log import iso, log
+from ..metrics.counters import Reading
+from .cells import ProcessCounts, read_counts, remove_ended, removed_hook, step_seconds
+from .host_state import cpu_seconds, read_memory, run_queue
+from .pace import Pace
+from .point import Between, Look, Place, point_between
+
+EVIDENCE_FOLDER = "tidewheel-evidence"
+_TEN_SECONDS = 9.75
+"""The looks come every second, more or less."""
+_FINE_SECONDS, _MINUTE = 6 * 3600.0, 59.5
+"""After six hours a point stands for a minute, and after two days for ten: 28 days take 6 MB."""
+_COARSE_SECONDS, _TEN_MINUTES = 48 * 3600.0, 599.5
+
+_METRICS = {
+    "samplesPerSecond": "samples_per_second",
+    "stepSeconds": "step_seconds",
+    "stepSecondsP95": "step_seconds_p95",
+}
+
+Hooks = Literal["on", "declined"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """How this host came to its script. `at`: Unix seconds; `script_at`: of the monotonic clock."""
+
+    at: float
+    script_at: float
+    install_seconds: float
+    download_seconds: float | None
+    hooks: Hooks
+
+
+class EvidenceRecorder:
+    """The thread that reads the counters calls `observe` with each reading."""
+
+    def __init__(
+        self, folder: Path | None, attempt: int, host: str, place: Place, cells: Path, start: Start
+    ) -> None:
+        """`folder`: of the checkpoints; None: only the pace is measured. `cells`: of the hooks."""
+        name = f"{attempt}-{re.sub(r'[^A-Za-z0-9._-]', '_', host)[:100]}"
+        self._points = None if folder is None else folder / EVIDENCE_FOLDER / f"{name}.jsonl"
+        self._phases = None if folder is None else folder / EVIDENCE_FOLDER / f"{name}-phases.json"
+        self._place = place
+        self._cells = cells
+        self._start = start
+        self._began_at: float | None = None
+        self._before: Look | None = None
+        self._queue: list[int] = []
+        self._gpu: list[float] = []
+        self._told: dict[str, object] | None = None
+        self.pace_of_minute, self.pace_of_note = Pace(), Pace()
+
+    def observe(self, reading: Reading) -> None:
+        """Raises OSError and ValueError where /proc is not Linux's."""
+        if self._before is None:
+            self._began_at = reading.at
+            self._before = self._look(reading)
+            self._tell_start(self._before.processes)
+            return
+        if (waiting := run_queue()) is not None:
+            self._queue.append(waiting)
+        if reading.gpu_percent is not None:
+            self._gpu.append(reading.gpu_percent / 100)
+        if reading.at - self._before.reading.at >= self._interval(reading.at):
+            self._take(reading)
+
+    def close(self, reading: Reading) -> None:
+        """The last seconds: what they hold is a point, however short."""
+        if self._before is not None and reading.at - self._before.reading.at >= 1.0:
+            self._take(reading)
+
+    def minute(self) -> dict[str, float]:
+        """For the log line that SageMaker's metric definitions read."""
+        values = self.pace_of_minute.take()
+        return {_METRICS[name]: value for name, value in values.items() if name in _METRICS}
+
+    def _interval(self, now: float) -> float:
+        age = now - (self._began_at or now)
+        if age < _FINE_SECONDS:
+            return _TEN_SECONDS
+        return _MINUTE if age < _COARSE_SECONDS else _TEN_MINUTES
+
+    def _take(self, reading: Reading) -> None:
+        assert self._before is not None
+        before, after = self._before, self._look(reading)
+        durations = self._durations(before, after)
+        between = Between(durations, _mean(self._queue) or 0.0, _mean(self._gpu))
+        point = point_between(before, after, between, self._place)
+        self._before, self._queue, self._gpu = after, [], []
+        if self._points is not None:
+            append_line(self._points, json.dumps(point, separators=(",", ":")))
+        self._tell_start(after.processes)
+        seconds = after.reading.at - before.reading.at
+        for pace in (self.pace_of_minute, self.pace_of_note):
+            pace.add(seconds, _int(point["steps"]) or 0, _int(point["samples"]), durations)
+        remove_ended(self._cells, [each for each in after.processes if not each.is_trainer])
+
+    def _look(self, reading: Reading) -> Look:
+        processes = read_counts(self._cells, reading.at)
+        cpu = {
+            each.pid: seconds
+            for each in processes
+            if each.is_trainer and (seconds := cpu_seconds(each.pid)) is not None
+        }
+        return Look(reading, read_memory(), processes, cpu)
+
+    def _durations(self, before: Look, after: Look) -> list[float]:
+        steps = {each.pid: each.steps for each in before.processes}
+        return [
+            seconds
+            for each in after.processes
+            if each.steps > steps.get(each.pid, 0)
+            for seconds in step_seconds(self._cells, each.pid, steps.get(each.pid, 0), each.steps)
+        ]
+
+    def _tell_start(self, processes: Sequence[ProcessCounts]) -> None:
+        """Writes the phases as they become known, and what became of the hooks."""
+        removed = removed_hook(self._cells)
+        hooks = {"kind": self._start.hooks} if removed is None else {"kind": "removed", **removed}
+        document: dict[str, object] = {
+            "startedAt": iso(self._start.at),
+            "phases": _phases(self._start, processes),
+            "hooks": hooks,
+        }
+        if document == self._told:
+            return
+        if removed is not None and (self._told or {}).get("hooks") != hooks:
+            log(f"WARNING: the script runs on unmeasured: {removed['hook']}: {removed['reason']}")
+        self._told = document
+        if self._phases is not None:
+            self._phases.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._phases, json.dumps(document) + "\n")
+
+
+def _phases(start: Start, processes: Sequence[ProcessCounts]) -> dict[str, float | None]:
+    """Of the process that came to its first step last. A script without a loader asks for no
+    batch: its whole way to the first step is `scriptStart`."""
+    trainers = [each for each in processes if each.is_trainer]
+    last = max(trainers, key=lambda each: (each.first_step, each.got_first_batch), default=None)
+    asked, got, step = (
+        (last.asked_first_batch, last.got_first_batch, last.first_step) if last else (0.0, 0.0, 0.0)
+    )
+    began = start.script_at
+    return {
+        "download": start.download_seconds,
+        "install": round(start.install_seconds, 3),
+        "scriptStart": _between(began, asked or step),
+        "firstBatch": _between(asked, got) if asked else _between(step, step),
+        "firstStep": _between(got, step) if asked else _between(step, step),
+    }
+
+
+def _between(begin: float, end: float) -> float | None:
+    return round(max(0.0, end - begin), 3) if end else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _int(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -1,0 +1,101 @@
+"""The hooks in real PyTorch scripts that know nothing of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hosts import TRAINING, free_ports
+from tidewheel_agent.evidence.cells import read_counts, removed_hook
+
+pytestmark = pytest.mark.slow
+SCRIPTS = Path(__file__).parent / "scripts"
+HOOKS = TRAINING / "agent" / "instrument"
+
+
+def hooked(folder: Path, *arguments: str, before: str = "") -> str:
+    """The output of a Python program with the hooks on its path. `before` runs at its start."""
+    path = [str(HOOKS)]
+    if before:
+        own = folder.parent / "own"
+        own.mkdir()
+        (own / "sitecustomize.py").write_text(before)
+        path.append(str(own))
+    folder.mkdir()
+    environment = {"PYTHONPATH": os.pathsep.join(path), "TIDEWHEEL_INSTRUMENT_DIR": str(folder)}
+    return output(*arguments, environment=environment)
+
+
+def output(*arguments: str, environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_slow_dataset_shows_as_waiting(tmp_path: Path) -> None:
+    script = str(SCRIPTS / "hooked.py")
+    assert hooked(tmp_path / "cells", script) == output(script)
+    counts = read_counts(tmp_path / "cells", time.monotonic())
+    (trainer,) = [each for each in counts if each.is_trainer]
+    workers = [each for each in counts if not each.is_trainer]
+    assert (trainer.steps, trainer.samples, trainer.knows_samples) == (24, 192, True)
+    assert (trainer.workers, trainer.batch_size, len(workers)) == (2, 8, 2)
+    assert 0 < trainer.asked_first_batch < trainer.got_first_batch < trainer.first_step
+    # 96 samples of 4 ms each: of one training and of two validations here, of one in the workers.
+    assert trainer.wait > 3 * 0.38
+    assert sum(each.fetch for each in workers) > 0.38
+    assert trainer.save > 0
+
+
+def test_ranks_that_wait_for_another_exchange(tmp_path: Path) -> None:
+    hooked(
+        tmp_path / "cells",
+        *("-m", "torch.distributed.run", "--nproc-per-node=2"),
+        f"--master-port={free_ports(1)}",
+        str(SCRIPTS / "ranks.py"),
+    )
+    fast, slow = sorted(
+        read_counts(tmp_path / "cells", time.monotonic()), key=lambda each: each.rank
+    )
+    assert (fast.rank, slow.rank, fast.steps, slow.steps) == (0, 1, 60, 60)
+    assert fast.exchange / 60 > 0.015
+    assert fast.exchange > slow.exchange
+
+
+def test_a_hook_that_fails_removes_itself(tmp_path: Path) -> None:
+    script = (
+        "from torch.utils.data import BatchSampler, DataLoader, dataloader\n"
+        "hooked = dataloader._BaseDataLoaderIter.__next__\n"
+        "class Pairs(BatchSampler):\n"
+        "    batch_size = property(lambda self: 1 / 0)\n"
+        "    def __init__(self): pass\n"
+        "    def __iter__(self): return iter([[0, 1], [2, 3]])\n"
+        "print([batch.tolist() for batch in DataLoader(range(4), batch_sampler=Pairs())])\n"
+        "print(dataloader._BaseDataLoaderIter.__next__ is hooked)\n"
+    )
+    text = hooked(tmp_path / "cells", "-c", script)
+    assert text == "[[0, 1], [2, 3]]\nFalse\n"
+    assert removed_hook(tmp_path / "cells") == {
+        "hook": "DataLoader",
+        "reason": "ZeroDivisionError: division by zero",
+    }
+
+
+def test_a_program_without_batches_counts_nothing(tmp_path: Path) -> None:
+    program = "import torch, io; torch.save([], io.BytesIO()); print('script')"
+    text = hooked(tmp_path / "cells", "-c", program, before="print('the image')")
+    # The sitecustomize of an image, which the hooks hide, runs all the same.
+    assert text == "the image\nscript\n"
+    assert read_counts(tmp_path / "cells", time.monotonic()) == []
