@@ -5,12 +5,11 @@
  */
 import path from 'node:path';
 import { formatAll, runChecks } from './setup/checks.mjs';
-import { pythonIsCurrent } from './setup/install.mjs';
 import { SetupError } from './setup/machine.mjs';
 import { places } from './setup/places.mjs';
 import { runInForeground } from './setup/program.mjs';
 import { setUp } from './setup/set-up.mjs';
-import { START_HELP, startMistakes } from './setup/start-options.mjs';
+import { startRegion } from './setup/start-region.mjs';
 import { closingLine, PARTS, runTests } from './setup/tests.mjs';
 
 const USAGE = `usage: node cli/bootstrap.mjs COMMAND
@@ -28,43 +27,11 @@ const USAGE = `usage: node cli/bootstrap.mjs COMMAND
 /** npm changes to the project's folder. The paths that a person gives are relative to this one. */
 const CALLED_FROM = process.env.INIT_CWD || process.cwd();
 
-/** A listener to 'disconnect' would keep the child alive for ever; this lets it end when its work is done. */
-const LET_CHANNEL_GO = '--import=data:text/javascript,process.channel?.unref()';
-
 /** A program that prints its help needs the npm packages, and no Python. */
 const asksForHelp = (args) => args.includes('--help') || args.includes('-h');
 
-function say(text) {
-  process.stdout.write(text);
-  return 0;
-}
-
-/** As emulators/shared/command-line.ts does it, which needs packages. */
-function refuse(mistakes) {
-  process.stderr.write(`${mistakes.map((mistake) => `✗ ${mistake}\n`).join('')}\n${START_HELP}`);
-  return 2;
-}
-
 const COMMANDS = {
-  async start(args) {
-    if (asksForHelp(args)) return say(START_HELP);
-    const mistakes = startMistakes(args);
-    if (mistakes.length > 0) return refuse(mistakes);
-    await setUp({ develop: false, python: false });
-    if (!pythonIsCurrent('run')) {
-      const code = await runInForeground([
-        places.node,
-        path.join(places.root, 'cli', 'may-start.ts'),
-        ...args,
-      ]);
-      if (code !== 0) return code;
-    }
-    await setUp({ develop: false });
-    const script = path.join(places.root, 'cli', 'start.ts');
-    // The channel closes when this process dies, even by SIGKILL: the child ends then.
-    const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];
-    return runInForeground([places.node, LET_CHANNEL_GO, script, ...args], { stdio });
-  },
+  start: startRegion,
 
   async test(args) {
     const parts = args.filter((arg) => arg !== '--with-check');

@@ -8,13 +8,17 @@ import { SetupError } from './setup/machine.mjs';
 import { places } from './setup/places.mjs';
 import { runInForeground } from './setup/program.mjs';
 import { setUp } from './setup/set-up.mjs';
+import { UP_HELP, upArguments } from './setup/start-options.mjs';
+import { startRegion } from './setup/start-region.mjs';
 
-/** What these run on this machine is Python. */
-const NEEDS_PYTHON = ['up', 'try'];
+/** Exit code of words that are wrong: cli/command/exit.ts, which needs packages. */
+const INPUT_NEEDED = 8;
 
 async function main(args) {
+  const [verb, ...words] = args;
+  if (verb === 'up') return startRegion(upArguments(words), { help: UP_HELP, wrongCode: INPUT_NEEDED });
   const asksForHelp = args.includes('--help') || args.includes('-h');
-  await setUp({ develop: false, python: NEEDS_PYTHON.includes(args[0]) && !asksForHelp });
+  await setUp({ develop: false, python: verb === 'try' && !asksForHelp });
   return runInForeground([places.node, path.join(places.root, 'cli', 'tidewheel.ts'), ...args], {
     // npm and npx change to the project's folder; the person stands elsewhere.
     cwd: process.env.INIT_CWD || process.cwd(),

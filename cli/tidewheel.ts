@@ -8,19 +8,28 @@ import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { nearest } from '../functions/core/shared/nearest.ts';
 import { completionOf, SHELLS } from './command/completion.ts';
 import type { Surroundings } from './command/context.ts';
-import { EXIT, exitCodeOf } from './command/exit.ts';
+import { endingOf } from './command/ending.ts';
+import { EXIT } from './command/exit.ts';
 import { tableText } from './command/format.ts';
 import { terminalOf } from './command/terminal.ts';
 import type { Verb } from './command/verb.ts';
 
 /** In the order of a person's work. Each is loaded when it is called: the AWS SDK takes a while. */
 const VERBS = {
-  runs: () => import('./verbs/runs.ts'),
+  check: () => import('./verbs/check.ts'),
+  up: () => import('./verbs/up.ts'),
   run: () => import('./verbs/run.ts'),
+  runs: () => import('./verbs/runs.ts'),
   watch: () => import('./verbs/watch.ts'),
   logs: () => import('./verbs/logs.ts'),
+  why: () => import('./verbs/why.ts'),
+  doctor: () => import('./verbs/doctor.ts'),
   stop: () => import('./verbs/stop.ts'),
   retry: () => import('./verbs/retry.ts'),
+  data: () => import('./verbs/data.ts'),
+  page: () => import('./verbs/page.ts'),
+  try: () => import('./verbs/try.ts'),
+  interrupt: () => import('./verbs/interrupt.ts'),
 } as const satisfies Readonly<Record<string, () => Promise<{ readonly verb: Verb }>>>;
 
 /** Beside the verbs: what is about all of them. */
@@ -112,18 +121,15 @@ function cloneOf(folder: string): string | undefined {
 const terminal = terminalOf(process, process.env);
 for (const stream of [process.stdout, process.stderr]) stream.on('error', outliveReader);
 const [, , ...words] = process.argv;
-try {
-  process.exitCode = await main(words, {
-    terminal,
-    folder: process.cwd(),
-    environment: process.env,
-    clone: cloneOf(import.meta.dirname),
-  });
-} catch (error: unknown) {
-  const problems =
-    error instanceof UsageError ? error.problems : [error instanceof Error ? error.message : String(error)];
-  for (const problem of problems) terminal.problem(problem);
-  if (error instanceof UsageError && loaders.has(words[0] ?? ''))
-    terminal.note(`\ntidewheel ${words[0]} --help says what it takes`);
-  process.exitCode = exitCodeOf(error);
-}
+const [verb = ''] = words;
+process.exitCode = await endingOf(
+  () =>
+    main(words, {
+      terminal,
+      folder: process.cwd(),
+      environment: process.env,
+      clone: cloneOf(import.meta.dirname),
+    }),
+  terminal,
+  loaders.has(verb) ? `tidewheel ${verb} --help says what it takes` : undefined,
+);

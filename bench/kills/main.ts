@@ -235,14 +235,18 @@ class Campaign {
 
   async #verified(): Promise<readonly string[]> {
     const { environment, stack } = await this.#started.up();
-    const command = join(PROJECT_FOLDER, 'cli/verify-dataset.ts');
+    const program = join(PROJECT_FOLDER, 'cli/tidewheel.ts');
     try {
-      await promisify(execFile)(process.execPath, [command, s3Uri(stack.bucket, PIPELINE)], {
-        env: { ...process.env, ...environment },
-      });
+      await promisify(execFile)(
+        process.execPath,
+        [program, 'data', 'verify', s3Uri(stack.bucket, PIPELINE)],
+        {
+          env: { ...process.env, ...environment },
+        },
+      );
       return [];
     } catch (error: unknown) {
-      return [`verify-dataset: ${error instanceof Error ? error.message : String(error)}`];
+      return [`data verify: ${error instanceof Error ? error.message : String(error)}`];
     }
   }
 }

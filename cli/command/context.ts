@@ -17,6 +17,7 @@ export interface Surroundings {
 export interface Context extends Surroundings {
   /** The person asked for JSON. */
   readonly json: boolean;
+  readonly place: Place;
   /**
    * Found at the first call, and named on standard error.
    * @throws Error with a remedy where there is none
@@ -37,6 +38,7 @@ export function contextOf(
   return {
     ...surroundings,
     json,
+    place,
     deployment,
     api: once(async () => apiOf(await deployment())),
   };

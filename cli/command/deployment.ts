@@ -61,10 +61,16 @@ export async function findDeployment(where: Where, place: Place): Promise<Deploy
   }
   const isNamed = place.stage !== undefined || place.region !== undefined;
   if (!isNamed && !environment['AWS_ENDPOINT_URL'] && !environment['TIDEWHEEL_STAGE']) {
-    const state = (await stateAbove(folder)) ?? (await stateOfClone(where.clone));
+    const state = await stateMeant(where, {});
     if (state !== undefined) return localRegion(state, folder);
   }
   return deployedStack(where, place);
+}
+
+/** @returns the state folder of the local region that is meant, up or not; undefined if none is */
+export async function stateMeant({ folder, clone }: Where, { state }: Place): Promise<string | undefined> {
+  if (state !== undefined) return path.resolve(folder, state);
+  return (await stateAbove(folder)) ?? (await stateOfClone(clone));
 }
 
 async function stateAbove(folder: string): Promise<string | undefined> {

@@ -78,14 +78,14 @@ export async function noPipeline(api: Api, name: string): Promise<UsageError> {
 }
 
 /** The declaration's file in a folder of a person's own. */
-const DECLARATION_FILE = 'tidewheel.yaml';
+export const DECLARATION_FILE = 'tidewheel.yaml';
 
 const named = z.looseObject({ name: z.string() });
 
 /** The pipeline that the folder declares; undefined where it declares none. */
-async function pipelineHere(folder: string): Promise<string | undefined> {
+export async function pipelineHere(folder: string, file = DECLARATION_FILE): Promise<string | undefined> {
   try {
-    const read = named.safeParse(parse(await readFile(path.join(folder, DECLARATION_FILE), 'utf8')));
+    const read = named.safeParse(parse(await readFile(path.join(folder, file), 'utf8')));
     return read.success ? read.data.name : undefined;
   } catch {
     return undefined;

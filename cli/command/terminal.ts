@@ -5,18 +5,18 @@ export type Colours = ReturnType<typeof pc.createColors>;
 
 export interface Terminal {
   /** Of a document or table: standard output. */
-  print(text: string): void;
+  readonly print: (text: string) => void;
   /** A remark beside it: standard error, dim. */
-  note(text: string): void;
-  problem(text: string): void;
+  readonly note: (text: string) => void;
+  readonly problem: (text: string) => void;
   /** Lines in the place of the last ones, of which there were `drawn`. Only for a live terminal. */
-  redraw(lines: readonly string[], drawn: number): void;
+  readonly redraw: (lines: readonly string[], drawn: number) => void;
   /** Whether standard output is a terminal, whose lines may be drawn again. */
   readonly isLive: boolean;
   readonly columns: number;
   readonly colours: Colours;
   /** Asks for a line. @returns undefined without a terminal, where no person could answer */
-  ask(question: string): Promise<string | undefined>;
+  readonly ask: (question: string) => Promise<string | undefined>;
 }
 
 const USUAL_COLUMNS = 80;

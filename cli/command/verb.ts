@@ -13,7 +13,7 @@ export interface VerbOption {
   readonly about: string;
 }
 
-export type VerbOptions = Readonly<Record<string, VerbOption>>;
+type VerbOptions = Readonly<Record<string, VerbOption>>;
 
 interface VerbSpec<Schema extends z.ZodType> {
   readonly name: string;

@@ -85,7 +85,7 @@ export const STEPS: readonly Step[] = [
     number: 1,
     kind: 'check',
     title: 'Quotas, rights and the path of arrivals',
-    proves: 'that nothing known to fail would fail (npm run check:deployment)',
+    proves: 'that nothing known to fail would fail (tidewheel check)',
     mostUsd: 0,
   },
   {

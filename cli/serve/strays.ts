@@ -14,7 +14,7 @@ const LOOK_MILLISECONDS = 5_000;
 /** A listing of the emulator sorts all keys of the bucket: a large bucket is looked at less often. */
 const PAUSES_PER_LOOK = 30;
 const INCOMING = 'incoming';
-/** That of the test object of npm run check:deployment. */
+/** That of the test object of tidewheel check. */
 const [CHECK_FOLDER] = testObjectKey('').split('/');
 
 interface BucketLook {

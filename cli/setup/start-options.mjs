@@ -31,20 +31,54 @@ export const START_OPTIONS = {
   verbose: { type: 'boolean', default: false },
 };
 
-export const START_HELP = `npm start -- [options]
+const helpOf = (command, demo, state) => `${command}
 
-  --once             end with the report of the demo's run; exit code 0 if it succeeded
-  --no-demo          start empty: no demo data, only what you drop
+${demo}
   --launcher NAME    where the demo trains: ${LAUNCHER_NAMES.join(', ')} (default sagemaker; cheapest: placement weighs all)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
   --limits PROFILE   of an AWS account: ${PROFILE_NAMES.join(', ')} (default none). A new account runs 10 functions at once and has
                      no instances with accelerators. Both others than none throttle S3, EC2 and SageMaker, and S3
                      answers after 0.1 s (emulators/limits/profiles.ts has every figure and its source)
-  --state FOLDER     where everything is kept (default .tidewheel)
+  --state FOLDER     where everything is kept (default ${state})
   --verbose          also what the local SageMaker, EC2 and the market say
   --help             this text
 `;
+
+export const START_HELP = helpOf(
+  'npm start -- [options]',
+  `  --once             end with the report of the demo's run; exit code 0 if it succeeded
+  --no-demo          start empty: no demo data, only what you drop`,
+  '.tidewheel',
+);
+
+export const UP_SUMMARY = 'run a region on this machine: the whole service, without an AWS account';
+
+export const UP_HELP = helpOf(
+  `tidewheel up [OPTIONS]
+
+${UP_SUMMARY[0]?.toUpperCase()}${UP_SUMMARY.slice(1)}.
+
+It stays up until Ctrl-C, and the next start continues what was not finished. Verbs in other terminals find it by its
+folder. The first start installs PyTorch and packages the functions, which takes minutes.`,
+  `  --demo             also drop the demo's digits and train on them, as npm start does
+  --once             with --demo: end with the report of its run; exit code 0 if it succeeded`,
+  '.tidewheel in this folder',
+);
+
+/**
+ * As `npm start` takes them: `up` leaves the demo out, and keeps its state where the person stands.
+ * @param {readonly string[]} args
+ * @returns {string[]}
+ */
+export function upArguments(args) {
+  const hasState = args.some((arg) => arg === '--state' || arg.startsWith('--state='));
+  return [
+    ...args.filter((arg) => arg !== '--demo'),
+    ...(args.includes('--demo') || args.includes('--no-demo') ? [] : ['--no-demo']),
+    ...(hasState ? [] : ['--state', path.join(calledFrom(), '.tidewheel')]),
+  ];
+}
 
 /** npm changes to the project's folder. Typed paths are relative to where npm was called. */
 export const calledFrom = () => process.env.INIT_CWD ?? process.cwd();

@@ -25,9 +25,7 @@ export function whereToLook(
     `    Spot market      ${endpoints.ec2}   aws ec2 get-spot-placement-scores …`,
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
     `    drop folder      ${dropFolderOf(stateDirectory)}/<pipeline>/   its files go to <pipeline>/incoming/`,
-    `    interrupt        npm run interrupt -- RUN_ID [--kill]`,
-    `    its log          npm run logs -- RUN_ID [--follow]   (in a shell with the settings below)`,
-    `    why there        npm run explain -- RUN_ID   (in a shell with the settings below)`,
+    `    in a terminal    tidewheel watch | logs | why | stop | interrupt [RUN]   (in a clone: npx tidewheel …)`,
     // With a profile or a session token of the shell's own, a client would not sign with the region's key.
     pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),
     '',
@@ -38,7 +36,7 @@ export function whereToLook(
 export function nextSteps({ stack }: Pick<Region, 'stack'>, stateDirectory: string): string[] {
   const declaration = s3Uri(stack.bucket, bucketKeys.pipeline('<pipeline>'));
   return [
-    `    declare          aws s3 cp my-pipeline.yaml ${declaration}   (docs/pipeline.md)`,
-    `    then drop        cp -r my-data/. ${dropFolderOf(stateDirectory)}/<pipeline>/`,
+    `    declare          tidewheel init, then tidewheel apply; or aws s3 cp my-pipeline.yaml ${declaration}`,
+    `    then drop        tidewheel drop my-data; or cp -r my-data/. ${dropFolderOf(stateDirectory)}/<pipeline>/`,
   ];
 }

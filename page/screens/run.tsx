@@ -36,8 +36,8 @@ export function RunScreen({ runId }: { readonly runId: string }) {
       <OneAxis view={view} path={path} isEnded={isEnded} />
       <h2>Timeline</h2>
       <Timeline view={view} />
-      <Command text={`npm run logs -- ${view.run.runId}`} />
-      <Command text={`npm run explain -- ${view.run.runId}`} />
+      <Command text={`tidewheel logs ${view.run.runId}`} />
+      <Command text={`tidewheel why ${view.run.runId}`} />
     </>
   );
 }

@@ -31,7 +31,7 @@ async function call<T>(path: string, init: RequestInit): Promise<Answer<T>> {
     return {
       kind: 'refused',
       message:
-        'The page has lost its server: start npm start or npm run page again, and open what it prints.',
+        'The page has lost its server: start npm start or tidewheel page again, and open what it prints.',
       waitSeconds: USUAL_WAIT_SECONDS,
     };
   }

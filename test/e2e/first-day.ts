@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
 import * as z from 'zod';
+import { withBucket } from '../../cli/dataset/open.ts';
 import { openDeployment } from '../../cli/deployment/open-deployment.ts';
 import { removePipeline } from '../../cli/first-day/play-run.ts';
 import { pipelineName, playStep } from '../../cli/first-day/play-step.ts';
 import type { StepResult } from '../../cli/first-day/results.ts';
 import { STEPS } from '../../cli/first-day/steps.ts';
-import { withBucket } from '../../cli/open-dataset.ts';
 import { PROJECT_FOLDER } from '../support/region.ts';
 
 /** What a test reads of report.json. */

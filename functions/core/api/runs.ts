@@ -48,7 +48,7 @@ export async function getRun(
     readProgress(store, run.pipeline, runId),
     store.readText(bucketKeys.report(run.pipeline, runId)),
   ]);
-  // Readers get the table of a decision. Its stored question is for `npm run explain`.
+  // Readers get the table of a decision. Its stored question is for `tidewheel why`.
   const tables = placements.map(({ attempt, decision: { question: _question, ...decision } }) => ({
     attempt,
     decision,

@@ -95,16 +95,16 @@ async function checkNothingWaits(
   );
   if (waiting.length === 0) return;
   throw new LaunchRefusedError(
-    `${waiting.join(', ')} replaces samples of older generations, and the compaction that does so has failed, as the timeline says: run npm run dataset -- compact s3://${bucket}/${pipeline}, then ${runId} again`,
+    `${waiting.join(', ')} replaces samples of older generations, and the compaction that does so has failed, as the timeline says: run tidewheel data compact s3://${bucket}/${pipeline}, then ${runId} again`,
   );
 }
 
 const unknownPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, pin: string) =>
   new LaunchRefusedError(
-    `dataset.pin names ${pin}, which is no sealed generation of ${pipeline} up to ${runId}: pin another; npm run dataset -- list s3://${bucket}/${pipeline} lists them`,
+    `dataset.pin names ${pin}, which is no sealed generation of ${pipeline} up to ${runId}: pin another; tidewheel data list s3://${bucket}/${pipeline} lists them`,
   );
 
 const prunedPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, gone: readonly string[]) =>
   new LaunchRefusedError(
-    `dataset.pin of ${runId} names a version from which ${gone.join(', ')} was pruned: pin another; npm run dataset -- list s3://${bucket}/${pipeline} lists them`,
+    `dataset.pin of ${runId} names a version from which ${gone.join(', ')} was pruned: pin another; tidewheel data list s3://${bucket}/${pipeline} lists them`,
   );

@@ -69,7 +69,7 @@ function describeTrial({ result, reason, step, seconds }: NonNullable<Note['tria
     case 'refused':
       return `automatic checkpoints are off, so an interruption loses all of the training: ${reason}. Let the script save by itself`;
     case 'untried':
-      return `automatic checkpoints are on and untried: ${reason}. npm run interrupt shows whether the script can be restored`;
+      return `automatic checkpoints are on and untried: ${reason}. tidewheel interrupt shows whether the script can be restored`;
   }
 }
 

@@ -1,4 +1,4 @@
-/** `npm run try` with real processes: scripts that save, that do not, that resume, that do not. */
+/** `tidewheel try` with real processes: scripts that save, that do not, that resume, that do not. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projectPython } from '../../support/emulator.ts';
 
 const run = promisify(execFile);
-const COMMAND = path.join(import.meta.dirname, '../../../cli/try.ts');
+const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
 
 let folder: string;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ async function attempt(name: string, script: string | undefined, ...words: strin
     await mkdir(source, { recursive: true });
     await writeFile(path.join(source, 'train.py'), script);
   }
-  const args = [COMMAND, source, '--seconds', '3', '--grace', '2', ...words];
+  const args = [COMMAND, 'try', source, '--seconds', '3', '--grace', '2', ...words];
   const env = { ...process.env, TIDEWHEEL_PYTHON: projectPython() };
   try {
     return { code: 0, text: (await run(process.execPath, args, { env })).stdout };
@@ -137,7 +137,7 @@ limits: { maximumRunSeconds: 3600 }
   expect(text).toContain('c5.xlarge');
   await writeFile(path.join(source, 'pipeline.yaml'), declaration.replace('single', 'sinlge'));
   expect(await attempt('declared', undefined)).toMatchObject({
-    code: 2,
+    code: 8,
     text: expect.stringContaining('training.strategy'),
   });
 });
@@ -145,7 +145,7 @@ limits: { maximumRunSeconds: 3600 }
 it('everything that was typed wrongly is named at once', async () => {
   const typed = ['--channel', 'train=/no/such', '--channel', 'x', '--env', 'y', '--declaration', '/no/file'];
   const { code, text } = await attempt('missing', undefined, ...typed, '--seconds', '0', '--badoption');
-  expect(code).toBe(2);
+  expect(code).toBe(8);
   expect(text.split('\n').filter((line) => line.startsWith('✗'))).toEqual([
     '✗ there is no option --badoption',
     '✗ --env is "y": write NAME=VALUE',

@@ -1,4 +1,4 @@
-/** `npm run interrupt` against hosts on EC2: the command, the control server, the market and the machines together. */
+/** `tidewheel interrupt` against hosts on EC2: the command, the control server, the market and the machines together. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -21,7 +21,7 @@ import { type Machines, startMachines, until } from './ground.ts';
 import { launchStandIn } from './stand-in.ts';
 
 const run = promisify(execFile);
-const COMMAND = path.join(import.meta.dirname, '../../../cli/interrupt.ts');
+const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
 /** The stand-in heeds its notice at once, and no test waits for the end of the grace. */
 const GRACE_SECONDS = 120;
 
@@ -75,7 +75,7 @@ async function launch(kind: string) {
 /** Exit code and all that it printed. */
 async function interrupt(...words: string[]): Promise<[number, string]> {
   try {
-    const { stdout } = await run(process.execPath, [COMMAND, '--state', folder, ...words]);
+    const { stdout } = await run(process.execPath, [COMMAND, 'interrupt', '--state', folder, ...words]);
     return [0, stdout];
   } catch (error: unknown) {
     const { code, stderr } = error as { code: number; stderr: string };

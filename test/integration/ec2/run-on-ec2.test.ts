@@ -166,7 +166,7 @@ it('replaces a dead host and keeps the other', async () => {
   expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
 }, 300_000);
 
-/** As `npm run logs` reads them. */
+/** As `tidewheel logs` reads them. */
 async function linesOf({ deps, logs }: Ground, attempt: number) {
   const record = await deps.attempts.get(RUN, attempt);
   if (record === undefined) throw new Error(`attempt ${attempt} is not on record`);

@@ -1,12 +1,13 @@
-/** `npm run dataset` against a real S3 server. */
+/** `tidewheel data` against a real S3 server. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
-import { runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { datasetCommand, USAGE } from '../../../cli/dataset-command-line.ts';
+import { endingOf } from '../../../cli/command/ending.ts';
+import { terminalOf } from '../../../cli/command/terminal.ts';
+import { verb } from '../../../cli/verbs/data.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
@@ -23,7 +24,7 @@ import {
 const BUCKET = 'dataset-commands';
 const PIPELINE = 'digits';
 const ADDRESS = `s3://${BUCKET}/${PIPELINE}`;
-const FILE = path.join(import.meta.dirname, '../../../cli/dataset.ts');
+const FILE = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
 const run = promisify(execFile);
 const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 const DECLARATION = `name: ${PIPELINE}\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n`;
@@ -47,13 +48,13 @@ async function dataset(...words: readonly string[]): Promise<Ended> {
       return true;
     });
   const spies = [keep(process.stdout, 'output'), keep(process.stderr, 'errors')];
-  process.exitCode = 0;
+  const terminal = terminalOf(process, {});
+  const surroundings = { terminal, folder: '/', environment: {}, clone: undefined };
   try {
-    await runCommand(USAGE, datasetCommand, words);
-    return { code: Number(process.exitCode), ...said };
+    const code = await endingOf(() => verb.invoke(words, surroundings), terminal);
+    return { code, ...said };
   } finally {
     for (const spy of spies) spy.mockRestore();
-    process.exitCode = 0;
   }
 }
 
@@ -94,9 +95,9 @@ afterAll(async () => {
   await emulator.stop();
 });
 
-describe('npm run dataset', () => {
+describe('tidewheel data', () => {
   it('prints its usage and all usage errors at once', async () => {
-    const help = await run(process.execPath, [FILE, '--help']);
+    const help = await run(process.execPath, [FILE, 'data', '--help']);
     expect(help.stderr).toBe('');
     const commands = [
       'list',
@@ -110,9 +111,9 @@ describe('npm run dataset', () => {
       'prune',
     ];
     for (const word of [...commands, '--dry-run']) expect(help.stdout).toContain(word);
-    const wrong = await dataset('prnue', 'digits', '--dry-run', '--over', 'x');
-    expect(wrong.code).toBe(2);
-    for (const problem of ['there is no command "prnue"', '"digits" names no dataset', 'belong to prune'])
+    const wrong = await dataset('prnue', 'Digits_1', '--dry-run', '--over', 'x');
+    expect(wrong.code).toBe(8);
+    for (const problem of ['there is no command "prnue"', '"Digits_1" names no dataset', 'belong to prune'])
       expect(wrong.errors).toContain(problem);
     expect((await dataset('prune', ADDRESS)).errors).toContain('either GENERATION');
   });
@@ -124,7 +125,7 @@ describe('npm run dataset', () => {
     });
     expect((await dataset('versions', ADDRESS)).output).toContain('has no version yet');
     expect(await dataset('verify', ADDRESS)).toMatchObject({
-      code: 2,
+      code: 1,
       errors: expect.stringMatching(
         /nothing is sealed .* no pipeline has a dataset in this bucket/,
       ) as string,
@@ -164,8 +165,8 @@ describe('npm run dataset', () => {
     });
     await declare();
     const would = await dataset('prune', ADDRESS, '--replaced', '--dry-run');
-    expect(would.output).toMatch(/^12 objects \(\d+ bytes\) of digits-000001, .* would be deleted/);
-    expect((await dataset('prune', ADDRESS, '--replaced')).output).toMatch(/^12 objects/);
+    expect(would.output).toMatch(/^9 objects \(\d+ bytes\) of digits-000001, .* would be deleted/);
+    expect((await dataset('prune', ADDRESS, '--replaced')).output).toMatch(/^9 objects/);
     expect((await dataset('prune', ADDRESS, '--replaced')).output).toContain('nothing to delete');
     expect((await dataset('list', ADDRESS)).output.match(/ {2}pruned/g)).toHaveLength(3);
     expect(await dataset('verify', ADDRESS, name)).toMatchObject({ code: 0 });

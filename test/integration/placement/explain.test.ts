@@ -1,4 +1,4 @@
-/** `npm run explain` as a person runs it: a process of its own, on what `place` has stored in the table. */
+/** `tidewheel why` as a person runs it: a process of its own, on what `place` has stored in the table. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +12,7 @@ import { runOf } from '../../support/builders/records.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { marketSource } from '../../support/market/source.ts';
+import { createStack } from '../../support/stack.ts';
 import { makeStores } from '../control-plane/ground.ts';
 
 const TABLE = 'explained';
@@ -25,9 +26,9 @@ let environment: NodeJS.ProcessEnv;
 beforeAll(async () => {
   emulator = await startTestEmulator();
   stores = await makeStores(emulator.url, TABLE);
+  await createStack(emulator.url, { TableName: TABLE, DataBucketName: 'unread', ApiUrl: emulator.url });
   environment = {
     ...process.env,
-    TIDEWHEEL_TABLE: TABLE,
     AWS_REGION: 'us-east-1',
     AWS_ENDPOINT_URL: emulator.url,
     ...keyVariables(TEST_KEY),
@@ -62,7 +63,7 @@ afterAll(async () => {
 }, 60_000);
 
 const explain = async (...args: string[]): Promise<string> =>
-  (await run(process.execPath, ['cli/explain.ts', ...args], { cwd: ROOT, env: environment })).stdout;
+  (await run(process.execPath, ['cli/tidewheel.ts', 'why', ...args], { cwd: ROOT, env: environment })).stdout;
 
 describe('explain', () => {
   it('shows every column, and decides the same again', async () => {
@@ -94,7 +95,9 @@ describe('explain', () => {
     await expect(explain('digits-000001')).rejects.toMatchObject({
       code: 1,
       stdout: expect.stringContaining('attempt 1, as decided'),
-      stderr: expect.stringMatching(/^✗ what was decided for attempt 2 cannot be read: decision placement: /),
+      stderr: expect.stringMatching(
+        /^✗ what was decided for attempt 2 cannot be read: decision placement: /m,
+      ),
     });
     await expect(explain('digits-000001', '--attempt', '9')).rejects.toMatchObject({
       code: 1,

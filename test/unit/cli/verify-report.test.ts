@@ -1,7 +1,7 @@
-/** What `npm run verify-dataset` says, of generations packed into the in-memory store. */
+/** What `tidewheel data verify` says, of generations packed into the in-memory store. */
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { verifyAndPrint } from '../../../cli/verify-report.ts';
+import { verifyAndPrint } from '../../../cli/dataset/verify-report.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';

@@ -1,4 +1,4 @@
-/** `npm run interrupt` against running jobs: the command, the control server, the market and SageMaker together. */
+/** `tidewheel interrupt` against running jobs: the command, the control server, the market and SageMaker together. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -12,7 +12,7 @@ import { makeInterruptions } from '../../../region/interruptions.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
 
 const run = promisify(execFile);
-const COMMAND = path.join(import.meta.dirname, '../../../../cli/interrupt.ts');
+const COMMAND = path.join(import.meta.dirname, '../../../../cli/tidewheel.ts');
 const GRACE_SECONDS = 2;
 
 let emulator: TestEmulator;
@@ -47,7 +47,13 @@ afterAll(async () => {
 /** Exit code and all that it printed. */
 async function interrupt(...words: string[]): Promise<[number, string]> {
   try {
-    const { stdout } = await run(process.execPath, [COMMAND, '--state', stateDirectory, ...words]);
+    const { stdout } = await run(process.execPath, [
+      COMMAND,
+      'interrupt',
+      '--state',
+      stateDirectory,
+      ...words,
+    ]);
     return [0, stdout];
   } catch (error: unknown) {
     const { code, stderr } = error as { code: number; stderr: string };

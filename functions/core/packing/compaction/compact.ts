@@ -1,4 +1,4 @@
-/** Runs a whole compaction in one process, for `npm run dataset -- compact`. */
+/** Runs a whole compaction in one process, for `tidewheel data compact`. */
 import type { BlobStore } from '../model/blob-store.ts';
 import { addSealed, blobVersions } from '../model/versions.ts';
 import type { UploadLimits } from '../shard/shard-upload.ts';

@@ -1,19 +1,19 @@
-/** The commands of `npm run dataset` about single objects: `contents`, `compare` and `retract`. */
-import { compact } from '../functions/core/packing/compaction/compact.ts';
-import type { CompactionInput } from '../functions/core/packing/compaction/plan-compaction.ts';
-import type { BlobStore } from '../functions/core/packing/model/blob-store.ts';
+/** The commands of `tidewheel data` about single objects: `contents`, `compare` and `retract`. */
+import { compact } from '../../functions/core/packing/compaction/compact.ts';
+import type { CompactionInput } from '../../functions/core/packing/compaction/plan-compaction.ts';
+import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import {
   blobVersions,
   type DatasetVersion,
   newestVersion,
   readVersion,
-} from '../functions/core/packing/model/versions.ts';
+} from '../../functions/core/packing/model/versions.ts';
 import {
   compareContents,
   type HeldObject,
   versionContents,
-} from '../functions/core/packing/versions/version-contents.ts';
-import { bucketKeys } from '../functions/core/shared/keys.ts';
+} from '../../functions/core/packing/versions/version-contents.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
 
 interface Asked {
   readonly store: BlobStore;
@@ -96,14 +96,14 @@ export async function retract(
   const unknown = [...wanted].filter((key) => !before.has(key));
   if (unknown.length > 0)
     return complain(
-      `the newest version holds no ${unknown.map((key) => shown({ store, pipeline }, key)).join(', ')}, so nothing was retracted: see npm run dataset -- contents s3://${store.bucket}/${pipeline}`,
+      `the newest version holds no ${unknown.map((key) => shown({ store, pipeline }, key)).join(', ')}, so nothing was retracted: see tidewheel data contents s3://${store.bucket}/${pipeline}`,
     );
   const result = await compact(store, { ...input, retracted: wanted });
   const left = await isHeld();
   if (result.status !== 'compacted' || left.size > 0)
     return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
   say(
-    `${keys.length === 1 ? '1 object was' : `${keys.length} objects were`} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until npm run dataset -- prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${incoming} too`,
+    `${keys.length === 1 ? '1 object was' : `${keys.length} objects were`} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${incoming} too`,
   );
   return 0;
 }

@@ -1,30 +1,30 @@
-/** The commands of `npm run dataset`, one function each. A function returns the exit code. */
+/** The commands of `tidewheel data`, one function each. A function returns the exit code. */
 
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { compact } from '../functions/core/packing/compaction/compact.ts';
+import { compact } from '../../functions/core/packing/compaction/compact.ts';
 import {
   type CompactionInput,
   chooseCompaction,
-} from '../functions/core/packing/compaction/plan-compaction.ts';
-import { type BlobStore, readText } from '../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../functions/core/packing/model/documents.ts';
-import { listGenerations, ManifestError } from '../functions/core/packing/model/sealed-arrivals.ts';
+} from '../../functions/core/packing/compaction/plan-compaction.ts';
+import { type BlobStore, readText } from '../../functions/core/packing/model/blob-store.ts';
+import type { Manifest } from '../../functions/core/packing/model/documents.ts';
+import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import {
   blobVersions,
   type DatasetVersion,
   newestVersion,
   readVersion,
-} from '../functions/core/packing/model/versions.ts';
-import { pruneGenerations } from '../functions/core/packing/versions/prune-generations.ts';
-import { datasetSettings } from '../functions/core/pipeline/dataset.ts';
-import { readDeclaration } from '../functions/core/pipeline/declaration.ts';
-import type { Pipeline } from '../functions/core/pipeline/pipeline.ts';
-import { likelyReaders } from '../functions/core/placement/candidates/likely-readers.ts';
-import { problemsText } from '../functions/core/shared/errors.ts';
-import { bucketKeys } from '../functions/core/shared/keys.ts';
-import { compare, contents, retract } from './dataset-contents.ts';
-import { otherDatasets } from './open-dataset.ts';
+} from '../../functions/core/packing/model/versions.ts';
+import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
+import { datasetSettings } from '../../functions/core/pipeline/dataset.ts';
+import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+import { likelyReaders } from '../../functions/core/placement/candidates/likely-readers.ts';
+import { problemsText } from '../../functions/core/shared/errors.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { compare, contents, retract } from './contents.ts';
+import { otherDatasets } from './open.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
 interface DatasetRequest {
@@ -165,7 +165,7 @@ async function compactNow(request: DatasetRequest): Promise<number> {
     );
   else
     say(
-      `${result.of.join(', ')} joined into ${result.generation}: ${counted(result.samples, 'sample')} in ${counted(result.shards, 'shard')}, ${result.bytes} bytes\nThe old shards remain until npm run dataset -- prune s3://${store.bucket}/${pipeline} --replaced`,
+      `${result.of.join(', ')} joined into ${result.generation}: ${counted(result.samples, 'sample')} in ${counted(result.shards, 'shard')}, ${result.bytes} bytes\nThe old shards remain until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced`,
     );
   return 0;
 }

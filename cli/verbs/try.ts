@@ -1,43 +1,23 @@
-/** `npm run try -- FOLDER`: what interruptions would do to a script, seen on this machine before any money is spent. */
+/** `tidewheel try`: what interruptions would do to a script, seen on this machine before any money is spent. */
 import { statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
 import * as z from 'zod';
-import { packAgent } from '../functions/aws/lambda/agent.ts';
-import { checkpointSchema } from '../functions/core/pipeline/script/checkpoint.ts';
-import { entryPointOf } from '../functions/core/pipeline/training.ts';
-import { costOf } from './try/cost.ts';
-import { readTraining } from './try/declared.ts';
-import type { Trial } from './try/host.ts';
-import { type Phase, playPhase } from './try/phase.ts';
-import { reportOf } from './try/report.ts';
-import { findingOf } from './try/verdict.ts';
+import { packAgent } from '../../functions/aws/lambda/agent.ts';
+import { checkpointSchema } from '../../functions/core/pipeline/script/checkpoint.ts';
+import { entryPointOf } from '../../functions/core/pipeline/training.ts';
+import { defineVerb } from '../command/verb.ts';
+import { costOf } from '../try/cost.ts';
+import { readTraining } from '../try/declared.ts';
+import type { Trial } from '../try/host.ts';
+import { type Phase, playPhase } from '../try/phase.ts';
+import { reportOf } from '../try/report.ts';
+import { findingOf } from '../try/verdict.ts';
 
-const USAGE = `npm run try -- FOLDER [options]
-
-Runs the training script of FOLDER on this machine with the agent that every job gets: starts it, warns it, resumes it,
-kills it, resumes it. Says what was recognised, saved, restored and lost, what it would cost on Spot, and the line of
-the declaration to change. FOLDER is copied for each start; requirements.txt is installed once, apart from this project.
-
-  --entry FILE             the script, in FOLDER                          default train.py, or what is declared
-  --argument WORD          an argument as you would type it, again for each: --argument=--epochs=50
-  --env NAME=VALUE         a variable for the script, again for each
-  --channel NAME=PATH      data that the script reads as channel NAME, again for each: --channel train=data
-  --declaration FILE       default FOLDER/pipeline.yaml, if it is there
-  --seconds N              at most, for each of the three starts          default 20
-  --grace N                from the warning to the kill                   default 20 (SageMaker's is 120)
-  --instance-type TYPE     whose price is shown                           default what is declared, or g5.xlarge
-  --region NAME            of that price                                  default us-east-1
-  --log FILE               keeps all that was printed
-  --json                   the result as JSON
-
-Exit code: 0 ready for Spot, 1 not (the verdict says why), 2 typed wrongly.`;
-
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 const ABOVE_0 = 'write a number above 0';
 const seconds = (usual: string) =>
   z.coerce.number(ABOVE_0).positive(ABOVE_0).max(3_600, 'at most 3600').default(Number(usual));
@@ -54,55 +34,104 @@ const splitPair = (text: string): readonly [string, string] => [
   text.slice(text.indexOf('=') + 1),
 ];
 
-const WORDS = {
+const schema = z.object({
+  entry: z.string().optional(),
+  argument: z.array(z.string()).optional(),
+  env: z
+    .array(pair)
+    .default([])
+    .transform((given) => Object.fromEntries(given.map(splitPair))),
+  channel: z
+    .array(
+      pair.transform((text, context) => {
+        const [name, path] = splitPair(text);
+        if (!isFolder(typed(path))) context.addIssue(`there is no folder ${typed(path)}`);
+        return [name, typed(path)] as const;
+      }),
+    )
+    .default([])
+    .transform((given) => Object.fromEntries(given)),
+  declaration: z.string().transform(typed).refine(isFile, 'there is no such file').optional(),
+  seconds: seconds('20'),
+  grace: seconds('20'),
+  'instance-type': z.string().optional(),
+  region: z.string().default('us-east-1'),
+  log: z.string().optional(),
+});
+type Values = z.output<typeof schema>;
+
+export const verb = defineVerb({
+  name: 'try',
+  summary: 'show on this machine what interruptions would do to a script',
+  about: `
+Runs the training script of FOLDER with the agent that every job gets: starts it, warns it, resumes it, kills it,
+resumes it. Says what was recognised, saved, restored and lost, what it would cost on Spot, and the line of the
+declaration to change. FOLDER is copied for each start; requirements.txt is installed once, apart from this project.
+Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
+  deployment: 'none',
   positionals: ['FOLDER'],
   options: {
-    entry: { type: 'string' },
-    argument: { type: 'string', multiple: true },
-    env: { type: 'string', multiple: true },
-    channel: { type: 'string', multiple: true },
-    declaration: { type: 'string' },
-    seconds: { type: 'string' },
-    grace: { type: 'string' },
-    'instance-type': { type: 'string' },
-    region: { type: 'string', default: 'us-east-1' },
-    log: { type: 'string' },
-    json: { type: 'boolean', default: false },
+    entry: {
+      type: 'string',
+      value: 'FILE',
+      about: 'the script, in FOLDER; default train.py, or as declared',
+    },
+    argument: {
+      type: 'string',
+      multiple: true,
+      value: 'WORD',
+      about: 'an argument as you would type it, again for each: --argument=--epochs=50',
+    },
+    env: {
+      type: 'string',
+      multiple: true,
+      value: 'NAME=VALUE',
+      about: 'a variable for the script, again for each',
+    },
+    channel: {
+      type: 'string',
+      multiple: true,
+      value: 'NAME=PATH',
+      about: 'data that it reads as channel NAME, again for each: --channel train=data',
+    },
+    declaration: {
+      type: 'string',
+      value: 'FILE',
+      about: 'default tidewheel.yaml or pipeline.yaml in FOLDER, if it is there',
+    },
+    seconds: { type: 'string', value: 'N', about: 'at most, for each of the three starts (default 20)' },
+    grace: {
+      type: 'string',
+      value: 'N',
+      about: "from the warning to the kill (default 20; SageMaker's is 120)",
+    },
+    'instance-type': {
+      type: 'string',
+      value: 'TYPE',
+      about: 'whose price is shown; default as declared, or g5.xlarge',
+    },
+    region: { type: 'string', value: 'NAME', about: 'of that price (default us-east-1)' },
+    log: { type: 'string', value: 'FILE', about: 'keeps all that was printed' },
   },
-  schema: z.object({
-    entry: z.string().optional(),
-    argument: z.array(z.string()).optional(),
-    env: z
-      .array(pair)
-      .default([])
-      .transform((given) => Object.fromEntries(given.map(splitPair))),
-    channel: z
-      .array(
-        pair.transform((text, context) => {
-          const [name, path] = splitPair(text);
-          if (!isFolder(typed(path))) context.addIssue(`there is no folder ${typed(path)}`);
-          return [name, typed(path)] as const;
-        }),
-      )
-      .default([])
-      .transform((given) => Object.fromEntries(given)),
-    declaration: z.string().transform(typed).refine(isFile, 'there is no such file').optional(),
-    seconds: seconds('20'),
-    grace: seconds('20'),
-    'instance-type': z.string().optional(),
-    region: z.string(),
-    log: z.string().optional(),
-    json: z.boolean(),
-  }),
+  schema,
   check: ([folder]: readonly string[]) =>
     folder === undefined || isFolder(typed(folder)) ? [] : [`FOLDER is "${folder}": there is no such folder`],
-} as const;
+  examples: [
+    ['my-training', 'as it is'],
+    ['my-training --channel train=data --argument=--epochs=50', 'with data and arguments'],
+  ],
+  run: ({ values, positionals }, { json, clone }) => {
+    if (clone === undefined)
+      throw new Error(
+        'tidewheel try needs the agent of a clone of the project: run it there (npx tidewheel try)',
+      );
+    return tryScript(typed(positionals[0] ?? ''), { ...values, json });
+  },
+});
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-async function main(args: readonly string[]): Promise<number> {
-  const { values, positionals } = readCommandLine(args, WORDS);
-  const folder = typed(positionals[0] ?? '');
+async function tryScript(folder: string, values: Values & { readonly json: boolean }): Promise<number> {
   const channels = values.channel;
   const { training, instanceType = 'g5.xlarge' } = await readTraining({
     folder,
@@ -203,5 +232,3 @@ const logOf = (phases: readonly Phase[]): string =>
   phases.map(({ name, lines }) => `=== ${name}\n${lines.join('\n')}\n`).join('\n');
 
 const withoutLines = ({ lines: _lines, checkpoints: _checkpoints, ...phase }: Phase) => phase;
-
-await runCommand(USAGE, main);

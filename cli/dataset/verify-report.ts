@@ -1,10 +1,10 @@
-/** The report of `npm run verify-dataset` and `npm run dataset -- verify`. */
+/** The report of `tidewheel data verify` and `tidewheel data verify`. */
 
-import type { BlobStore } from '../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../functions/core/packing/model/documents.ts';
-import { listGenerations, ManifestError } from '../functions/core/packing/model/sealed-arrivals.ts';
-import { type VerifyReport, verifyGeneration } from '../functions/core/packing/verify/verify.ts';
-import { otherDatasets } from './open-dataset.ts';
+import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import type { Manifest } from '../../functions/core/packing/model/documents.ts';
+import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
+import { otherDatasets } from './open.ts';
 
 const PROBLEMS_SHOWN = 50;
 const CLASSES_SHOWN = 30;
@@ -57,7 +57,7 @@ function describe(manifest: Manifest, report: VerifyReport): string[] {
   ];
 }
 
-/** @returns the exit code: 0 without problems, 1 with problems, 2 if there is nothing to read */
+/** @returns the exit code: 0 without problems, 1 with problems or if there is nothing to read */
 export async function verifyAndPrint(
   store: BlobStore,
   { pipeline, generation: wanted }: { readonly pipeline: string; readonly generation?: string | undefined },
@@ -71,7 +71,7 @@ export async function verifyAndPrint(
         : `available: ${all.map(({ generation }) => generation).join(', ')}`;
     const missing = all.length === 0 ? 'nothing is sealed' : `no generation ${wanted ?? ''} is sealed`;
     process.stderr.write(`✗ ${missing} under s3://${store.bucket}/${pipeline}/dataset/; ${there}\n`);
-    return 2;
+    return 1;
   }
   let problems = 0;
   for (const generation of generations)

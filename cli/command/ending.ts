@@ -1,0 +1,21 @@
+/** What ends a verb: its exit code, or an error, which becomes messages and an exit code. */
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { exitCodeOf } from './exit.ts';
+import type { Terminal } from './terminal.ts';
+
+/** @param help where a person finds what the words may be; undefined where no verb was named */
+export async function endingOf(
+  act: () => Promise<number>,
+  { problem, note }: Pick<Terminal, 'problem' | 'note'>,
+  help?: string,
+): Promise<number> {
+  try {
+    return await act();
+  } catch (error: unknown) {
+    const isUsage = error instanceof UsageError;
+    for (const each of isUsage ? error.problems : [error instanceof Error ? error.message : String(error)])
+      problem(each);
+    if (isUsage && help !== undefined) note(`\n${help}`);
+    return exitCodeOf(error);
+  }
+}

@@ -1,0 +1,91 @@
+/** `tidewheel check`: what would fail, before it costs anything: of a declaration, of the deployment, and by a first trial. */
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
+import type { Finding } from '../../functions/core/deployment/finding.ts';
+import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { type Problem, problemText } from '../../functions/core/shared/errors.ts';
+import type { Context } from '../command/context.ts';
+import { EXIT } from '../command/exit.ts';
+import { DECLARATION_FILE, pipelineHere } from '../command/runs.ts';
+import type { Terminal } from '../command/terminal.ts';
+import { defineVerb } from '../command/verb.ts';
+import { formatFindings } from '../deployment/format-findings.ts';
+import { openDeployment } from '../deployment/open-deployment.ts';
+import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS, trialSchema } from '../first-day/trial.ts';
+
+export const verb = defineVerb({
+  name: 'check',
+  summary: 'list what would fail in a first run, each with its remedy',
+  about: `
+With FILE it checks a declaration alone, and needs no deployment. Without, it checks tidewheel.yaml of this folder if
+it is there, then the stack and the declared pipelines: quotas, concurrency, roles, networks, images, secrets, the path of arrivals. It changes nothing but one test
+object, which it removes. With --trial it plays the first hour on a real account (docs/first-day.md), at most
+$${TRIAL_MOST_USD.toFixed(2)}: each step says what it proves, asks before it pays and removes what it made. A second start goes on.`,
+  positionals: ['FILE?'],
+  options: {
+    'read-only': { type: 'boolean', about: 'put no test object' },
+    trial: { type: 'boolean', about: 'play the first hour, step by step' },
+    ...TRIAL_OPTIONS,
+  },
+  schema: trialSchema.extend({
+    'read-only': z.boolean().default(false),
+    trial: z.boolean().default(false),
+  }),
+  check: (_, values) => (values === undefined ? [] : checkHosts(values)),
+  examples: [
+    ['tidewheel.yaml', 'a declaration, without a deployment'],
+    ['--stage prod', 'the whole deployment'],
+    ['--stage first --trial --dry-run', 'the steps of a trial and what they cost'],
+  ],
+  run: async ({ values, positionals: [file] }, context) => {
+    if (values.trial) return playTrial(values, context);
+    const named = file ?? (await declaredHere(context.folder));
+    const declaration =
+      named === undefined ? undefined : await checkFile(path.resolve(context.folder, named));
+    if (declaration !== undefined && !context.json) show(declaration, context.terminal);
+    const findings = file === undefined ? await findingsOf(context, values['read-only']) : [];
+    if (context.json) context.terminal.print(JSON.stringify({ declaration, findings }, undefined, 2));
+    else if (file === undefined) context.terminal.print(formatFindings(findings));
+    const isWell = declaration?.valid !== false && findings.every(({ kind }) => kind !== 'fails');
+    return isWell ? EXIT.ok : EXIT.error;
+  },
+});
+
+const declaredHere = async (folder: string): Promise<string | undefined> =>
+  (await pipelineHere(folder)) === undefined ? undefined : DECLARATION_FILE;
+
+interface CheckedFile {
+  readonly file: string;
+  readonly pipeline: string;
+  readonly valid: boolean;
+  readonly problems: readonly Problem[];
+}
+
+/** @throws UsageError where it cannot be read */
+async function checkFile(file: string): Promise<CheckedFile> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new UsageError([`FILE is "${file}", which cannot be read (${String(error)}): name a declaration`]);
+  });
+  const pipeline = (await pipelineHere(path.dirname(file), path.basename(file))) ?? path.parse(file).name;
+  const read = readDeclaration(pipeline, text);
+  return { file, pipeline, valid: read.valid, problems: read.valid ? [] : read.problems };
+}
+
+function show({ file, pipeline, valid, problems }: CheckedFile, { print, problem }: Terminal): void {
+  const name = path.basename(file);
+  if (valid) print(`✓ ${name} declares ${pipeline}, and is valid`);
+  for (const each of problems) problem(`${name}: ${problemText(each)}`);
+}
+
+async function findingsOf(context: Context, readOnly: boolean): Promise<readonly Finding[]> {
+  const { stage, region } = await context.deployment();
+  const { testObject, ...deployment } = await openDeployment({ stage, region });
+  return checkDeployment({
+    ...deployment,
+    testObject: readOnly ? undefined : { id: randomUUID(), ...testObject },
+  });
+}

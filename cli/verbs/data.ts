@@ -1,0 +1,127 @@
+/** `tidewheel data`: the generations of a dataset. */
+
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
+import type { Context } from '../command/context.ts';
+import { EXIT } from '../command/exit.ts';
+import { noPipeline, pipelineNames } from '../command/runs.ts';
+import { defineVerb } from '../command/verb.ts';
+import { COMMANDS, isCommand } from '../dataset/commands.ts';
+import { withBucket } from '../dataset/open.ts';
+
+const schema = z.object({
+  'dry-run': z.boolean().default(false),
+  replaced: z.boolean().default(false),
+  over: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((run) => run !== '')),
+});
+
+export const verb = defineVerb({
+  name: 'data',
+  summary: 'list, verify, compare, pin, compact and prune the generations of a dataset',
+  about: `
+  list      all generations and their states
+  versions  all versions of the dataset and the change that made each
+  contents  the packed objects of the newest version, or of GENERATION's, with their SHA-256
+  compare   what was added, replaced and retracted from GENERATION's version to the newest, or to a second one's
+  pin       check GENERATION, and print the declaration that makes runs train on its version
+  verify    read and check every byte of GENERATION, or of all
+  compact   join small generations now; runs do so by themselves (dataset.compactAfter)
+  retract   leave the samples of these KEYs (below incoming/) out of the next version, for good
+  prune     remove all generations before GENERATION and delete their shards; with --replaced, delete only the
+            shards of generations that compacted ones replaced
+
+PIPELINE is its name, or s3://bucket/pipeline, for which credentials for the bucket are enough. Prune never deletes
+what a run reads or a declaration pins.`,
+  positionals: ['COMMAND', 'PIPELINE', 'GENERATION or KEY...'],
+  options: {
+    'dry-run': { type: 'boolean', about: 'compact, prune: print what would be done, and do nothing' },
+    replaced: { type: 'boolean', about: 'prune: see above' },
+    over: { type: 'string', value: 'RUN[,RUN]', about: 'prune: runs that have ended without a report' },
+  },
+  schema,
+  check: problemsOf,
+  examples: [
+    ['list digits', 'generations and their states'],
+    ['verify digits', 'every byte of every shard'],
+    ['pin digits digits-000003', 'train on that version from now on'],
+  ],
+  run: async ({ values, positionals }, context) => {
+    const [command = '', given = '', ...words] = positionals;
+    const [generation] = words;
+    if (!isCommand(command)) return EXIT.inputNeeded;
+    const { over, replaced, 'dry-run': dryRun } = values;
+    const missing = generation === undefined ? MISSING[command] : undefined;
+    if (missing !== undefined) throw new UsageError([missing]);
+    if (command === 'prune' && (generation !== undefined) === replaced)
+      throw new UsageError(['write either GENERATION, to remove all before it, or --replaced']);
+    const { bucket, pipeline } = await datasetMeant(context, given);
+    const request = { pipeline, generation, words, over, replaced, dryRun };
+    return withBucket(bucket, (store) => COMMANDS[command]({ ...request, store }));
+  },
+});
+
+interface Dataset {
+  readonly bucket: string;
+  readonly pipeline: string;
+}
+
+async function datasetMeant(context: Context, given: string): Promise<Dataset> {
+  const [, bucket, pipeline] = ADDRESS.exec(given) ?? [];
+  if (bucket !== undefined && pipeline !== undefined) return { bucket, pipeline };
+  const [deployment, names] = [await context.deployment(), await pipelineNames(await context.api())];
+  if (!names.includes(given)) throw await noPipeline(await context.api(), given);
+  return { bucket: deployment.bucket, pipeline: given };
+}
+
+const ADDRESS = /^s3:\/\/([^/]+)\/([^/]+)\/?$/;
+
+function problemsOf(
+  [command, address, ...words]: readonly string[],
+  values: z.output<typeof schema> | undefined,
+): string[] {
+  const [generation] = words;
+  const beyond = words.slice(MOST_WORDS[command ?? ''] ?? 1).map((word) => `"${word}" is one word too many`);
+  const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
+    [
+      command !== undefined && !isCommand(command),
+      `there is no command "${command}"; the commands are ${Object.keys(COMMANDS).join(', ')}`,
+    ],
+    [
+      address !== undefined && !ADDRESS.test(address) && pipelineNameProblem(address) !== undefined,
+      `"${address}" names no dataset: write the pipeline's name or s3://bucket/pipeline, and the generation as a separate argument`,
+    ],
+    [
+      generation !== undefined && ['list', 'versions', 'compact'].includes(command ?? ''),
+      `${command} takes no generation: remove "${generation}"`,
+    ],
+  ];
+  const wrong = [...checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : [])), ...beyond];
+  return command === undefined || values === undefined
+    ? wrong
+    : [...wrong, ...misplacedOptions(command, values)];
+}
+
+function misplacedOptions(
+  command: string,
+  { replaced, over, 'dry-run': dryRun }: z.output<typeof schema>,
+): string[] {
+  if (command === 'prune') return [];
+  return [
+    ...(replaced || over.length > 0 ? ['--replaced and --over belong to prune'] : []),
+    ...(dryRun && command !== 'compact' ? ['--dry-run belongs to compact and prune'] : []),
+  ];
+}
+
+/** What is said where a command lacks its word. */
+const MISSING: Readonly<Record<string, string>> = {
+  pin: 'GENERATION is missing: name the one to pin',
+  compare: 'GENERATION is missing: name the one whose version to compare',
+  retract: 'KEY is missing: name the objects to retract',
+};
+
+/** Words behind the address, where they are not one. */
+const MOST_WORDS: Readonly<Record<string, number>> = { compare: 2, retract: Number.POSITIVE_INFINITY };

@@ -1,0 +1,65 @@
+/** `tidewheel interrupt`: strikes a chosen run of the local region. */
+import { controlClient } from '@tidewheel/emulators/region/control-client.ts';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import type { Context } from '../command/context.ts';
+import { stateMeant } from '../command/deployment.ts';
+import { defineVerb } from '../command/verb.ts';
+
+const FROM_1 = 'hosts are counted from 1';
+
+export const verb = defineVerb({
+  name: 'interrupt',
+  summary: 'reclaim the capacity of a run of the local region, as EC2 does',
+  about: `
+The warning, then the end after the region's grace (--grace of tidewheel up). Without RUN it lists what has machines
+now. RUN is a run's id or the name of its job.`,
+  positionals: ['RUN?'],
+  options: {
+    kill: { type: 'boolean', about: 'no warning: the machines fail at once, as after kill -9' },
+    host: {
+      type: 'string',
+      value: 'N',
+      about: 'one host, counted from 1 (default: all; SageMaker warns all hosts of a job together)',
+    },
+  },
+  schema: z.object({
+    kill: z.boolean().default(false),
+    host: z.coerce.number(FROM_1).int(FROM_1).min(1, FROM_1).optional(),
+  }),
+  examples: [
+    ['', 'what has machines now'],
+    ['digits-000001', 'warn it, then take its machines'],
+  ],
+  run: async ({ values: { kill, host }, positionals: [run] }, context) => {
+    const region = await controlClient(await stateOf(context));
+    if (run === undefined) {
+      const jobs = await region.running();
+      if (context.json) context.terminal.print(JSON.stringify({ jobs }, null, 2));
+      else if (jobs.length === 0) context.terminal.print('no run has machines now');
+      else for (const job of jobs) context.terminal.print(jobText(job));
+      return 0;
+    }
+    const struck = await region.strike({ run, kill, host });
+    const what = host === undefined ? 'all hosts' : `host ${host}`;
+    if (context.json) context.terminal.print(JSON.stringify(struck, null, 2));
+    else
+      context.terminal.print(
+        `${struck.job}: ${what} ${kill ? 'failed, without a warning' : 'warned; the grace runs'}`,
+      );
+    return 0;
+  },
+});
+
+async function stateOf(context: Context): Promise<string> {
+  const state = await stateMeant(context, context.place);
+  if (state !== undefined && context.place.stage === undefined) return state;
+  throw new UsageError([
+    'only a local region is interrupted by hand: name the folder of its state with --state',
+  ]);
+}
+
+type Job = Awaited<ReturnType<Awaited<ReturnType<typeof controlClient>>['running']>>[number];
+
+const jobText = ({ run, job, launcher, hosts, isSpot }: Job): string =>
+  `${run}  ${job}  ${launcher}  ${hosts} host${hosts === 1 ? '' : 's'}  ${isSpot ? 'Spot' : 'On-Demand'}`;
