@@ -25,6 +25,7 @@ import { problemsText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { compare, contents, retract } from './contents.ts';
 import { otherDatasets } from './open.ts';
+import { release, report } from './quality.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
 interface DatasetRequest {
@@ -197,6 +198,12 @@ async function retractNow(request: DatasetRequest): Promise<number> {
   return typeof input === 'string' ? complain(input) : retract(request, request.words, input);
 }
 
+/** The limits that the report checks are those of the declaration as it is now. */
+async function reportNow(request: DatasetRequest): Promise<number> {
+  const declaration = await declarationOf(request);
+  return report(request, typeof declaration === 'string' ? undefined : declaration.packing.hold);
+}
+
 export const COMMANDS = {
   list,
   versions,
@@ -206,6 +213,8 @@ export const COMMANDS = {
   verify,
   compact: compactNow,
   retract: retractNow,
+  report: reportNow,
+  release,
   prune,
 };
 export const isCommand = (name: string): name is keyof typeof COMMANDS => Object.hasOwn(COMMANDS, name);

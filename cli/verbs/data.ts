@@ -31,6 +31,8 @@ export const verb = defineVerb({
   verify    read and check every byte of GENERATION, or of all
   compact   join small generations now; runs do so by themselves (dataset.compactAfter)
   retract   leave the samples of these KEYs (below incoming/) out of the next version, for good
+  report    make the quality report of GENERATION, or of each generation of the newest version
+  release   train on GENERATION although packing.hold holds it back
   prune     remove all generations before GENERATION and delete their shards; with --replaced, delete only the
             shards of generations that compacted ones replaced
 
@@ -121,6 +123,7 @@ const MISSING: Readonly<Record<string, string>> = {
   pin: 'GENERATION is missing: name the one to pin',
   compare: 'GENERATION is missing: name the one whose version to compare',
   retract: 'KEY is missing: name the objects to retract',
+  release: 'GENERATION is missing: name the one to release',
 };
 
 /** Words behind the address, where they are not one. */

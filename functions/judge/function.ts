@@ -11,6 +11,8 @@ export const judge: FunctionDescription = {
   environment: { ...stateMachine, ...eventBus },
   permissions: [
     allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/records/*'),
+    // Whether the data is held back.
+    allow.readObjects('*/dataset/*/quality/*', '*/dataset/versions/*', '*/dataset/*/manifest.json'),
     ...allow.observeAttempts(),
     // It copies home what an attempt in another region saved.
     allow.listBucketElsewhere,

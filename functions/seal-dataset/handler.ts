@@ -1,9 +1,11 @@
 import * as z from 'zod';
+import { openImageEngine } from '../aws/images/image-engine.ts';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, notifier, tableStores } from '../aws/lambda/services.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { announceSeal } from '../core/attempts/announce-seal.ts';
 import { sealOrRepeat } from '../core/attempts/packing-rounds.ts';
+import { reportQuality } from '../core/attempts/report-quality.ts';
 import { mayCompact } from '../core/packing/compaction/plan-compaction.ts';
 import { sealDataset } from '../core/packing/seal/seal-dataset.ts';
 
@@ -17,5 +19,10 @@ export const handler = lambdaHandler('seal-dataset', input, async ({ runId, pipe
       return { ...result, mayCompact: mayCompact(dataset, result) };
     }),
   );
-  return sealed.status === 'incomplete' ? sealed : announceSeal(deps, { runId, pipeline }, sealed);
+  if (sealed.status === 'incomplete') return sealed;
+  const announced = await announceSeal(deps, { runId, pipeline }, sealed);
+  await withPacking(runId, ({ store, packing: { hold } }) =>
+    reportQuality(deps, { store, images: openImageEngine }, { runId, pipeline, generation: runId, hold }),
+  );
+  return announced;
 });

@@ -1,5 +1,6 @@
 /** The Judge state: decides what a run does next. A new execution of the run starts here, too. */
 
+import { whyHeld } from '../dataset/held-data.ts';
 import { jobOf, portOf } from '../launch/launcher.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
@@ -98,6 +99,8 @@ async function observeEarlier(deps: JudgeDeps, attempts: AttemptRecord[]): Promi
 
 async function firstPlacement(deps: JudgeDeps, run: RunRecord): Promise<NextStep> {
   if (run.stop !== undefined) return stopped(run.stop);
+  const held = await whyHeld(deps.store, run);
+  if (held !== undefined) return { kind: 'failed', reason: held };
   await setStatus(deps, run, 'placing');
   return { kind: 'place', reason: 'first attempt' };
 }

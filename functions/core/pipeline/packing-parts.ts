@@ -103,3 +103,21 @@ export const percentSchema = z
 
 /** @param percent of percentSchema @returns 0 to 1 */
 export const shareOf = (percent: string): number => Number.parseFloat(percent) / 100;
+
+const limit = (what: string) => percentSchema.optional().describe(what);
+
+export const holdSchema = z
+  .strictObject({
+    classShare: limit(
+      'Most percentage points by which the share of any class may differ from the version before.',
+    ),
+    rejected: limit('Most of the arrivals of a run that may be rejected.'),
+  })
+  .refine(({ classShare, rejected }) => (classShare ?? rejected) !== undefined, {
+    path: [],
+    message: 'name a limit: classShare or rejected',
+  })
+  .describe(
+    'Limits of the quality report. A run that passes one does not train until a person releases its data.',
+  );
+export type HoldSettings = z.output<typeof holdSchema>;

@@ -1,7 +1,7 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
 import { besideOthers } from '../shared/validation.ts';
-import { annotationsSchema, percentSchema, prepareSchema } from './packing-parts.ts';
+import { annotationsSchema, holdSchema, percentSchema, prepareSchema } from './packing-parts.ts';
 import {
   DEFAULT_FORMAT,
   FILE_FORMATS,
@@ -120,6 +120,7 @@ export const packingSchema = z
       ),
     ...FORMAT_SETTINGS,
     prepare: prepareSchema.optional(),
+    hold: holdSchema.optional(),
     whenDone: z
       .enum(['keep', 'delete'])
       .default('keep')

@@ -24,6 +24,7 @@ const ROOMS = [
   'functions/core/packing/verify',
   'functions/core/packing/versions',
   'functions/core/packing/compaction',
+  'functions/core/packing/quality',
   'functions/core/dataset',
   'functions/core/placement/model',
   'functions/core/placement/candidates',

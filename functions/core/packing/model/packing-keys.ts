@@ -1,6 +1,16 @@
 /** Keys of packing's own objects, below the folders that bucketKeys names. */
 import { bucketKeys } from '../../shared/keys.ts';
 
+/** What lies in `quality/` of a generation. */
+type QualityFile =
+  | 'tally.json'
+  | 'digests.bin'
+  | 'looks.bin'
+  | 'report.json'
+  | 'report.html'
+  | 'begun.json'
+  | 'released.json';
+
 const digits = (number: number): string => String(number).padStart(6, '0');
 
 export const packingKeys = (pipeline: string, runId: string) => {
@@ -20,6 +30,7 @@ export const packingKeys = (pipeline: string, runId: string) => {
     memberList: (shard: number, digest: string) =>
       `members/shard-${digits(shard)}-${digest.slice(0, 12)}.jsonl.gz`,
     annotationProblems: 'arrivals/annotation-problems.jsonl.gz',
+    quality: (file: QualityFile) => `${generation}quality/${file}`,
     arrivals: (part: number) => `arrivals/part-${digits(part)}.jsonl.gz`,
     manifest: bucketKeys.manifest(pipeline, runId),
     /** Replaces the manifest of a pruned generation. Its arrivals are not packed again. */

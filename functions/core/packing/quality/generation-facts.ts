@@ -1,0 +1,64 @@
+/** The tally of a generation, from its folder or, if it has none yet, from its member lists. */
+import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import type { Manifest } from '../model/documents.ts';
+import { memberLines } from '../model/member-lines.ts';
+import { packingKeys } from '../model/packing-keys.ts';
+import { decodeNumbers, encodeNumbers } from './digest-list.ts';
+import { GenerationTally, type Tally, tallySchema } from './tally.ts';
+
+export interface GenerationFacts {
+  readonly tally: Tally;
+  /** Half digests of all samples, sorted. */
+  readonly digests: BigUint64Array;
+  /** dHash and half digest of each prepared image. */
+  readonly looks: BigUint64Array;
+}
+
+export async function generationFacts(store: BlobStore, manifest: Manifest): Promise<GenerationFacts> {
+  const { pipeline, generation } = manifest;
+  return (await storedFacts(store, pipeline, generation)) ?? countFacts(store, manifest);
+}
+
+/** Undefined if it was not counted, or if what is stored cannot be read. */
+export async function storedFacts(
+  store: BlobStore,
+  pipeline: string,
+  generation: string,
+): Promise<GenerationFacts | undefined> {
+  const { quality } = packingKeys(pipeline, generation);
+  const bytesOf = async (key: string): Promise<Uint8Array | undefined> => {
+    const found = await store.get(key);
+    return found.kind === 'found' ? joinChunks(found.chunks) : undefined;
+  };
+  const tally = parseTally(await bytesOf(quality('tally.json')));
+  if (tally === undefined) return undefined;
+  const [digests, looks] = [await bytesOf(quality('digests.bin')), await bytesOf(quality('looks.bin'))];
+  if (digests === undefined || looks === undefined) return undefined;
+  return { tally, digests: decodeNumbers(digests), looks: decodeNumbers(looks) };
+}
+
+function parseTally(bytes: Uint8Array | undefined): Tally | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    return tallySchema.safeParse(JSON.parse(Buffer.from(bytes).toString())).data;
+  } catch (error: unknown) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Reads one member list at a time. The tally is written last: without it the lists beside it do not count. */
+async function countFacts(store: BlobStore, manifest: Manifest): Promise<GenerationFacts> {
+  const keys = packingKeys(manifest.pipeline, manifest.generation);
+  const counted = new GenerationTally();
+  for (const shard of manifest.shards) {
+    for (const line of await memberLines(store, keys, shard)) counted.add(line);
+    counted.endShard();
+  }
+  const facts = { tally: counted.tally, digests: counted.digests(), looks: counted.looks };
+  await store.put(keys.quality('digests.bin'), encodeNumbers(facts.digests));
+  await store.put(keys.quality('looks.bin'), encodeNumbers(facts.looks));
+  const body = Buffer.from(`${JSON.stringify(facts.tally)}\n`);
+  await store.put(keys.quality('tally.json'), body, { contentType: 'application/json' });
+  return facts;
+}

@@ -1,0 +1,114 @@
+/**
+ * The quality report of one sealed generation: counts, duplicates, rejections and drift, as JSON and as a page. It
+ * follows from what is sealed, so it can be made again at any time, with the same result.
+ */
+import type { HoldSettings } from '../../pipeline/packing-parts.ts';
+import { bucketKeys } from '../../shared/keys.ts';
+import type { BlobStore } from '../model/blob-store.ts';
+import type { Manifest } from '../model/documents.ts';
+import type { ImageEngine } from '../model/image-preparation.ts';
+import { packingKeys } from '../model/packing-keys.ts';
+import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { digitsOf } from './digest-list.ts';
+import { classRows, classShifts, medianShifts } from './drift.ts';
+import { findKeys, rejectedExamples } from './examples.ts';
+import { type GenerationFacts, generationFacts } from './generation-facts.ts';
+import { limitsPassed } from './hold.ts';
+import { type NearDuplicates, nearDuplicates } from './near-duplicates.ts';
+import { otherPipelines, sharedSamples } from './other-pipelines.ts';
+import type { QualityReport } from './report-document.ts';
+import { reportPage } from './report-page.ts';
+import { channelStatistics } from './tally.ts';
+import { thumbnails } from './thumbnails.ts';
+import { type VersionPair, versionPair } from './version-pair.ts';
+import { compareWithVersion } from './version-tally.ts';
+
+export interface QualityDeps {
+  readonly store: BlobStore;
+  /** For thumbnails; without it small images are shown as they are. */
+  readonly images?: (() => ImageEngine | undefined) | undefined;
+}
+
+export interface QualityInput {
+  readonly pipeline: string;
+  readonly generation: string;
+  readonly hold?: HoldSettings | undefined;
+}
+
+/** Writes the page first and the document last. @returns undefined for a generation that is not sealed */
+export async function writeQualityReport(
+  { store, images }: QualityDeps,
+  { pipeline, generation, hold }: QualityInput,
+): Promise<QualityReport | undefined> {
+  const manifest = await readSealedManifest(store, pipeline, generation);
+  if (manifest === undefined || manifest.pruned === true) return undefined;
+  const pair = await versionPair(store, manifest, hold !== undefined);
+  const report = await qualityReport(store, { manifest, pair, hold });
+  const { quality } = packingKeys(pipeline, generation);
+  const pictures = await thumbnails({ store, images: images?.() }, report.rejections.examples);
+  const page = reportPage(report, { incoming: bucketKeys.incoming(pipeline), pictures });
+  await store.put(quality('report.html'), Buffer.from(page), { contentType: 'text/html; charset=utf-8' });
+  const body = Buffer.from(`${JSON.stringify(report, undefined, 1)}\n`);
+  await store.put(quality('report.json'), body, { contentType: 'application/json' });
+  return report;
+}
+
+interface Sources {
+  readonly manifest: Manifest;
+  readonly pair: VersionPair;
+  readonly hold: HoldSettings | undefined;
+}
+
+async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources): Promise<QualityReport> {
+  const { pipeline, generation } = manifest;
+  const facts = await generationFacts(store, manifest);
+  const compared = await compareWithVersion(store, { pipeline, generation, facts, pair });
+  const { before, now } = compared;
+  const near = nearDuplicates(facts.looks, compared.looks);
+  const others = await otherPipelines(store, pipeline);
+  const found = await findKeys(store, manifest, {
+    repeated: new Set(compared.repeated),
+    others: new Set(near.examples.flat()),
+  });
+  const classes = classRows({ packed: facts.tally, before, now, arrived: manifest.balance?.classes ?? {} });
+  const { objects, packed, rejected, deferred } = manifest.arrivals;
+  const drift = { classes: classShifts(classes ?? []), medians: medianShifts(before, now) };
+  return {
+    version: 1,
+    pipeline,
+    generation,
+    before: pair.before,
+    now: pair.now,
+    arrivals: { objects, packed, rejected, deferred },
+    generationTally: facts.tally,
+    versionTally: now,
+    ...(now.pixels && { channels: channelStatistics(now.pixels) }),
+    ...(classes && { classes }),
+    duplicates: {
+      within: compared.within,
+      earlier: compared.earlier,
+      conflicting: found.conflicting,
+      examples: found.groups,
+    },
+    ...(await sharedSamples(store, facts.digests, others)),
+    ...nearRow(facts, near, found.keys),
+    rejections: {
+      byReason: manifest.rejections.byReason,
+      examples: await rejectedExamples(store, manifest),
+    },
+    drift,
+    held: limitsPassed(hold, { classes: classes ?? [], arrivals: manifest.arrivals }),
+  };
+}
+
+const nearRow = (
+  { looks }: GenerationFacts,
+  { images, isLowerBound, examples }: NearDuplicates,
+  keys: ReadonlyMap<bigint, string>,
+): Pick<QualityReport, 'near'> => {
+  if (looks.length === 0) return {};
+  const nameOf = (half: bigint): string => keys.get(half) ?? digitsOf(half);
+  return {
+    near: { images, isLowerBound, examples: examples.map(([a, b]) => [nameOf(a), nameOf(b)] as const) },
+  };
+};

@@ -1,0 +1,89 @@
+/** The document of a quality report. The page shows the same. */
+import type { Tally } from './tally.ts';
+
+export interface ClassRow {
+  readonly name: string;
+  /** Arrived in this generation, where `balance` counted it. */
+  readonly arrived?: number;
+  /** Samples in this generation, and further copies of them. */
+  readonly packed: number;
+  readonly copies: number;
+  /** Samples in the version before and in this one, and their shares of all samples with a label. */
+  readonly before: number;
+  readonly now: number;
+  readonly shareBefore: number;
+  readonly shareNow: number;
+}
+
+/** Samples of the same bytes. */
+export interface DuplicateGroup {
+  /** First half of the SHA-256 of the largest member. */
+  readonly digest: string;
+  readonly samples: number;
+  readonly keys: readonly string[];
+  readonly labels: readonly string[];
+}
+
+export interface Duplicates {
+  /** Samples whose bytes another sample of this generation has, beyond the first of each group. */
+  readonly within: number;
+  /** Samples whose bytes an earlier generation of the version has. */
+  readonly earlier: number;
+  /** Groups in this generation whose samples have different labels. */
+  readonly conflicting: number;
+  readonly examples: readonly DuplicateGroup[];
+}
+
+export interface NearRow {
+  readonly images: number;
+  readonly isLowerBound: boolean;
+  /** The first key is of this generation. A digest stands for an image of another one. */
+  readonly examples: readonly (readonly [string, string])[];
+}
+
+export interface Shift {
+  readonly what: string;
+  readonly before: number;
+  readonly now: number;
+}
+
+export interface QualityReport {
+  readonly version: 1;
+  readonly pipeline: string;
+  readonly generation: string;
+  /** The generations that this one is compared with. */
+  readonly before: readonly string[];
+  readonly now: readonly string[];
+  readonly arrivals: {
+    readonly objects: number;
+    readonly packed: number;
+    readonly rejected: number;
+    /** Left to the next run, because they changed or vanished, or by `remainder: drop`. */
+    readonly deferred: number;
+  };
+  readonly generationTally: Tally;
+  readonly versionTally: Tally;
+  /** Mean and standard deviation of the version's prepared images, from 0 to 1. */
+  readonly channels?: { readonly mean: readonly number[]; readonly std: readonly number[] };
+  /** Absent if the labels are no classes. */
+  readonly classes?: readonly ClassRow[];
+  readonly duplicates: Duplicates;
+  /** Other pipelines of the bucket that hold the bytes of samples of this generation. */
+  readonly shared: readonly { readonly pipeline: string; readonly samples: number }[];
+  /** Pipelines of the bucket without a report to compare with. */
+  readonly notCompared: readonly string[];
+  /** Absent if no images were prepared. */
+  readonly near?: NearRow;
+  readonly rejections: {
+    readonly byReason: Readonly<Record<string, number>>;
+    readonly examples: Readonly<Record<string, readonly { readonly key: string; readonly size: number }[]>>;
+  };
+  readonly drift: {
+    /** The classes whose shares changed most, in percentage points. */
+    readonly classes: readonly Shift[];
+    /** Medians that changed by more than a tenth, in bytes, pixels, seconds or counts. */
+    readonly medians: readonly Shift[];
+  };
+  /** What `packing.hold` holds training back for, in sentences. */
+  readonly held: readonly string[];
+}

@@ -1,0 +1,155 @@
+/** A quality report as one HTML file without scripts. */
+import { quantile, type StoredDistribution } from './distribution.ts';
+import { percent } from './drift.ts';
+import { type Column, type Html, html, pageOf, tableOfRows } from './html.ts';
+import type { ClassRow, QualityReport, Shift } from './report-document.ts';
+import { DISTRIBUTIONS } from './tally.ts';
+
+export interface PageInput {
+  /** Left out of the keys that are shown. */
+  readonly incoming: string;
+  /** Data URLs by key. */
+  readonly pictures: ReadonlyMap<string, string>;
+}
+
+const MOST_CLASSES_SHOWN = 200;
+
+export function reportPage(report: QualityReport, input: PageInput): string {
+  const { generation, arrivals, generationTally: own, versionTally: all, before } = report;
+  const then = before.length === 0 ? 'There is no version before.' : `Compared with ${before.join(', ')}.`;
+  return pageOf(
+    `Quality of ${generation}`,
+    html`${heldPart(report)}
+<p>${own.samples} samples and ${own.copies} copies in this generation; ${all.samples} samples in the version.
+${arrivals.objects} objects arrived: ${arrivals.packed} packed, ${arrivals.rejected} rejected, ${arrivals.deferred} left
+to the next run. ${then}</p>
+${classPart(report)}
+${columnPart(report)}
+${duplicatePart(report, input)}
+${rejectionPart(report, input)}
+${driftPart(report)}`,
+  );
+}
+
+const heldPart = ({ held }: QualityReport): Html =>
+  held.length === 0
+    ? html``
+    : html`<div class="held"><p><b>Training is held back.</b></p><ul>${held.map((one) => html`<li>${one}</li>`)}</ul></div>`;
+
+const number = <Row>(head: string, cell: (row: Row) => number | string | undefined): Column<Row> => ({
+  head,
+  isNumber: true,
+  cell,
+});
+
+function classPart({ classes }: QualityReport): Html {
+  if (classes === undefined) return html`<h2>Classes</h2><p>The labels are too many to be classes.</p>`;
+  const columns: readonly Column<ClassRow>[] = [
+    { head: 'class', cell: ({ name }) => html`<bdi>${name}</bdi>` },
+    ...(classes.some(({ arrived }) => arrived !== undefined)
+      ? [number<ClassRow>('arrived', ({ arrived }) => arrived)]
+      : []),
+    number('packed', ({ packed }) => packed),
+    number('copies', ({ copies }) => copies),
+    number('version before', (row) => row.before),
+    number('version now', ({ now }) => now),
+    number('share before', ({ shareBefore }) => `${percent(shareBefore)} %`),
+    number('share now', ({ shareNow }) => `${percent(shareNow)} %`),
+  ];
+  const single = classes.filter(({ now }) => now === 1).length;
+  const more = classes.length - MOST_CLASSES_SHOWN;
+  return html`<h2>Classes</h2>
+${tableOfRows(classes.slice(0, MOST_CLASSES_SHOWN), columns, 'No sample has a label.')}
+${more > 0 ? html`<p>And ${more} more in report.json.</p>` : html``}
+${single > 0 ? html`<p>${single} with a single sample.</p>` : html``}`;
+}
+
+function columnPart({ versionTally: { columns }, channels }: QualityReport): Html {
+  const rows = Object.entries(columns).flatMap(([name, column]) =>
+    DISTRIBUTIONS.flatMap((measure) => {
+      const values = column[measure];
+      return values === undefined ? [] : [{ name: `${name}: ${measure}`, values }];
+    }),
+  );
+  const at = (head: string, part: number) =>
+    number<{ readonly values: StoredDistribution }>(head, ({ values }) => shown(quantile(values, part)));
+  return html`<h2>Sizes in the version</h2>
+${tableOfRows(
+  rows,
+  [
+    { head: 'column', cell: ({ name }) => name },
+    number('members', ({ values }) => values.count),
+    at('least', 0),
+    at('5 %', 0.05),
+    at('median', 0.5),
+    at('95 %', 0.95),
+    at('most', 1),
+  ],
+  'There are no members.',
+)}
+<p><small>Bytes, pixels, seconds and counts. Quantiles are at most 9 % too low. Widths, heights and durations are what the
+headers say.</small></p>
+${channels === undefined ? html`` : html`<p>Channels of the prepared images, from 0 to 1: mean ${channels.mean.join(', ')}; standard deviation ${channels.std.join(', ')}.</p>`}`;
+}
+
+const shown = (value: number): number => Math.round(value * 1_000) / 1_000;
+
+function duplicatePart(
+  { duplicates, near, shared, notCompared }: QualityReport,
+  { incoming }: PageInput,
+): Html {
+  const { within, earlier, conflicting, examples } = duplicates;
+  return html`<h2>Duplicates</h2>
+<p>${within} samples repeat the bytes of another one in this generation, and ${earlier} those of another generation.
+In ${conflicting} groups the labels differ.</p>
+${tableOfRows(
+  examples,
+  [
+    { head: 'SHA-256 begins', cell: ({ digest }) => html`<code>${digest}</code>` },
+    { head: 'samples', isNumber: true, cell: ({ samples }) => samples },
+    { head: 'labels', cell: ({ labels }) => labels.join(', ') },
+    {
+      head: 'such as',
+      cell: ({ keys }) => html`<code><bdi>${keys.map((key) => short(key, incoming)).join('  ')}</bdi></code>`,
+    },
+  ],
+  'No two samples of this generation have the same bytes.',
+)}
+${shared.map(({ pipeline, samples }) => html`<p>The pipeline ${pipeline} holds the bytes of ${samples} of them too.</p>`)}
+${notCompared.length === 0 ? html`` : html`<p>Not compared with ${notCompared.join(', ')}, which have no report.</p>`}
+${
+  near === undefined
+    ? html``
+    : html`<h2>Images that look alike</h2><p>${near.isLowerBound ? 'At least ' : ''}${near.images}
+prepared images have a perceptual hash (dHash) within 3 of 64 bits of another one with other bytes. That is a hint, not a
+proof.</p><ul>${near.examples.map(([a, b]) => html`<li><code><bdi>${short(a, incoming)}</bdi> <bdi>${short(b, incoming)}</bdi></code></li>`)}</ul>`
+}`;
+}
+
+const short = (key: string, incoming: string): string =>
+  key.startsWith(incoming) ? key.slice(incoming.length) : key;
+
+function rejectionPart({ rejections }: QualityReport, { incoming, pictures }: PageInput): Html {
+  const reasons = Object.entries(rejections.byReason).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (reasons.length === 0) return html`<h2>Rejections</h2><p>Nothing was rejected.</p>`;
+  return html`<h2>Rejections</h2>
+${reasons.map(([reason, count]) => {
+  const some = rejections.examples[reason] ?? [];
+  return html`<h3>${reason}: ${count}</h3><ul class="sheet">${some.map(({ key, size }) => {
+    const picture = pictures.get(key);
+    return html`<li>${picture === undefined ? html`` : html`<img alt="" src="${picture}"><br>`}<code><bdi>${short(key, incoming)}</bdi></code> <small>${size} bytes</small></li>`;
+  })}</ul>`;
+})}`;
+}
+
+function driftPart({ drift, before }: QualityReport): Html {
+  if (before.length === 0) return html``;
+  const columns = (head: string, unit: string): readonly Column<Shift>[] => [
+    { head, cell: ({ what }) => html`<bdi>${what}</bdi>` },
+    number('before', (row) => `${shown(row.before)}${unit}`),
+    number('now', ({ now }) => `${shown(now)}${unit}`),
+  ];
+  return html`<h2>Drift against the version before</h2>
+${tableOfRows(drift.classes, columns('share of class', ' %'), 'The shares of the classes are the same.')}
+${tableOfRows(drift.medians, columns('median', ''), 'No median changed by more than a tenth.')}`;
+}

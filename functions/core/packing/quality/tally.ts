@@ -1,0 +1,277 @@
+/** Counts what one generation holds, by its member lists. Tallies of several generations can be added up. */
+import * as z from 'zod';
+import { tableOf } from '../../shared/tables.ts';
+import type { MediaFacts, MemberLine } from '../model/documents.ts';
+import { halfOf, NumberList } from './digest-list.ts';
+import { Distribution, distributionSchema } from './distribution.ts';
+
+const count = z.number().int().min(0);
+
+const columnSchema = z.object({
+  members: count,
+  bytes: count,
+  size: distributionSchema,
+  width: distributionSchema.optional(),
+  height: distributionSchema.optional(),
+  seconds: distributionSchema.optional(),
+  tokens: distributionSchema.optional(),
+  lines: distributionSchema.optional(),
+});
+
+/** Of prepared images: sums over all pixels of red, green and blue. */
+const pixelsSchema = z.object({ pixels: count, sums: z.array(z.number()), squares: z.array(z.number()) });
+
+export const tallySchema = z.object({
+  version: z.literal(1),
+  samples: count,
+  copies: count,
+  /** Absent if the labels are no classes. */
+  classes: tableOf(z.object({ samples: count, copies: count })).optional(),
+  columns: tableOf(columnSchema),
+  pixels: pixelsSchema.optional(),
+});
+export type Tally = z.infer<typeof tallySchema>;
+type StoredColumn = z.infer<typeof columnSchema>;
+
+/** More different labels than this are texts, not classes. */
+const MOST_CLASSES = 10_000;
+/** Further columns are counted together. */
+const MOST_COLUMNS = 50;
+const OTHER_COLUMNS = '(other columns)';
+
+const MEASURED = { width: true, height: true, seconds: true, tokens: true, lines: true } as const;
+type Measure = keyof typeof MEASURED;
+const isMeasure = (name: string): name is Measure => Object.hasOwn(MEASURED, name);
+const MEASURES: readonly Measure[] = Object.keys(MEASURED).filter(isMeasure);
+/** Distributions of a column, in the order of a report. */
+export const DISTRIBUTIONS: readonly ('size' | Measure)[] = ['size', ...MEASURES];
+
+class ColumnTally {
+  members = 0;
+  bytes = 0;
+  readonly size = new Distribution();
+  readonly measured = new Map<Measure, Distribution>();
+
+  add(size: number, media: MediaFacts | undefined): void {
+    this.members += 1;
+    this.bytes += size;
+    this.size.add(size);
+    if (media === undefined) return;
+    for (const measure of MEASURES) {
+      const value = media[measure];
+      if (value !== undefined) this.#of(measure).add(value);
+    }
+  }
+
+  addAll(other: StoredColumn): void {
+    this.members += other.members;
+    this.bytes += other.bytes;
+    this.size.addAll(other.size);
+    for (const measure of MEASURES) {
+      const values = other[measure];
+      if (values !== undefined) this.#of(measure).addAll(values);
+    }
+  }
+
+  get stored(): StoredColumn {
+    const measured = [...this.measured].map(([measure, values]) => [measure, values.stored] as const);
+    return {
+      members: this.members,
+      bytes: this.bytes,
+      size: this.size.stored,
+      ...Object.fromEntries(measured),
+    };
+  }
+
+  #of(measure: Measure): Distribution {
+    const known = this.measured.get(measure) ?? new Distribution();
+    this.measured.set(measure, known);
+    return known;
+  }
+}
+
+/** Adds members or whole tallies. */
+export class TallyCounter {
+  #samples = 0;
+  #copies = 0;
+  #classes: Map<string, { samples: number; copies: number }> | undefined = new Map();
+  readonly #columns = new Map<string, ColumnTally>();
+  #pixels = { pixels: 0, sums: [0, 0, 0], squares: [0, 0, 0] };
+
+  sample(isCopy: boolean): void {
+    if (isCopy) this.#copies += 1;
+    else this.#samples += 1;
+  }
+
+  member({ column = 'data', size, label, repeat, media }: MemberLine): void {
+    const isCopy = repeat !== undefined;
+    if (label !== undefined)
+      this.#label(label, isCopy ? { samples: 0, copies: 1 } : { samples: 1, copies: 0 });
+    if (isCopy) return;
+    this.#column(column).add(size, media);
+    const { width = 0, height = 0, mean, std } = media ?? {};
+    if (mean === undefined || std === undefined) return;
+    const pixels = width * height;
+    const squares = mean.map((value, channel) => pixels * (value ** 2 + (std[channel] ?? 0) ** 2));
+    this.#addPixels({ pixels, sums: mean.map((value) => value * pixels), squares });
+  }
+
+  addAll(other: Tally): void {
+    this.#samples += other.samples;
+    this.#copies += other.copies;
+    if (other.classes === undefined) this.#classes = undefined;
+    for (const [name, counts] of Object.entries(other.classes ?? {})) this.#label(name, counts);
+    for (const [name, column] of Object.entries(other.columns)) this.#column(name).addAll(column);
+    if (other.pixels !== undefined) this.#addPixels(other.pixels);
+  }
+
+  get tally(): Tally {
+    const byName = <T>(all: Map<string, T>): (readonly [string, T])[] =>
+      [...all].sort(([a], [b]) => (a < b ? -1 : 1));
+    const columns = byName(this.#columns).map(([name, column]) => [name, column.stored] as const);
+    return {
+      version: 1,
+      samples: this.#samples,
+      copies: this.#copies,
+      ...(this.#classes && { classes: Object.fromEntries(byName(this.#classes)) }),
+      columns: Object.fromEntries(columns),
+      ...(this.#pixels.pixels > 0 && { pixels: this.#pixels }),
+    };
+  }
+
+  #label(name: string, { samples, copies }: { readonly samples: number; readonly copies: number }): void {
+    if (this.#classes === undefined) return;
+    const known = this.#classes.get(name) ?? { samples: 0, copies: 0 };
+    this.#classes.set(name, { samples: known.samples + samples, copies: known.copies + copies });
+    if (this.#classes.size > MOST_CLASSES) this.#classes = undefined;
+  }
+
+  #column(name: string): ColumnTally {
+    const known = this.#columns.get(name);
+    if (known !== undefined) return known;
+    if (this.#columns.size >= MOST_COLUMNS && name !== OTHER_COLUMNS) return this.#column(OTHER_COLUMNS);
+    const column = new ColumnTally();
+    this.#columns.set(name, column);
+    return column;
+  }
+
+  #addPixels({ pixels, sums, squares }: NonNullable<Tally['pixels']>): void {
+    const add = (a: readonly number[], b: readonly number[]) => a.map((value, at) => value + (b[at] ?? 0));
+    const before = this.#pixels;
+    this.#pixels = {
+      pixels: before.pixels + pixels,
+      sums: add(before.sums, sums),
+      squares: add(before.squares, squares),
+    };
+  }
+}
+
+/** Mean and standard deviation of each channel, from 0 to 1, as loaders want them. */
+export function channelStatistics({ pixels, sums, squares }: NonNullable<Tally['pixels']>): {
+  readonly mean: number[];
+  readonly std: number[];
+} {
+  const mean = sums.map((sum) => sum / pixels);
+  const std = mean.map((value, channel) =>
+    Math.sqrt(Math.max(0, (squares[channel] ?? 0) / pixels - value ** 2)),
+  );
+  const scaled = (values: readonly number[]): number[] =>
+    values.map((value) => Math.round((value / 255) * 1e6) / 1e6);
+  return { mean: scaled(mean), std: scaled(std) };
+}
+
+export interface MainMember {
+  /** Half of the SHA-256 of the object that was read. */
+  readonly half: bigint;
+  readonly key: string;
+  readonly dhash: string | undefined;
+}
+
+/**
+ * Groups member lines into samples. The largest member with a digest stands for its sample: an image rather than its
+ * label, whose few bytes many samples share.
+ */
+export class SampleScan {
+  readonly #see: (main: MainMember, label: string | undefined) => void;
+  readonly #start: (isCopy: boolean) => void;
+  #current = '';
+  #main: MemberLine | undefined;
+  #label: string | undefined;
+
+  constructor(
+    see: (main: MainMember, label: string | undefined) => void,
+    start: (isCopy: boolean) => void = () => undefined,
+  ) {
+    this.#see = see;
+    this.#start = start;
+  }
+
+  add(line: MemberLine): void {
+    const { sample, repeat } = line;
+    const id = `${sample}/${repeat ?? ''}`;
+    if (id !== this.#current) {
+      this.end();
+      this.#current = id;
+      this.#start(repeat !== undefined);
+    }
+    if (repeat !== undefined) return;
+    this.#label ??= line.label;
+    if (line.key !== undefined && (this.#main === undefined || weightOf(line) > weightOf(this.#main)))
+      this.#main = line;
+  }
+
+  /** After the last line of a list. */
+  end(): void {
+    const { key, sha256 = '', source, media } = this.#main ?? {};
+    const digest = source?.sha256 ?? sha256;
+    if (key !== undefined && digest !== '')
+      this.#see({ half: halfOf(digest), key, dhash: media?.dhash }, this.#label);
+    this.#current = '';
+    this.#main = undefined;
+    this.#label = undefined;
+  }
+}
+
+const weightOf = ({ size, source }: MemberLine): number => source?.size ?? size;
+
+/** The tally of one generation with its digests, and the looks of its prepared images. */
+export class GenerationTally {
+  readonly #counter = new TallyCounter();
+  readonly #digests = new NumberList();
+  readonly #looks = new NumberList();
+  readonly #scan = new SampleScan(
+    ({ half, dhash }) => {
+      this.#digests.push(half);
+      if (dhash === undefined) return;
+      this.#looks.push(halfOf(dhash));
+      this.#looks.push(half);
+    },
+    (isCopy) => {
+      this.#counter.sample(isCopy);
+    },
+  );
+
+  add(line: MemberLine): void {
+    this.#scan.add(line);
+    this.#counter.member(line);
+  }
+
+  /** After the last line of a shard. */
+  endShard(): void {
+    this.#scan.end();
+  }
+
+  get tally(): Tally {
+    return this.#counter.tally;
+  }
+
+  /** Sorted. */
+  digests(): BigUint64Array {
+    return this.#digests.sorted();
+  }
+
+  /** Pairs of a perceptual hash and the half digest of its image. */
+  get looks(): BigUint64Array {
+    return this.#looks.values;
+  }
+}

@@ -1,0 +1,95 @@
+/** Adds up the generations of two versions, and compares a generation's samples with those of the others. */
+import type { BlobStore } from '../model/blob-store.ts';
+import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { commonOf, NumberList, repeatedIn } from './digest-list.ts';
+import { type GenerationFacts, generationFacts } from './generation-facts.ts';
+import { type Tally, TallyCounter } from './tally.ts';
+import type { VersionPair } from './version-pair.ts';
+
+export interface Compared {
+  readonly before: Tally;
+  readonly now: Tally;
+  /** Samples that repeat another of the same generation. */
+  readonly within: number;
+  /** Samples that repeat one of another generation. */
+  readonly earlier: number;
+  /** Half digests that occur several times, at most MOST_REPEATED. */
+  readonly repeated: readonly bigint[];
+  /** Of the other generations. */
+  readonly looks: BigUint64Array;
+}
+
+/** More than this are only counted: keys and labels of each are held in memory. */
+const MOST_REPEATED = 200_000;
+/** Pairs of numbers; 16 bytes an image. */
+const MOST_LOOKS = 4_000_000;
+
+export async function compareWithVersion(
+  store: BlobStore,
+  {
+    pipeline,
+    generation,
+    facts,
+    pair,
+  }: {
+    readonly pipeline: string;
+    readonly generation: string;
+    readonly facts: GenerationFacts;
+    readonly pair: VersionPair;
+  },
+): Promise<Compared> {
+  const [before, now] = [new TallyCounter(), new TallyCounter()];
+  const others = new OtherSamples(facts);
+  for (const name of new Set([...pair.before, ...pair.now])) {
+    const one = name === generation ? facts : await factsOf(store, pipeline, name);
+    if (one === undefined) continue;
+    if (pair.before.includes(name)) before.addAll(one.tally);
+    if (!pair.now.includes(name)) continue;
+    now.addAll(one.tally);
+    if (name !== generation) others.add(one);
+  }
+  const own = repeatedIn(facts.digests);
+  return {
+    before: before.tally,
+    now: now.tally,
+    within: own.further,
+    earlier: others.repeats(),
+    repeated: own.numbers.slice(0, MOST_REPEATED),
+    looks: others.looks,
+  };
+}
+
+async function factsOf(
+  store: BlobStore,
+  pipeline: string,
+  generation: string,
+): Promise<GenerationFacts | undefined> {
+  const manifest = await readSealedManifest(store, pipeline, generation);
+  return manifest && generationFacts(store, manifest);
+}
+
+/** The samples of other generations, as far as they concern one generation. */
+class OtherSamples {
+  readonly #facts: GenerationFacts;
+  readonly #known = new NumberList();
+  readonly #looks = new NumberList();
+
+  constructor(facts: GenerationFacts) {
+    this.#facts = facts;
+  }
+
+  add({ digests, looks }: GenerationFacts): void {
+    for (const number of commonOf(this.#facts.digests, digests).numbers) this.#known.push(number);
+    if (this.#facts.looks.length === 0 || this.#looks.values.length >= MOST_LOOKS * 2) return;
+    for (const number of looks) this.#looks.push(number);
+  }
+
+  /** Samples of the generation that are among the others. */
+  repeats(): number {
+    return commonOf(this.#facts.digests, this.#known.sorted()).entries;
+  }
+
+  get looks(): BigUint64Array {
+    return this.#looks.values;
+  }
+}

@@ -1,0 +1,211 @@
+/** The quality report of a generation, from real drops through the real packer. */
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { openImageEngine } from '../../../../functions/aws/images/image-engine.ts';
+import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
+import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
+import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
+import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import { packItem } from '../../../../functions/core/packing/shard/pack-item.ts';
+import { type PackingSettings, packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { compactAll, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
+import { PIPELINE, packAll, settings } from '../../../support/builders/packing.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const packing = settings();
+const quality = (batch: number, file: string): string =>
+  `${bucketKeys.generation(PIPELINE, runOf(batch))}quality/${file}`;
+
+async function reportOf(
+  store: MemoryBlobStore,
+  batch: number,
+  hold?: PackingSettings['hold'],
+): Promise<QualityReport> {
+  const asked = { pipeline: PIPELINE, generation: runOf(batch), hold };
+  const report = await writeQualityReport({ store, images: openImageEngine }, asked);
+  if (report === undefined) throw new Error('no report');
+  return report;
+}
+
+const many = (label: string, count: number, first = 0): Record<string, string> =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
+      `${label}/${first + index}.txt`,
+      `${label} number ${first + index}\n`,
+    ]),
+  );
+
+describe('a quality report', () => {
+  it('counts classes before and after, and their shares', async () => {
+    const drops = [{ ...many('cat', 6), ...many('dog', 2) }, many('dog', 8, 2)];
+    const store = await packedInDrops(drops, packing);
+    const { classes, versionTally, drift } = await reportOf(store, 2);
+    expect(versionTally.samples).toBe(16);
+    expect(classes).toEqual([
+      { name: 'cat', packed: 0, copies: 0, before: 6, now: 6, shareBefore: 0.75, shareNow: 0.375 },
+      { name: 'dog', packed: 8, copies: 0, before: 2, now: 10, shareBefore: 0.25, shareNow: 0.625 },
+    ]);
+    expect(drift.classes[0]).toEqual({ what: 'cat', before: 75, now: 37.5 });
+  });
+
+  it('finds equal samples within a drop and across drops', async () => {
+    const same = { 'a/1.txt': 'same', 'a/2.txt': 'same', 'b/3.txt': 'same', 'b/4.txt': 'once' };
+    const store = await packedInDrops([same, { 'a/5.txt': 'once', 'a/6.txt': 'new' }], packing);
+    const first = await reportOf(store, 1);
+    expect(first.duplicates).toMatchObject({ within: 2, earlier: 0, conflicting: 1 });
+    expect(first.duplicates.examples).toEqual([
+      {
+        digest: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+        samples: 3,
+        keys: ['a/1.txt', 'a/2.txt', 'b/3.txt'].map((key) => `${incoming}${key}`),
+        labels: ['a', 'b'],
+      },
+    ]);
+    expect((await reportOf(store, 2)).duplicates).toMatchObject({ within: 0, earlier: 1 });
+  });
+
+  it('does not take equal labels for equal samples', async () => {
+    const pairs = {
+      'a/1.txt': 'a longer text',
+      'a/1.json': '{}',
+      'a/2.txt': 'another text',
+      'a/2.json': '{}',
+    };
+    const store = await packedInDrops([pairs], packing);
+    expect((await reportOf(store, 1)).duplicates.within).toBe(0);
+  });
+
+  it('finds samples that another pipeline holds too', async () => {
+    const store = await packedInDrops([{ 'a/1.txt': 'shared', 'a/2.txt': 'own' }], packing);
+    store.seed('tests/incoming/x/9.txt', 'shared');
+    const other = { runId: 'tests-000001', pipeline: 'tests', packing };
+    await planShards({ store, now: () => new Date(0) }, other);
+    const items = JSON.parse(store.body(bucketKeys.planItems('tests', other.runId)).toString()) as {
+      item: number;
+      plan: string;
+    }[];
+    for (const item of items) await packItem({ store }, { ...other, item });
+    await sealDataset({ store }, other);
+    expect(await reportOf(store, 1)).toMatchObject({ shared: [], notCompared: ['tests'] });
+    await writeQualityReport({ store }, { pipeline: 'tests', generation: other.runId });
+    expect(await reportOf(store, 1)).toMatchObject({
+      shared: [{ pipeline: 'tests', samples: 1 }],
+      notCompared: [],
+    });
+  });
+
+  it('has the same bytes when it is made again', async () => {
+    const store = await packedInDrops([many('cat', 5), many('dog', 5)], packing);
+    await reportOf(store, 2);
+    const [json, page] = [store.body(quality(2, 'report.json')), store.body(quality(2, 'report.html'))];
+    store.objects.delete(quality(2, 'tally.json'));
+    await reportOf(store, 2);
+    expect(store.body(quality(2, 'report.json'))).toEqual(json);
+    expect(store.body(quality(2, 'report.html'))).toEqual(page);
+  });
+
+  it('reads the tallies of a joined generation too', async () => {
+    const store = await packedInDrops([many('cat', 5), many('dog', 5)], packing);
+    await compactAll(store, packing);
+    store.seed(`${incoming}cat/77.txt`, 'cat number 3\n');
+    await packAll(store, packing, runOf(3));
+    const { versionTally, duplicates } = await reportOf(store, 3);
+    expect(versionTally.samples).toBe(11);
+    expect(duplicates.earlier).toBe(1);
+  });
+});
+
+describe('the page of a report', () => {
+  it('escapes hostile keys and holds no script', async () => {
+    const hostile = { '<script>alert(1)</script>/"\'&.txt': 'x', 'b/<img src=x onerror=alert(1)>.txt': 'x' };
+    const store = await packedInDrops([hostile], packing);
+    await reportOf(store, 1);
+    const page = store.body(quality(1, 'report.html')).toString();
+    expect(page).not.toMatch(/<script|<img src=x|onerror=alert\(1\)>/);
+    expect(page).toContain('&lt;img src=x onerror=alert(1)&gt;');
+    expect(page).toContain("default-src 'none'");
+  });
+
+  it('shows rejections by reason with a picture', async () => {
+    const photo = await sharp({ create: { width: 30, height: 20, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const { prepare } = packingSchema.parse({ prepare: { image: { maxSide: 16, mostMegapixels: 0.01 } } });
+    const large = await sharp({ create: { width: 400, height: 300, channels: 3, background: 'blue' } })
+      .png()
+      .toBuffer();
+    const drop = {
+      'a/1.png': photo,
+      'a/2.png': photo.subarray(0, 60),
+      'a/3.png': 'no image',
+      'a/4.png': large,
+    };
+    const store = await packedInDrops([drop], settings({ prepare }));
+    const { rejections } = await reportOf(store, 1);
+    expect(rejections.byReason).toEqual({ imageDamaged: 1, imageUnknown: 1, imageTooManyPixels: 1 });
+    expect(rejections.examples['imageTooManyPixels']).toEqual([
+      { key: `${incoming}a/4.png`, size: large.length },
+    ]);
+    const page = store.body(quality(1, 'report.html')).toString();
+    expect(page.match(/src="data:image\/(jpeg|png);base64,/g)).toHaveLength(2);
+  });
+});
+
+describe('prepared images', () => {
+  it('that look alike are counted, equal ones are not', async () => {
+    const wave = (step: number): Buffer =>
+      Buffer.from(
+        Uint8Array.from({ length: 64 * 48 * 3 }, (_, at) => {
+          const [x, y] = [Math.floor(at / 3) % 64, Math.floor(at / 192)];
+          return Math.floor(127 + 60 * Math.sin(x / step) + 60 * Math.cos(y / (step + 2)));
+        }),
+      );
+    const image = (pixels: Buffer) => sharp(pixels, { raw: { width: 64, height: 48, channels: 3 } });
+    const drop = {
+      'a/1.png': await image(wave(5)).png().toBuffer(),
+      'a/2.jpg': await image(wave(5)).jpeg({ quality: 70 }).toBuffer(),
+      'a/3.png': await image(wave(11)).png().toBuffer(),
+      'a/4.png': await image(wave(11)).png().toBuffer(),
+    };
+    const { prepare } = packingSchema.parse({ prepare: { image: { maxSide: 64 } } });
+    const store = await packedInDrops([drop], settings({ prepare }));
+    const { near, duplicates, channels } = await reportOf(store, 1);
+    expect(near).toEqual({
+      images: 2,
+      isLowerBound: false,
+      examples: [[`${incoming}a/1.png`, `${incoming}a/2.jpg`]],
+    });
+    expect(duplicates.within).toBe(1);
+    expect(channels?.mean[0]).toBeCloseTo(0.5, 0);
+  });
+});
+
+describe('a limit of classShare', () => {
+  const hold = { classShare: '20 %' };
+
+  it('is not passed by the first version', async () => {
+    const store = await packedInDrops([many('cat', 5)], packing);
+    expect((await reportOf(store, 1, hold)).held).toEqual([]);
+  });
+
+  it('is passed by a class whose share jumps', async () => {
+    const store = await packedInDrops(
+      [{ ...many('cat', 5), ...many('dog', 5) }, many('dog', 20, 5)],
+      packing,
+    );
+    expect((await reportOf(store, 2, hold)).held).toEqual([
+      'class "cat" has 16.7 % of the samples and had 50 % (limit of the change: 20 points)',
+      'class "dog" has 83.3 % of the samples and had 50 % (limit of the change: 20 points)',
+    ]);
+  });
+
+  it('compares with the last version that was not held', async () => {
+    const drops = [{ ...many('cat', 5), ...many('dog', 5) }, many('dog', 20, 5), many('dog', 1, 50)];
+    const store = await packedInDrops(drops, packing);
+    await reportOf(store, 2, hold);
+    expect((await reportOf(store, 3, hold)).held).toHaveLength(2);
+    store.seed(quality(2, 'released.json'), '{}');
+    expect((await reportOf(store, 3, hold)).held).toEqual([]);
+  });
+});
