@@ -961,6 +961,184 @@ export type PutLimitsAnswer = {
   };
 };
 
+export type GetWhatIfAnswer = {
+  /** The time as of which it is decided again. */
+  readonly decidedAt: string;
+  /** Without any change. */
+  readonly again: PlacementDecision;
+  /** With the change. */
+  readonly changed: PlacementDecision;
+  /** What is not known of that time. */
+  readonly notes: readonly (string)[];
+};
+
+export type GetDatasetAnswer = {
+  /** The generation that the declaration pins. */
+  readonly pinned?: string | undefined;
+  /** Number of the newest version; absent while nothing is sealed. */
+  readonly newest?: number | undefined;
+  /** Newest first, at most 100. */
+  readonly versions: readonly ({
+    readonly number: number;
+    readonly kind: "sealed" | "compacted" | "pruned" | "restored";
+    /** The generations that the change is about. */
+    readonly changed: readonly (string)[];
+    /** What the version is made of, oldest first. */
+    readonly generations: readonly (string)[];
+  })[];
+  /** Newest first. */
+  readonly generations: readonly ({
+    readonly name: string;
+    /** damaged: its manifest cannot be read. */
+    readonly state: "sealed" | "replaced" | "pruned" | "rejectionsOnly" | "damaged";
+    /** Why it is damaged. */
+    readonly problem?: string | undefined;
+    readonly listedAt?: string | undefined;
+    readonly format?: string | undefined;
+    readonly shards?: number | undefined;
+    readonly samples?: number | undefined;
+    /** Copies among the samples, which even out counts or classes. */
+    readonly repeated?: number | undefined;
+    readonly bytes?: number | undefined;
+    /** Arrivals that its shards hold. */
+    readonly packed?: number | undefined;
+    readonly rejected?: number | undefined;
+  })[];
+};
+
+export type GetGenerationAnswer = {
+  readonly generation: {
+    readonly name: string;
+    /** damaged: its manifest cannot be read. */
+    readonly state: "sealed" | "replaced" | "pruned" | "rejectionsOnly" | "damaged";
+    /** Why it is damaged. */
+    readonly problem?: string | undefined;
+    readonly listedAt?: string | undefined;
+    readonly format?: string | undefined;
+    readonly shards?: number | undefined;
+    readonly samples?: number | undefined;
+    /** Copies among the samples, which even out counts or classes. */
+    readonly repeated?: number | undefined;
+    readonly bytes?: number | undefined;
+    /** Arrivals that its shards hold. */
+    readonly packed?: number | undefined;
+    readonly rejected?: number | undefined;
+  };
+  /** Empty where the declaration balances no classes. */
+  readonly classes: readonly ({
+    readonly label: string;
+    /** Samples that came. */
+    readonly arrived: number;
+    /** Samples in the shards, copies counted. */
+    readonly sealed: number;
+  })[];
+  readonly rejectedByReason: Readonly<Record<string, number>>;
+  /** At most 100 examples. */
+  readonly rejected: readonly ({
+    readonly key: string;
+    readonly reason: string;
+  })[];
+  /** The first members of the first shard. */
+  readonly samples: readonly ({
+    readonly shard: string;
+    readonly member: string;
+    /** The object that it was packed from. */
+    readonly key?: string | undefined;
+    readonly bytes: number;
+    readonly label?: string | undefined;
+  })[];
+};
+
+export type GetImageAnswer = {
+  readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  readonly base64: string;
+};
+
+export type GetMarketAnswer = {
+  readonly since: string;
+  readonly pools: readonly ({
+    readonly instanceType: string;
+    readonly zoneId: string;
+    readonly score?: number | undefined;
+    /** US dollars. */
+    readonly spotUsd?: number | undefined;
+    /** US dollars. */
+    readonly onDemandUsd?: number | undefined;
+    /** When AWS was last read. */
+    readonly readAt?: string | undefined;
+    /** At most 60, oldest first. */
+    readonly history: readonly ({
+      readonly at: string;
+      /** Spot placement score, 1 to 10: the best of what was asked with this type. */
+      readonly score?: number | undefined;
+      /** Price of one instance in an hour. */
+      readonly spotUsd?: number | undefined;
+    })[];
+    /** Spot attempts of this account that ended: kept, interrupted, or without capacity. */
+    readonly luck: {
+      readonly kept: number;
+      readonly lost: number;
+      readonly refused: number;
+    };
+  })[];
+  /** Attempts that hold capacity, or wait for it. */
+  readonly running: readonly ({
+    readonly runId: string;
+    readonly attempt: number;
+    readonly instanceType: string;
+    readonly zoneId?: string | undefined;
+    readonly purchaseOption: "spot" | "on-demand";
+    readonly nodes: number;
+    readonly since: string;
+  })[];
+};
+
+export type GetMoneyAnswer = {
+  readonly month: string;
+  readonly from: string;
+  readonly to: string;
+  readonly total: {
+    readonly runs: number;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** What the same useful work costs on On-Demand, without interruptions. */
+    readonly onDemandUsd: number;
+    /** Training that no checkpoint covered. */
+    readonly lostSeconds: number;
+    /** The share of the cost that lost work has. */
+    readonly lostUsd: number;
+  };
+  readonly byPipeline: readonly ({
+    readonly pipeline: string;
+    readonly runs: number;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** What the same useful work costs on On-Demand, without interruptions. */
+    readonly onDemandUsd: number;
+    /** Training that no checkpoint covered. */
+    readonly lostSeconds: number;
+    /** The share of the cost that lost work has. */
+    readonly lostUsd: number;
+  })[];
+  readonly byDay: readonly ({
+    readonly day: string;
+    /** US dollars. */
+    readonly costUsd: number;
+  })[];
+  readonly byPool: readonly ({
+    readonly instanceType: string;
+    readonly zoneId?: string | undefined;
+    readonly purchaseOption: "spot" | "on-demand";
+    readonly attempts: number;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** Seconds. */
+    readonly lostSeconds: number;
+  })[];
+  /** false: there are more runs than were read; the sums are of the newest. */
+  readonly isComplete: boolean;
+};
+
 export type GetOpenApiAnswer = Readonly<Record<string, unknown>>;
 
 export type Declaration = {
@@ -1361,6 +1539,76 @@ export interface Operations {
     readonly body: PutLimitsBody;
     readonly answer: PutLimitsAnswer;
   };
+  /** Decides the placement of an attempt again, with something changed. Nothing is started. For the role viewer. */
+  readonly getWhatIf: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+      readonly attempt: string;
+      readonly deadlineHours?: number | undefined;
+      readonly budgetUsd?: number | undefined;
+      readonly purchaseOption?: "spot" | "on-demand" | "spot-then-on-demand" | undefined;
+      readonly launcher?: "sagemaker" | "ec2" | "cheapest" | undefined;
+      /** Such as g5.xlarge,g6.xlarge. */
+      readonly instanceTypes?: string | undefined;
+      /** Such as use1-az1,use1-az4. */
+      readonly zoneIds?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetWhatIfAnswer;
+  };
+  /** Lists the versions and generations of a dataset. For the role viewer. */
+  readonly getDataset: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+    };
+    readonly body: undefined;
+    readonly answer: GetDatasetAnswer;
+  };
+  /** Shows the classes of a generation, what it rejected, and its first samples. For the role viewer. */
+  readonly getGeneration: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+      readonly generation: string;
+    };
+    readonly body: undefined;
+    readonly answer: GetGenerationAnswer;
+  };
+  /** Shows an image of a generation, or one that it rejected. For the role viewer. */
+  readonly getImage: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+      readonly generation: string;
+      /** With member: a member of a shard, read by its range. */
+      readonly shard?: string | undefined;
+      readonly member?: string | undefined;
+      /** Instead: the key of a rejected example. */
+      readonly rejected?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetImageAnswer;
+  };
+  /** Shows scores and prices of the pools that pipelines may use, and what attempts met there. For the role viewer. */
+  readonly getMarket: {
+    readonly parameters: {
+      /** How far back. */
+      readonly days?: number | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetMarketAnswer;
+  };
+  /** Sums up what the runs of a month cost, by pipeline, day and pool. For the role viewer. */
+  readonly getMoney: {
+    readonly parameters: {
+      /** Such as 2026-11, in UTC; absent: the current one. */
+      readonly month?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetMoneyAnswer;
+  };
   /** Shows this document. For the role viewer. */
   readonly getOpenApi: {
     readonly parameters: Readonly<Record<never, never>>;
@@ -1381,5 +1629,11 @@ export const OPERATIONS = {
   stopRun: { method: "POST", path: "/runs/{runId}/stop" },
   retryRun: { method: "POST", path: "/runs/{runId}/retry" },
   putLimits: { method: "PUT", path: "/runs/{runId}/limits" },
+  getWhatIf: { method: "GET", path: "/runs/{runId}/what-if/{attempt}" },
+  getDataset: { method: "GET", path: "/pipelines/{name}/dataset" },
+  getGeneration: { method: "GET", path: "/pipelines/{name}/dataset/{generation}" },
+  getImage: { method: "GET", path: "/pipelines/{name}/dataset/{generation}/image" },
+  getMarket: { method: "GET", path: "/market" },
+  getMoney: { method: "GET", path: "/money" },
   getOpenApi: { method: "GET", path: "/openapi.json" },
 } as const satisfies Readonly<Record<keyof Operations, { readonly method: string; readonly path: string }>>;

@@ -18,6 +18,8 @@ export const api: FunctionDescription = {
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),
     allow.readObjects('*/runs/*/report.json', '*/runs/*/records/*', '*/runs/*/checkpoints/*'),
+    // What a dataset holds. A person sees single images of it, and of rejected arrivals.
+    allow.readObjects('*/dataset/*', '*/incoming/*'),
     // A retry: the source is pinned again, and the run's copy of its close names the retry.
     allow.onObjects(['DeleteObject'], '*/runs/*/source.json'),
     allow.onObjects(['PutObject'], '*/runs/*/records/close.json'),

@@ -34,10 +34,19 @@ const since = (table: StoredTable, pk: string, at: string): Promise<Item[]> =>
 export const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
   put: async (sample) => {
     const pk = `MARKET#${sample.family}#${sample.zoneId}`;
-    await table.put({ pk, sk: sample.at, ...sample, expires: expires(sample.at, SAMPLE_DAYS) });
+    const end = expires(sample.at, SAMPLE_DAYS);
+    await table.put({ pk, sk: sample.at, ...sample, expires: end });
+    await table.put({ pk: `ZONES#${sample.family}`, sk: sample.zoneId, expires: end });
   },
   list: async (family, zoneId, at) =>
     recordsOf<MarketSample>(await since(table, `MARKET#${family}#${zoneId}`, at)),
+  zones: async (family) => {
+    const items = await table.query({
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': `ZONES#${family}` },
+    });
+    return items.map(({ sk }) => String(sk));
+  },
 });
 
 export const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({

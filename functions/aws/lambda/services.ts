@@ -1,9 +1,11 @@
 /** The handlers' ports with their AWS adapters, each created on demand. */
+import type { BlobStore } from '../../core/packing/model/blob-store.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 import { dynamoStores } from '../dynamodb/stores.ts';
 import { eventBridgeNotifier } from '../events/notifier.ts';
 import { eventBridgeSchedules } from '../events/schedules.ts';
 import { s3ObjectStore } from '../s3/object-store.ts';
+import { type OpenStore, openBlobStore } from '../s3/open-store.ts';
 import * as clients from '../shared/clients.ts';
 import { config } from '../shared/config.ts';
 import { stepFunctionsExecutions } from '../stepfunctions/executions.ts';
@@ -14,6 +16,12 @@ export const tableStores = () => dynamoStores(clients.dynamo(), config.table());
 export const store = () => s3ObjectStore(clients.s3(), config.bucket());
 export const executions = () => stepFunctionsExecutions(clients.stepFunctions(), config.stateMachineArn());
 export const notifier = () => eventBridgeNotifier(clients.eventBridge(), config.eventBus());
+/** One a process: sockets and credentials outlive an invocation. */
+let opened: Promise<OpenStore> | undefined;
+export const blobs = async (): Promise<BlobStore> => {
+  opened ??= openBlobStore({ bucket: config.bucket() });
+  return (await opened).store;
+};
 export const schedules = () => {
   const { TIDEWHEEL_SCHEDULE_GROUP, TIDEWHEEL_SCHEDULE_ROLE_ARN, TIDEWHEEL_ARRIVALS_QUEUE_ARN } =
     config.schedules();

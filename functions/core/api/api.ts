@@ -5,6 +5,9 @@ import { awsErrorClass } from '../shared/aws-error-class.ts';
 import { StoredVersionError } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
 import { type ApiRequest, type ApiResponse, ok, problem, refused } from './answers.ts';
+import { type DatasetDeps, getDataset, getGeneration, getImage } from './dataset.ts';
+import { getMarket, type MarketDeps } from './market.ts';
+import { getMoney, type MoneyDeps } from './money.ts';
 import { openApiDocument } from './open-api.ts';
 import { isRoute, OPERATIONS, type Route } from './operations.ts';
 import {
@@ -17,8 +20,16 @@ import {
 } from './pipelines.ts';
 import { getRun, getSeries, listPipelineRuns, type RunDeps } from './runs.ts';
 import { postRetry, postStop, putLimits, type SteeringDeps } from './steering.ts';
+import { getWhatIf, type WhatIfDeps } from './what-if.ts';
 
-export interface ApiDeps extends PipelineDeps, RunDeps, SteeringDeps {}
+export interface ApiDeps
+  extends PipelineDeps,
+    RunDeps,
+    SteeringDeps,
+    DatasetDeps,
+    MarketDeps,
+    MoneyDeps,
+    WhatIfDeps {}
 
 /** The SDK has waited and tried again before it reports a throttle. */
 const RETRY_AFTER_SECONDS = 2;
@@ -53,6 +64,18 @@ const ANSWERS: Readonly<Record<Route, Answer>> = {
   'POST /runs/{runId}/stop': on(OPERATIONS['POST /runs/{runId}/stop'], postStop),
   'POST /runs/{runId}/retry': on(OPERATIONS['POST /runs/{runId}/retry'], postRetry),
   'PUT /runs/{runId}/limits': on(OPERATIONS['PUT /runs/{runId}/limits'], putLimits),
+  'GET /runs/{runId}/what-if/{attempt}': on(OPERATIONS['GET /runs/{runId}/what-if/{attempt}'], getWhatIf),
+  'GET /pipelines/{name}/dataset': on(OPERATIONS['GET /pipelines/{name}/dataset'], getDataset),
+  'GET /pipelines/{name}/dataset/{generation}': on(
+    OPERATIONS['GET /pipelines/{name}/dataset/{generation}'],
+    getGeneration,
+  ),
+  'GET /pipelines/{name}/dataset/{generation}/image': on(
+    OPERATIONS['GET /pipelines/{name}/dataset/{generation}/image'],
+    getImage,
+  ),
+  'GET /market': on(OPERATIONS['GET /market'], getMarket),
+  'GET /money': on(OPERATIONS['GET /money'], getMoney),
   'GET /openapi.json': on(OPERATIONS['GET /openapi.json'], async () => ok(openApiDocument())),
 };
 

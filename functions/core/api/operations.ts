@@ -4,12 +4,16 @@
  */
 import * as z from 'zod';
 import { pipelineSchema } from '../pipeline/pipeline.ts';
+import * as dataset from './schemas/dataset.ts';
+import { marketAnswer, marketQuery } from './schemas/market.ts';
+import { moneyAnswer, moneyQuery } from './schemas/money.ts';
 import { noQuery, type Operation } from './schemas/operation.ts';
 import { pageQuery } from './schemas/page.ts';
 import * as pipelines from './schemas/pipelines.ts';
 import * as runs from './schemas/runs.ts';
 import { seriesAnswer, seriesQuery } from './schemas/series.ts';
 import * as steering from './schemas/steering.ts';
+import { whatIfAnswer, whatIfQuery } from './schemas/what-if.ts';
 
 export const OPERATIONS = {
   'GET /pipelines': {
@@ -114,6 +118,60 @@ export const OPERATIONS = {
     status: 200,
     answer: steering.limitsAnswer,
     refusals: [404, 409],
+  },
+  'GET /runs/{runId}/what-if/{attempt}': {
+    id: 'getWhatIf',
+    summary: 'Decides the placement of an attempt again, with something changed. Nothing is started.',
+    role: 'viewer',
+    query: whatIfQuery,
+    status: 200,
+    answer: whatIfAnswer,
+    refusals: [404, 409],
+  },
+  'GET /pipelines/{name}/dataset': {
+    id: 'getDataset',
+    summary: 'Lists the versions and generations of a dataset.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: dataset.datasetAnswer,
+    refusals: [404],
+  },
+  'GET /pipelines/{name}/dataset/{generation}': {
+    id: 'getGeneration',
+    summary: 'Shows the classes of a generation, what it rejected, and its first samples.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: dataset.generationAnswer,
+    refusals: [404, 409],
+  },
+  'GET /pipelines/{name}/dataset/{generation}/image': {
+    id: 'getImage',
+    summary: 'Shows an image of a generation, or one that it rejected.',
+    role: 'viewer',
+    query: dataset.imageQuery,
+    status: 200,
+    answer: dataset.imageAnswer,
+    refusals: [404, 409],
+  },
+  'GET /market': {
+    id: 'getMarket',
+    summary: 'Shows scores and prices of the pools that pipelines may use, and what attempts met there.',
+    role: 'viewer',
+    query: marketQuery,
+    status: 200,
+    answer: marketAnswer,
+    refusals: [],
+  },
+  'GET /money': {
+    id: 'getMoney',
+    summary: 'Sums up what the runs of a month cost, by pipeline, day and pool.',
+    role: 'viewer',
+    query: moneyQuery,
+    status: 200,
+    answer: moneyAnswer,
+    refusals: [],
   },
   'GET /openapi.json': {
     id: 'getOpenApi',

@@ -58,6 +58,8 @@ export interface MarketSampleStore {
   put(sample: MarketSample): Promise<void>;
   /** Oldest first. */
   list(family: string, zoneId: string, since: string): Promise<MarketSample[]>;
+  /** Of which the family has samples, or had some that expired in this quarter. */
+  zones(family: string): Promise<string[]>;
 }
 
 export interface PoolOutcomeStore {

@@ -317,6 +317,11 @@ const marketSampleStore = (samples: Map<string, MarketSample>): MarketSampleStor
         .filter((each) => each.family === family && each.zoneId === zoneId && each.at >= since)
         .sort((a, b) => (a.at < b.at ? -1 : 1)),
     ),
+  zones: (family) =>
+    answer(() => {
+      const own = [...samples.values()].filter((each) => each.family === family);
+      return [...new Set(own.map(({ zoneId }) => zoneId))].sort();
+    }),
 });
 
 const poolOutcomeStore = (outcomes: Map<string, PoolOutcome>): PoolOutcomeStore => ({

@@ -10,6 +10,7 @@ import { launchersOver } from '../builders/launchers.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { memoryExecutions } from '../fakes/executions.ts';
 import { type FleetScript, scriptedFleets } from '../fakes/fleets.ts';
+import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 import { memoryNotifier } from '../fakes/notifier.ts';
 import { memoryObjectStore } from '../fakes/object-store.ts';
 import { memorySchedules } from '../fakes/schedules.ts';
@@ -39,6 +40,7 @@ export function ground(
   const clock = fakeClock();
   const store = memoryObjectStore(clock);
   store.put(`${bucketKeys.source('digits')}train.py`, 'print()');
+  const blobStore = new MemoryBlobStore();
   let createError: CreateOutcome | undefined;
   const training = scriptedTraining(
     clock,
@@ -53,6 +55,9 @@ export function ground(
     fleets,
     ...launchersOver({ training, fleets }),
     ...memoryStores(),
+    /** Packed data, apart from `store`. */
+    blobStore,
+    blobs: () => Promise.resolve(blobStore),
     executions: memoryExecutions(),
     notifier: memoryNotifier(),
     schedules: memorySchedules(),

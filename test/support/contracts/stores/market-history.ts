@@ -30,6 +30,7 @@ export function marketHistoryContract(
     ]);
     expect(await marketSamples.list('g5', 'use1-az4', secondsAfter(1))).toHaveLength(1);
     expect(await marketSamples.list('g5', 'use1-az1', AT)).toEqual([]);
+    expect([await marketSamples.zones('g5'), await marketSamples.zones('p9')]).toEqual([['use1-az4'], []]);
   });
 
   it("keeps an attempt's outcome once, by family and time", async () => {

@@ -1,0 +1,140 @@
+/** The answer about money over all runs of a month, from their reports: a run counts in the month of its end. */
+import type * as z from 'zod';
+import { type AttemptReport, REPORT_VERSION, type RunReport } from '../attempts/report.ts';
+import { FINISHED, type RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { type AnswerOf, ok, type RequestOf } from './answers.ts';
+import type { moneyAnswer } from './schemas/money.ts';
+
+export interface MoneyDeps extends Pick<Stores, 'pipelines' | 'runs'> {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+type Money = z.input<typeof moneyAnswer>;
+type Spent = Money['total'];
+
+/** One read each; the call has 29 seconds. */
+const MOST_REPORTS = 1_000;
+const RUNS_A_PAGE = 200;
+const AT_ONCE = 32;
+/** A run may end long after it began. */
+const LONGEST_RUN_MILLISECONDS = 35 * 86_400_000;
+
+interface Month {
+  readonly month: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export async function getMoney(deps: MoneyDeps, { query }: RequestOf<'GET /money'>): AnswerOf<'GET /money'> {
+  const month = monthOf(query.month ?? deps.clock.now().toISOString().slice(0, 7));
+  const names = (await deps.pipelines.list()).map(({ name }) => name);
+  const runs = (await Promise.all(names.map((name) => endedIn(deps, name, month)))).flat();
+  const newest = runs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
+  const reports: RunReport[] = [];
+  for (let first = 0; first < newest.length; first += AT_ONCE) {
+    const some = await Promise.all(newest.slice(first, first + AT_ONCE).map((run) => reportOf(deps, run)));
+    reports.push(...some.filter((report) => report !== undefined));
+  }
+  return ok({ ...month, ...sumsOf(reports), isComplete: newest.length === runs.length });
+}
+
+function monthOf(month: string): Month {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  const at = (place: number): string => new Date(Date.UTC(year, place, 1)).toISOString();
+  return { month, from: at(number - 1), to: at(number) };
+}
+
+async function endedIn({ runs }: MoneyDeps, pipeline: string, { from, to }: Month): Promise<RunRecord[]> {
+  const earliest = new Date(Date.parse(from) - LONGEST_RUN_MILLISECONDS).toISOString();
+  const found: RunRecord[] = [];
+  let before: string | undefined;
+  for (;;) {
+    const page = await runs.list(pipeline, RUNS_A_PAGE, before);
+    found.push(
+      ...page.filter(
+        ({ status, updatedAt }) => FINISHED.includes(status) && updatedAt >= from && updatedAt < to,
+      ),
+    );
+    const last = page.at(-1);
+    if (last === undefined || page.length < RUNS_A_PAGE || last.createdAt < earliest) return found;
+    if (found.length > MOST_REPORTS) return found;
+    before = last.runId;
+  }
+}
+
+/** A report of another version is left out, as is one that a person has damaged. */
+async function reportOf(
+  { store }: MoneyDeps,
+  { pipeline, runId }: RunRecord,
+): Promise<RunReport | undefined> {
+  const stored = await store.readText(bucketKeys.report(pipeline, runId));
+  try {
+    const value: unknown = JSON.parse(stored?.text ?? 'null');
+    return isReport(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The service alone writes reports, so the version names the fields. */
+const isReport = (value: unknown): value is RunReport =>
+  typeof value === 'object' && value !== null && 'version' in value && value.version === REPORT_VERSION;
+
+export function sumsOf(
+  reports: readonly RunReport[],
+): Pick<Money, 'total' | 'byPipeline' | 'byDay' | 'byPool'> {
+  const byPipeline = Map.groupBy(reports, ({ pipeline }) => pipeline);
+  const byDay = Map.groupBy(reports, ({ finishedAt }) => finishedAt.slice(0, 10));
+  const byPool = Map.groupBy(
+    reports.flatMap(({ attempts }) => attempts),
+    ({ pool: { instanceType, zoneId, purchaseOption } }) =>
+      JSON.stringify([instanceType, zoneId, purchaseOption]),
+  );
+  return {
+    total: spentOf(reports),
+    byPipeline: [...byPipeline]
+      .map(([pipeline, own]) => ({ pipeline, ...spentOf(own) }))
+      .toSorted((a, b) => b.costUsd - a.costUsd),
+    byDay: [...byDay]
+      .map(([day, own]) => ({ day, costUsd: sum(own, ({ costUsd }) => costUsd) }))
+      .toSorted((a, b) => (a.day < b.day ? -1 : 1)),
+    byPool: [...byPool.values()].flatMap(poolSpent).toSorted((a, b) => b.costUsd - a.costUsd),
+  };
+}
+
+const spentOf = (reports: readonly RunReport[]): Spent => ({
+  runs: reports.length,
+  costUsd: sum(reports, ({ costUsd }) => costUsd),
+  onDemandUsd: sum(reports, ({ onDemandUsd }) => onDemandUsd),
+  lostSeconds: sum(reports, ({ lostSeconds }) => lostSeconds),
+  lostUsd: sum(
+    reports.flatMap(({ attempts }) => attempts),
+    lostUsd,
+  ),
+});
+
+const lostUsd = ({ costUsd, lostSeconds, billableSeconds }: AttemptReport): number =>
+  billableSeconds > 0 ? costUsd * Math.min(1, lostSeconds / billableSeconds) : 0;
+
+function poolSpent(attempts: readonly AttemptReport[]): Money['byPool'] {
+  const pool = attempts[0]?.pool;
+  if (pool === undefined) return [];
+  const { instanceType, zoneId, purchaseOption } = pool;
+  return [
+    {
+      instanceType,
+      zoneId,
+      purchaseOption,
+      attempts: attempts.length,
+      costUsd: sum(attempts, ({ costUsd }) => costUsd),
+      lostSeconds: sum(attempts, ({ lostSeconds }) => lostSeconds),
+    },
+  ];
+}
+
+const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
+  items.reduce((total, item) => total + of(item), 0);
