@@ -515,6 +515,8 @@ export type RunDeclaration = {
     readonly shardsMultipleOf?: number | undefined;
     /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
     readonly leastShardsPerWorker?: number | undefined;
+    /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
+    readonly mayReject: string;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
     readonly remainder: "ragged" | "even" | "drop";
     /** Give every class the same number of samples: over copies samples of small classes, under leaves out samples of large ones. */
@@ -602,6 +604,8 @@ export type RunDeclaration = {
       /** Read from each line that the script prints, in Python's syntax: (?P<step>…), (?P<total>…) and any metric. */
       readonly pattern: string;
     } | undefined;
+    /** false: no hooks measure where the time of a step goes, so the doctor knows no steps. */
+    readonly instrument?: boolean | undefined;
     /** Processes of a host with ddp or mpi; by default one for each of its accelerators. */
     readonly processesPerHost?: number | undefined;
     /** mpi: each process sees one GPU alone, that of its local rank (CUDA_VISIBLE_DEVICES). */
@@ -1069,7 +1073,7 @@ export type GetMarketAnswer = {
     /** At most 60, oldest first. */
     readonly history: readonly ({
       readonly at: string;
-      /** Spot placement score, 1 to 10: the best of what was asked with this type. */
+      /** Spot placement score, 1 to 10: the best of all questions that name this type. */
       readonly score?: number | undefined;
       /** Price of one instance in an hour. */
       readonly spotUsd?: number | undefined;
@@ -1181,6 +1185,8 @@ export type Declaration = {
     readonly shardsMultipleOf?: number | undefined;
     /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
     readonly leastShardsPerWorker?: number | undefined;
+    /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
+    readonly mayReject?: string | undefined;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
     readonly remainder?: "ragged" | "even" | "drop" | undefined;
     /** Give every class the same number of samples: over copies samples of small classes, under leaves out samples of large ones. */
@@ -1268,6 +1274,8 @@ export type Declaration = {
       /** Read from each line that the script prints, in Python's syntax: (?P<step>…), (?P<total>…) and any metric. */
       readonly pattern: string;
     } | undefined;
+    /** false: no hooks measure where the time of a step goes, so the doctor knows no steps. */
+    readonly instrument?: boolean | undefined;
     /** Processes of a host with ddp or mpi; by default one for each of its accelerators. */
     readonly processesPerHost?: number | undefined;
     /** mpi: each process sees one GPU alone, that of its local rank (CUDA_VISIBLE_DEVICES). */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { blobs, clock, executions, schedules, store, tableStores } from '../aws/lambda/services.ts';
+import { clock, executions, objects, schedules, tableStores } from '../aws/lambda/services.ts';
 import { config } from '../aws/shared/config.ts';
 import { answer } from '../core/api/api.ts';
 
@@ -22,7 +22,8 @@ export const handler = lambdaHandler('api', input, async (event) => {
   const { status, headers, body } = await answer(
     {
       ...tableStores(),
-      ...{ store: store(), blobs, executions: executions() },
+      ...objects(),
+      executions: executions(),
       schedules: schedules(),
       clock,
       notifiedMarker: config.notifiedMarker(),

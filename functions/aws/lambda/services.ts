@@ -18,10 +18,12 @@ export const executions = () => stepFunctionsExecutions(clients.stepFunctions(),
 export const notifier = () => eventBridgeNotifier(clients.eventBridge(), config.eventBus());
 /** One a process: sockets and credentials outlive an invocation. */
 let opened: Promise<OpenStore> | undefined;
-export const blobs = async (): Promise<BlobStore> => {
+const blobs = async (): Promise<BlobStore> => {
   opened ??= openBlobStore({ bucket: config.bucket() });
   return (await opened).store;
 };
+/** Small objects, and the ranges of large ones. */
+export const objects = () => ({ store: store(), blobs });
 export const schedules = () => {
   const { TIDEWHEEL_SCHEDULE_GROUP, TIDEWHEEL_SCHEDULE_ROLE_ARN, TIDEWHEEL_ARRIVALS_QUEUE_ARN } =
     config.schedules();
