@@ -1,37 +1,150 @@
-/** `tidewheel doctor`: what holds a training back, from a file of what was measured. */
+/** `tidewheel doctor`: what holds a training back. Reads the table and the bucket; writes a declaration only if asked. */
 import { readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
+import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
+import { dynamo, s3 } from '../../functions/aws/shared/clients.ts';
+import { evidenceOfAttempt } from '../../functions/core/attempts/doctor/attempt-evidence.ts';
+import {
+  type DeclaredField,
+  declaredFields,
+  editDeclaration,
+} from '../../functions/core/doctor/declared-change.ts';
 import { diagnose } from '../../functions/core/doctor/diagnose.ts';
+import type { Evidence } from '../../functions/core/doctor/evidence.ts';
 import { formatVerdicts } from '../../functions/core/doctor/format-verdicts.ts';
 import { readEvidence } from '../../functions/core/doctor/read-evidence.ts';
+import type { Verdict } from '../../functions/core/doctor/verdict.ts';
+import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { problemsText } from '../../functions/core/shared/errors.ts';
+import { bucketKeys, parseRunId } from '../../functions/core/shared/keys.ts';
+import type { ObjectStore } from '../../functions/core/shared/ports.ts';
+import type { Context } from '../command/context.ts';
+import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
+
+const COUNTED = 'attempts are counted from 1';
 
 export const verb = defineVerb({
   name: 'doctor',
   summary: 'say what holds a training back, what to change, and what that brings',
-  deployment: 'none',
+  about: `
+Reads what the agents measured: a verdict needs a minute of steps. --apply takes the first remedy that is a change of the
+declaration, and writes tidewheel.yaml of this folder where that declares the pipeline, else the declaration that the
+deployment has. docs/doctor.md describes causes, forecasts and the file of --evidence.`,
+  positionals: ['RUN?'],
   options: {
-    evidence: {
-      type: 'string',
-      value: 'FILE',
-      about: 'JSON with points, phases, data, inputMode, instanceType, ... (docs/doctor.md)',
-    },
+    attempt: { type: 'string', value: 'N', about: 'of one attempt; default: the last that was measured' },
+    apply: { type: 'boolean', about: 'write the changed declaration' },
+    evidence: { type: 'string', value: 'FILE', about: 'of a JSON file in place of a run' },
   },
-  schema: z.object({ evidence: z.string('name the file: --evidence FILE') }),
-  examples: [['--evidence measured.json', 'from a file of what was measured']],
-  run: ({ values: { evidence: file } }, { terminal, json }) => {
-    const read = readEvidence(jsonOf(file));
-    if (read.kind === 'problems') throw new Error(`--evidence ${file}:\n${read.problems.join('\n')}`);
-    const verdicts = diagnose(read.evidence);
-    terminal.print(json ? JSON.stringify(verdicts, null, 2) : formatVerdicts(read.evidence, verdicts));
-    return Promise.resolve(0);
+  schema: z.object({
+    attempt: z.coerce.number(COUNTED).int(COUNTED).min(1, COUNTED).optional(),
+    apply: z.boolean().default(false),
+    evidence: z.string().min(1, 'name the file: --evidence FILE').optional(),
+  }),
+  check: (positionals, values) => {
+    if (values?.evidence === undefined) return [];
+    const fault = '--evidence has measurements of its own';
+    return [
+      ...(positionals.length > 0 ? [`${fault}: leave RUN out`] : []),
+      ...(values.apply ? [`${fault}, and names no pipeline: leave --apply out`] : []),
+    ];
+  },
+  examples: [
+    ['digits-000042', 'of the last attempt'],
+    ['digits-000042 --apply', 'and change the declaration'],
+    ['--evidence measured.json --json', 'of a file'],
+  ],
+  run: async ({ values, positionals }, context) => {
+    if (values.evidence !== undefined) return show(context, undefined, evidenceIn(values.evidence));
+    const [named] = positionals;
+    const isExact = named !== undefined && parseRunId(named) !== undefined;
+    const runId = isExact ? named : await runMeant(context, named);
+    const { table, bucket } = await context.deployment();
+    const stores = dynamoStores(dynamo(), table);
+    const store = s3ObjectStore(s3(), bucket);
+    const run = await stores.runs.get(runId);
+    if (run === undefined) throw new UsageError([`there is no run "${runId}": tidewheel runs lists them`]);
+    const attempts = await stores.attempts.list(runId);
+    const wanted = attempts.filter(({ attempt }) => (values.attempt ?? attempt) === attempt).toReversed();
+    if (wanted.length === 0 && values.attempt !== undefined)
+      throw new UsageError([`${runId} has no attempt ${values.attempt}: it has ${attempts.length}`]);
+    for (const attempt of wanted) {
+      const { startUp } = attempt.outcome ?? {};
+      const evidence = await evidenceOfAttempt(store, { run, attempt, startUp, leastSeconds: 0 });
+      if (evidence === undefined) continue;
+      const verdicts = show(context, `${runId}, attempt ${attempt.attempt}`, evidence);
+      if (values.apply) await apply({ context, store, pipeline: run.pipeline }, diagnose(evidence));
+      return verdicts;
+    }
+    context.terminal.problem(
+      `nothing was measured of ${runId} yet: a verdict needs a minute of steps, and training.instrument must not be false`,
+    );
+    return 1;
   },
 });
 
-function jsonOf(file: string): unknown {
+function evidenceIn(file: string): Evidence {
+  let value: unknown;
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (cause) {
     throw new Error(`--evidence ${file} cannot be read as JSON: ${String(cause)}`, { cause });
   }
+  const read = readEvidence(value);
+  if (read.kind === 'problems') throw new Error(`--evidence ${file}:\n${read.problems.join('\n')}`);
+  return read.evidence;
+}
+
+function show({ json, terminal }: Context, title: string | undefined, evidence: Evidence): number {
+  const verdicts = diagnose(evidence);
+  const head = title === undefined ? '' : `${title}\n`;
+  terminal.print(json ? JSON.stringify(verdicts, null, 2) : `${head}${formatVerdicts(evidence, verdicts)}`);
+  return 0;
+}
+
+interface Target {
+  readonly context: Context;
+  readonly store: ObjectStore;
+  readonly pipeline: string;
+}
+
+const HERE = 'tidewheel.yaml';
+
+async function apply({ context, store, pipeline }: Target, verdicts: readonly Verdict[]): Promise<void> {
+  const fields = verdicts
+    .map(({ remedy }) => remedy && declaredFields(remedy.change))
+    .find((each) => each !== undefined);
+  if (fields === undefined)
+    throw new Error(
+      'no remedy is a change of the declaration: nothing was written; change the script as said above',
+    );
+  const file = path.join(context.folder, HERE);
+  const here = await readFile(file, 'utf8').catch(() => undefined);
+  if (here !== undefined && readDeclaration(pipeline, here).valid) {
+    await writeFile(file, changed(pipeline, here, fields));
+    return context.terminal.note(`${HERE} is changed (${said(fields)}): declare it with tidewheel apply`);
+  }
+  const key = bucketKeys.pipeline(pipeline);
+  const stored = await store.readText(key);
+  if (stored === undefined) throw new Error(`the declaration ${key} is gone: declare ${pipeline} again`);
+  await store.writeText(key, changed(pipeline, stored.text, fields));
+  context.terminal.note(`${key} is changed for the next run: ${said(fields)}`);
+}
+
+const said = (fields: readonly DeclaredField[]): string =>
+  fields.map(({ path: names, value }) => `${names.join('.')}: ${JSON.stringify(value)}`).join(', ');
+
+/** @throws Error where another field of the declaration speaks against it */
+function changed(pipeline: string, text: string, fields: readonly DeclaredField[]): string {
+  const edited = editDeclaration(text, fields);
+  const read = readDeclaration(pipeline, edited);
+  if (read.valid) return edited;
+  throw new Error(
+    `${said(fields)} does not go with the declaration, and nothing was written: ${problemsText(read.problems)}`,
+  );
 }

@@ -78,5 +78,5 @@ function sentence({ cause, remedy, gain: { seconds, dollars } }: Verdict): strin
   if (remedy === undefined) return `${cause}: no change that is known would save 5 % of the job`;
   const within = ({ low, high }: { readonly low: number; readonly high: number }, digits: number): string =>
     `${low.toFixed(digits)} to ${high.toFixed(digits)}`;
-  return `${cause}. Change (${remedy.where}): ${remedy.text}. It would save ${within(seconds, 0)} s and $${within(dollars, 2)} over the job; npm run doctor shows the evidence`;
+  return `${cause}. Change (${remedy.where}): ${remedy.text}. It would save ${within(seconds, 0)} s and $${within(dollars, 2)} over the job; npx tidewheel doctor shows the evidence`;
 }

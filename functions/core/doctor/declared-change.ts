@@ -1,0 +1,45 @@
+/** Remedies as changes of a declaration: of its fields, and of the text that a person wrote. */
+import { parseDocument } from 'yaml';
+import type { Change } from './verdict.ts';
+
+export interface DeclaredField {
+  /** From the section down. */
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** @returns undefined where the script, a person's choice or a run must change instead */
+export function declaredFields(change: Change): readonly DeclaredField[] | undefined {
+  switch (change.kind) {
+    case 'input-mode':
+      return [{ path: ['training', 'inputMode'], value: change.inputMode }];
+    case 'instance-type':
+      return [{ path: ['compute', 'instanceTypes'], value: [change.type] }];
+    case 'helpers': {
+      const group = { name: 'helpers', instanceType: change.type, nodes: change.nodes };
+      return [{ path: ['compute', 'helpers'], value: [group] }];
+    }
+    // The script must read the format.
+    case 'pack':
+    case 'image':
+    case 'workers':
+    case 'out-of-order':
+    case 'prepare-when-packing':
+    case 'save-in-background':
+    case 'compress-exchange':
+    case 'replace-host':
+      return undefined;
+    default:
+      return change satisfies never;
+  }
+}
+
+/**
+ * Keeps comments and everything else of the text.
+ * @param text YAML that a declaration was read from
+ */
+export function editDeclaration(text: string, fields: readonly DeclaredField[]): string {
+  const document = parseDocument(text);
+  for (const { path, value } of fields) document.setIn(path, value);
+  return document.toString({ lineWidth: 0 });
+}

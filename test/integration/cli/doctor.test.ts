@@ -1,0 +1,122 @@
+/** `tidewheel doctor` as a person runs it: a process of its own, on what an agent left in the bucket of a stack. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import {
+  CloudFormationClient,
+  CreateStackCommand,
+  waitUntilStackCreateComplete,
+} from '@aws-sdk/client-cloudformation';
+import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { AT, attemptOf, declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
+import {
+  clientConfiguration,
+  startTestEmulator,
+  TEST_KEY,
+  type TestEmulator,
+} from '../../support/emulator.ts';
+import { evidenceOf } from '../../unit/doctor/evidence.ts';
+import { makeObjectStore, makeStores } from '../control-plane/ground.ts';
+
+const RUN = 'digits-000001';
+const ROOT = path.join(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+const DECLARED = `# ours
+name: digits
+training: { strategy: ddp, inputMode: FastFile } # streams
+compute: { instanceTypes: [g5.xlarge] }
+`;
+
+let emulator: TestEmulator | undefined;
+let store: ObjectStore;
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-doctor-'));
+  const stores = await makeStores(emulator.url, 'diagnosed');
+  store = await makeObjectStore(emulator.url, 'diagnosed');
+  await standIn(emulator.url);
+  environment = {
+    ...process.env,
+    AWS_REGION: 'us-east-1',
+    AWS_ENDPOINT_URL: emulator.url,
+    ...keyVariables(TEST_KEY),
+  };
+  await stores.pipelines.ensure('digits', { firstBatch: 1, at: AT });
+  await stores.runs.create(runOf('digits', 1));
+  await stores.runs.closeBatch(runOf('digits', 1), { at: AT, declaration: declarationOf('digits') });
+  await stores.attempts.create(
+    attemptOf(RUN, 1, {
+      placement: placementOf({ topology: { nodes: 1, acceleratorsPerNode: 1 } }),
+      input: { mode: 'FastFile', shards: 10, bytes: 1e9 },
+    }),
+  );
+  const { points } = evidenceOf([
+    { type: 'g5.xlarge', shares: { wait: 0.6, compute: 0.4 }, received: 1.25e9 },
+  ]);
+  await store.writeText(
+    `${bucketKeys.evidence('digits', RUN)}1-algo-1.jsonl`,
+    points.map((point) => JSON.stringify(point)).join('\n'),
+  );
+  await store.writeText(bucketKeys.pipeline('digits'), DECLARED);
+}, 120_000);
+
+afterAll(async () => {
+  await emulator?.stop();
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** What the verb reads of a deployment. */
+async function standIn(url: string): Promise<void> {
+  const client = new CloudFormationClient(clientConfiguration(url));
+  const outputs = { TableName: 'diagnosed', DataBucketName: 'diagnosed', ApiUrl: 'http://127.0.0.1:9' };
+  const template = {
+    Resources: { Queue: { Type: 'AWS::SQS::Queue' } },
+    Outputs: Object.fromEntries(Object.entries(outputs).map(([name, Value]) => [name, { Value }])),
+  };
+  const stack = { StackName: 'tidewheel-dev' };
+  await client.send(new CreateStackCommand({ ...stack, TemplateBody: JSON.stringify(template) }));
+  await waitUntilStackCreateComplete({ client, maxWaitTime: 60, minDelay: 1, maxDelay: 1 }, stack);
+}
+
+const doctor = (...args: string[]) =>
+  run(process.execPath, [path.join(ROOT, 'cli/tidewheel.ts'), 'doctor', ...args], {
+    cwd: folder,
+    env: environment,
+  });
+
+describe('doctor', () => {
+  it('shows plots, verdicts and remedies of a run', async () => {
+    const { stdout } = await doctor(RUN);
+    expect(stdout).toMatch(/^digits-000001, attempt 1\nhost 0, shares/);
+    expect(stdout).toContain('change (declaration): training.inputMode: File');
+  }, 60_000);
+
+  it('prints the verdicts as JSON', async () => {
+    const { stdout } = await doctor(RUN, '--json');
+    expect(JSON.parse(stdout)).toMatchObject([{ cause: 'network', remedy: { where: 'declaration' } }]);
+  }, 60_000);
+
+  it('changes the declaration, and keeps its comments', async () => {
+    await doctor(RUN, '--apply');
+    const { text } = (await store.readText(bucketKeys.pipeline('digits'))) ?? {};
+    expect(text).toContain('# ours\nname: digits\ntraining: { strategy: ddp, inputMode: File } # streams\n');
+    await writeFile(path.join(folder, 'tidewheel.yaml'), DECLARED);
+    await doctor(RUN, '--apply');
+    expect(await readFile(path.join(folder, 'tidewheel.yaml'), 'utf8')).toBe(text);
+  }, 60_000);
+
+  it('names an attempt that is not there', async () => {
+    await expect(doctor(RUN, '--attempt', '3')).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('digits-000001 has no attempt 3: it has 1'),
+    });
+  }, 60_000);
+});
