@@ -352,8 +352,54 @@ export type Report = {
       readonly seconds: number;
       readonly steps: number;
     } | undefined;
-    /** The doctor's remedies that it started with. */
-    readonly applied?: readonly (string)[] | undefined;
+    /** The doctor's remedies that it started with, and what they brought. */
+    readonly applied?: {
+      readonly changes: readonly (string)[];
+      readonly measured?: {
+        readonly besides: {
+          readonly jobName: string;
+          readonly speed: {
+            /** Of all hosts together. */
+            readonly samplesPerSecond?: number | undefined;
+            readonly samplesPerDollar?: number | undefined;
+            readonly stepSeconds: {
+              /** Seconds. */
+              readonly median: number;
+              /** Seconds. */
+              readonly p95: number;
+            };
+            /** Share of 1. */
+            readonly cpuBusy: number;
+            /** Share of 1. */
+            readonly gpuBusy?: number | undefined;
+            /** Measured time. */
+            readonly seconds: number;
+            readonly steps: number;
+          };
+        };
+        readonly speed: {
+          /** Of all hosts together. */
+          readonly samplesPerSecond?: number | undefined;
+          readonly samplesPerDollar?: number | undefined;
+          readonly stepSeconds: {
+            /** Seconds. */
+            readonly median: number;
+            /** Seconds. */
+            readonly p95: number;
+          };
+          /** Share of 1. */
+          readonly cpuBusy: number;
+          /** Share of 1. */
+          readonly gpuBusy?: number | undefined;
+          /** Measured time. */
+          readonly seconds: number;
+          readonly steps: number;
+        };
+        /** Steps a second, over those before. */
+        readonly stepRatio: number;
+        readonly samplesPerDollarRatio?: number | undefined;
+      } | undefined;
+    } | undefined;
     readonly verdicts?: readonly ({
       readonly cause: string;
       readonly evidence: Readonly<Record<string, number>>;
@@ -749,6 +795,10 @@ export type RunDeclaration = {
     /** The packed source of a run, if no other run of the pipeline uses it. */
     readonly sourceDays: number | "forever";
   };
+  readonly doctor?: {
+    /** safe: the next attempt takes remedies of the doctor that cannot change what is trained (docs/doctor.md). */
+    readonly apply: "none" | "safe";
+  } | undefined;
   /** Also start a run on this schedule (EventBridge Scheduler syntax, UTC). */
   readonly schedule?: string | undefined;
   /** Let a scheduled run train although nothing arrived. */
@@ -1418,6 +1468,10 @@ export type Declaration = {
     readonly failedCheckpointDays?: number | "forever" | undefined;
     /** The packed source of a run, if no other run of the pipeline uses it. */
     readonly sourceDays?: number | "forever" | undefined;
+  } | undefined;
+  readonly doctor?: {
+    /** safe: the next attempt takes remedies of the doctor that cannot change what is trained (docs/doctor.md). */
+    readonly apply?: "none" | "safe" | undefined;
   } | undefined;
   /** Also start a run on this schedule (EventBridge Scheduler syntax, UTC). */
   readonly schedule?: string | undefined;

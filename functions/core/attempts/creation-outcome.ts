@@ -6,6 +6,7 @@
 import { sizeOf } from '../catalog/launchers/download.ts';
 import { launcherFacts } from '../catalog/launchers/registry.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { type Change, remedyOf } from '../doctor/verdict.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
 import { jobOf, type PreparedJob, portOf } from '../launch/launcher.ts';
 import type { AttemptOutcome, AttemptRecord } from '../runs/run-records.ts';
@@ -16,6 +17,8 @@ interface Creation {
   readonly attempt: AttemptRecord;
   readonly created: CreateOutcome;
   readonly dataset: Dataset;
+  /** The doctor's remedies in it. */
+  readonly applied: readonly Change[];
   readonly prepared: Pick<PreparedJob, 'inputMode' | 'inputReason' | 'log'>;
 }
 
@@ -67,7 +70,7 @@ async function adoptOrLeave(deps: ObserveDeps, creation: Creation): Promise<void
 
 async function announce(
   deps: ObserveDeps,
-  { attempt, dataset, prepared }: Creation,
+  { attempt, applied, dataset, prepared }: Creation,
   at = deps.clock.now(),
 ): Promise<void> {
   const { inputMode, inputReason, log } = prepared;
@@ -75,6 +78,8 @@ async function announce(
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(attempt.runId, attempt.attempt, {
     input: { mode: inputMode, shards, bytes },
+    // Of what placement saw on the attempt's record, the launcher may have refused some.
+    ...(attempt.applied !== undefined && { applied }),
     ...(log !== undefined && { log }),
     updatedAt,
   });
@@ -86,6 +91,13 @@ async function announce(
     kind: 'AttemptStarted',
     text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${log === undefined ? '' : `; log: ${log.group}, streams ${log.streamPrefix}…`}`,
   });
+  if (applied.length > 0)
+    await deps.timeline.add(runId, {
+      id: `applied-${attempt.attempt}`,
+      at: at.toISOString(),
+      kind: 'DoctorApplied',
+      text: `attempt ${attempt.attempt} starts with ${applied.map((change) => remedyOf(change).text).join(', ')}, as the doctor advised (doctor.apply: safe)`,
+    });
   await deps.notifier.notify(
     { runId, pipeline },
     { type: 'AttemptStarted', attempt: attempt.attempt, jobName, ...pool, log },

@@ -1,6 +1,7 @@
 /** The Launch state: starts the attempt's job, or finds it started. The execution then waits for the task token. */
 
 import { type Dataset, datasetOf } from '../dataset/dataset.ts';
+import type { Change } from '../doctor/verdict.ts';
 import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../launch/job/job-name.ts';
 import { type PreparedJob, portOf, type Starters } from '../launch/launcher.ts';
@@ -12,6 +13,7 @@ import { keepAttempt } from '../runs/kept-records.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, Placement, RunRecord } from '../runs/run-records.ts';
+import { safeRemedies, withRemedies } from '../runs/safe-remedies.ts';
 import type { Stores } from '../runs/stores.ts';
 import { LaunchRefusedError, problemsText, RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
@@ -96,6 +98,7 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   const known = (await restoreAttempts(deps, run)).find(({ attempt }) => attempt === number);
   if (known !== undefined) return deps.attempts.update(runId, number, { taskToken, updatedAt });
   const placement = await placementOf(deps, runId, number);
+  const applied = await safeRemedies(deps, run, await deps.attempts.list(runId));
   const fresh: AttemptRecord = {
     runId,
     pipeline: run.pipeline,
@@ -108,6 +111,7 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
     createdAt: updatedAt,
     updatedAt,
     progressBefore: await readProgress(deps.store, run.pipeline, runId),
+    ...(applied.length > 0 && { applied }),
   };
   if ((await deps.attempts.create(fresh)) === 'created') return fresh;
   return deps.attempts.update(runId, number, { taskToken, updatedAt });
@@ -132,7 +136,8 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     (otherRegion?.publishAgent ?? deps.publishAgent)(),
   ]);
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
-  const prepared = await prepareJob(deps, { run, attempt, dataset, source, agentPrefix, otherRegion });
+  const sources = { run, attempt, dataset, source, agentPrefix, otherRegion };
+  const { prepared, applied } = await prepareJob(deps, sources);
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
@@ -145,7 +150,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   // Inputs may have been copied for minutes.
   if (await isStopped(deps, run)) return endUnlaunched(deps, attempt);
   const created = await prepared.start();
-  await recordCreateOutcome(deps, { attempt, created, dataset, prepared });
+  await recordCreateOutcome(deps, { attempt, applied, created, dataset, prepared });
   // A look before this job existed found nothing to stop.
   if (await isStopped(deps, run)) await observeAttempt(deps, attempt);
 }
@@ -192,14 +197,30 @@ interface JobSources {
   readonly otherRegion: OtherRegion | undefined;
 }
 
-async function prepareJob(
+interface Prepared {
+  readonly prepared: PreparedJob;
+  readonly applied: readonly Change[];
+}
+
+/** Remedies that the launcher refuses, such as shards beyond the disk, are left out. */
+async function prepareJob(deps: LaunchDeps, sources: JobSources): Promise<Prepared> {
+  const { run, attempt } = sources;
+  if (run.declaration === undefined) throw new RunNotFoundError(run.runId);
+  const { applied = [] } = attempt;
+  const remedied = await prepareAs(deps, sources, withRemedies(run.declaration, applied));
+  if (remedied.kind !== 'problems') return { prepared: remedied, applied };
+  const built = applied.length === 0 ? remedied : await prepareAs(deps, sources, run.declaration);
+  if (built.kind !== 'problems') return { prepared: built, applied: [] };
+  throw new LaunchRefusedError(`${attempt.jobName} cannot be launched: ${problemsText(built.problems)}`);
+}
+
+async function prepareAs(
   deps: LaunchDeps,
-  { run, attempt, dataset, source, agentPrefix, otherRegion }: JobSources,
-): Promise<PreparedJob> {
-  const { runId, declaration } = run;
-  if (declaration === undefined) throw new RunNotFoundError(runId);
+  { run: { runId }, attempt, dataset, source, agentPrefix, otherRegion }: JobSources,
+  declaration: Pipeline,
+): Promise<ReturnType<Starters[keyof Starters]['prepare']>> {
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
-  const built = portOf(deps.starters, attempt).prepare({
+  return portOf(deps.starters, attempt).prepare({
     runId,
     attempt: attempt.attempt,
     declaration: withHelpers(
@@ -215,9 +236,6 @@ async function prepareJob(
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
   });
-  if (built.kind !== 'problems') return built;
-  const all = problemsText(built.problems);
-  throw new LaunchRefusedError(`${attempt.jobName} cannot be launched: ${all}`);
 }
 
 /** Adds the instance groups that placement chose. */

@@ -3,7 +3,7 @@
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../shared/errors.ts';
-import { bucketKeys } from '../shared/keys.ts';
+import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Notice, ObjectStore } from '../shared/ports.ts';
 import { endOpenAttempts } from './end-attempt.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
@@ -39,6 +39,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
   const status = kind === 'done' ? 'succeeded' : kind;
   const report = makeReport({
     run,
+    former: run.batch > 1 ? await deps.attempts.list(runIdOf(run.pipeline, run.batch - 1)) : [],
     attempts: await deps.attempts.list(runId),
     timeline,
     status,

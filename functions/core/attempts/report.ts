@@ -1,7 +1,7 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
 import type { Speed } from '../doctor/speed.ts';
-import { remedyOf, type Verdict } from '../doctor/verdict.ts';
+import type { Verdict } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
 import { beganAgain, beganAt } from '../runs/resume.ts';
@@ -17,6 +17,7 @@ import type {
   StopRequest,
 } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
+import { type AppliedReport, broughtBy } from './doctor/applied-report.ts';
 import { speedsOf, type TopologySpeed } from './doctor/topology-speed.ts';
 import { advanced } from './judge.ts';
 
@@ -36,8 +37,7 @@ export interface AttemptReport {
   readonly costUsd: number;
   /** How fast it trained, where the agent could measure it. */
   readonly speed?: Speed | undefined;
-  /** The doctor's remedies that it started with. */
-  readonly applied?: readonly string[] | undefined;
+  readonly applied?: AppliedReport | undefined;
   /** Of the doctor, the most worthwhile first. */
   readonly verdicts?: readonly Verdict[] | undefined;
   /** Where the job's output is. */
@@ -79,6 +79,8 @@ export interface RunReport {
 }
 
 export interface ReportInput {
+  /** Attempts of the run before, to which remedies compare. */
+  readonly former?: readonly AttemptRecord[] | undefined;
   readonly run: RunRecord;
   readonly attempts: readonly AttemptRecord[];
   readonly timeline: readonly TimelineEntry[];
@@ -89,8 +91,16 @@ export interface ReportInput {
 
 export function makeReport(input: ReportInput): RunReport {
   const { run, status, failure, finishedAt } = input;
+  const measured = [...(input.former ?? []), ...input.attempts];
   const attempts = input.attempts.flatMap((attempt, index) =>
-    attempt.outcome ? [reportAttempt(attempt, attempt.outcome, restartAfter(input.attempts, index))] : [],
+    attempt.outcome
+      ? [
+          reportAttempt(attempt, attempt.outcome, {
+            restart: restartAfter(input.attempts, index),
+            all: measured,
+          }),
+        ]
+      : [],
   );
   const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
   const onDemandUsd = sum(
@@ -125,7 +135,11 @@ export function makeReport(input: ReportInput): RunReport {
   };
 }
 
-function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome, restart: number): AttemptReport {
+function reportAttempt(
+  attempt: AttemptRecord,
+  outcome: AttemptOutcome,
+  { restart, all }: { readonly restart: number; readonly all: readonly AttemptRecord[] },
+): AttemptReport {
   const { placement } = attempt;
   return {
     attempt: attempt.attempt,
@@ -141,7 +155,7 @@ function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome, restart:
     lostSeconds: round(lostSecondsOf(attempt, outcome, restart), 1),
     costUsd: attemptCost(attempt),
     speed: attempt.diagnosis?.speed,
-    applied: attempt.applied?.map((change) => remedyOf(change).text),
+    applied: broughtBy(attempt, all),
     verdicts: attempt.diagnosis?.verdicts,
     log: attempt.log,
   };

@@ -165,6 +165,16 @@ const pipelineFields = z.strictObject({
   compute: computeSchema,
   limits: limitsSchema.prefault({}),
   retention: retentionSchema.prefault({}),
+  doctor: z
+    .strictObject({
+      apply: z
+        .enum(['none', 'safe'])
+        .default('none')
+        .describe(
+          'safe: the next attempt takes remedies of the doctor that cannot change what is trained (docs/doctor.md).',
+        ),
+    })
+    .optional(),
   schedule: z
     .string()
     .check(({ value, issues }) => {

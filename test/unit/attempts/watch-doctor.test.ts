@@ -75,3 +75,32 @@ it('reports speed and verdicts of each attempt and topology', async () => {
   ]);
   expect(report.speeds).toMatchObject([{ topology: '1 x g5.xlarge', attempts: [1], samplesPerSecond: 320 }]);
 });
+
+it('has the next attempt start with what is safe', async () => {
+  const at = await launched([
+    { at: 0, status: 'InProgress', secondary: 'Training' },
+    { at: 100, status: 'Failed', secondary: 'Failed', reason: 'InternalServerError: a host failed' },
+  ]);
+  const declaration = declarationOf('digits', {
+    doctor: { apply: 'safe' },
+    training: { strategy: 'ddp', inputMode: 'FastFile' },
+  });
+  await at.runs.update(RUN, { declaration, updatedAt: at.clock.now().toISOString() });
+  await at.attempts.update(RUN, 1, {
+    input: { mode: 'FastFile', shards: 3, bytes: 3e6 },
+    updatedAt: at.clock.now().toISOString(),
+  });
+  at.write([{ ...STARVED, cpu: { workers: 0.2 }, received: 1.25e9 }], 8);
+  at.pass(200);
+  expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
+  const placed = (await at.placements.list(RUN))[0]?.decision;
+  if (placed === undefined) throw new Error('nothing was placed');
+  await at.placements.put(RUN, 2, placed);
+  const deps = { ...at, region: 'us-east-1', publishAgent: () => Promise.resolve('agent/0a1b/') };
+  await launchAttempt(deps, { runId: RUN, attempt: 2, taskToken: 'token-2' });
+  expect(await at.attempts.get(RUN, 2)).toMatchObject({
+    input: { mode: 'File' },
+    applied: [{ kind: 'input-mode', inputMode: 'File' }],
+  });
+  expect((await at.timeline.list(RUN)).map(({ kind }) => kind)).toContain('DoctorApplied');
+});

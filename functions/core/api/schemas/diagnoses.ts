@@ -39,3 +39,17 @@ export const topologySpeed = z.object({
   stepSeconds: z.object({ median: seconds, p95: seconds }),
   seconds: seconds.describe('Measured time of all its attempts.'),
 });
+
+export const applied = z
+  .object({
+    changes: list(z.string()),
+    measured: z
+      .object({
+        besides: z.object({ jobName: z.string(), speed }),
+        speed,
+        stepRatio: z.number().describe('Steps a second, over those before.'),
+        samplesPerDollarRatio: z.number().optional(),
+      })
+      .optional(),
+  })
+  .describe("The doctor's remedies that it started with, and what they brought.");

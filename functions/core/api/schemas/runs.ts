@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { pipelineSchema } from '../../pipeline/pipeline.ts';
 import { EXPIRING, STOP_MODES } from '../../runs/run-records.ts';
 import { attempt, jobLog, metrics, outcomeKind, progress } from './attempts.ts';
-import { speed, topologySpeed, verdict } from './diagnoses.ts';
+import { applied, speed, topologySpeed, verdict } from './diagnoses.ts';
 import { list, seconds, time, usd } from './operation.ts';
 import { nextToken } from './page.ts';
 import { pool, storedPlacement } from './placements.ts';
@@ -103,7 +103,7 @@ export const report = z.object({
       lostSeconds: seconds.describe('Training that no checkpoint covers, or that was done again.'),
       costUsd: usd,
       speed: speed.optional(),
-      applied: list(z.string()).optional().describe("The doctor's remedies that it started with."),
+      applied: applied.optional(),
       verdicts: list(verdict).optional(),
       log: jobLog.optional(),
     }),

@@ -6,6 +6,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';
 import { furthestProgress } from '../../runs/progress.ts';
 import type { AttemptRecord, PlacementDecision, RunRecord } from '../../runs/run-records.ts';
+import { safeRemedies, withRemedies } from '../../runs/safe-remedies.ts';
 import type { Stores } from '../../runs/stores.ts';
 import { RunNotFoundError } from '../../shared/errors.ts';
 import type { Clock, ObjectStore } from '../../shared/ports.ts';
@@ -65,7 +66,8 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const now = deps.clock.now();
   const met = last && poolOutcomeOf(last);
   if (met) await deps.poolOutcomes.put(met);
-  const input = await questionFor(deps, { run, declaration, attempts, now });
+  const remedied = withRemedies(declaration, await safeRemedies(deps, run, attempts));
+  const input = await questionFor(deps, { run, declaration: remedied, attempts, now });
   const attempt = (last?.attempt ?? 0) + 1;
   const decision = { ...choosePlacement(input), question: storedPart(input) };
   // A retried `place` may have led to a launch while this one asked the market; a running attempt keeps its
