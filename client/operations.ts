@@ -609,6 +609,13 @@ export type RunDeclaration = {
         readonly expectedKilobytes?: number | undefined;
       };
     } | undefined;
+    /** Limits of the quality report. A run that passes one does not train until a person releases its data. */
+    readonly hold?: {
+      /** Most percentage points by which the share of any class may differ from the version before. */
+      readonly classShare?: string | undefined;
+      /** Most of the arrivals of a run that may be rejected. */
+      readonly rejected?: string | undefined;
+    } | undefined;
     /** What becomes of the packed arrivals after the run. */
     readonly whenDone: "keep" | "delete";
   };
@@ -1282,6 +1289,13 @@ export type Declaration = {
         /** Size of a prepared image in 10^3 bytes, by which shards are planned; default: by its pixels. */
         readonly expectedKilobytes?: number | undefined;
       };
+    } | undefined;
+    /** Limits of the quality report. A run that passes one does not train until a person releases its data. */
+    readonly hold?: {
+      /** Most percentage points by which the share of any class may differ from the version before. */
+      readonly classShare?: string | undefined;
+      /** Most of the arrivals of a run that may be rejected. */
+      readonly rejected?: string | undefined;
     } | undefined;
     /** What becomes of the packed arrivals after the run. */
     readonly whenDone?: "keep" | "delete" | undefined;
