@@ -810,6 +810,21 @@ export type RunDeclaration = {
   readonly schedule?: string | undefined;
   /** Let a scheduled run train although nothing arrived. */
   readonly trainWithoutNewData: boolean;
+  /** Topics and webhooks that hear of its runs. */
+  readonly notify?: readonly ({
+    /** An SNS topic, for e-mail, text messages and programs. */
+    readonly topic?: string | undefined;
+    /** A secret that holds the address of Slack's incoming webhook. */
+    readonly slack?: string | undefined;
+    /** A secret that holds the address of Discord's webhook. */
+    readonly discord?: string | undefined;
+    /** A secret that holds {"url": …, "key": …}: the key signs what is posted there. */
+    readonly webhook?: string | undefined;
+    /** What it hears of. Default: everything. */
+    readonly on: readonly ("finished" | "failed" | "stopped" | "interrupted" | "stalled" | "doctor" | "budget" | "deadline")[];
+    /** It hears of the first interruption of a run that comes after so many. */
+    readonly afterInterruptions: number;
+  })[] | undefined;
 };
 
 export type RunStatus = "settling" | "packing" | "placing" | "training" | "succeeded" | "failed" | "stopped" | "empty";
@@ -1491,6 +1506,21 @@ export type Declaration = {
   readonly schedule?: string | undefined;
   /** Let a scheduled run train although nothing arrived. */
   readonly trainWithoutNewData?: boolean | undefined;
+  /** Topics and webhooks that hear of its runs. */
+  readonly notify?: readonly ({
+    /** An SNS topic, for e-mail, text messages and programs. */
+    readonly topic?: string | undefined;
+    /** A secret that holds the address of Slack's incoming webhook. */
+    readonly slack?: string | undefined;
+    /** A secret that holds the address of Discord's webhook. */
+    readonly discord?: string | undefined;
+    /** A secret that holds {"url": …, "key": …}: the key signs what is posted there. */
+    readonly webhook?: string | undefined;
+    /** What it hears of. Default: everything. */
+    readonly on?: readonly ("finished" | "failed" | "stopped" | "interrupted" | "stalled" | "doctor" | "budget" | "deadline")[] | undefined;
+    /** It hears of the first interruption of a run that comes after so many. */
+    readonly afterInterruptions?: number | undefined;
+  })[] | undefined;
 };
 
 export type StopRunBody = {

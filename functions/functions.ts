@@ -21,6 +21,7 @@ import { reconcile } from './reconcile/function.ts';
 import { report } from './report/function.ts';
 import { sealCompaction } from './seal-compaction/function.ts';
 import { sealDataset } from './seal-dataset/function.ts';
+import { sendNotices } from './send-notices/function.ts';
 import { settle } from './settle/function.ts';
 import { startNextExecution } from './start-next-execution/function.ts';
 
@@ -43,6 +44,7 @@ export const functions = {
   'delete-packed': deletePacked,
   'on-training-event': onTrainingEvent,
   'on-spot-warning': onSpotWarning,
+  'send-notices': sendNotices,
   reconcile,
   'expire-runs': expireRuns,
   api,

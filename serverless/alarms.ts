@@ -63,6 +63,10 @@ const alarms: Readonly<Record<string, Value>> = {
   ),
   SpotWarningsDeadLettersAlarm: deadLetters('SpotWarningsDeadLetters', 'Spot warnings failed ten times'),
   HostStatesDeadLettersAlarm: deadLetters('HostStatesDeadLetters', 'State changes of hosts failed ten times'),
+  NoticeDeliveriesDeadLettersAlarm: deadLetters(
+    'NoticeDeliveriesDeadLetters',
+    "Notices did not reach a declaration's topics and webhooks ten times",
+  ),
   SpotWarningsAgeAlarm: alarm({
     description: 'A Spot warning waited for over a minute of the two that it leaves',
     namespace: 'AWS/SQS',
@@ -252,12 +256,19 @@ const functionMetrics = (metric: string): Metric[] =>
 const executionMetrics: Metric[] = ['ExecutionsStarted', 'ExecutionsSucceeded', 'ExecutionsFailed'].map(
   (metric) => ['AWS/States', metric, 'StateMachineArn', '${RunStateMachine}'],
 );
-const QUEUES = ['ArrivalsQueue', 'TrainingEventsQueue', 'SpotWarningsQueue', 'HostStatesQueue'];
+const QUEUES = [
+  'ArrivalsQueue',
+  'TrainingEventsQueue',
+  'SpotWarningsQueue',
+  'HostStatesQueue',
+  'NoticeDeliveriesQueue',
+];
 const LETTERS = [
   'ArrivalsDeadLetters',
   'TrainingEventsDeadLetters',
   'SpotWarningsDeadLetters',
   'HostStatesDeadLetters',
+  'NoticeDeliveriesDeadLetters',
 ];
 
 const widgets = [

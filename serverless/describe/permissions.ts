@@ -102,6 +102,12 @@ export const putEvents = statement('events', ['PutEvents'], [arn('events', 'even
   'ForAllValues:StringEquals': { 'events:source': 'tidewheel' },
 });
 
+/** Declarations name topics and secrets; the names bound what the function may reach. */
+export const sendNotices = [
+  statement('sns', ['Publish'], [arn('sns', 'tidewheel-*')]),
+  statement('secretsmanager', ['GetSecretValue'], [arn('secretsmanager', 'secret:tidewheel/notify/*')]),
+];
+
 const passRole = (role: Value, service: string) =>
   statement('iam', ['PassRole'], [role], { StringEquals: { 'iam:PassedToService': service } });
 

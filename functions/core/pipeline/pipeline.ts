@@ -16,6 +16,7 @@ import {
 } from './compute-parts.ts';
 import { datasetSchema } from './dataset.ts';
 import { launcherField, launcherProblems, launcherSections, typeProblem } from './launchers.ts';
+import { notifySchema } from './notify.ts';
 import { packingSchema } from './packing.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
@@ -188,6 +189,7 @@ const pipelineFields = z.strictObject({
     .boolean()
     .default(false)
     .describe('Let a scheduled run train although nothing arrived.'),
+  notify: notifySchema.optional().describe('Topics and webhooks that hear of its runs.'),
 });
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {

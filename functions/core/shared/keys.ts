@@ -21,6 +21,8 @@ export const bucketKeys = {
   map: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/map/`,
   /** How far the run has deleted what it packed. */
   deletion: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/deletion.json`,
+  /** Written when a target of the declaration has heard of an event. */
+  noticeMark: (pipeline: string, runId: string, id: string) => `${pipeline}/runs/${runId}/notices/${id}.json`,
   report: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/report.json`,
   /** All generations of the pipeline's dataset; one folder a generation, named as its run. */
   dataset: (pipeline: string) => `${pipeline}/dataset/`,

@@ -14,6 +14,7 @@ const ROOMS = [
   'functions/core/doctor',
   'functions/core/runs',
   'functions/core/ingest',
+  'functions/core/notices',
   'functions/core/packing/model',
   'functions/core/packing/media',
   'functions/core/packing/labels',

@@ -1,0 +1,149 @@
+/**
+ * Tells the targets of a declaration what its runs do. Events come at least once and in any order. A mark in the bucket
+ * keeps a target from hearing the same twice, unless the function dies between sending and marking.
+ */
+import { createHash } from 'node:crypto';
+import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
+import type { NoticeKind, NotifyTarget } from '../pipeline/notify.ts';
+import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { discordBody, slackBody, topicMessage, webhookBody } from './bodies.ts';
+import { type NoticeEvent, noticeEvent } from './notice-event.ts';
+import { interruptionsUpTo, noticeText } from './notice-text.ts';
+
+/** 'refused': the other side does not take it, and would not at another try. */
+export type Delivery = { readonly kind: 'delivered' } | { readonly kind: 'refused'; readonly reason: string };
+
+/** Both reject with TransientError for what may work later. */
+export interface NoticeChannels {
+  publish(
+    topicArn: string,
+    message: { readonly subject: string; readonly message: string },
+  ): Promise<Delivery>;
+  /** @param secret the name of the secret that holds the address, and for a webhook of one's own the key */
+  post(secret: string, body: string): Promise<Delivery>;
+}
+
+export type NoticeDeps = Pick<Stores, 'runs' | 'attempts' | 'timeline'> & {
+  readonly store: ObjectStore;
+  readonly channels: NoticeChannels;
+  readonly clock: Clock;
+};
+
+export async function sendNotices(deps: NoticeDeps, messages: readonly QueueMessage[]): Promise<Taken> {
+  const failed: { messageId: string; reason: string }[] = [];
+  const notes: string[] = [];
+  for (const { messageId, body } of messages) {
+    try {
+      notes.push(...(await sendNotice(deps, parse(body))));
+    } catch (error: unknown) {
+      failed.push({ messageId, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { failed, notes };
+}
+
+function parse(body: string): NoticeEvent {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch (cause: unknown) {
+    throw new Error('the message is no JSON', { cause });
+  }
+  const parsed = noticeEvent.safeParse(value);
+  if (!parsed.success) throw new Error('the message is no event of a run', { cause: parsed.error });
+  return parsed.data;
+}
+
+/** Every target is tried before the first failure is thrown: one that is down must not keep the others from hearing. */
+async function sendNotice(deps: NoticeDeps, event: NoticeEvent): Promise<string[]> {
+  const run = await deps.runs.get(event.detail.runId);
+  if (run === undefined) return [`${event.detail.runId} is not on record`];
+  const targets = run.declaration?.notify ?? [];
+  if (targets.length === 0) return [];
+  const attempts = await deps.attempts.list(run.runId);
+  const notes: string[] = [];
+  const failures: unknown[] = [];
+  for (const target of targets.filter((each) => wants(each, event, attempts))) {
+    try {
+      notes.push(await tell(deps, run, { target, event, attempts }));
+    } catch (error: unknown) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return notes;
+}
+
+const KINDS = {
+  RunFinished: 'finished',
+  RunFailed: 'failed',
+  RunStopped: 'stopped',
+  AttemptInterrupted: 'interrupted',
+  CheckpointStalled: 'stalled',
+  ScriptHangs: 'stalled',
+  DoctorVerdict: 'doctor',
+  BudgetNearlySpent: 'budget',
+  DeadlineInDanger: 'deadline',
+} as const satisfies Record<NoticeEvent['detail-type'], NoticeKind>;
+
+function wants(
+  { on, afterInterruptions }: NotifyTarget,
+  event: NoticeEvent,
+  attempts: readonly AttemptRecord[],
+): boolean {
+  if (!on.includes(KINDS[event['detail-type']])) return false;
+  // Nothing is to be done then.
+  if (event['detail-type'] === 'DoctorVerdict') return event.detail.cause !== 'nothing-wrong';
+  if (event['detail-type'] !== 'AttemptInterrupted') return true;
+  return interruptionsUpTo(attempts, event.detail.attempt) === afterInterruptions + 1;
+}
+
+interface Telling {
+  readonly target: NotifyTarget;
+  readonly event: NoticeEvent;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+async function tell(deps: NoticeDeps, run: RunRecord, telling: Telling): Promise<string> {
+  const { target, event } = telling;
+  const id = idOf(telling);
+  const mark = bucketKeys.noticeMark(run.pipeline, run.runId, id);
+  const who = nameOf(target);
+  if ((await deps.store.readText(mark)) !== undefined) return `${who} knows`;
+  const delivery = await deliver(deps.channels, telling);
+  const at = deps.clock.now().toISOString();
+  if (delivery.kind === 'refused') {
+    await deps.timeline.add(run.runId, {
+      id: `notice-${id}`,
+      at,
+      kind: 'NoticeRefused',
+      text: `${event['detail-type']} did not reach ${who}: ${delivery.reason}`,
+    });
+  }
+  await deps.store.createText(mark, JSON.stringify({ at, who, ...delivery }));
+  return `${who}: ${delivery.kind}`;
+}
+
+/** Of the content, not of EventBridge's id: the service may send one event twice, and then the ids differ. */
+function idOf({ target, event }: Telling): string {
+  const text = JSON.stringify([event['detail-type'], event.detail, nameOf(target)]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+function nameOf({ topic, slack, discord, webhook }: NotifyTarget): string {
+  if (topic !== undefined) return topic;
+  if (slack !== undefined) return `Slack (${slack})`;
+  return discord === undefined ? `webhook (${webhook ?? ''})` : `Discord (${discord})`;
+}
+
+function deliver(channels: NoticeChannels, { target, event, attempts }: Telling): Promise<Delivery> {
+  const { topic, slack, discord, webhook } = target;
+  const text = noticeText(event, attempts);
+  if (topic !== undefined) return channels.publish(topic, topicMessage(text));
+  if (slack !== undefined) return channels.post(slack, slackBody(text));
+  if (discord !== undefined) return channels.post(discord, discordBody(text));
+  return channels.post(webhook ?? '', webhookBody(event, text));
+}
