@@ -24,6 +24,7 @@ import { likelyReaders } from '../../functions/core/placement/candidates/likely-
 import { problemsText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { compare, contents, retract } from './contents.ts';
+import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
 import { release, report } from './quality.ts';
 import { verifyAndPrint } from './verify-report.ts';
@@ -37,6 +38,10 @@ interface DatasetRequest {
   readonly over: readonly string[];
   readonly replaced: boolean;
   readonly dryRun: boolean;
+  /** Where `show` and `sample` write. */
+  readonly out: string | undefined;
+  /** How many samples `show` and `find` take. */
+  readonly most: number;
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -213,6 +218,9 @@ export const COMMANDS = {
   verify,
   compact: compactNow,
   retract: retractNow,
+  show,
+  sample,
+  find,
   report: reportNow,
   release,
   prune,

@@ -27,7 +27,7 @@ const complain = (line: string): number => {
 };
 
 /** The version that ended with this generation, or the newest one; else what is wrong. */
-async function versionOf(
+export async function versionOf(
   { store, pipeline }: Asked,
   generation: string | undefined,
 ): Promise<DatasetVersion | string> {

@@ -13,6 +13,8 @@ import { withBucket } from '../dataset/open.ts';
 const schema = z.object({
   'dry-run': z.boolean().default(false),
   replaced: z.boolean().default(false),
+  out: z.string().optional(),
+  samples: z.coerce.number('write a whole number').int().min(1).max(10_000).default(48),
   over: z
     .string()
     .default('')
@@ -31,6 +33,9 @@ export const verb = defineVerb({
   verify    read and check every byte of GENERATION, or of all
   compact   join small generations now; runs do so by themselves (dataset.compactAfter)
   retract   leave the samples of these KEYs (below incoming/) out of the next version, for good
+  show      write a page with samples of the newest version, or of GENERATION's
+  sample    print the sample that holds KEY, with its members; --out FOLDER writes them
+  find      list samples by a part of their key, the beginning of a SHA-256, or label:NAME
   report    make the quality report of GENERATION, or of each generation of the newest version
   release   train on GENERATION although packing.hold holds it back
   prune     remove all generations before GENERATION and delete their shards; with --replaced, delete only the
@@ -42,6 +47,8 @@ what a run reads or a declaration pins.`,
   options: {
     'dry-run': { type: 'boolean', about: 'compact, prune: print what would be done, and do nothing' },
     replaced: { type: 'boolean', about: 'prune: see above' },
+    out: { type: 'string', value: 'PATH', about: 'show: the file to write; sample: the folder' },
+    samples: { type: 'string', value: 'N', about: 'show, find: how many (48)' },
     over: { type: 'string', value: 'RUN[,RUN]', about: 'prune: runs that have ended without a report' },
   },
   schema,
@@ -55,13 +62,13 @@ what a run reads or a declaration pins.`,
     const [command = '', given = '', ...words] = positionals;
     const [generation] = words;
     if (!isCommand(command)) return EXIT.inputNeeded;
-    const { over, replaced, 'dry-run': dryRun } = values;
+    const { over, replaced, 'dry-run': dryRun, out, samples: most } = values;
     const missing = generation === undefined ? MISSING[command] : undefined;
     if (missing !== undefined) throw new UsageError([missing]);
     if (command === 'prune' && (generation !== undefined) === replaced)
       throw new UsageError(['write either GENERATION, to remove all before it, or --replaced']);
     const { bucket, pipeline } = await datasetMeant(context, given);
-    const request = { pipeline, generation, words, over, replaced, dryRun };
+    const request = { pipeline, generation, words, over, replaced, dryRun, out, most };
     return withBucket(bucket, (store) => COMMANDS[command]({ ...request, store }));
   },
 });
@@ -124,6 +131,8 @@ const MISSING: Readonly<Record<string, string>> = {
   compare: 'GENERATION is missing: name the one whose version to compare',
   retract: 'KEY is missing: name the objects to retract',
   release: 'GENERATION is missing: name the one to release',
+  sample: 'KEY is missing: name an object of the sample',
+  find: 'TEXT is missing: a part of a key, the beginning of a SHA-256, or label:NAME',
 };
 
 /** Words behind the address, where they are not one. */

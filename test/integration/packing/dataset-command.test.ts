@@ -1,5 +1,7 @@
 /** `tidewheel data` against a real S3 server. */
 import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
@@ -12,7 +14,7 @@ import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { packAll, settings } from '../../support/builders/packing.ts';
+import { packAll, packPipeline, settings } from '../../support/builders/packing.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
 import {
   clientConfiguration,
@@ -136,6 +138,30 @@ describe('tidewheel data', () => {
     expect((await dataset('list', 's3://nobodys-bucket/digits')).errors).toMatch(
       /^✗ there is no bucket "nobodys-bucket" at http.*AWS_ENDPOINT_URL/,
     );
+  });
+
+  it('reports, shows, finds and reads samples', async () => {
+    const address = `s3://${BUCKET}/looks`;
+    const incoming = bucketKeys.incoming('looks');
+    await opened.store.put(`${incoming}cat/1.txt`, Buffer.from('a <b>cat</b>'));
+    await opened.store.put(`${incoming}dog/2.txt`, Buffer.from('a dog'));
+    const run = { runId: 'looks-000001', pipeline: 'looks', packing: settings() };
+    await packPipeline(opened.store, run);
+    const report = await dataset('report', address);
+    expect(report.output).toMatch(
+      /^looks-000001 {2}2 samples, 0 duplicates, 0 rejected {2}s3:.*report\.html$/m,
+    );
+    expect((await dataset('release', address, run.runId)).output).toContain('is not held back');
+    expect((await dataset('find', address, 'label:dog')).output).toMatch(/dog\/2\.txt {2}dog\n$/);
+    expect((await dataset('find', address, 'bird')).code).toBe(1);
+    const folder = mkdtempSync(path.join(tmpdir(), 'looks-'));
+    const sample = await dataset('sample', address, 'cat/1.txt', '--out', folder);
+    expect(sample.output).toContain('12 bytes  lines 1, tokens 2');
+    expect(readFileSync(path.join(folder, 'cat/1.txt'), 'utf8')).toBe('a <b>cat</b>');
+    const page = path.join(folder, 'page.html');
+    expect((await dataset('show', address, '--out', page)).output).toContain('2 samples of looks-000001');
+    expect(readFileSync(page, 'utf8')).toContain('a &lt;b&gt;cat&lt;/b&gt;');
+    rmSync(folder, { recursive: true });
   });
 
   it('lists, pins, compacts, verifies and prunes', async () => {

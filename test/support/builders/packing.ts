@@ -46,6 +46,19 @@ export async function planAndPack(
     );
 }
 
+/** Packs and seals a run of any pipeline. */
+export async function packPipeline(
+  store: BlobStore,
+  run: { readonly runId: string; readonly pipeline: string; readonly packing: PackingSettings },
+): Promise<SealResult> {
+  await planShards({ store, now }, run);
+  const found = await store.get(bucketKeys.planItems(run.pipeline, run.runId));
+  if (found.kind !== 'found') throw new Error('no items');
+  const items = itemSchema.array().parse(JSON.parse(Buffer.concat(found.chunks).toString()));
+  for (const item of items) await packItem({ store, images: openImageEngine }, { ...run, item });
+  return sealDataset({ store }, run);
+}
+
 export async function packAll(store: BlobStore, packing: PackingSettings, runId = RUN): Promise<SealResult> {
   await planAndPack(store, packing, runId);
   return sealDataset({ store }, { runId, pipeline: PIPELINE, packing });

@@ -211,6 +211,14 @@ async function deleteAll(
   return { kind: dryRun ? 'wouldPrune' : 'pruned', generations, ...total };
 }
 
+/** The numbers of a quality report stay, because a hold may go by them; its pictures do not. */
+const PRUNED = [
+  'shards/',
+  'members/',
+  'index/',
+  ...['report.html', 'tally.json', 'digests.bin', 'looks.bin'].map((name) => `quality/${name}`),
+];
+
 /** First keeps the lists of arrivals under another name, then deletes the manifest, then what it named. */
 async function deleteGeneration(
   store: BlobStore,
@@ -233,7 +241,7 @@ async function deleteGeneration(
   const failures: KeyFailure[] = [];
   let [objects, bytes] = [0, 0];
   const { datasetIndex } = formatOf(manifest);
-  for (const part of ['shards/', 'members/', 'index/', ...(datasetIndex ? [datasetIndex.name] : [])]) {
+  for (const part of [...PRUNED, ...(datasetIndex ? [datasetIndex.name] : [])]) {
     for await (const page of listPages(store, `${keys.generation}${part}`)) {
       if (!dryRun) failures.push(...(await store.deleteMany(page.objects.map(({ key }) => key))));
       objects += page.objects.length;

@@ -2,15 +2,12 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../../functions/aws/images/image-engine.ts';
-import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
-import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
-import { packItem } from '../../../../functions/core/packing/shard/pack-item.ts';
 import { type PackingSettings, packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { compactAll, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
-import { PIPELINE, packAll, settings } from '../../../support/builders/packing.ts';
+import { PIPELINE, packAll, packPipeline, settings } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const packing = settings();
@@ -80,13 +77,7 @@ describe('a quality report', () => {
     const store = await packedInDrops([{ 'a/1.txt': 'shared', 'a/2.txt': 'own' }], packing);
     store.seed('tests/incoming/x/9.txt', 'shared');
     const other = { runId: 'tests-000001', pipeline: 'tests', packing };
-    await planShards({ store, now: () => new Date(0) }, other);
-    const items = JSON.parse(store.body(bucketKeys.planItems('tests', other.runId)).toString()) as {
-      item: number;
-      plan: string;
-    }[];
-    for (const item of items) await packItem({ store }, { ...other, item });
-    await sealDataset({ store }, other);
+    await packPipeline(store, other);
     expect(await reportOf(store, 1)).toMatchObject({ shared: [], notCompared: ['tests'] });
     await writeQualityReport({ store }, { pipeline: 'tests', generation: other.runId });
     expect(await reportOf(store, 1)).toMatchObject({

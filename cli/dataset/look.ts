@@ -1,0 +1,146 @@
+/** The commands of `tidewheel data` that look at samples: `show`, `sample` and `find`. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
+import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import type { MemberLine } from '../../functions/core/packing/model/documents.ts';
+import { contactSheet, textOf } from '../../functions/core/packing/quality/contact-sheet.ts';
+import {
+  readMember,
+  type StoredSample,
+  spreadSamples,
+  storedSamples,
+} from '../../functions/core/packing/versions/read-samples.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { quoted } from '../../functions/core/shared/quoted.ts';
+import { versionOf } from './contents.ts';
+
+interface Asked {
+  readonly store: BlobStore;
+  readonly pipeline: string;
+  readonly words: readonly string[];
+  /** File or folder for what is read. */
+  readonly out: string | undefined;
+  /** How many. */
+  readonly most: number;
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const complain = (line: string): number => {
+  process.stderr.write(`✗ ${line}\n`);
+  return 1;
+};
+
+/** A key may hold anything that a terminal would obey. */
+const shown = (text: string): string => (/^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : quoted(text));
+const below = (pipeline: string, key: string): string => key.slice(bucketKeys.incoming(pipeline).length);
+const labelOf = ({ lines }: StoredSample): string | undefined =>
+  lines.find(({ label }) => label !== undefined)?.label;
+const digestOf = ({ source, sha256, crc32 }: MemberLine): string => source?.sha256 ?? crc32 ?? sha256;
+
+/** Writes a page with samples from all over the version. */
+export async function show(asked: Asked): Promise<number> {
+  const { store, pipeline, words, out = `${pipeline}-samples.html`, most } = asked;
+  const version = await versionOf(asked, words[0]);
+  if (typeof version === 'string') return complain(version);
+  const samples = await spreadSamples(store, { pipeline, generations: version.generations }, most);
+  const title = `${samples.length} samples of ${version.generations.join(', ')}`;
+  const incoming = bucketKeys.incoming(pipeline);
+  const page = await contactSheet({ store, images: openImageEngine() }, { title, incoming, samples });
+  await writeFile(out, page);
+  say(`${title}: ${path.resolve(out)}`);
+  return 0;
+}
+
+/** Prints the sample that holds an object, and writes its members into a folder if one is named. */
+export async function sample(asked: Asked): Promise<number> {
+  const { store, pipeline, words, out } = asked;
+  const version = await versionOf(asked, undefined);
+  if (typeof version === 'string') return complain(version);
+  const [word = ''] = words;
+  const incoming = bucketKeys.incoming(pipeline);
+  const key = word.startsWith(incoming) ? word : `${incoming}${word}`;
+  for await (const one of storedSamples(store, pipeline, version.generations)) {
+    if (!one.lines.some((line) => line.key === key)) continue;
+    await printSample({ store, pipeline, out }, one);
+    return 0;
+  }
+  return complain(
+    `the newest version holds no ${shown(word)}: tidewheel data find s3://${store.bucket}/${pipeline} TEXT lists keys`,
+  );
+}
+
+async function printSample(
+  { store, pipeline, out }: Pick<Asked, 'store' | 'pipeline' | 'out'>,
+  one: StoredSample,
+): Promise<void> {
+  const label = labelOf(one);
+  say(`${one.manifest.generation}/${one.shard.name}${label === undefined ? '' : `  label ${shown(label)}`}`);
+  for (const line of one.lines) {
+    const bytes = await readMember(store, one, line);
+    say(`  ${describe(pipeline, line)}`);
+    const text = line.size <= 400 ? textOf(bytes) : undefined;
+    if (text !== undefined) say(`    ${shown(text.trimEnd())}`);
+    if (out === undefined) continue;
+    // The names of members have no `..` and no leading slash, and a name that holds one is refused all the same.
+    const file = path.resolve(out, line.name);
+    if (!file.startsWith(`${path.resolve(out)}${path.sep}`)) continue;
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, bytes);
+  }
+  if (out !== undefined) say(`written to ${path.resolve(out)}`);
+}
+
+function describe(pipeline: string, line: MemberLine): string {
+  const { width, height, seconds, lines, tokens } = line.media ?? {};
+  const facts = [
+    ...(width === undefined ? [] : [`${width} x ${height}`]),
+    ...(seconds === undefined ? [] : [`${seconds} s`]),
+    ...(lines === undefined ? [] : [`lines ${lines}, tokens ${tokens}`]),
+  ];
+  const from = line.key === undefined ? [] : [`from ${shown(below(pipeline, line.key))}`];
+  return [
+    shown(line.name),
+    `${line.size} bytes`,
+    ...facts,
+    `at ${line.offset}`,
+    digestOf(line),
+    ...from,
+  ].join('  ');
+}
+
+/** Lists samples by a part of a key, the beginning of a digest, or `label:NAME`. */
+export async function find(asked: Asked): Promise<number> {
+  const { store, pipeline, words, most } = asked;
+  const version = await versionOf(asked, undefined);
+  if (typeof version === 'string') return complain(version);
+  const matches = matcherOf(words[0] ?? '', pipeline);
+  let found = 0;
+  for await (const one of storedSamples(store, pipeline, version.generations)) {
+    if (!matches(one)) continue;
+    found += 1;
+    if (found > most) break;
+    const keys = one.lines.flatMap(({ key }) => (key === undefined ? [] : [shown(below(pipeline, key))]));
+    const label = labelOf(one);
+    say(
+      `${one.manifest.generation}/${one.shard.name}  ${keys.join(' ')}${label === undefined ? '' : `  ${shown(label)}`}`,
+    );
+  }
+  if (found > most) say(`and more: --samples N shows more than ${most}`);
+  if (found === 0) return complain('no sample of the newest version matches');
+  return 0;
+}
+
+function matcherOf(text: string, pipeline: string): (one: StoredSample) => boolean {
+  if (text.startsWith('label:')) {
+    const wanted = text.slice('label:'.length);
+    return (one) => labelOf(one) === wanted;
+  }
+  const isDigest = /^[0-9a-f]{8,64}$/.test(text);
+  return ({ lines }) =>
+    lines.some(
+      (line) =>
+        (isDigest && (digestOf(line).startsWith(text) || line.sha256.startsWith(text))) ||
+        (line.key !== undefined && below(pipeline, line.key).includes(text)),
+    );
+}
