@@ -10,6 +10,8 @@ export type Attempt = {
   readonly placement: Placement;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** When its hosts were there. */
+  readonly startedAt?: string | undefined;
   readonly progressBefore?: Progress | undefined;
   readonly progressAfter?: Progress | undefined;
   /** How the script went on from what earlier attempts had saved. */
@@ -517,6 +519,19 @@ export type Run = {
     readonly attempts: number;
   } | undefined;
   readonly modelUri?: string | undefined;
+  /** Of its report, once it has ended. */
+  readonly result?: {
+    readonly finishedAt: string;
+    readonly attempts: number;
+    readonly interruptions: number;
+    /** Seconds. */
+    readonly lostSeconds: number;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** US dollars. */
+    readonly onDemandUsd: number;
+    readonly isDeadlineMet: boolean | null;
+  } | undefined;
   /** What was deleted after its end. */
   readonly expired?: readonly ("work" | "checkpoints" | "source")[] | undefined;
 };
@@ -829,6 +844,165 @@ export type RunDeclaration = {
 
 export type RunStatus = "settling" | "packing" | "placing" | "training" | "succeeded" | "failed" | "stopped" | "empty";
 
+export type RunSummary = {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly batch: number;
+  readonly status: RunStatus;
+  readonly trigger: "arrival" | "schedule" | "api";
+  readonly execution: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly newestEventAt?: string | undefined;
+  /** When its batch was closed. */
+  readonly closedAt?: string | undefined;
+  /** When its data was packed; absent without new data. */
+  readonly sealedAt?: string | undefined;
+  /** What it packed. */
+  readonly generation?: string | undefined;
+  /** SHA-256 of the packed source. */
+  readonly source?: string | undefined;
+  readonly failure?: string | undefined;
+  readonly stop?: {
+    readonly mode: "afterSave" | "now";
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    readonly execution: number;
+  } | undefined;
+  readonly retry?: {
+    /** 1 for the first one. */
+    readonly number: number;
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    /** How many attempts there were before. */
+    readonly attempts: number;
+  } | undefined;
+  readonly modelUri?: string | undefined;
+  /** Of its report, once it has ended. */
+  readonly result?: {
+    readonly finishedAt: string;
+    readonly attempts: number;
+    readonly interruptions: number;
+    /** Seconds. */
+    readonly lostSeconds: number;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** US dollars. */
+    readonly onDemandUsd: number;
+    readonly isDeadlineMet: boolean | null;
+  } | undefined;
+  /** What was deleted after its end. */
+  readonly expired?: readonly ("work" | "checkpoints" | "source")[] | undefined;
+  readonly deadlineAt?: string | undefined;
+};
+
+export type AttemptSummary = {
+  readonly attempt: number;
+  readonly jobName: string;
+  readonly launcher: "sagemaker" | "ec2";
+  readonly status: "starting" | "waitingForCapacity" | "running" | "done" | "interrupted" | "recalled" | "failed";
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** When its hosts were there. */
+  readonly startedAt?: string | undefined;
+  readonly placement: {
+    readonly pool: Pool;
+    readonly topology: Topology;
+    readonly decidedAt: string;
+    /** On-Demand price of one node in an hour. */
+    readonly onDemandHourlyUsd: number;
+    /** On-Demand price of all helper nodes together. */
+    readonly helpersHourlyUsd?: number | undefined;
+  };
+  /** The newest checkpoint at its end. */
+  readonly progressAfter?: {
+    readonly step: number;
+    /** 0 where the script does not say. */
+    readonly totalSteps: number;
+    /** What the step counts; absent: step. */
+    readonly unit?: "step" | "epoch" | "saves" | undefined;
+    /** Name, below the checkpoints of the run. */
+    readonly checkpoint: string;
+    /** When it was saved. */
+    readonly updatedAt: string;
+  } | undefined;
+  /** The step at which its script went on. */
+  readonly beganAt?: number | undefined;
+  readonly recall?: {
+    readonly cause: "capacity" | "budget" | "deadline" | "spot" | "time" | "request";
+    readonly why: string;
+    readonly at: string;
+  } | undefined;
+  readonly outcome?: {
+    readonly kind: "completed" | "interrupted" | "capacity" | "timeLimit" | "serviceError" | "userError" | "recalled" | "stopped";
+    readonly message: string;
+    readonly startedAt?: string | undefined;
+    readonly scriptStartedAt?: string | undefined;
+    readonly endedAt?: string | undefined;
+    /** Seconds. */
+    readonly trainingSeconds: number;
+    readonly interruptions: number;
+  } | undefined;
+  /** Absent while it goes on. */
+  readonly costUsd?: number | undefined;
+  /** Of the newest attempt alone. */
+  readonly diagnosis?: {
+    readonly at: string;
+    readonly speed?: {
+      /** Of all hosts together. */
+      readonly samplesPerSecond?: number | undefined;
+      readonly samplesPerDollar?: number | undefined;
+      readonly stepSeconds: {
+        /** Seconds. */
+        readonly median: number;
+        /** Seconds. */
+        readonly p95: number;
+      };
+      /** Share of 1. */
+      readonly cpuBusy: number;
+      /** Share of 1. */
+      readonly gpuBusy?: number | undefined;
+      /** Measured time. */
+      readonly seconds: number;
+      readonly steps: number;
+    } | undefined;
+    readonly verdicts: readonly ({
+      readonly cause: string;
+      readonly evidence: Readonly<Record<string, number>>;
+      readonly remedy?: {
+        readonly change: {
+          readonly kind: string;
+        };
+        readonly where: "declaration" | "script" | "run";
+        readonly text: string;
+      } | undefined;
+      /** Over the whole job. */
+      readonly gain: {
+        readonly seconds: {
+          readonly low: number;
+          readonly expected: number;
+          readonly high: number;
+        };
+        readonly dollars: {
+          readonly low: number;
+          readonly expected: number;
+          readonly high: number;
+        };
+      };
+      readonly unknown: readonly (string)[];
+      /** What limits the steps after the remedy. */
+      readonly next?: string | undefined;
+    })[];
+  } | undefined;
+  /** Where its output is in CloudWatch Logs. */
+  readonly log?: {
+    readonly group: string;
+    readonly streamPrefix: string;
+  } | undefined;
+};
+
 export type TimelineEntry = {
   readonly id: string;
   readonly at: string;
@@ -929,7 +1103,7 @@ export type DeletePipelineAnswer = {
 };
 
 export type ListPipelineRunsAnswer = {
-  readonly runs: readonly (Run)[];
+  readonly runs: readonly (RunSummary)[];
   /** There is another page: make the same call with this token. */
   readonly nextToken?: string | undefined;
 };
@@ -940,17 +1114,134 @@ export type StartRunAnswer = {
 };
 
 export type GetRunAnswer = {
+  /** Give it as `since` to learn what changes from here on. It is a few seconds ago. */
+  readonly asOf: string;
   readonly run: Run;
-  readonly attempts: readonly (Attempt)[];
-  readonly placements: readonly ({
-    readonly attempt: number;
-    readonly decision: PlacementDecision;
-  })[];
+  readonly attempts: readonly (AttemptSummary)[];
+  /** The newest 100 entries, oldest first. */
   readonly timeline: readonly (TimelineEntry)[];
+  /** How many entries there are. */
+  readonly timelineCount: number;
   /** The newest checkpoint that is whole. */
   readonly progress?: Progress | undefined;
-  /** Present once the run has ended. */
-  readonly report?: Report | undefined;
+  readonly money: {
+    readonly asOf: string;
+    /** So far. */
+    readonly usd: number;
+    /** By how much it grows while hosts are held. */
+    readonly usdPerSecond: number;
+    readonly byPurchaseOption: readonly ({
+      readonly purchaseOption: "spot" | "on-demand";
+      /** Seconds. */
+      readonly seconds: number;
+      /** US dollars. */
+      readonly usd: number;
+    })[];
+    /** Work that was not saved, or was done again. */
+    readonly lost: {
+      /** Seconds. */
+      readonly seconds: number;
+      /** US dollars. */
+      readonly usd: number;
+    };
+    /** What the useful work so far would have cost on On-Demand instances. */
+    readonly onDemandUsd: number;
+    /** Absent for an ended run, and while nothing says how much is left. */
+    readonly expected?: {
+      /** Of the whole run; 90 % interval. */
+      readonly usd: {
+        readonly low: number;
+        readonly expected: number;
+        readonly high: number;
+      };
+      /** 90 % interval. */
+      readonly finishAt: {
+        readonly low: string;
+        readonly expected: string;
+        readonly high: string;
+      };
+      /** US dollars. */
+      readonly onDemandUsd: number;
+      /** declared: from former runs. */
+      readonly basis: "measured" | "declared";
+    } | undefined;
+    readonly deadlineAt?: string | undefined;
+    /** US dollars. */
+    readonly budgetUsd?: number | undefined;
+  };
+  /** What an ended run came to; the whole report has a route of its own. */
+  readonly report?: {
+    readonly version: 1;
+    readonly runId: string;
+    readonly pipeline: string;
+    readonly status: "succeeded" | "failed" | "stopped" | "empty";
+    readonly failure?: string | undefined;
+    readonly stop?: {
+      readonly mode: "afterSave" | "now";
+      readonly at: string;
+      /** Who asked. */
+      readonly requestedBy: string;
+      readonly execution: number;
+    } | undefined;
+    readonly retry?: {
+      /** 1 for the first one. */
+      readonly number: number;
+      readonly at: string;
+      /** Who asked. */
+      readonly requestedBy: string;
+      /** How many attempts there were before. */
+      readonly attempts: number;
+    } | undefined;
+    readonly modelUri?: string | undefined;
+    readonly source?: string | undefined;
+    readonly metrics: Readonly<Record<string, number>>;
+    readonly interruptions: number;
+    /** Seconds. */
+    readonly lostSeconds: number;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** Cost of the same useful work on On-Demand instances of the same type. */
+    readonly onDemandUsd: number;
+    /** US dollars. */
+    readonly savedUsd: number;
+    readonly savedPercent: number;
+    readonly deadline: {
+      readonly at?: string | undefined;
+      readonly met: boolean | null;
+    };
+    readonly startedAt: string;
+    readonly finishedAt: string;
+    readonly attempts: readonly ({
+      readonly attempt: number;
+      readonly outcome: "completed" | "interrupted" | "capacity" | "timeLimit" | "serviceError" | "userError" | "recalled" | "stopped";
+      /** Training that no checkpoint covers, or that was done again. */
+      readonly lostSeconds: number;
+      /** US dollars. */
+      readonly costUsd: number;
+    })[];
+  } | undefined;
+};
+
+export type ListAttemptsAnswer = {
+  readonly attempts: readonly (Attempt)[];
+};
+
+export type GetTimelineAnswer = {
+  readonly timeline: readonly (TimelineEntry)[];
+};
+
+export type ListPlacementsAnswer = {
+  readonly placements: readonly ({
+    readonly attempt: number;
+    readonly kind: "launch" | "wait" | "giveUp";
+    readonly reason: string;
+    readonly placement?: Placement | undefined;
+  })[];
+};
+
+export type GetPlacementAnswer = {
+  readonly attempt: number;
+  readonly decision: PlacementDecision;
 };
 
 export type GetSeriesAnswer = {
@@ -1596,14 +1887,80 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: StartRunAnswer;
   };
-  /** Shows a run. For the role viewer. */
+  /** Lists the runs of all pipelines, newest first. For the role viewer. */
+  readonly listRuns: {
+    readonly parameters: {
+      /** Items of a page. */
+      readonly limit?: number | undefined;
+      /** Of the page before; absent for the first page. */
+      readonly nextToken?: string | undefined;
+      /** Only runs of this pipeline. */
+      readonly pipeline?: string | undefined;
+      /** Only runs of these statuses, with commas between them. */
+      readonly status?: string | undefined;
+      /** Only runs that began at this time or later. */
+      readonly since?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: ListPipelineRunsAnswer;
+  };
+  /** Shows a run: its attempts, its progress, its money so far and to come. For the role viewer. */
   readonly getRun: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+      /** `asOf` of an answer that the caller has: attempts and timeline are what has changed since. */
+      readonly since?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetRunAnswer;
+  };
+  /** Shows all that is known of the attempts of a run. For the role viewer. */
+  readonly listAttempts: {
     readonly parameters: {
       /** Such as digits-000042. */
       readonly runId: string;
     };
     readonly body: undefined;
-    readonly answer: GetRunAnswer;
+    readonly answer: ListAttemptsAnswer;
+  };
+  /** Shows the whole timeline of a run. For the role viewer. */
+  readonly getTimeline: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: undefined;
+    readonly answer: GetTimelineAnswer;
+  };
+  /** Lists where each attempt of a run was placed, and why. For the role viewer. */
+  readonly listPlacements: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: undefined;
+    readonly answer: ListPlacementsAnswer;
+  };
+  /** Shows the placement of an attempt with every pool that was weighed. For the role viewer. */
+  readonly getPlacement: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+      /** Number of an attempt, from 1. */
+      readonly attempt: string;
+    };
+    readonly body: undefined;
+    readonly answer: GetPlacementAnswer;
+  };
+  /** Shows the report of an ended run. For the role viewer. */
+  readonly getReport: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: undefined;
+    readonly answer: Report;
   };
   /** Shows what the script printed or logged, as one curve over all attempts. For the role viewer. */
   readonly getSeries: {
@@ -1650,6 +2007,7 @@ export interface Operations {
     readonly parameters: {
       /** Such as digits-000042. */
       readonly runId: string;
+      /** Number of an attempt, from 1. */
       readonly attempt: string;
       readonly deadlineHours?: number | undefined;
       readonly budgetUsd?: number | undefined;
@@ -1730,7 +2088,13 @@ export const OPERATIONS = {
   deletePipeline: { method: "DELETE", path: "/pipelines/{name}" },
   listPipelineRuns: { method: "GET", path: "/pipelines/{name}/runs" },
   startRun: { method: "POST", path: "/pipelines/{name}/runs" },
+  listRuns: { method: "GET", path: "/runs" },
   getRun: { method: "GET", path: "/runs/{runId}" },
+  listAttempts: { method: "GET", path: "/runs/{runId}/attempts" },
+  getTimeline: { method: "GET", path: "/runs/{runId}/timeline" },
+  listPlacements: { method: "GET", path: "/runs/{runId}/placements" },
+  getPlacement: { method: "GET", path: "/runs/{runId}/placements/{attempt}" },
+  getReport: { method: "GET", path: "/runs/{runId}/report" },
   getSeries: { method: "GET", path: "/runs/{runId}/series" },
   stopRun: { method: "POST", path: "/runs/{runId}/stop" },
   retryRun: { method: "POST", path: "/runs/{runId}/retry" },

@@ -248,9 +248,13 @@ async function finished(
   for (;;) {
     const release = await reached(clock, clock.now() + LOOK_MILLISECONDS);
     try {
-      const { body } = await api.call('GET', `/runs/${runId}`);
-      const { report, attempts = [] } = body as { report?: RunReport; attempts?: readonly AttemptRecord[] };
-      if (report !== undefined) return { report, reasons: attempts.map(({ placement }) => placement.reason) };
+      const { status, body } = await api.call('GET', `/runs/${runId}/report`);
+      if (status === 200) {
+        const { attempts } = (await api.call('GET', `/runs/${runId}/attempts`)).body as {
+          attempts: readonly AttemptRecord[];
+        };
+        return { report: body as RunReport, reasons: attempts.map(({ placement }) => placement.reason) };
+      }
       if (clock.now() > giveUpMs) throw new Error(`${runId} has no report: ${JSON.stringify(body)}`);
     } finally {
       release();

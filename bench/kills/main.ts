@@ -62,8 +62,8 @@ const runsReply = z.object({ runs: z.array(z.object({ runId: z.string(), status:
 const runReply = z.object({
   run: z.object({ failure: z.string().optional() }),
   attempts: z.array(z.object({ jobName: z.string() })),
-  report: z.object({ attempts: z.array(z.unknown()) }).optional(),
 });
+const reportReply = z.object({ attempts: z.array(z.unknown()).optional() });
 const manifest = z.object({ shards: z.array(z.object({ samples: z.number() })) });
 
 async function declare({ clients, stack, api }: Up): Promise<void> {
@@ -201,12 +201,16 @@ class Campaign {
     const reported: string[] = [];
     for (const { runId, status } of await this.#runs()) {
       if (status === 'empty') continue;
-      const { run, attempts, report } = await this.#whileUp(async ({ api }) =>
-        runReply.parse((await api.call('GET', `/runs/${runId}`)).body),
-      );
+      const {
+        run,
+        attempts,
+        reported: inReport,
+      } = await this.#whileUp(async ({ api }) => ({
+        ...runReply.parse((await api.call('GET', `/runs/${runId}`)).body),
+        reported: reportReply.parse((await api.call('GET', `/runs/${runId}/report`)).body).attempts?.length,
+      }));
       const failure = run.failure ?? 'no reason';
       if (this.#isUnexpected(runId, status, victim, failure)) problems.push(`${runId} ${status}: ${failure}`);
-      const inReport = report?.attempts.length;
       if (inReport !== attempts.length)
         problems.push(`${runId} has ${attempts.length} attempts, its report ${inReport}`);
       reported.push(...attempts.map(({ jobName }) => jobName));

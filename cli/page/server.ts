@@ -16,7 +16,9 @@ export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
   readonly apiUrl: string;
 }
 
-const READING = /^\/api(\/pipelines|\/pipelines\/[^/]+\/runs|\/runs\/[^/]+(?:\/series)?)$/;
+/** Every reading route of the API. */
+const READING =
+  /^\/api(\/pipelines(?:\/[^/]+(?:\/runs)?)?|\/runs(?:\/[^/]+(?:\/[a-z]+(?:\/[^/]+)?)?)?|\/openapi\.json)$/;
 const STEERING = /^\/api(\/runs\/[^/]+\/(?:stop|retry))$/;
 const TIMEOUT_MILLISECONDS = 15_000;
 const LARGEST_BODY = 65_536;

@@ -14,12 +14,12 @@ const POLL_MILLISECONDS = 700;
 const view = z.object({
   run: z.object({ status: z.string(), generation: z.string().optional() }),
   attempts: z.array(z.object({ attempt: z.number(), jobName: z.string(), status: z.string() })),
-  placements: z.array(z.object({ attempt: z.number(), decision: z.custom<PlacementDecision>() })),
   timeline: z.array(z.object({ id: z.string(), at: z.string(), kind: z.string(), text: z.string() })),
   progress: z.custom<Progress>().optional(),
-  report: z.custom<RunReport>().optional(),
 });
 type RunView = z.infer<typeof view>;
+const placementView = z.object({ attempt: z.number(), decision: z.custom<PlacementDecision>() });
+const reportView = z.custom<RunReport>((value) => typeof value === 'object' && value !== null);
 
 const FINISHED = ['succeeded', 'failed', 'stopped', 'empty'];
 
@@ -35,29 +35,39 @@ export async function followRun(
   while (!signal.aborted) {
     const seen = view.safeParse((await api.call('GET', `/runs/${runId}`).catch(() => undefined))?.body);
     if (seen.success) {
-      show(seen.data, shown, screen);
+      await show(api, runId, { seen: seen.data, shown, screen });
       step = showProgress(seen.data, step, screen);
-      if (FINISHED.includes(seen.data.run.status)) return finish(seen.data, screen);
+      if (FINISHED.includes(seen.data.run.status)) {
+        const { status, body } = await api.call('GET', `/runs/${runId}/report`);
+        return status === 200 ? finish(reportView.parse(body), screen) : undefined;
+      }
     }
     await sleep(POLL_MILLISECONDS, undefined, { signal }).catch(() => undefined);
   }
   return undefined;
 }
 
-/** Placements and timeline come in the order of the run; a placement belongs before the attempt that it starts. */
-function show(seen: RunView, shown: Set<string>, screen: Screen): void {
-  const once = (id: string, lines: () => string[]) => {
-    if (shown.has(id)) return;
-    shown.add(id);
-    for (const line of lines()) screen.line(line);
-  };
+interface Shown {
+  readonly seen: RunView;
+  readonly shown: Set<string>;
+  readonly screen: Screen;
+}
+
+/** The timeline comes in the order of the run; a placement belongs before the attempt that it starts. */
+async function show(api: ApiClient, runId: string, { seen, shown, screen }: Shown): Promise<void> {
   for (const entry of seen.timeline) {
+    if (shown.has(entry.id)) continue;
+    shown.add(entry.id);
     const attempt = /^started-(\d+)$/.exec(entry.id)?.[1];
-    const placement = seen.placements.find((each) => String(each.attempt) === attempt);
-    if (placement) once(`placement-${attempt}`, () => placementLines(placement.attempt, placement.decision));
-    once(entry.id, () => [
+    if (attempt !== undefined) {
+      const { body } = await api.call('GET', `/runs/${runId}/placements/${attempt}`);
+      const placement = placementView.safeParse(body);
+      if (placement.success)
+        for (const line of placementLines(placement.data.attempt, placement.data.decision)) screen.line(line);
+    }
+    screen.line(
       `${pc.dim(entry.at.slice(11, 19))} ${colour(entry.kind)(entry.kind.padEnd(18))} ${entry.text}`,
-    ]);
+    );
   }
 }
 
@@ -85,8 +95,8 @@ function showProgress({ progress, run }: RunView, last: number, screen: Screen):
   return progress.step;
 }
 
-function finish({ report, run }: RunView, screen: Screen): RunReport | undefined {
-  if (run.status === 'empty' || report === undefined) return report;
+function finish(report: RunReport, screen: Screen): RunReport {
+  if (report.status === 'empty') return report;
   screen.line();
   for (const line of reportLines(report)) screen.line(line);
   return report;

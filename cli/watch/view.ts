@@ -1,5 +1,6 @@
 /** What `watch` knows of a run at one moment: the API's answers, and what follows from them. */
 import * as z from 'zod';
+import type { Money as RunMoney } from '../../functions/core/attempts/outlook/money.ts';
 import { deadlineAt, type RunReport } from '../../functions/core/attempts/report.ts';
 import { gangHourlyUsd } from '../../functions/core/attempts/stop-rules.ts';
 import { attemptCost, hoursCost } from '../../functions/core/runs/attempt-cost.ts';
@@ -12,6 +13,7 @@ export const runViewSchema = z.looseObject({
   attempts: z.array(z.custom<AttemptRecord>(isObject)),
   timeline: z.array(z.custom<TimelineEntry>(isObject)),
   progress: z.custom<Progress>(isObject).optional(),
+  money: z.custom<RunMoney>(isObject).optional(),
   report: z.custom<RunReport>(isObject).optional(),
 });
 export type RunView = z.output<typeof runViewSchema>;
@@ -40,8 +42,16 @@ export interface Money {
 }
 
 /** Estimated from hours and prices while an attempt runs; the report has what was billed. */
-export function moneyOf({ attempts, report, progress }: RunView, now: number): Money {
+export function moneyOf({ attempts, report, progress, money }: RunView, now: number): Money {
   if (report !== undefined) return { soFarUsd: report.costUsd, onDemandUsd: report.onDemandUsd };
+  if (money !== undefined) {
+    const since = Math.max(0, now - Date.parse(money.asOf)) / 1000;
+    return {
+      soFarUsd: money.usd + money.usdPerSecond * since,
+      onDemandUsd: money.onDemandUsd,
+      expectedUsd: money.expected?.usd.expected,
+    };
+  }
   let [soFarUsd, onDemandUsd] = [0, 0];
   for (const attempt of attempts) {
     if (attempt.outcome === undefined) {
@@ -117,7 +127,8 @@ export interface Finish {
 }
 
 /** When it ends at the pace so far. */
-export function finishOf({ progress, attempts }: RunView): Finish | undefined {
+export function finishOf({ progress, attempts, money }: RunView): Finish | undefined {
+  if (money?.expected !== undefined) return { at: Date.parse(money.expected.finishAt.expected) };
   const left = secondsLeft(progress);
   const open = attempts.at(-1);
   if (left === undefined || progress === undefined || open === undefined || open.outcome !== undefined)

@@ -127,7 +127,7 @@ describe('a drop of digits', () => {
   });
 
   it('keeps the placement of every attempt with its table', async () => {
-    const { body } = await api.call('GET', '/runs/digits-000001');
+    const { body } = await api.call('GET', '/runs/digits-000001/placements');
     expect(body).toMatchObject({ placements: [{ attempt: 1 }, { attempt: 2 }] });
     expect(JSON.stringify(body)).not.toContain('taskToken');
   });

@@ -44,12 +44,11 @@ export async function finishedRun(api: ApiClient, runId: string): Promise<RunRep
   while (Date.now() < until) {
     const { body } = await api.call('GET', `/runs/${runId}`);
     last = body;
-    const seen = body as { run?: { status: string }; report?: RunReport };
-    if (
-      seen.report !== undefined &&
-      ['succeeded', 'failed', 'stopped', 'empty'].includes(seen.run?.status ?? '')
-    )
-      return seen.report;
+    const seen = body as { run?: { status: string } };
+    if (['succeeded', 'failed', 'stopped', 'empty'].includes(seen.run?.status ?? '')) {
+      const report = await api.call('GET', `/runs/${runId}/report`);
+      if (report.status === 200) return report.body as RunReport;
+    }
     await sleep(POLL_MILLISECONDS);
   }
   throw new Error(`${runId} has no report after ${LIMIT_MILLISECONDS / 1000} s: ${JSON.stringify(last)}`);

@@ -1,13 +1,20 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { PlacementDecision, StoredDecision } from '../../core/runs/run-records.ts';
 import type { PlacementStore, StoredPlacement } from '../../core/runs/stores.ts';
-import { type Item, recordOf, type StoredTable } from './table.ts';
+import { type Item, type Key, recordOf, type StoredTable } from './table.ts';
 
 export function placementStore(table: StoredTable): PlacementStore {
+  const keyOf = (runId: string, attempt: number): Key => ({
+    pk: `RUN#${runId}`,
+    sk: `PLACEMENT#${String(attempt).padStart(4, '0')}`,
+  });
   return {
     put: async (runId, attempt, decision) => {
-      const sk = `PLACEMENT#${String(attempt).padStart(4, '0')}`;
-      await table.put({ pk: `RUN#${runId}`, sk, ...packed(attempt, decision) });
+      await table.put({ ...keyOf(runId, attempt), ...packed(attempt, decision) });
+    },
+    get: async (runId, attempt) => {
+      const item = await table.get(keyOf(runId, attempt));
+      return item && unpacked(item);
     },
     list: async (runId) => (await table.queryPrefix(`RUN#${runId}`, 'PLACEMENT#')).map(unpacked),
   };

@@ -11,6 +11,8 @@ export interface ApiRequest {
   readonly body: string;
   /** ARN of the IAM identity that signed the request. */
   readonly caller?: string | undefined;
+  /** ETags of answers that the caller still has, as `If-None-Match` gives them. */
+  readonly ifNoneMatch?: string | undefined;
 }
 
 /** A request whose query was checked by the schema of its route. */

@@ -1,4 +1,5 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
+import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { awsErrorClass } from '../shared/aws-error-class.ts';
@@ -6,6 +7,7 @@ import { StoredVersionError } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
 import { type ApiRequest, type ApiResponse, ok, problem, refused } from './answers.ts';
 import { type DatasetDeps, getDataset, getGeneration, getImage } from './dataset.ts';
+import { listPipelineRuns, listRuns } from './list-runs.ts';
 import { getMarket, type MarketDeps } from './market.ts';
 import { getMoney, type MoneyDeps } from './money.ts';
 import { openApiDocument } from './open-api.ts';
@@ -18,7 +20,16 @@ import {
   putPipeline,
   startRun,
 } from './pipelines.ts';
-import { getRun, getSeries, listPipelineRuns, type RunDeps } from './runs.ts';
+import {
+  getPlacement,
+  getReport,
+  getRun,
+  getSeries,
+  getTimeline,
+  listAttempts,
+  listPlacements,
+  type RunDeps,
+} from './runs.ts';
 import { postRetry, postStop, putLimits, type SteeringDeps } from './steering.ts';
 import { getWhatIf, type WhatIfDeps } from './what-if.ts';
 
@@ -60,6 +71,15 @@ const ANSWERS: Readonly<Record<Route, Answer>> = {
   'GET /pipelines/{name}/runs': on(OPERATIONS['GET /pipelines/{name}/runs'], listPipelineRuns),
   'POST /pipelines/{name}/runs': on(OPERATIONS['POST /pipelines/{name}/runs'], startRun),
   'GET /runs/{runId}': on(OPERATIONS['GET /runs/{runId}'], getRun),
+  'GET /runs': on(OPERATIONS['GET /runs'], listRuns),
+  'GET /runs/{runId}/attempts': on(OPERATIONS['GET /runs/{runId}/attempts'], listAttempts),
+  'GET /runs/{runId}/timeline': on(OPERATIONS['GET /runs/{runId}/timeline'], getTimeline),
+  'GET /runs/{runId}/placements': on(OPERATIONS['GET /runs/{runId}/placements'], listPlacements),
+  'GET /runs/{runId}/placements/{attempt}': on(
+    OPERATIONS['GET /runs/{runId}/placements/{attempt}'],
+    getPlacement,
+  ),
+  'GET /runs/{runId}/report': on(OPERATIONS['GET /runs/{runId}/report'], getReport),
   'GET /runs/{runId}/series': on(OPERATIONS['GET /runs/{runId}/series'], getSeries),
   'POST /runs/{runId}/stop': on(OPERATIONS['POST /runs/{runId}/stop'], postStop),
   'POST /runs/{runId}/retry': on(OPERATIONS['POST /runs/{runId}/retry'], postRetry),
@@ -87,12 +107,23 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   if (nameProblem !== undefined)
     return problem(400, `name is "${name ?? ''}", which cannot name a pipeline: ${nameProblem}`);
   try {
-    return await ANSWERS[route](deps, request);
+    return withETag(request, await ANSWERS[route](deps, request));
   } catch (error: unknown) {
     if (error instanceof StoredVersionError) return problem(409, error.message);
     if (awsErrorClass(error) === 'throttle') return throttled;
     throw error;
   }
+}
+
+/** A caller that still has the answer gets no body. */
+function withETag({ route, ifNoneMatch }: ApiRequest, response: ApiResponse): ApiResponse {
+  if (response.status !== 200 || !route.startsWith('GET ')) return response;
+  const etag =
+    response.headers?.['etag'] ?? `"${hash('sha256', JSON.stringify(response.body), 'base64url')}"`;
+  // A proxy that compresses may have marked it as weak. https://www.rfc-editor.org/rfc/rfc9110#section-13.1.2
+  const known = (ifNoneMatch ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''));
+  const headers = { ...response.headers, etag, 'cache-control': 'private, no-cache' };
+  return known.includes(etag) ? { status: 304, headers, body: null } : { ...response, headers };
 }
 
 /** Every call is idempotent, so the same call is the remedy. */

@@ -24,6 +24,8 @@ const ANSWERS: Named = {
   Run: runs.run,
   RunDeclaration: pipelineSchema,
   RunStatus: runs.runStatus,
+  RunSummary: runs.runSummary,
+  AttemptSummary: attempts.attemptSummary,
   TimelineEntry: runs.timelineEntry,
   Topology: placements.topology,
   Pipeline: pipelines.pipelineSummary,
@@ -135,6 +137,7 @@ const contentOf = (schema: Document, { yaml }: { readonly yaml?: true } = {}): D
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   name: 'Name of a pipeline.',
   runId: 'Such as digits-000042.',
+  attempt: 'Number of an attempt, from 1.',
 };
 
 const pathParameters = (path: string): Document[] =>

@@ -10,6 +10,7 @@ import { moneyAnswer, moneyQuery } from './schemas/money.ts';
 import { noQuery, type Operation } from './schemas/operation.ts';
 import { pageQuery } from './schemas/page.ts';
 import * as pipelines from './schemas/pipelines.ts';
+import { storedPlacement } from './schemas/placements.ts';
 import * as runs from './schemas/runs.ts';
 import { seriesAnswer, seriesQuery } from './schemas/series.ts';
 import * as steering from './schemas/steering.ts';
@@ -71,13 +72,67 @@ export const OPERATIONS = {
     answer: pipelines.startedRun,
     refusals: [404, 409],
   },
+  'GET /runs': {
+    id: 'listRuns',
+    summary: 'Lists the runs of all pipelines, newest first.',
+    role: 'viewer',
+    query: runs.runsQuery,
+    status: 200,
+    answer: runs.runList,
+    refusals: [],
+  },
   'GET /runs/{runId}': {
     id: 'getRun',
-    summary: 'Shows a run.',
+    summary: 'Shows a run: its attempts, its progress, its money so far and to come.',
+    role: 'viewer',
+    query: runs.runQuery,
+    status: 200,
+    answer: runs.runAnswer,
+    refusals: [404, 409],
+  },
+  'GET /runs/{runId}/attempts': {
+    id: 'listAttempts',
+    summary: 'Shows all that is known of the attempts of a run.',
     role: 'viewer',
     query: noQuery,
     status: 200,
-    answer: runs.runAnswer,
+    answer: runs.attemptList,
+    refusals: [404],
+  },
+  'GET /runs/{runId}/timeline': {
+    id: 'getTimeline',
+    summary: 'Shows the whole timeline of a run.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: runs.timelineAnswer,
+    refusals: [404],
+  },
+  'GET /runs/{runId}/placements': {
+    id: 'listPlacements',
+    summary: 'Lists where each attempt of a run was placed, and why.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: runs.placementList,
+    refusals: [404],
+  },
+  'GET /runs/{runId}/placements/{attempt}': {
+    id: 'getPlacement',
+    summary: 'Shows the placement of an attempt with every pool that was weighed.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: storedPlacement,
+    refusals: [404],
+  },
+  'GET /runs/{runId}/report': {
+    id: 'getReport',
+    summary: 'Shows the report of an ended run.',
+    role: 'viewer',
+    query: noQuery,
+    status: 200,
+    answer: runs.report,
     refusals: [404, 409],
   },
   'GET /runs/{runId}/series': {

@@ -12,7 +12,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 import { keepAttempt } from '../runs/kept-records.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
-import type { AttemptRecord, Placement, RunRecord } from '../runs/run-records.ts';
+import { type AttemptRecord, type Placement, type RunRecord, samePool } from '../runs/run-records.ts';
 import { safeRemedies, withRemedies } from '../runs/safe-remedies.ts';
 import type { Stores } from '../runs/stores.ts';
 import { LaunchRefusedError, problemsText, RunNotFoundError, TransientError } from '../shared/errors.ts';
@@ -97,7 +97,7 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   const updatedAt = deps.clock.now().toISOString();
   const known = (await restoreAttempts(deps, run)).find(({ attempt }) => attempt === number);
   if (known !== undefined) return deps.attempts.update(runId, number, { taskToken, updatedAt });
-  const placement = await placementOf(deps, runId, number);
+  const placement = onlyItsRow(await placementOf(deps, runId, number));
   const applied = await safeRemedies(deps, run, await deps.attempts.list(runId));
   const fresh: AttemptRecord = {
     runId,
@@ -116,6 +116,12 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   if ((await deps.attempts.create(fresh)) === 'created') return fresh;
   return deps.attempts.update(runId, number, { taskToken, updatedAt });
 }
+
+/** Every look reads the attempts of the run. The whole table may have hundreds of rows, and lies in its own item. */
+const onlyItsRow = (placement: Placement): Placement => ({
+  ...placement,
+  considered: placement.considered.filter(({ pool }) => samePool(pool, placement.pool)),
+});
 
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {
   const stored = (await deps.placements.list(runId)).find((placement) => placement.attempt === attempt);

@@ -61,14 +61,16 @@ async function observeLiving(
 /** An attempt that waits for capacity is called that, and its first wait is on the timeline. */
 async function recordWait(
   deps: ObserveDeps,
-  { runId, attempt, status }: AttemptRecord,
+  { runId, attempt, status, startedAt }: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<void> {
   const now = deps.clock.now();
   const current = waitsForCapacity(job, now) ? 'waitingForCapacity' : 'running';
-  if (status === current) return;
+  const started = startedAt ?? job.TrainingStartTime?.toISOString();
+  if (status === current && startedAt === started) return;
   const at = now.toISOString();
-  await deps.attempts.update(runId, attempt, { status: current, updatedAt: at });
+  await deps.attempts.update(runId, attempt, { status: current, startedAt: started, updatedAt: at });
+  if (status === current) return;
   if (current === 'running') return;
   const message = job.SecondaryStatusTransitions.at(-1)?.StatusMessage;
   await deps.timeline.add(runId, {

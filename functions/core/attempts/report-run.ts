@@ -55,6 +55,15 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
     updatedAt: finishedAt,
     ...(report.failure !== undefined && { failure: report.failure }),
     ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
+    result: {
+      finishedAt,
+      attempts: report.attempts.length,
+      interruptions: report.interruptions,
+      lostSeconds: report.lostSeconds,
+      costUsd: report.costUsd,
+      onDemandUsd: report.onDemandUsd,
+      isDeadlineMet: report.deadline.met,
+    },
   });
   return report;
 }

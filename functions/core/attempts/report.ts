@@ -103,9 +103,7 @@ export function makeReport(input: ReportInput): RunReport {
       : [],
   );
   const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
-  const onDemandUsd = sum(
-    input.attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(input.attempts, index))),
-  );
+  const onDemandUsd = usefulOnDemandUsd(input.attempts);
   const last = input.attempts.at(-1);
   return {
     version: REPORT_VERSION,
@@ -171,6 +169,24 @@ function restartOf(attempt: AttemptRecord): number {
   if (beganAgain(attempt)) return beganAt(attempt) ?? 0;
   const isBack = attempt.resume !== undefined && attempt.resume.repairs.length > 0;
   return isBack ? (attempt.resume?.checkpoint?.step ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+/** What the useful work of the ended attempts would have cost on On-Demand instances of the same types. */
+export const usefulOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
+  sum(attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(attempts, index))));
+
+/** Lost training, and its share of what the ended attempts cost. */
+export function lossOf(attempts: readonly AttemptRecord[]): {
+  readonly seconds: number;
+  readonly usd: number;
+} {
+  const each = attempts.flatMap((attempt, index) => {
+    const { outcome } = attempt;
+    if (outcome === undefined || outcome.trainingSeconds <= 0) return [];
+    const seconds = lostSecondsOf(attempt, outcome, restartAfter(attempts, index));
+    return [{ seconds, usd: (attemptCost(attempt) * seconds) / outcome.trainingSeconds }];
+  });
+  return { seconds: sum(each.map(({ seconds }) => seconds)), usd: sum(each.map(({ usd }) => usd)) };
 }
 
 function onDemandCost(attempt: AttemptRecord, restart: number): number {

@@ -95,6 +95,7 @@ export interface Placement {
   /** Spot only: end of the wait for capacity, the last time for On-Demand to meet the deadline. */
   readonly spotUntil?: string | undefined;
   readonly reason: string;
+  /** The record of an attempt keeps the row of its pool alone. */
   readonly considered: readonly PoolAssessment[];
   readonly decidedAt: string;
 }
@@ -250,8 +251,21 @@ export interface RunRecord {
   /** The last one. */
   readonly retry?: Retry | undefined;
   readonly modelUri?: string | undefined;
+  /** Of the report; absent while it goes on, and in records of earlier releases. */
+  readonly result?: RunResult | undefined;
   /** What was deleted after the end of the run, by the declaration's retention. */
   readonly expired?: readonly Expiring[] | undefined;
+}
+
+/** What a list of runs says of an ended one. */
+export interface RunResult {
+  readonly finishedAt: string;
+  readonly attempts: number;
+  readonly interruptions: number;
+  readonly lostSeconds: number;
+  readonly costUsd: number;
+  readonly onDemandUsd: number;
+  readonly isDeadlineMet: boolean | null;
 }
 
 export interface RejectedArrivals {
@@ -303,6 +317,8 @@ export interface AttemptRecord {
   /** The launcher that starts, follows and stops the job. */
   readonly launcher: LauncherName;
   readonly status: AttemptStatus;
+  /** When its hosts were there, once a look has seen them. */
+  readonly startedAt?: string | undefined;
   readonly taskToken?: string | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;

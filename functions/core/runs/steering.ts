@@ -23,5 +23,6 @@ export const reopened = (
   stop: undefined,
   failure: undefined,
   modelUri: undefined,
+  result: undefined,
   expired: undefined,
 });

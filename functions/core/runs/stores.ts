@@ -58,7 +58,7 @@ export interface RunStore {
    */
   finish(
     run: Pick<RunRecord, 'runId' | 'retry'>,
-    end: Pick<RunRecord, 'failure' | 'modelUri' | 'updatedAt'> & { readonly status: RunStatus },
+    end: Pick<RunRecord, 'failure' | 'modelUri' | 'result' | 'updatedAt'> & { readonly status: RunStatus },
   ): Promise<RunRecord>;
   /**
    * Opens an ended run again, in its next execution.
@@ -105,6 +105,7 @@ type AttemptChange = Partial<
   Pick<
     AttemptRecord,
     | 'status'
+    | 'startedAt'
     | 'taskToken'
     | 'progressBefore'
     | 'progressAfter'
@@ -138,6 +139,7 @@ export interface StoredPlacement {
 export interface PlacementStore {
   /** A later decision for the same attempt replaces the earlier one. */
   put(runId: string, attempt: number, decision: StoredDecision): Promise<void>;
+  get(runId: string, attempt: number): Promise<StoredPlacement | undefined>;
   /** The newest decision of each attempt, in order. */
   list(runId: string): Promise<StoredPlacement[]>;
 }

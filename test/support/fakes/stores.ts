@@ -281,6 +281,10 @@ function placementStore(placements: Map<string, Map<number, StoredDecision>>): P
       under(placements, runId).set(attempt, stored(decision));
       await Promise.resolve();
     },
+    get: (runId, attempt) => {
+      const decision = under(placements, runId).get(attempt);
+      return nothing(decision && { attempt, decision });
+    },
     list: (runId) =>
       answer(() =>
         [...under(placements, runId)]

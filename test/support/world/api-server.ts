@@ -22,7 +22,13 @@ export async function startApi(at: ApiDeps, caller: string): Promise<ApiServer> 
     api.signatures.push(request.headers.authorization ?? '');
     void text(request)
       .then((body) =>
-        answerTo(api, { method: request.method ?? '', address: request.url ?? '', body, caller }),
+        answerTo(api, {
+          method: request.method ?? '',
+          address: request.url ?? '',
+          body,
+          caller,
+          ifNoneMatch: request.headers['if-none-match'],
+        }),
       )
       .then(({ status, headers, body }) =>
         response.writeHead(status, { ...headers }).end(JSON.stringify(body)),
@@ -53,14 +59,15 @@ interface Call {
   readonly address: string;
   readonly body: string;
   readonly caller: string;
+  readonly ifNoneMatch: string | undefined;
 }
 
-async function answerTo(api: ApiServer, { method, address, body, caller }: Call): Promise<ApiResponse> {
+async function answerTo(api: ApiServer, { method, address, ...call }: Call): Promise<ApiResponse> {
   if (api.instead !== undefined) return api.instead;
   const url = new URL(address, 'http://api');
   const query = Object.fromEntries(url.searchParams);
   const { route, parameters } = routed(method, url.pathname);
-  return answer(api.at, { route, parameters, query, body, caller });
+  return answer(api.at, { route, parameters, query, ...call });
 }
 
 /** As API Gateway matches a call with its routes: a part of the path in braces takes anything. */

@@ -103,6 +103,7 @@ export const attempt = z.object({
   placement,
   createdAt: time,
   updatedAt: time,
+  startedAt: time.optional().describe('When its hosts were there.'),
   progressBefore: progress.optional(),
   progressAfter: progress.optional(),
   resume: resume.optional(),
@@ -119,3 +120,37 @@ export const attempt = z.object({
   diagnosis: diagnosis.optional(),
   restoredAt: time.optional(),
 });
+
+/** What every look at a run reads of its attempts. */
+export const attemptSummary = attempt
+  .pick({ attempt: true, jobName: true, launcher: true, status: true, createdAt: true, updatedAt: true })
+  .extend({
+    startedAt: attempt.shape.startedAt,
+    placement: placement.pick({
+      pool: true,
+      topology: true,
+      decidedAt: true,
+      onDemandHourlyUsd: true,
+      helpersHourlyUsd: true,
+    }),
+    progressAfter: progress
+      .pick({ step: true, totalSteps: true, unit: true, checkpoint: true, updatedAt: true })
+      .optional()
+      .describe('The newest checkpoint at its end.'),
+    beganAt: z.number().optional().describe('The step at which its script went on.'),
+    recall: recall.optional(),
+    outcome: outcome
+      .pick({
+        kind: true,
+        message: true,
+        startedAt: true,
+        scriptStartedAt: true,
+        endedAt: true,
+        trainingSeconds: true,
+        interruptions: true,
+      })
+      .optional(),
+    costUsd: z.number().optional().describe('Absent while it goes on.'),
+    diagnosis: diagnosis.optional().describe('Of the newest attempt alone.'),
+    log: jobLog.optional(),
+  });

@@ -2,11 +2,11 @@
 import * as z from 'zod';
 import { pipelineSchema } from '../../pipeline/pipeline.ts';
 import { EXPIRING, STOP_MODES } from '../../runs/run-records.ts';
-import { attempt, jobLog, metrics, outcomeKind, progress } from './attempts.ts';
+import { attempt, attemptSummary, jobLog, metrics, outcomeKind, progress } from './attempts.ts';
 import { applied, speed, topologySpeed, verdict } from './diagnoses.ts';
 import { list, seconds, time, usd } from './operation.ts';
-import { nextToken } from './page.ts';
-import { pool, storedPlacement } from './placements.ts';
+import { nextToken, pageQuery } from './page.ts';
+import { placement, pool } from './placements.ts';
 
 export const runStatus = z.enum([
   'settling',
@@ -63,16 +63,75 @@ export const run = z.object({
   stop: stop.optional(),
   retry: retry.optional(),
   modelUri: z.string().optional(),
+  result: z
+    .object({
+      finishedAt: time,
+      attempts: z.number().int(),
+      interruptions: z.number().int(),
+      lostSeconds: seconds,
+      costUsd: usd,
+      onDemandUsd: usd,
+      isDeadlineMet: z.boolean().nullable(),
+    })
+    .optional()
+    .describe('Of its report, once it has ended.'),
   expired: list(z.enum(EXPIRING)).optional().describe('What was deleted after its end.'),
 });
 
-export const runList = z.object({ runs: list(run), nextToken });
+export const runSummary = run
+  .omit({ declaration: true, generations: true, rejected: true, notifiedSince: true })
+  .extend({ deadlineAt: time.optional() });
+
+export const runList = z.object({ runs: list(runSummary), nextToken });
+
+/** Statuses with commas between them. */
+const statuses = z.string().transform((text, context) => {
+  const wanted = text.split(',');
+  const unknown = wanted.filter((each) => !runStatus.safeParse(each).success);
+  if (unknown.length === 0) return wanted.flatMap((each) => runStatus.safeParse(each).data ?? []);
+  const message = `no status is called ${unknown.join(', ')}: give some of ${runStatus.options.join(', ')}, with commas`;
+  context.addIssue({ code: 'custom', message, input: text });
+  return z.NEVER;
+});
+
+const moment = z.iso.datetime({ offset: true, error: 'give a time such as 2026-11-25T08:00:00Z' });
+
+export const runsQuery = pageQuery(50).extend({
+  pipeline: z.string().optional().describe('Only runs of this pipeline.'),
+  status: statuses.optional().describe('Only runs of these statuses, with commas between them.'),
+  since: moment.optional().describe('Only runs that began at this time or later.'),
+});
+
+export const runQuery = z.strictObject({
+  since: moment
+    .optional()
+    .describe('`asOf` of an answer that the caller has: attempts and timeline are what has changed since.'),
+});
 
 export const timelineEntry = z.object({
   id: z.string(),
   at: time,
   kind: z.string().describe('Such as AttemptInterrupted; docs/events.md lists those that are events, too.'),
   text: z.string(),
+});
+
+const reportedAttempt = z.object({
+  attempt: z.number().int(),
+  jobName: z.string(),
+  pool,
+  nodes: z.number().int(),
+  outcome: outcomeKind,
+  message: z.string(),
+  fromStep: z.number(),
+  toStep: z.number(),
+  trainingSeconds: seconds,
+  billableSeconds: seconds,
+  lostSeconds: seconds.describe('Training that no checkpoint covers, or that was done again.'),
+  costUsd: usd,
+  speed: speed.optional(),
+  applied: applied.optional(),
+  verdicts: list(verdict).optional(),
+  log: jobLog.optional(),
 });
 
 export const report = z.object({
@@ -88,26 +147,7 @@ export const report = z.object({
   source: z.string().optional(),
   rejected: rejected.optional(),
   metrics,
-  attempts: list(
-    z.object({
-      attempt: z.number().int(),
-      jobName: z.string(),
-      pool,
-      nodes: z.number().int(),
-      outcome: outcomeKind,
-      message: z.string(),
-      fromStep: z.number(),
-      toStep: z.number(),
-      trainingSeconds: seconds,
-      billableSeconds: seconds,
-      lostSeconds: seconds.describe('Training that no checkpoint covers, or that was done again.'),
-      costUsd: usd,
-      speed: speed.optional(),
-      applied: applied.optional(),
-      verdicts: list(verdict).optional(),
-      log: jobLog.optional(),
-    }),
-  ),
+  attempts: list(reportedAttempt),
   speeds: list(topologySpeed).describe('Of all measured attempts, by nodes and type.'),
   interruptions: z.number().int(),
   lostSeconds: seconds,
@@ -121,11 +161,57 @@ export const report = z.object({
   timeline: list(timelineEntry),
 });
 
+const interval = z.object({ low: z.number(), expected: z.number(), high: z.number() });
+
+const money = z.object({
+  asOf: time,
+  usd: usd.describe('So far.'),
+  usdPerSecond: z.number().describe('By how much it grows while hosts are held.'),
+  byPurchaseOption: list(z.object({ purchaseOption: z.enum(['spot', 'on-demand']), seconds, usd })),
+  lost: z.object({ seconds, usd }).describe('Work that was not saved, or was done again.'),
+  onDemandUsd: usd.describe('What the useful work so far would have cost on On-Demand instances.'),
+  expected: z
+    .object({
+      usd: interval.describe('Of the whole run; 90 % interval.'),
+      finishAt: z.object({ low: time, expected: time, high: time }).describe('90 % interval.'),
+      onDemandUsd: usd,
+      basis: z.enum(['measured', 'declared']).describe('declared: from former runs.'),
+    })
+    .optional()
+    .describe('Absent for an ended run, and while nothing says how much is left.'),
+  deadlineAt: time.optional(),
+  budgetUsd: usd.optional(),
+});
+
 export const runAnswer = z.object({
+  asOf: time.describe('Give it as `since` to learn what changes from here on. It is a few seconds ago.'),
   run,
-  attempts: list(attempt),
-  placements: list(storedPlacement),
-  timeline: list(timelineEntry),
+  attempts: list(attemptSummary),
+  timeline: list(timelineEntry).describe('The newest 100 entries, oldest first.'),
+  timelineCount: z.number().int().describe('How many entries there are.'),
   progress: progress.optional().describe('The newest checkpoint that is whole.'),
-  report: report.optional().describe('Present once the run has ended.'),
+  money,
+  report: report
+    .omit({ timeline: true, generations: true, rejected: true, attempts: true, speeds: true })
+    .extend({
+      attempts: list(
+        reportedAttempt.pick({ attempt: true, outcome: true, lostSeconds: true, costUsd: true }),
+      ),
+    })
+    .optional()
+    .describe('What an ended run came to; the whole report has a route of its own.'),
+});
+
+export const attemptList = z.object({ attempts: list(attempt) });
+export const timelineAnswer = z.object({ timeline: list(timelineEntry) });
+
+export const placementList = z.object({
+  placements: list(
+    z.object({
+      attempt: z.number().int(),
+      kind: z.enum(['launch', 'wait', 'giveUp']),
+      reason: z.string(),
+      placement: placement.optional(),
+    }),
+  ),
 });

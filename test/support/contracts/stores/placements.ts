@@ -22,6 +22,8 @@ export function placementStoreContract(open: () => Promise<Pick<Stores, 'placeme
     const wait = waitOf();
     await placements.put('his-d-000001', 1, wait);
     expect(await placements.list('his-d-00000')).toEqual([]);
+    expect(await placements.get('his-d-000001', 1)).toEqual({ attempt: 1, decision: wait });
+    expect(await placements.get('his-d-000001', 2)).toBeUndefined();
   });
 
   it('keeps timeline and placements of a run apart', async () => {

@@ -1,0 +1,148 @@
+/**
+ * When an unfinished run will end, and what it will have cost by then, as 90 % intervals. What is uncertain: the pace of
+ * the script, and how often Spot capacity is lost. Interruptions are taken as Poisson, the pace as lognormal. Pure.
+ */
+import { measuredThroughputs } from '../../placement/candidates/throughput-estimate.ts';
+import { estimateWork } from '../../placement/decision/work.ts';
+import { furthestProgress } from '../../runs/progress.ts';
+import { type AttemptRecord, type Progress, samePool } from '../../runs/run-records.ts';
+
+export interface Interval {
+  readonly low: number;
+  readonly expected: number;
+  readonly high: number;
+}
+
+export interface Forecast {
+  /** Seconds until the end, with restarts. */
+  readonly seconds: Interval;
+  /** Of these, what is paid for. */
+  readonly billedSeconds: Interval;
+  /** Training left on the present topology. */
+  readonly workSeconds: number;
+  /** measured: from checkpoints of this run; declared: from former runs. */
+  readonly basis: 'measured' | 'declared';
+}
+
+export interface ForecastQuestion {
+  /** Oldest first, at least one. */
+  readonly attempts: readonly AttemptRecord[];
+  readonly progress?: Progress | undefined;
+  readonly now: Date;
+  readonly maximumRunSeconds: number;
+}
+
+/** 5 % of a normal distribution lie above. */
+const Z = 1.645;
+/** Stated priors: the spread of the pace before two attempts have shown it, and hours between interruptions. */
+const PACE_SPREAD = { measured: 0.1, declared: 0.3 } as const;
+const LEAST_SPREAD = 0.05;
+const PRIOR_UP_SECONDS = 8 * 3_600;
+const WAIT_SECONDS = 300;
+
+/** @returns undefined where nothing says how much is left */
+export function forecast(question: ForecastQuestion): Forecast | undefined {
+  const { attempts, now } = question;
+  const last = attempts.at(-1);
+  const left = last && workLeft(question, last);
+  if (last === undefined || left === undefined) return undefined;
+  const { workSeconds, basis, restartSeconds } = left;
+  const spread = paceSpread(attempts, basis);
+  const [quick, slow] = [workSeconds * Math.exp(-Z * spread), workSeconds * Math.exp(Z * spread)];
+  const wait = waitSecondsOf(last);
+  const begin = isUp(last) ? 0 : restartSeconds;
+  const before = isUp(last) || now.getTime() < Date.parse(last.createdAt) ? 0 : wait;
+  const each = restartSeconds + wait;
+  const rate = lossRate(attempts, last, now);
+  const most = poissonHigh(rate * slow);
+  return {
+    workSeconds,
+    basis,
+    seconds: {
+      low: quick + begin,
+      expected: workSeconds + begin + before + rate * workSeconds * each,
+      high: slow + begin + before + most * each,
+    },
+    billedSeconds: {
+      low: quick + begin,
+      expected: workSeconds + begin + rate * workSeconds * restartSeconds,
+      high: slow + begin + most * restartSeconds,
+    },
+  };
+}
+
+const isUp = ({ outcome, status }: AttemptRecord): boolean => outcome === undefined && status === 'running';
+
+function workLeft(
+  { attempts, progress = furthestProgress(attempts), now, maximumRunSeconds }: ForecastQuestion,
+  last: AttemptRecord,
+): { workSeconds: number; basis: Forecast['basis']; restartSeconds: number } | undefined {
+  const { workSeconds, basis, restartSeconds } = estimateWork({
+    attempts,
+    progress,
+    launchers: [last.launcher],
+    throughputs: measuredThroughputs(attempts),
+    expectedSeconds: last.placement.expectedSeconds,
+    maximumRunSeconds,
+    campaignSeconds: 0,
+  });
+  if (basis === 'assumed') return undefined;
+  return { workSeconds: Math.max(0, workSeconds - sinceSave(last, progress, now)), basis, restartSeconds };
+}
+
+/** Training since the newest checkpoint is done as well, as long as nothing takes it away. */
+function sinceSave(last: AttemptRecord, progress: Progress | undefined, now: Date): number {
+  if (!isUp(last)) return 0;
+  const begun = Date.parse(last.startedAt ?? last.createdAt);
+  const saved = Date.parse(progress?.updatedAt ?? '');
+  return Math.max(0, now.getTime() - Math.max(begun, Number.isFinite(saved) ? saved : begun)) / 1_000;
+}
+
+/** Standard deviation of the logarithm of a step's duration, over attempts on the present types. */
+function paceSpread(attempts: readonly AttemptRecord[], basis: Forecast['basis']): number {
+  const type = attempts.at(-1)?.placement.pool.instanceType;
+  const logs = measuredThroughputs(attempts)
+    .filter(({ instanceType }) => instanceType === type)
+    .map(({ stepSeconds }) => Math.log(stepSeconds));
+  const prior = PACE_SPREAD[basis];
+  const mean = logs.reduce((sum, each) => sum + each, 0) / Math.max(1, logs.length);
+  const squares = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0);
+  // As if one more attempt had shown the prior.
+  return Math.max(LEAST_SPREAD, Math.sqrt((squares + prior ** 2) / Math.max(1, logs.length)));
+}
+
+/** Interruptions a second of training, with one prior stretch; none on On-Demand. */
+function lossRate(attempts: readonly AttemptRecord[], last: AttemptRecord, now: Date): number {
+  if (last.placement.pool.purchaseOption === 'on-demand') return 0;
+  const spot = attempts.filter(({ placement }) => placement.pool.purchaseOption === 'spot');
+  const lost = spot.filter(({ outcome }) => outcome?.kind === 'interrupted').length;
+  const up = spot.reduce((sum, attempt) => sum + upSeconds(attempt, now), 0);
+  const expected = rowOf(last)?.expectedUpSeconds ?? PRIOR_UP_SECONDS;
+  return (lost + 1) / (up + Math.max(60, expected));
+}
+
+function upSeconds(attempt: AttemptRecord, now: Date): number {
+  if (attempt.outcome !== undefined) return attempt.outcome.trainingSeconds;
+  return isUp(attempt)
+    ? Math.max(0, now.getTime() - Date.parse(attempt.startedAt ?? attempt.createdAt)) / 1_000
+    : 0;
+}
+
+const waitSecondsOf = (last: AttemptRecord): number => rowOf(last)?.expectedWaitSeconds ?? WAIT_SECONDS;
+
+const rowOf = ({ placement }: AttemptRecord) =>
+  placement.considered.find(({ pool }) => samePool(pool, placement.pool));
+
+/** The least number that a Poisson variable exceeds with at most 5 %. */
+function poissonHigh(mean: number): number {
+  if (mean > 400) return mean + Z * Math.sqrt(mean);
+  let chance = Math.exp(-mean);
+  let sum = chance;
+  let count = 0;
+  while (sum < 0.95) {
+    count += 1;
+    chance *= mean / count;
+    sum += chance;
+  }
+  return count;
+}
