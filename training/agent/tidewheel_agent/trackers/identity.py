@@ -60,6 +60,11 @@ def trackers_folder(job: Job) -> Path | None:
     return None if job.checkpoint_dir is None else job.checkpoint_dir / TRACKERS_FOLDER
 
 
+def wandb_rows_folder(trackers: Path) -> Path:
+    """What the script has sent to W&B's process lies there (wandb_rows.py)."""
+    return trackers / "wandb-rows"
+
+
 def mlflow_folder(trackers: Path) -> Path:
     return trackers / "mlruns"
 
@@ -104,6 +109,8 @@ def tracker_environment(job: Job, mlflow_run: str | None) -> dict[str, str]:
         # the bucket while it is written; a file store's files only grow.
         "MLFLOW_ALLOW_FILE_STORE": "true",
     }
+    if job.is_leader:
+        environment["TIDEWHEEL_WANDB_ROWS"] = str(wandb_rows_folder(folder))
     if mlflow_run is not None:
         environment["MLFLOW_RUN_ID"] = mlflow_run
     return environment

@@ -15,7 +15,6 @@ from ..configuration.job import Job
 from ..log import log
 from ..series.event_file import EVENT_FILES, EventFile, Restart, session_start
 from ..series.point import Point
-from ..series.wandb_file import WandbFile
 from .identity import mlflow_folder, run_identity, tracker_environment, trackers_folder
 from .mlflow_store import (
     find_mlflow_run,
@@ -24,6 +23,7 @@ from .mlflow_store import (
     restore_mlflow_metadata,
 )
 from .resume_point import ResumePoint, read_resume_point
+from .wandb_rows import prepare_wandb
 
 _DEPTH = 5
 _MOST_FOLDERS = 2000
@@ -49,8 +49,9 @@ def prepare_trackers(job: Job, declared: Mapping[str, str]) -> dict[str, str]:
         mlflow_run = find_mlflow_run(store, identity.unique)
         resume = read_resume_point(job.checkpoint_dir)
         count = forget_lost_metrics(store, identity.unique, resume) if job.is_leader else 0
+        if job.is_leader:
+            count += prepare_wandb(folder, resume)
         if resume is not None and job.is_leader:
-            count += _forget_in_wandb(folder, resume)
             count += _forget_in_event_files(job.checkpoint_dir, resume)
             if count:
                 log(f"{count} logged points after step {resume.step} are lost and come again")
@@ -59,19 +60,6 @@ def prepare_trackers(job: Job, declared: Mapping[str, str]) -> dict[str, str]:
     # The user's own store does not know the run.
     is_own_store = "MLFLOW_TRACKING_URI" not in declared
     return tracker_environment(job, mlflow_run if is_own_store else None)
-
-
-def _forget_in_wandb(folder: Path, resume: ResumePoint) -> int:
-    """Cuts each file before the first row that comes again; all that follows is later still."""
-    count = 0
-    for path in sorted(folder.glob("wandb/*run-*/run-*.wandb")):
-        rows = list(WandbFile(path).rows())
-        last = resume.last_kept((row.position, row.at or 0.0) for _, row in rows)
-        lost = [offset for offset, row in rows if row.position > last]
-        if lost:
-            os.truncate(path, lost[0])
-            count += len(lost)
-    return count
 
 
 def _forget_in_event_files(folder: Path, resume: ResumePoint) -> int:

@@ -192,3 +192,40 @@ def test_a_resumed_offline_run_of_wandb_counts_from_0_again(tmp_path: Path) -> N
         time.sleep(1.1)  # Folders of W&B are named by the second.
     files = sorted(tmp_path.glob("wandb/offline-run-*/run-same.wandb"))
     assert [[row.position for row in WandbFile(path).read()] for path in files] == [[0], [0]]
+
+
+COUNTING = """
+import json, os, pathlib, time, wandb
+folder = pathlib.Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"])
+done = sorted(folder.glob("step-*"))
+with wandb.init(project="rows", mode="offline") as run:
+    for value in range(3 * len(done), 3 * len(done) + 3):
+        run.log({"value": value})
+    if not done:
+        (folder / "step-00000003").mkdir()
+        marker = folder / "step-00000003" / "marker.tmp"
+        marker.write_text(json.dumps({"step": 3, "totalSteps": 6, "files": {}}))
+        marker.rename(marker.with_name("COMPLETE.json"))
+        print("logged", flush=True)
+        time.sleep(600)
+    run.log({"value": 6})
+pathlib.Path(os.environ["SM_MODEL_DIR"], "model").touch()
+"""
+
+
+def test_a_resumed_offline_run_counts_on_under_the_agent(tmp_path: Path) -> None:
+    first, second = host(tmp_path / "1", COUNTING), host(tmp_path / "2", COUNTING, 2)
+    python = {"AGENT_PYTHON": str(python_over_torch("trackers"))}
+    with running([first], **python, **LIBRARIES) as cluster:
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while "\nlogged" not in cluster.log():
+            assert time.monotonic() < deadline and cluster.agents[0].poll() is None, cluster.log()
+            time.sleep(0.05)
+        cluster.lose_host(0)
+    (second / "checkpoints").rmdir()
+    (first / "checkpoints").rename(second / "checkpoints")
+    with running([second], **python, **LIBRARIES) as cluster:
+        assert cluster.wait(LIMIT_SECONDS) == [0], cluster.log()
+    found = (second / "checkpoints" / "tidewheel-trackers").glob("wandb/offline-run-*/run-*.wandb")
+    points = [row for path in sorted(found) for row in WandbFile(path).read()]
+    assert [(row.position, row.values["value"]) for row in points] == [(n, n) for n in range(7)]

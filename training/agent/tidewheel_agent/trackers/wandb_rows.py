@@ -1,0 +1,114 @@
+"""W&B's files before a resumed script starts: rows that come again go, rows that would be lacking
+are handed to the script.
+
+The script's side is for_scripts/tidewheel/_wandb_rows.py. Its files lie in `wandb-rows/` and are
+named `<id>.<process>.<0 or 1>.rows`, where `<id>` is the run's with `_` for all but letters,
+digits, `-` and `_`. Each holds frames: step (int64), Unix seconds (float64), length and CRC-32
+(uint32) of what follows, little-endian, and a PartialHistoryRequest of
+wandb/proto/wandb_internal.proto. `<id>.again` is written here in the same form. Its last frame is
+empty and has the step at which the run counts on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..log import log
+from ..series.wandb_file import WandbFile
+from .identity import wandb_rows_folder
+from .resume_point import ResumePoint
+
+_HEAD = struct.Struct("<qdII")
+_JOURNAL = re.compile(r"(?P<id>[\w-]+)\.\d+\.[01]\.rows|(?P<again>[\w-]+)\.again", re.ASCII)
+
+
+class Row(NamedTuple):
+    """A request that the script sent to W&B's process; several may belong to one step."""
+
+    step: int
+    at: float
+    message: bytes
+
+
+def prepare_wandb(trackers: Path, resume: ResumePoint | None) -> int:
+    """Returns the number of rows that come again. `resume`: None where nobody knows from where."""
+    folder = wandb_rows_folder(trackers)
+    folder.mkdir(exist_ok=True)
+    files: dict[str, list[Path]] = {}
+    for path in sorted(trackers.glob("wandb/*run-*/run-*.wandb")):
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", path.stem.removeprefix("run-"))
+        files.setdefault(name, []).append(path)
+    journals: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        match = _JOURNAL.fullmatch(path.name)
+        if match:
+            journals.setdefault(match["id"] or match["again"], []).append(path)
+    count = 0
+    for name in sorted(files | journals):
+        own = journals.get(name, [])
+        again = folder / f"{name}.again"
+        if resume is None:
+            again.unlink(missing_ok=True)
+        else:
+            count += _prepare_run(files.get(name, []), own, again, resume)
+        for path in own:
+            if path != again:
+                path.unlink(missing_ok=True)
+    return count
+
+
+def _prepare_run(
+    files: Iterable[Path], journals: Iterable[Path], again: Path, resume: ResumePoint
+) -> int:
+    stored = [(path, offset, row) for path in files for offset, row in WandbFile(path).rows()]
+    logged = sorted({row for path in journals for row in _rows(path) if row.message})
+    points = [(row.position, row.at or 0.0) for _, _, row in stored]
+    last = resume.last_kept([*points, *((row.step, row.at) for row in logged)])
+    cut: dict[Path, int] = {}
+    for path, offset, row in stored:
+        if row.position > last:
+            cut.setdefault(path, offset)
+    for path, offset in cut.items():
+        os.truncate(path, offset)  # All that follows is later still.
+    end = max((row.position for _, _, row in stored if row.position <= last), default=-1.0)
+    lacking = [row for row in logged if end < row.step <= last]
+    if lacking:
+        log(f"W&B's process had not written {len(lacking)} rows up to step {lacking[-1].step}")
+    count_on = int(max([end, *(row.step for row in lacking)])) + 1
+    if count_on > 0:
+        _write(again, [*lacking, Row(count_on, 0.0, b"")])
+    else:
+        again.unlink(missing_ok=True)
+    gone = {row.position for _, _, row in stored} | {float(row.step) for row in logged}
+    return sum(position > last for position in gone)
+
+
+def _write(path: Path, rows: Iterable[Row]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    heads = ((_HEAD.pack(r.step, r.at, len(r.message), zlib.crc32(r.message)), r) for r in rows)
+    try:
+        temporary.write_bytes(b"".join(head + row.message for head, row in heads))
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """Ends at the first frame that a kill cut short."""
+    data, at = path.read_bytes(), 0
+    while at + _HEAD.size <= len(data):
+        step, moment, length, checksum = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        message = data[at : at + length]
+        if len(message) < length or zlib.crc32(message) != checksum:
+            return
+        yield Row(step, moment, message)
+        at += length
