@@ -125,6 +125,7 @@ async function train(
     const start = await play(trial, earlier, killed);
     tally.stepsDone += start.steps ?? 0;
     if (start.family !== undefined) tally.families.add(start.family);
+    if (earlier?.family !== undefined) countResume(start, tally);
     if (start.refusal !== undefined) return start.refusal;
     if (start.wasKilled) {
       tally.kills += 1;
@@ -144,9 +145,15 @@ function countEnd(start: Start, earlier: Start | undefined, tally: Tally): void 
   tally.wasKilled = earlier !== undefined;
   if (start.weights === undisturbed.weights) tally.equal += 1;
   if (earlier === undefined) tally.seconds = Math.min(tally.seconds, start.seconds);
-  if (earlier?.family === undefined || undisturbed.steps === undefined) return;
+}
+
+/** Of a start with a checkpoint before it. A kill may come before it shows anything. */
+function countResume(start: Start, tally: Tally): void {
+  const { undisturbed } = tally;
+  const isShorter =
+    !start.wasKilled && undisturbed.steps !== undefined && (start.steps ?? 0) < undisturbed.steps;
   tally.resumed += 1;
-  if ((start.steps ?? 0) < undisturbed.steps) tally.restored += 1;
+  if (start.isRestored || isShorter) tally.restored += 1;
 }
 
 /** The agent's own report if it wrote one, else the script's last line. */

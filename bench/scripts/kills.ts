@@ -10,6 +10,8 @@ export interface Kill {
 const SHARE_AT_ANY_MOMENT = 0.2;
 /** Short, so that one training survives several kills. */
 const SECONDS_AFTER_CHECKPOINT = 6;
+/** Of a training, most of which may be its start. */
+const SHARE_AFTER_CHECKPOINT = 0.2;
 
 /**
  * @param random from 0 to 1; drawn twice
@@ -21,5 +23,8 @@ export function drawKill(random: () => number, seconds: number, savesInTime: boo
   const moment = random();
   return isAtAnyMoment
     ? { after: 'start', seconds: moment * seconds }
-    : { after: 'checkpoint', seconds: moment * SECONDS_AFTER_CHECKPOINT };
+    : {
+        after: 'checkpoint',
+        seconds: moment * Math.min(SECONDS_AFTER_CHECKPOINT, SHARE_AFTER_CHECKPOINT * seconds),
+      };
 }

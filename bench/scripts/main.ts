@@ -61,8 +61,8 @@ const spec = {
 
 const root = join(import.meta.dirname, '../..');
 const CACHE = join(root, '.tidewheel/scripts');
-/** An hour's interval would be longer than these trainings. */
-const CHECKPOINT_SECONDS = 1;
+/** An hour's interval would be longer than these trainings, which take some seconds. */
+const CHECKPOINT_SECONDS = 0.25;
 const PORT = 29_411;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -119,8 +119,9 @@ async function tried(
       PYTHONPATH: join(import.meta.dirname, 'observe'),
       // Threads that wait for each other on busy cores take most of the time.
       TIDEWHEEL_CPUS: '1',
-      // Checkpoints begin after the trial, and these trainings take half a minute.
       TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS: '1',
+      // These trainings end before the trial's verdict. A script that it refuses is refused all the same.
+      TIDEWHEEL_AUTOMATIC_HELD_SECONDS: '0',
       MPLBACKEND: 'Agg',
     },
   });

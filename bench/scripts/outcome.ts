@@ -13,7 +13,10 @@ export interface Outcome {
   readonly kills: number;
   /** Those that left a checkpoint to the next start. */
   readonly killsWithCheckpoint: number;
-  /** Trainings whose last start had a checkpoint, and how many of these starts did only some of the steps. */
+  /**
+   * Starts that found a checkpoint, and how many of them are known to have gone on from it: by the line of the hooks,
+   * by the agent's verdict on what the script printed and saved, or since they did fewer steps to the end.
+   */
   readonly resumed: number;
   readonly restored: number;
   /** Optimizer steps of an undisturbed run; undefined where nothing counts them. */
@@ -31,12 +34,13 @@ export interface Outcome {
   readonly seconds: number;
 }
 
-export type Verdict = 'equal' | 'not equal' | 'not deterministic' | 'refused';
+export type Verdict = 'equal' | 'equal, nothing restored' | 'not equal' | 'not deterministic' | 'refused';
 
 export function verdictOf(outcome: Outcome): Verdict {
   if (outcome.refusal !== '') return 'refused';
   if (!outcome.isDeterministic) return 'not deterministic';
-  return outcome.trainings > 0 && outcome.equal === outcome.trainings ? 'equal' : 'not equal';
+  if (outcome.trainings === 0 || outcome.equal < outcome.trainings) return 'not equal';
+  return outcome.restored > 0 ? 'equal' : 'equal, nothing restored';
 }
 
 const HEAD = [
@@ -81,9 +85,9 @@ const inCell = (text: string): string =>
 export function summaryOf(outcomes: readonly Outcome[]): string {
   const count = (verdict: Verdict): number =>
     outcomes.filter((outcome) => verdictOf(outcome) === verdict).length;
-  const parts = (['equal', 'not equal', 'not deterministic', 'refused'] as const).map(
-    (verdict) => `${count(verdict)} ${verdict}`,
-  );
+  const parts = (
+    ['equal', 'equal, nothing restored', 'not equal', 'not deterministic', 'refused'] as const
+  ).map((verdict) => `${count(verdict)} ${verdict}`);
   const written = outcomes.filter(({ origin }) => origin === 'written').length;
   return `${outcomes.length} scripts (${written} written after a documentation): ${parts.join(', ')}`;
 }

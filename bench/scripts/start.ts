@@ -25,6 +25,8 @@ export interface Start {
   readonly failure: string;
   /** Why the agent says that the script cannot be restored. */
   readonly refusal: string | undefined;
+  /** Whether something shows that it went on from a checkpoint: the hooks' own line, or the agent's verdict. */
+  readonly isRestored: boolean;
 }
 
 export interface StartPlan {
@@ -52,6 +54,7 @@ const REFUSALS = [
   /^tidewheel: (no automatic checkpoints .*)/,
   /trial of automatic checkpoints at .*: refused: (.*)/,
 ];
+const RESTORED = /^tidewheel: restored after step \d+/;
 const KEPT_LINES = 400;
 /** For a start that is left alone. */
 const LIMIT_SECONDS = 900;
@@ -70,7 +73,9 @@ export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
   const startedAt = Date.now();
   const lines: string[] = [];
   let refusal: string | undefined;
+  let isRestored = false;
   const take = (line: string): void => {
+    isRestored ||= RESTORED.test(line);
     if (lines.push(line) > KEPT_LINES) lines.shift();
     refusal ??= REFUSALS.map((pattern) => pattern.exec(line)?.[1]).find((reason) => reason !== undefined);
   };
@@ -109,6 +114,7 @@ export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
       ? `it did not end within ${LIMIT_SECONDS} s`
       : await readFile(join(host.base, 'output/failure'), 'utf8').catch(() => ''),
     refusal,
+    isRestored: isRestored || (await isCalledResumed(host.checkpoints, startedAt)),
   };
   for (const folder of ['opt/ml/code', 'python', 'tmp'])
     await rm(join(trial.work, plan.name, folder), { recursive: true, force: true });
@@ -154,6 +160,21 @@ async function weightsOf(
 async function familyOf(checkpoints: string): Promise<string | undefined> {
   const note = await noteIn(checkpoints);
   return note === undefined ? undefined : (note.format ?? 'marker');
+}
+
+const verdictSchema = z.object({
+  startedAt: z.number(),
+  verdict: z.object({ kind: z.string() }).nullable(),
+});
+
+/** The agent's verdict on a script with checkpoints of its own, by what it printed and saved in this start. */
+async function isCalledResumed(checkpoints: string, startedAt: number): Promise<boolean> {
+  for await (const file of glob('tidewheel-resume/attempt-*.json', { cwd: checkpoints })) {
+    const text = await readFile(join(checkpoints, file), 'utf8').catch(() => '{}');
+    const proof = verdictSchema.safeParse(JSON.parse(text)).data;
+    if (proof?.verdict?.kind === 'resumed' && proof.startedAt * 1_000 >= startedAt) return true;
+  }
+  return false;
 }
 
 /** Undefined where there is no checkpoint yet. */

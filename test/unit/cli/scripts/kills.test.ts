@@ -23,6 +23,13 @@ describe('the moments of kills', () => {
     expect(Math.min(...others.map(({ seconds }) => seconds))).toBeLessThan(10);
   });
 
+  it('come sooner in a short training', () => {
+    const random = seededUniform('1 mnist');
+    const kills = Array.from({ length: 50 }, () => drawKill(random, 10, true));
+    const after = kills.filter((kill) => kill.after === 'checkpoint');
+    expect(Math.max(...after.map(({ seconds }) => seconds))).toBeLessThan(2);
+  });
+
   it('need no checkpoint after an undisturbed training', () => {
     expect(draw('1 mnist', false).every((kill) => kill.after === 'start')).toBe(true);
   });

@@ -28,6 +28,10 @@ describe('the outcome of a script of others', () => {
     expect(verdictOf({ ...held, trainings: 0, equal: 0 })).toBe('not equal');
   });
 
+  it('proves nothing where no start restored a checkpoint', () => {
+    expect(verdictOf({ ...held, restored: 0 })).toBe('equal, nothing restored');
+  });
+
   it('is never equal where undisturbed runs differ', () => {
     expect(verdictOf({ ...held, isDeterministic: false })).toBe('not deterministic');
   });
@@ -47,7 +51,7 @@ describe('the outcome of a script of others', () => {
   it('counts written scripts apart', () => {
     const outcomes = [held, { ...held, origin: 'written', equal: 0 }];
     expect(summaryOf(outcomes)).toBe(
-      '2 scripts (1 written after a documentation): 1 equal, 1 not equal, 0 not deterministic, 0 refused',
+      '2 scripts (1 written after a documentation): 1 equal, 0 equal, nothing restored, 1 not equal, 0 not deterministic, 0 refused',
     );
   });
 });

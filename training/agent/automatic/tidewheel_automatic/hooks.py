@@ -8,6 +8,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -21,7 +22,9 @@ from .session import Session
 
 _READS = ("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")
 _CONVERSIONS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__")
-_LARGEST_READ_BYTES = 1 << 20
+_MOST_READ_BYTES = 64 << 20
+"""Of all arrays and lists in the journal: each checkpoint holds them, and so does the memory."""
+_LIST_ENTRY_BYTES = 8
 
 
 def install(session: Session) -> None:
@@ -51,15 +54,25 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
             return session.journal.replay(name)
         with session.inside():
             value = original(*args, **kwargs)
-        size = getattr(value, "nbytes", 0)
-        if size > _LARGEST_READ_BYTES:
-            session.give_up(f"the loop reads {size} bytes out of a tensor at once")
+        size = _size_of(value, args)
+        if session.read_bytes + size > _MOST_READ_BYTES:
+            session.give_up(
+                f"the loop has read {(session.read_bytes + size) >> 20} MiB out of tensors, all of "
+                "which a replay would need"
+            )
         else:
+            session.read_bytes += size
             # A copy, because the script may write into an array or a list.
             session.journal.record(name, copy.deepcopy(value))
         return value
 
     return read
+
+
+def _size_of(value: object, args: tuple[Any, ...]) -> int:
+    if isinstance(value, list):  # Of `tolist`, whose first argument is the tensor.
+        return _LIST_ENTRY_BYTES * int(args[0].numel())
+    return int(getattr(value, "nbytes", 0))
 
 
 def _hook_backward(session: Session) -> None:
@@ -74,7 +87,8 @@ def _hook_backward(session: Session) -> None:
                 if session.has_backward_hooks:
                     _original(*args, **kwargs)
                 return session.phantom_gradients()
-            with session.inside():
+            # A replay calls the modules' hooks again, so what they read has to be in the journal.
+            with nullcontext() if session.has_backward_hooks else session.inside():
                 return _original(*args, **kwargs)
 
         owner.backward = backward

@@ -36,6 +36,8 @@ class Session:
         self._options = options
         self._output = Output()
         self.journal = Journal()
+        self.read_bytes = 0
+        """Of the arrays and lists that the journal holds."""
         self.has_begun = False
         self.is_phantom = False
         self.has_backward_hooks = False
@@ -70,7 +72,9 @@ class Session:
         # A script that resumes is the proof itself.
         tries = step is None and options.ranks == 1
         self._trial = (
-            FirstProcess(options.trial, options.trial_seconds) if options.trial and tries else None
+            FirstProcess(options.trial, options.trial_seconds, options.held_seconds)
+            if options.trial and tries
+            else None
         )
 
     def _prepare_replay(self, step: int) -> dict[str, Any]:
@@ -80,6 +84,7 @@ class Session:
         if options.rank > 0:
             fill_in(saved["objects"], storage.load(folder, 0)["objects"])
         self.journal = Journal(saved["journal"])
+        self.read_bytes = saved["read_bytes"]
         for name, content in saved["files"].items():
             self.files[name] = None
             path = Path(self._folder, name)
@@ -232,6 +237,7 @@ class Session:
             "step": self.steps,
             "position": position,
             "journal": self.journal.entries(),
+            "read_bytes": self.read_bytes,
             "random_at_start": self._random,
             "random": randomness.capture(),
             "loaders": loaders.live_states(),

@@ -23,17 +23,18 @@ from .sandbox import written_files
 STEPS = 2
 """After the trial's checkpoint, so that generators, loaders and optimizers show what they hold."""
 _LEAST_STEPS = 2
-_HELD_SECONDS = 60.0
 State = Callable[[], dict[str, Any]]
 
 
 class FirstProcess:
     """The part of the process that trains."""
 
-    def __init__(self, folder: Path, seconds: float) -> None:
+    def __init__(self, folder: Path, seconds: float, held_seconds: float) -> None:
+        """`seconds`: from the first step to the trial's checkpoint. `held_seconds`: how long the
+        training's own checkpoints wait for the verdict after it."""
         self._folder = folder
         self._seconds = seconds
-        """From the first step to the trial's checkpoint."""
+        self._held_seconds = held_seconds
         self._began_at = 0.0
         self._saved_at = 0.0
         self._saved_step = 0
@@ -43,9 +44,9 @@ class FirstProcess:
     @property
     def holds_saves(self) -> bool:
         """A checkpoint that no process can restore must not count."""
-        if self.is_over:
+        if self.is_over or not self._held_seconds:
             return False
-        return not self._saved_step or time.monotonic() - self._saved_at < _HELD_SECONDS
+        return not self._saved_step or time.monotonic() - self._saved_at < self._held_seconds
 
     def look(self, step: int, state: State) -> None:
         """At each step's end. Raises RefusedError when the trial has failed."""

@@ -2,7 +2,7 @@
 
 `run.log(values, step=n)` sends the row to wandb-core, another process. It holds the row until
 another step is logged, and then writes it a moment later. A kill that follows a checkpoint of step
-n would lose the row of step n, and the resumed script goes on with n + 1. So each request is
+n would lose the row of step n, and the resumed script begins with n + 1. So each request is
 appended to a file as well. Before the next attempt starts, the agent writes into `<id>.again` what
 W&B's files lack up to the checkpoint (tidewheel_agent/trackers/wandb_rows.py, which also says how
 a file looks). An offline run counts its steps from there too, and not from 0.
@@ -134,7 +134,7 @@ class _Journal:
         self._opened_at = time.monotonic()
 
     def append(self, step: int, at: float, message: bytes) -> None:
-        """One write, which a kill of this process cannot take back."""
+        """One write, which outlives a kill of this process."""
         head = _HEAD.pack(step, at, len(message), zlib.crc32(message))
         try:
             if (

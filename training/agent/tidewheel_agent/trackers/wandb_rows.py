@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def prepare_wandb(trackers: Path, resume: ResumePoint | None) -> int:
-    """Returns the number of rows that come again. `resume`: None where nobody knows from where."""
+    """Returns the number of rows that come again. `resume`: None where it is unknown."""
     folder = wandb_rows_folder(trackers)
     folder.mkdir(exist_ok=True)
     files: dict[str, list[Path]] = {}

@@ -1,4 +1,4 @@
-"""Two optimizers that step in turn, then one with a closure; a hook in the backward pass."""
+"""Two optimizers in turn, then one with a closure; a hook that reads in the backward pass."""
 
 import torch
 from end import print_digest
@@ -11,9 +11,14 @@ judging = torch.optim.RMSprop(judge.parameters(), lr=0.01)
 making = torch.optim.SGD(maker.parameters(), lr=0.05, momentum=0.9, nesterov=True)
 criterion = nn.BCEWithLogitsLoss()
 norms = []
-judge[2].register_full_backward_hook(
-    lambda _module, _inputs, outputs: norms.append(outputs[0].norm())
-)
+
+
+def note(_module, _inputs, outputs):
+    if outputs[0].isfinite().all():
+        norms.append(outputs[0].norm())
+
+
+judge[2].register_full_backward_hook(note)
 for epoch in range(3):
     for (real,) in loader:
         fake = maker(torch.randn(len(real), 2))
