@@ -16,8 +16,11 @@ import type { Verb } from './command/verb.ts';
 
 /** In the order of a person's work. Each is loaded when it is called: the AWS SDK takes a while. */
 const VERBS = {
+  init: () => import('./verbs/init.ts'),
   check: () => import('./verbs/check.ts'),
   up: () => import('./verbs/up.ts'),
+  apply: () => import('./verbs/apply.ts'),
+  drop: () => import('./verbs/drop.ts'),
   run: () => import('./verbs/run.ts'),
   runs: () => import('./verbs/runs.ts'),
   watch: () => import('./verbs/watch.ts'),

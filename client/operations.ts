@@ -691,7 +691,7 @@ export type RunDeclaration = {
     readonly inputMode?: "auto" | "File" | "FastFile" | "Pipe" | undefined;
     /** Further data by channel name: the script finds each under SM_CHANNEL_<NAME>. */
     readonly channels?: Readonly<Record<string, {
-      /** s3://bucket/prefix/, in the folder of the pipeline or among sharedPrefixes of the deployment. */
+      /** A prefix under the pipeline's own folder, or s3://bucket/prefix/ among sharedPrefixes of the deployment. */
       readonly s3: string;
       /** Downloaded first, or streamed when read. */
       readonly inputMode: "File" | "FastFile";
@@ -1663,7 +1663,7 @@ export type Declaration = {
     readonly inputMode?: "auto" | "File" | "FastFile" | "Pipe" | undefined;
     /** Further data by channel name: the script finds each under SM_CHANNEL_<NAME>. */
     readonly channels?: Readonly<Record<string, {
-      /** s3://bucket/prefix/, in the folder of the pipeline or among sharedPrefixes of the deployment. */
+      /** A prefix under the pipeline's own folder, or s3://bucket/prefix/ among sharedPrefixes of the deployment. */
       readonly s3: string;
       /** Downloaded first, or streamed when read. */
       readonly inputMode?: "File" | "FastFile" | undefined;

@@ -42,8 +42,8 @@ export class News {
   }
 }
 
-/** The last words on a run: the whole screen, without colours. */
+/** The last words on a run: the screen without its life line and colours, of any width. */
 export const summary = (watched: Watched): string[] =>
-  screenLines(watched, { now: Date.now(), columns: 1_000, colours: WITHOUT_COLOURS }).filter(
-    (line) => !line.includes('━'),
-  );
+  screenLines(watched, { now: Date.now(), columns: 1_000, colours: WITHOUT_COLOURS })
+    .filter((line) => !line.startsWith('settle'))
+    .map((line) => line.replaceAll(/ {4,}/g, '   '));

@@ -1,6 +1,7 @@
 /** Further data that a script reads beside its shards: the `channels` part of `training`. */
 import * as z from 'zod';
 import { refusingProto } from '../shared/tables.ts';
+import { prefixSchema } from './prefix.ts';
 
 /** Names that the service uses itself, and `train-1`, `train-2` of a Pipe for each process. */
 const RESERVED = /^(train|code|agent|train-\d+)$/;
@@ -23,13 +24,9 @@ const access = z
   .describe('Whether the script may write there. Default: ro.');
 
 const s3Channel = z.strictObject({
-  s3: z
-    .string()
-    .max(1_024)
-    .regex(/^s3:\/\/[a-z0-9.-]{3,63}\/.+\/$/, 'name an S3 prefix that ends with a slash')
-    .describe(
-      's3://bucket/prefix/, in the folder of the pipeline or among sharedPrefixes of the deployment.',
-    ),
+  s3: prefixSchema.describe(
+    "A prefix under the pipeline's own folder, or s3://bucket/prefix/ among sharedPrefixes of the deployment.",
+  ),
   inputMode: z
     .enum(['File', 'FastFile'])
     .default('File')

@@ -4,6 +4,7 @@ import { refusingProto } from '../shared/tables.ts';
 import { besideOthers } from '../shared/validation.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { packageIndexSchema } from './package-index.ts';
+import { prefixSchema } from './prefix.ts';
 import {
   argumentsSchema,
   type CommandLine,
@@ -41,25 +42,11 @@ const hyperparameterName = z
     'sagemaker_ and tidewheel_ begin names of the service, choose another',
   );
 
-const OUTSIDE =
-  'name a prefix below the pipeline\'s own folder, such as source/, or s3://bucket/prefix/: S3 knows no "..", "." or empty folder';
-
-/** S3 takes keys as they are, so a path that a file system would resolve names an object that was never written. */
-const isPlainPrefix = (source: string): boolean =>
-  source
-    .replace(/^s3:\/\/[^/]*\//, '')
-    .split('/')
-    .slice(0, -1)
-    .every((part) => part !== '' && part !== '.' && part !== '..');
-
 const trainingFields = z.strictObject({
   strategy: z
     .enum(STRATEGIES)
     .describe('How processes cooperate in training; docs/strategies.md says which needs what.'),
-  source: z
-    .string()
-    .regex(/^(s3:\/\/[a-z0-9.-]{3,63}\/.+\/|[A-Za-z0-9._/-]+\/)$/, 'name an S3 prefix that ends with a slash')
-    .refine(isPlainPrefix, OUTSIDE)
+  source: prefixSchema
     .default('source/')
     .describe(
       "Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder.",

@@ -69,6 +69,14 @@ describe('channels beside the shards', () => {
     ]);
   });
 
+  it("lie in the pipeline's folder without a bucket", () => {
+    const here = declaration({ training: { channels: { data: { s3: 'incoming/' } } } });
+    const uris = request(launch({ declaration: here })).InputDataConfig.map(({ DataSource }) =>
+      'S3DataSource' in DataSource ? DataSource.S3DataSource.S3Uri : undefined,
+    );
+    expect(uris).toContain(`s3://${launch().bucket}/${here.name}/incoming/`);
+  });
+
   it('need a VPC and no instance groups', () => {
     expect(problems(requested({}))).toEqual(['training.channels.images', 'training.channels.cache']);
     const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 1 }];
@@ -87,6 +95,7 @@ describe('channels beside the shards', () => {
     ['train-3', { s3: 's3://b-b/x/' }],
     ['../x', { s3: 's3://b-b/x/' }],
     ['data', { s3: 's3://b-b/x' }],
+    ['data', { s3: '../other/incoming/' }],
     ['data', { s3: 's3://b-b/x/', inputMode: 'Pipe' }],
     ['data', { fsxLustre: 'fs-0123456789abcdef0' }],
     ['data', { efs: 'fs-89abcdef', directory: '/a/../../etc' }],

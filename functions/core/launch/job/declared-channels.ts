@@ -2,15 +2,23 @@
 
 import type { InputChannel } from '../../pipeline/channels.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { prefixUri } from '../../pipeline/prefix.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { ChannelRequest } from './request.ts';
 
 /** @param groups all instance groups if the job has several, because every channel must name them */
 export const declaredChannels = (
-  { training }: Pipeline,
+  { name: pipeline, training }: Pipeline,
   groups: readonly string[] | undefined,
+  bucket: string,
 ): ChannelRequest[] =>
-  Object.entries(training.channels ?? {}).map(([name, channel]) => channelRequest(name, channel, groups));
+  Object.entries(training.channels ?? {}).map(([name, channel]) =>
+    channelRequest(
+      name,
+      's3' in channel ? { ...channel, s3: prefixUri(channel.s3, { bucket, name: pipeline }) } : channel,
+      groups,
+    ),
+  );
 
 function channelRequest(
   ChannelName: string,

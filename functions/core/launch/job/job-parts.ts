@@ -98,7 +98,7 @@ export function jobParts(
       },
       Tags: tagsOf(input),
       HyperParameters: hyperparametersOf(input, groups),
-      InputDataConfig: [...channels, ...declaredChannels(declaration, groups)],
+      InputDataConfig: [...channels, ...declaredChannels(declaration, groups, input.dataBucket ?? bucket)],
       Environment: environmentOf(input),
     },
     objects,

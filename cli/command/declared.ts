@@ -1,0 +1,70 @@
+/** The declaration in a person's folder, and where its code and data lie. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { DECLARATION_FILE } from './runs.ts';
+
+export interface LocalDeclaration {
+  readonly name: string;
+  readonly text: string;
+  /** Absolute. */
+  readonly file: string;
+  readonly folder: string;
+  /** Relative to the folder, with slashes; empty for the folder itself. */
+  readonly source: string;
+  /** Undefined where the declaration names none. */
+  readonly data: string | undefined;
+}
+
+const below = z
+  .string()
+  .transform((text) => path.posix.normalize(text).replace(/^\.\/?$|\/$/g, ''))
+  .refine((text) => !text.startsWith('..') && !path.isAbsolute(text), 'name a folder beside the declaration');
+
+const fields = z.looseObject({
+  name: z.string('name the pipeline'),
+  'x-local': z.strictObject({ source: below.default(''), data: below.optional() }).default({ source: '' }),
+});
+
+/**
+ * @param given the file as typed; default tidewheel.yaml
+ * @throws UsageError with every problem of what is read here; the service checks the rest
+ */
+export async function declarationAt(folder: string, given = DECLARATION_FILE): Promise<LocalDeclaration> {
+  const file = path.resolve(folder, given);
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new UsageError([
+      given === DECLARATION_FILE
+        ? `there is no ${DECLARATION_FILE} in this folder: write one with tidewheel init, or name a declaration`
+        : `there is no file ${file}: name a declaration`,
+    ]);
+  });
+  const read = fields.safeParse(yaml(file, text));
+  if (!read.success)
+    throw new UsageError(
+      read.error.issues.map(
+        ({ path: at, message }) => `${given}: ${at.join('.') || '(whole document)'}: ${message}`,
+      ),
+    );
+  const local = read.data['x-local'];
+  return {
+    name: read.data.name,
+    text,
+    file,
+    folder: path.dirname(file),
+    source: local.source,
+    data: local.data,
+  };
+}
+
+function yaml(file: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error: unknown) {
+    throw new UsageError([
+      `${path.basename(file)} is no YAML: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
+}

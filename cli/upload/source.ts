@@ -1,0 +1,64 @@
+/** Makes `<pipeline>/source/` equal to a folder of code. */
+import { readFile } from 'node:fs/promises';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
+import { bytesText } from '../command/format.ts';
+import { filesBelow, type LocalFile } from './files.ts';
+import { etagOf } from './put-file.ts';
+
+export interface SourceChanges {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+interface SourceOptions {
+  readonly folder: string;
+  /** Relative names that are no code: the data and the declaration. */
+  readonly omit: readonly string[];
+  /** Of the code in the bucket. */
+  readonly prefix: string;
+  /** Only say what would change. */
+  readonly dryRun: boolean;
+}
+
+/** As docs/training.md has them. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_FILES = 5_000;
+
+/** @throws UsageError where the folder is too large for a source, with its largest files */
+export async function putSource(
+  store: BlobStore,
+  { folder, omit, prefix, dryRun }: SourceOptions,
+): Promise<SourceChanges> {
+  const { files } = await filesBelow(folder, omit);
+  refuseLarge(folder, files);
+  const there = new Map<string, string>();
+  for await (const { objects } of listPages(store, prefix))
+    for (const { key, etag } of objects) there.set(key.slice(prefix.length), etag);
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const { name, path } of files) {
+    const body = await readFile(path);
+    const etag = there.get(name);
+    if (etag === etagOf(body)) continue;
+    (etag === undefined ? added : changed).push(name);
+    if (!dryRun) await store.put(prefix + name, body);
+  }
+  const names = new Set(files.map(({ name }) => name));
+  const removed = [...there.keys()].filter((name) => !names.has(name));
+  if (!dryRun && removed.length > 0) await store.deleteMany(removed.map((name) => prefix + name));
+  return { added, changed, removed };
+}
+
+function refuseLarge(folder: string, files: readonly LocalFile[]): void {
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  if (bytes <= MOST_BYTES && files.length <= MOST_FILES) return;
+  const largest = files
+    .toSorted((a, b) => b.size - a.size)
+    .slice(0, 3)
+    .map(({ name, size }) => `${name} (${bytesText(size)})`);
+  throw new UsageError([
+    `the source ${folder} has ${files.length} files of ${bytesText(bytes)}, and may have ${MOST_FILES} of ${bytesText(MOST_BYTES)}: name a smaller folder as x-local.source, or the data as x-local.data. The largest are ${largest.join(', ')}`,
+  ]);
+}

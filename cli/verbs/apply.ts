@@ -1,0 +1,29 @@
+/** `tidewheel apply`: the declaration and the code of a folder go to the deployment. */
+import * as z from 'zod';
+import { declarationAt } from '../command/declared.ts';
+import { defineVerb } from '../command/verb.ts';
+import { withBucket } from '../dataset/open.ts';
+import { appliedText, apply } from '../upload/apply.ts';
+
+export const verb = defineVerb({
+  name: 'apply',
+  summary: 'declare the pipeline of this folder, and upload its code',
+  about: `
+The code goes to <pipeline>/source/, which becomes equal to the folder x-local.source of the declaration, without the
+data and hidden files. A change takes effect with the next run; "tidewheel retry" takes it up, too.`,
+  positionals: ['FILE?'],
+  options: { 'dry-run': { type: 'boolean', about: 'print what would change, and do nothing' } },
+  schema: z.object({ 'dry-run': z.boolean().default(false) }),
+  examples: [
+    ['', 'tidewheel.yaml of this folder'],
+    ['--dry-run --stage prod', 'what would change there'],
+  ],
+  run: async ({ values, positionals: [file] }, context) => {
+    const declaration = await declarationAt(context.folder, file);
+    const [{ bucket }, api] = [await context.deployment(), await context.api()];
+    const dryRun = values['dry-run'];
+    const applied = await withBucket(bucket, (store) => apply({ api, store, declaration, dryRun }));
+    context.terminal.print(context.json ? JSON.stringify(applied, null, 2) : appliedText(applied, dryRun));
+    return 0;
+  },
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { dataIn } from '../../../../cli/init/data.ts';
+import { declarationText, type Project } from '../../../../cli/init/declaration.ts';
+import { readScript } from '../../../../cli/init/script.ts';
+import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
+
+const SCRIPT = `
+import torch
+parser.add_argument("--data-dir", default="images", help="one folder a class (of images)")
+parser.add_argument('-e', '--epochs', type=int, default=8)
+parser.add_argument("--lr", type=float, default=1e-3)
+parser.add_argument("--checkpoint-dir", default="ckpt")
+parser.add_argument("--output", default="out/model.pt")
+parser.add_argument("--resume", default=None)
+torch.save(model.state_dict(), args.output)
+`;
+const IMAGES = ['cat/1.jpg', 'cat/2.jpg', 'dog/1.jpg', 'README.md'];
+
+const project = (over: Partial<Project> = {}): Project => ({
+  name: 'pets',
+  script: 'train.py',
+  facts: readScript(SCRIPT),
+  data: dataIn('images', IMAGES),
+  requirements: true,
+  ...over,
+});
+
+describe('a script', () => {
+  it('has its folders recognised by argument names', () => {
+    expect(readScript(SCRIPT).fills).toEqual([
+      { argument: '--data-dir', what: 'data', file: undefined },
+      { argument: '--checkpoint-dir', what: 'checkpoints', file: undefined },
+      { argument: '--output', what: 'model', file: 'model.pt' },
+      { argument: '--resume', what: 'resume', file: undefined },
+    ]);
+    expect(readScript(SCRIPT).defaults).toEqual([
+      ['--epochs', '8'],
+      ['--lr', '1e-3'],
+    ]);
+  });
+
+  it.each([
+    ['import tensorflow as tf', { framework: 'tensorflow', strategy: 'single' }],
+    ['from torch.nn.parallel import DistributedDataParallel', { framework: 'pytorch', strategy: 'ddp' }],
+    ['import ray.train', { strategy: 'ray' }],
+    ['print(1)', { framework: 'pytorch', strategy: 'single', saves: false, fills: [] }],
+  ])('that says %j is known by it', (text, facts) => {
+    expect(readScript(text)).toMatchObject(facts);
+  });
+});
+
+describe('data', () => {
+  it('has labels where each file has a folder', () => {
+    expect(dataIn('images', IMAGES)).toEqual({
+      folder: 'images',
+      files: 3,
+      kind: 'images',
+      suffixes: ['.jpg'],
+      labels: ['cat', 'dog'],
+    });
+    expect(dataIn('all', ['1.png', '2.png'])).toMatchObject({ kind: 'images', labels: [] });
+  });
+
+  it('of code alone is none', () => {
+    expect(dataIn('src', ['a.py', 'b.md'])).toBeUndefined();
+  });
+});
+
+describe('the declaration', () => {
+  const cases: readonly (readonly [string, Partial<Project>])[] = [
+    ['of all that can be found', {}],
+    ['without data', { data: undefined }],
+    ['of a script without arguments', { facts: readScript('import torch') }],
+    [
+      'of a name that YAML reads as something else',
+      { name: '007', script: 'my script.py'.replace(' ', '_') },
+    ],
+    ['of tensorflow', { facts: readScript('import tensorflow') }],
+    ['of several processes', { facts: readScript('DistributedDataParallel') }],
+    ['of hostile suffixes', { data: dataIn('im: {ages', ['a/#.png', 'b/y.png']) }],
+  ];
+  it.each(cases)('%s is valid', (_, over) => {
+    const made = project(over);
+    expect(readDeclaration(made.name, declarationText(made))).toMatchObject({ valid: true });
+  });
+
+  it('fills the arguments of the script', () => {
+    const read = readDeclaration('pets', declarationText(project()));
+    expect(read.valid && read.pipeline.training).toMatchObject({
+      arguments: [
+        '--data-dir',
+        '${channel:data}',
+        '--checkpoint-dir',
+        '${checkpoints}',
+        '--output',
+        '${model}/model.pt',
+      ],
+      channels: { data: { s3: 'incoming/' } },
+    });
+  });
+});
