@@ -5,26 +5,87 @@ import { later } from './parts/later.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
+import { isHelpOpen, KEYS } from './state/keyboard.ts';
 import { liveness, refusal } from './state/readings.ts';
 
-const RunScreen = later(async () => (await import('./screens/run.tsx')).RunScreen);
+const RunScreen = later(async () => (await import('./screens/run/run.tsx')).RunScreen);
+const CompareScreen = later(async () => (await import('./screens/compare.tsx')).CompareScreen);
+const DataScreen = later(async () => (await import('./screens/data.tsx')).DataScreen);
+const MarketScreen = later(async () => (await import('./screens/market.tsx')).MarketScreen);
+const MoneyScreen = later(async () => (await import('./screens/money.tsx')).MoneyScreen);
 
 function Screen() {
   const { path, query } = address.value;
-  const [room, name] = path;
-  if (room === 'runs' && name !== undefined) return <RunScreen key={name} runId={name} />;
-  if (room === 'pipelines' && name !== undefined) return <RunsScreen key={name} pipeline={name} />;
+  const [room, name, tab = ''] = path;
+  if (room === 'runs' && name !== undefined) return <RunScreen key={name} runId={name} tab={tab} />;
+  if (room === 'pipelines' && name !== undefined)
+    return tab === 'data' ? (
+      <DataScreen key={name} pipeline={name} />
+    ) : (
+      <RunsScreen key={name} pipeline={name} />
+    );
+  if (room === 'market') return <MarketScreen />;
+  if (room === 'money') return <MoneyScreen />;
+  if (room === 'compare') return <CompareScreen />;
   return <NowScreen after={query.get('after') ?? undefined} />;
 }
 
+const ROOMS = [
+  [undefined, 'Now'],
+  ['market', 'Market'],
+  ['money', 'Money'],
+  ['compare', 'Compare'],
+] as const;
+
+const Head = () => (
+  <header>
+    <a class="name" href={hrefOf([])}>
+      Tidewheel
+    </a>
+    <nav aria-label="screens">
+      {ROOMS.map(([room, text]) => (
+        <a
+          key={text}
+          href={hrefOf(room === undefined ? [] : [room])}
+          aria-current={address.value.path[0] === room ? 'page' : undefined}
+        >
+          {text}
+        </a>
+      ))}
+    </nav>
+    <span class={`state ${liveness.value.replace(' ', '-')}`} role="status">
+      {liveness.value}
+    </span>
+    <button
+      type="button"
+      class="small"
+      aria-expanded={isHelpOpen.value}
+      onClick={() => (isHelpOpen.value = !isHelpOpen.value)}
+    >
+      keys
+    </button>
+  </header>
+);
+
+const Help = () => (
+  <section class="help" aria-label="keys">
+    <dl>
+      {KEYS.map(([key, text]) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);
+
 const App = () => (
   <>
-    <header>
-      <a href={hrefOf([])}>Tidewheel</a>
-      <span id="state" role="status">
-        {liveness.value}
-      </span>
-    </header>
+    <Head />
+    {isHelpOpen.value && <Help />}
     <main id="main" tabIndex={-1}>
       {refusal.value !== undefined && (
         <p class="problem" role="alert">
@@ -37,9 +98,14 @@ const App = () => (
   </>
 );
 
+let shown: string | undefined;
 effect(() => {
   const { path } = address.value;
-  document.title = `${path.at(-1) ?? 'Now'} · Tidewheel`;
+  const [room = 'Now', name = room] = path;
+  document.title = `${name} · Tidewheel`;
+  // A reader who hears the page begins at the new screen.
+  if (shown !== undefined && shown !== path.join('/')) document.getElementById('main')?.focus();
+  shown = path.join('/');
 });
 
 const root = document.getElementById('app');

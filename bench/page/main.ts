@@ -29,7 +29,21 @@ const spec = {
   schema: z.object({ json: z.string().optional() }),
 } as const;
 
-const SCREENS = ['#/', '#/pipelines/digits', `#/runs/${OPEN_RUN}`, `#/runs/${LONG_RUN}?x=step`];
+const SCREENS = [
+  '#/',
+  '#/pipelines/digits',
+  '#/pipelines/digits/data',
+  `#/runs/${OPEN_RUN}`,
+  `#/runs/${OPEN_RUN}/why`,
+  `#/runs/${OPEN_RUN}/declaration`,
+  `#/runs/${LONG_RUN}?x=step`,
+  '#/market',
+  '#/market?show=price',
+  '#/market?show=luck',
+  '#/money',
+  '#/compare',
+  `#/compare?runs=${OPEN_RUN},${LONG_RUN}`,
+];
 const AIMS = {
   compressedBytes: 60_000,
   firstPaintMilliseconds: 300,

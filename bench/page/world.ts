@@ -10,6 +10,7 @@ import {
   runOf,
 } from '../../test/support/builders/records.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
+import { fillMarket, packDataset, putReport } from './surroundings.ts';
 
 export const RUNS = 10_000;
 export const POINTS = 100_000;
@@ -25,7 +26,7 @@ const STATUSES = ['succeeded', 'succeeded', 'succeeded', 'failed', 'stopped', 'e
 const earlier = (seconds: number): string => new Date(Date.now() - seconds * 1_000).toISOString();
 
 export async function makeWorld(): Promise<Ground> {
-  const at = ground();
+  const at: Ground = { ...ground(), clock: { ...ground().clock, now: () => new Date() } };
   await at.pipelines.ensure('digits', { firstBatch: RUNS + 2, at: earlier(0) });
   await at.pipelines.ensure('letters', { firstBatch: 1, at: earlier(0) });
   await at.pipelines.setValidity('digits', { valid: true, updatedAt: earlier(0) });
@@ -35,13 +36,18 @@ export async function makeWorld(): Promise<Ground> {
     updatedAt: earlier(0),
   });
   at.declare();
-  for (let batch = 1; batch < RUNS; batch += 1) await at.runs.create(finishedRun(batch));
+  for (let batch = 1; batch < RUNS; batch += 1) await at.runs.create(finishedRun(at, batch));
   await longRun(at);
   await openRun(at);
+  await packDataset(at);
+  await fillMarket(at);
   return at;
 }
 
-function finishedRun(batch: number) {
+/** The newest have reports. */
+const REPORTED = 300;
+
+function finishedRun(at: Ground, batch: number) {
   const began = (RUNS + 1 - batch) * HOUR;
   const status = STATUSES[(batch * 7_919) % STATUSES.length] ?? 'succeeded';
   return runOf('digits', batch, {
@@ -49,14 +55,22 @@ function finishedRun(batch: number) {
     createdAt: earlier(began),
     closedAt: earlier(began - 60),
     updatedAt: earlier(began - 1_800 - (batch % 900)),
+    ...(status === 'succeeded' && batch > RUNS - REPORTED && { result: resultOf(at, batch, began - 1_800) }),
     ...(status === 'failed' && { failure: 'the script ended with code 1: ValueError: no class 10' }),
   });
+}
+
+function resultOf(at: Ground, batch: number, endedSeconds: number) {
+  const report = putReport(at, batch, endedSeconds);
+  const { finishedAt, interruptions, lostSeconds, costUsd, onDemandUsd } = report;
+  const attempts = report.attempts.length;
+  return { finishedAt, attempts, interruptions, lostSeconds, costUsd, onDemandUsd, isDeadlineMet: null };
 }
 
 async function longRun(at: Ground): Promise<void> {
   const began = 5 * HOUR;
   await at.runs.create({
-    ...finishedRun(RUNS),
+    ...finishedRun(at, RUNS),
     runId: LONG_RUN,
     status: 'stopped',
     createdAt: earlier(began),
@@ -110,6 +124,13 @@ async function openRun(at: Ground): Promise<void> {
       progressAfter: progressOf(700, { totalSteps: 1_000, updatedAt: earlier(240) }),
     }),
   );
+  const saved = progressOf(700, {
+    totalSteps: 1_000,
+    updatedAt: earlier(240),
+    trainingSeconds: 5_400,
+    saveSeconds: 2,
+  });
+  at.store.put(bucketKeys.progress('digits', OPEN_RUN), JSON.stringify(saved));
   await at.placements.put(OPEN_RUN, 1, launchOf());
   await at.placements.put(OPEN_RUN, 2, launchOf({ pool }));
   const entries = [

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { refusesPage } from '@tidewheel/emulators/access/web-pages.ts';
 import { type Signing, signedHeaders } from '@tidewheel/emulators/shared/signed-headers.ts';
+import { OPERATIONS } from '../../client/operations.ts';
 import type { PageFile } from './files.ts';
 
 export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
@@ -16,10 +17,9 @@ export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
   readonly apiUrl: string;
 }
 
-/** Every reading route of the API. */
-const READING =
-  /^\/api(\/pipelines(?:\/[^/]+(?:\/runs)?)?|\/runs(?:\/[^/]+(?:\/[a-z]+(?:\/[^/]+)?)?)?|\/openapi\.json)$/;
-const STEERING = /^\/api(\/runs\/[^/]+\/(?:stop|retry))$/;
+/** The calls of a reader, and those of the buttons, by the API's own list. */
+const READING = pathsOf(Object.values(OPERATIONS).filter(({ method }) => method === 'GET'));
+const STEERING = pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun]);
 const TIMEOUT_MILLISECONDS = 15_000;
 const LARGEST_BODY = 65_536;
 
@@ -33,6 +33,13 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'cache-control': 'no-store',
 };
+
+function pathsOf(operations: readonly { readonly path: string }[]): RegExp {
+  const paths = operations.map(({ path }) =>
+    path.replaceAll('.', String.raw`\.`).replaceAll(/\{\w+\}/g, '[^/]+'),
+  );
+  return new RegExp(`^/api(${paths.join('|')})$`);
+}
 
 export interface ServedPage {
   /** With the token. */

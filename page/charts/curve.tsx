@@ -10,13 +10,13 @@ import {
   finite,
   type SeriesView,
 } from '../model/curve.ts';
-import { timeText } from '../model/format.ts';
+import { shortNumber, timeText } from '../model/format.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 import type { Range } from './life-line.tsx';
 
 const HEIGHT = 200;
 /** The life line has the same margin, so that both share their axis. */
-const AXIS_WIDTH = 56;
+const AXIS_WIDTH = 60;
 const MOST_ROWS = 200;
 
 interface CurveProps {
@@ -113,10 +113,10 @@ function optionsOf(
         ...(isTime && { range: () => [shown.current.range.from / 1000, shown.current.range.to / 1000] }),
       },
     },
-    axes: [axes, { ...axes, size: AXIS_WIDTH }],
+    axes: [axes, { ...axes, size: AXIS_WIDTH, values: (_, splits) => splits.map(shortNumber) }],
     series: [
       {},
-      { label: series.name, stroke: ink.spot, width: 1.5, spanGaps: true, points: { show: false } },
+      { label: series.name, stroke: ink.spot, width: 1.5, spanGaps: false, points: { show: false } },
       { label: 'lost', stroke: ink.bad, paths: () => null, points: { show: true, size: 4, fill: ink.bad } },
     ],
     hooks: {
@@ -139,7 +139,7 @@ function summaryOf({ points, unit }: SeriesView): string {
   if (last === undefined) return 'no number yet';
   let [low, high] = [last.value, last.value];
   for (const { value } of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
-  return `${last.value} at ${unit} ${last.position}; ${low} to ${high}`;
+  return `${shortNumber(last.value)} at ${unit} ${last.position}; ${shortNumber(low)} to ${shortNumber(high)}`;
 }
 
 function PointsTable({ series: { name, unit, points, lost } }: { readonly series: SeriesView }) {

@@ -45,6 +45,7 @@ export function LifeLineChart({ line, range }: LifeLineProps) {
             <line class="hatch" x1={0} y1={0} x2={0} y2={6} />
           </pattern>
         </defs>
+        <Fan line={line} x={x} />
         <Spans line={line} x={x} />
         <Marks line={line} x={x} />
       </svg>
@@ -79,6 +80,26 @@ const Spans = ({ line, x }: Placed) => (
     ))}
   </>
 );
+
+/** From the end of what is known, ever wider: the projected finish. */
+function Fan({ line: { fan, spans }, x }: Placed) {
+  if (fan === undefined) return null;
+  const from = x(Math.max(...spans.map(({ to }) => to)));
+  const middle = BAR_TOP + BAR_HEIGHT / 2;
+  const [low, expected, high] = [x(fan.low), x(fan.expected), x(fan.high)];
+  const bottom = BAR_TOP + BAR_HEIGHT;
+  return (
+    <g>
+      <path class="fan" d={`M${from} ${middle}L${low} ${BAR_TOP}H${high}V${bottom}H${low}Z`}>
+        <title>{fanText(fan)}</title>
+      </path>
+      <line class="expected" x1={expected} x2={expected} y1={BAR_TOP - 4} y2={bottom + 4} />
+    </g>
+  );
+}
+
+const fanText = ({ low, expected, high }: NonNullable<LifeLine['fan']>): string =>
+  `expected to end ${timeText(expected)}; 90 % between ${timeText(low)} and ${timeText(high)}`;
 
 function Marks({ line, x }: Placed) {
   const { deadline, saves, flags } = line;
@@ -120,7 +141,7 @@ function labelOf({ spans, saves, flags }: LifeLine): string {
   return `life line of the run: ${attempts} attempts, ${lost} with lost work, ${saves.length} saves, ${flags.length} warnings`;
 }
 
-const Legend = ({ line: { spans, deadline, flags, saves } }: { readonly line: LifeLine }) => (
+const Legend = ({ line: { spans, deadline, flags, saves, fan } }: { readonly line: LifeLine }) => (
   <ul class="legend">
     {[...new Set(spans.map(({ kind }) => kind))].map((kind) => (
       <li key={kind}>
@@ -132,6 +153,7 @@ const Legend = ({ line: { spans, deadline, flags, saves } }: { readonly line: Li
     ))}
     {saves.length > 0 && <Key text="save">{<line class="mark" x1={6} x2={6} y1={0} y2={12} />}</Key>}
     {flags.length > 0 && <Key text="warning or request">{<path class="flag" d="M3 12V0l8 4l-8 4z" />}</Key>}
+    {fan !== undefined && <Key text="expected end, 90 %">{<rect class="fan" width={12} height={12} />}</Key>}
     {deadline !== undefined && (
       <Key text="deadline">{<line class="deadline" x1={6} x2={6} y1={0} y2={12} />}</Key>
     )}
@@ -147,7 +169,7 @@ const Key = ({ text, children }: { readonly text: string; readonly children: pre
   </li>
 );
 
-function Spoken({ line: { spans, saves, flags, deadline } }: { readonly line: LifeLine }) {
+function Spoken({ line: { spans, saves, flags, deadline, fan } }: { readonly line: LifeLine }) {
   const all = [
     ...spans.map(({ text, kind, from, to }) => ({
       at: from,
@@ -155,6 +177,9 @@ function Spoken({ line: { spans, saves, flags, deadline } }: { readonly line: Li
     })),
     ...saves.map(({ at, step }) => ({ at, row: [`saved ${step}`, 'save', timeText(at), ''] })),
     ...flags.map(({ at, text }) => ({ at, row: [text, 'flag', timeText(at), ''] })),
+    ...(fan === undefined
+      ? []
+      : [{ at: fan.expected, row: [fanText(fan), 'expected', timeText(fan.expected), ''] }]),
     ...(deadline === undefined
       ? []
       : [{ at: deadline, row: ['deadline', 'deadline', timeText(deadline), ''] }]),

@@ -1,47 +1,52 @@
 /** A series of a run as columns that a chart draws, and as the rows of its table. */
 
-/** The part of an answer of `GET /runs/{runId}/series` that is drawn. */
-export interface SeriesView {
-  readonly name: string;
-  readonly source?: string;
-  readonly unit: string;
-  readonly points: readonly PointView[];
-  readonly lost: readonly PointView[];
-  readonly pointCount?: number;
-}
-export interface PointView {
-  readonly position: number;
-  readonly value: number;
-  readonly at: string;
-  readonly attempt: number;
-}
+import type { Operations } from '../../client/operations.ts';
+
+export type SeriesView = Operations['getSeries']['answer']['series'][number];
+type PointView = SeriesView['points'][number];
+type FinitePoint = PointView & { readonly value: number };
 
 export type AxisOfCurve = 'time' | 'position';
 
 /** Columns of one length, by rising x. Seconds since 1970, or positions. */
 export interface Columns {
   readonly x: readonly number[];
-  readonly kept: readonly (number | null)[];
+  /** null interrupts the line, undefined does not. */
+  readonly kept: readonly (number | null | undefined)[];
   /** Work that was lost and done again, or is still to be. */
-  readonly lost: readonly (number | null)[];
+  readonly lost: readonly (number | undefined)[];
 }
 
 /** A script may print NaN, which no axis has. */
-export const finite = (points: readonly PointView[]): readonly PointView[] =>
-  points.filter(({ value }) => Number.isFinite(value));
+export const finite = (points: readonly PointView[]): readonly FinitePoint[] =>
+  points.filter((point): point is FinitePoint => Number.isFinite(point.value));
 
 export function columnsOf({ points, lost }: SeriesView, axis: AxisOfCurve): Columns {
   const xOf = ({ at, position }: PointView): number => (axis === 'time' ? Date.parse(at) / 1000 : position);
-  const rows = [
-    ...finite(points).map((point) => ({ x: xOf(point), value: point.value, isLost: false })),
-    ...finite(lost).map((point) => ({ x: xOf(point), value: point.value, isLost: true })),
+  const kept = finite(points);
+  // Lost work lies between two attempts in time, but beside the curve by position.
+  const beside = axis === 'time' ? null : undefined;
+  const rows: Row[] = [
+    ...kept.map((point) => ({ x: xOf(point), kept: point.value, lost: undefined })),
+    ...finite(lost).map((point) => ({ x: xOf(point), kept: beside, lost: point.value })),
+    ...(axis === 'time' ? pauses(kept) : []),
   ].sort((a, b) => a.x - b.x);
-  return {
-    x: rows.map(({ x }) => x),
-    kept: rows.map(({ value, isLost }) => (isLost ? null : value)),
-    lost: rows.map(({ value, isLost }) => (isLost ? value : null)),
-  };
+  return { x: rows.map(({ x }) => x), kept: rows.map((row) => row.kept), lost: rows.map((row) => row.lost) };
 }
+
+interface Row {
+  readonly x: number;
+  readonly kept: number | null | undefined;
+  readonly lost: number | undefined;
+}
+
+/** Between two attempts nothing was trained, so no line leads there. */
+const pauses = (points: readonly FinitePoint[]): Row[] =>
+  points.flatMap(({ attempt, at }, place) => {
+    const next = points[place + 1];
+    if (next === undefined || next.attempt === attempt) return [];
+    return [{ x: (Date.parse(at) + Date.parse(next.at)) / 2_000, kept: null, lost: undefined }];
+  });
 
 /** At most `most` of them, evenly spread, for a table that a person reads. */
 export function evenly<T>(items: readonly T[], most: number): readonly T[] {

@@ -12,7 +12,9 @@ export function durationText(milliseconds: number): string {
   return minutes > 0 ? `${minutes} min ${two(seconds % 60)} s` : `${seconds} s`;
 }
 
-export const usdText = (usd: number): string => `$${usd.toFixed(usd !== 0 && Math.abs(usd) < 1 ? 4 : 2)}`;
+/** Cents, and below a dollar their hundredths. */
+export const usdText = (usd: number): string =>
+  `${usd < 0 ? '−' : ''}$${Math.abs(usd).toFixed(usd !== 0 && Math.abs(usd) < 1 ? 4 : 2)}`;
 
 /** Only the time of day where the date is that of `since`. */
 export function clockText(time: string, since: string): string {
@@ -22,3 +24,32 @@ export function clockText(time: string, since: string): string {
 
 export const timeText = (time: string | number): string =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** By thousands, as disks and bills count. */
+export function bytesText(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+const TINY = 0.001;
+
+/** Four digits say as much as an eye reads from a curve; the table has all. */
+export function shortNumber(value: number): string {
+  const isTiny = value !== 0 && Math.abs(value) < TINY;
+  return isTiny ? value.toExponential(1) : String(Number(value.toPrecision(4)));
+}
+
+interface Placed {
+  readonly pool: {
+    readonly instanceType: string;
+    readonly zoneId?: string | undefined;
+    readonly purchaseOption: 'spot' | 'on-demand';
+  };
+  readonly topology: { readonly nodes: number };
+}
+
+export const poolText = ({ pool, topology }: Placed): string =>
+  `${topology.nodes} × ${pool.instanceType} · ${pool.zoneId ?? 'any zone'} · ${pool.purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`;

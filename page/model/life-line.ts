@@ -1,16 +1,13 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
-import type { AttemptReport, RunReport } from '../../functions/core/attempts/report.ts';
-import type { AttemptRecord, Progress, RunRecord } from '../../functions/core/runs/run-records.ts';
-import type { TimelineEntry } from '../../functions/core/runs/stores.ts';
+import type { Operations } from '../../client/operations.ts';
 
-/** The answer of `GET /runs/{runId}`. */
-export interface RunView {
-  readonly run: RunRecord;
-  readonly attempts: readonly AttemptRecord[];
-  readonly timeline: readonly TimelineEntry[];
-  readonly progress?: Progress | undefined;
-  readonly report?: RunReport | undefined;
-}
+type RunAnswer = Operations['getRun']['answer'];
+/** What is drawn of the answer of `GET /runs/{runId}`. */
+export type RunView = Pick<RunAnswer, 'run' | 'attempts' | 'timeline' | 'progress' | 'report'> & {
+  readonly money?: Pick<RunAnswer['money'], 'deadlineAt' | 'expected'>;
+};
+type Attempt = RunView['attempts'][number];
+type Report = NonNullable<RunView['report']>;
 
 export type SpanKind = 'settle' | 'pack' | 'place' | 'start' | 'spot' | 'on-demand' | 'lost';
 
@@ -19,6 +16,12 @@ interface Span {
   readonly from: number;
   readonly to: number;
   readonly text: string;
+}
+
+interface Fan {
+  readonly low: number;
+  readonly expected: number;
+  readonly high: number;
 }
 
 export interface LifeLine {
@@ -30,6 +33,8 @@ export interface LifeLine {
   readonly flags: readonly { readonly at: number; readonly text: string }[];
   /** Last save of each attempt. */
   readonly saves: readonly { readonly at: number; readonly step: number }[];
+  /** When the run is expected to end, with the 90 % interval. */
+  readonly fan?: Fan | undefined;
   /** Absent where it is so far off that the run would not be seen beside it. */
   readonly deadline?: number | undefined;
 }
@@ -50,47 +55,72 @@ const FLAGGED: ReadonlySet<string> = new Set([
 const NEAR_DEADLINE = 2;
 
 /** @param now end of what still goes on */
-export function lifeLineOf({ run, attempts, timeline, report }: RunView, now: number): LifeLine {
+export function lifeLineOf(view: RunView, now: number): LifeLine {
+  const { run, attempts, timeline, report, money } = view;
   const from = Date.parse(run.createdAt);
   const end = endOf(run, report, now);
+  const fan = fanOf(money, end);
+  const due = timeOf(report?.deadline.at ?? money?.deadlineAt);
+  const far = from + NEAR_DEADLINE * ((fan?.high ?? end) - from);
+  // A distant deadline would press the run into a corner.
+  const deadline = due === undefined || due > far ? undefined : due;
+  return {
+    from,
+    to: Math.max(end, deadline ?? 0, fan?.high ?? 0, from + 1),
+    spans: spansOf(view, end).filter((span) => span.to > span.from),
+    flags: timeline.flatMap(({ kind, at, text }) =>
+      FLAGGED.has(kind) ? [{ at: Date.parse(at), text }] : [],
+    ),
+    saves: attempts.flatMap((attempt) => savesOf(attempt)),
+    fan,
+    deadline,
+  };
+}
+
+function spansOf({ run, attempts, report }: RunView, end: number): Span[] {
   const closed = timeOf(run.closedAt) ?? end;
   const sealed = timeOf(run.sealedAt) ?? (run.status === 'packing' ? end : closed);
   const spans: Span[] = [
-    { kind: 'settle', from, to: closed, text: 'waited until the data was complete' },
+    {
+      kind: 'settle',
+      from: Date.parse(run.createdAt),
+      to: closed,
+      text: 'waited until the data was complete',
+    },
     { kind: 'pack', from: closed, to: sealed, text: 'packed shards' },
   ];
   let free = sealed;
   for (const attempt of attempts) {
     const begun = Date.parse(attempt.createdAt);
-    const name = `attempt ${attempt.attempt}`;
-    spans.push({ kind: 'place', from: free, to: begun, text: `chose a pool for ${name}` });
+    spans.push({ kind: 'place', from: free, to: begun, text: `chose a pool for attempt ${attempt.attempt}` });
     const lost = report?.attempts.find((each) => each.attempt === attempt.attempt);
     spans.push(...spansOfAttempt(attempt, lost, end));
     free = endOfAttempt(attempt, end);
   }
   if (run.status === 'placing') spans.push({ kind: 'place', from: free, to: end, text: 'looks for a pool' });
-  const due = timeOf(report?.deadline.at);
-  // A distant deadline would press the run into a corner.
-  const deadline = due !== undefined && due - from <= NEAR_DEADLINE * (end - from) ? due : undefined;
-  return {
-    from,
-    to: Math.max(end, deadline ?? 0, from + 1),
-    spans: spans.filter((span) => span.to > span.from),
-    flags: timeline.flatMap(({ kind, at, text }) =>
-      FLAGGED.has(kind) ? [{ at: Date.parse(at), text }] : [],
-    ),
-    saves: attempts.flatMap((attempt) => savesOf(attempt)),
-    deadline,
-  };
+  return spans;
 }
 
-const endOf = (run: RunRecord, report: RunReport | undefined, now: number): number =>
+/** A finish that is past is none: the estimate waits for news. */
+function fanOf(money: RunView['money'], end: number): Fan | undefined {
+  const finish = money?.expected?.finishAt;
+  if (finish === undefined) return undefined;
+  const at = (time: string): number => Math.max(end, Date.parse(time));
+  const fan = { low: at(finish.low), expected: at(finish.expected), high: at(finish.high) };
+  return fan.high > end ? fan : undefined;
+}
+
+const endOf = (run: RunView['run'], report: Report | undefined, now: number): number =>
   timeOf(report?.finishedAt) ?? (isFinished(run) ? Date.parse(run.updatedAt) : now);
 
-const endOfAttempt = ({ outcome, updatedAt }: AttemptRecord, now: number): number =>
+const endOfAttempt = ({ outcome, updatedAt }: Attempt, now: number): number =>
   timeOf(outcome?.endedAt) ?? (outcome === undefined ? now : Date.parse(updatedAt));
 
-function spansOfAttempt(attempt: AttemptRecord, reported: AttemptReport | undefined, end: number): Span[] {
+function spansOfAttempt(
+  attempt: Attempt,
+  reported: Report['attempts'][number] | undefined,
+  end: number,
+): Span[] {
   const { placement, outcome } = attempt;
   const { instanceType, zoneId, purchaseOption } = placement.pool;
   const pool = `${placement.topology.nodes} × ${instanceType}${zoneId === undefined ? '' : ` in ${zoneId}`}`;
@@ -109,19 +139,19 @@ function spansOfAttempt(attempt: AttemptRecord, reported: AttemptReport | undefi
 }
 
 /** Before the report, only an interruption is known to lose what no save covers. */
-function lostSince({ outcome, progressAfter }: AttemptRecord, script: number): number | undefined {
+function lostSince({ outcome, progressAfter }: Attempt, script: number): number | undefined {
   if (outcome?.kind !== 'interrupted') return undefined;
   return timeOf(progressAfter?.updatedAt) ?? script;
 }
 
-function savesOf({ createdAt, progressAfter }: AttemptRecord): { at: number; step: number }[] {
+function savesOf({ createdAt, progressAfter }: Attempt): { at: number; step: number }[] {
   const at = timeOf(progressAfter?.updatedAt);
   // An attempt that saved nothing hands on the save of an earlier one.
   if (progressAfter === undefined || at === undefined || at < Date.parse(createdAt)) return [];
   return [{ at, step: progressAfter.step }];
 }
 
-export const isFinished = ({ status }: Pick<RunRecord, 'status'>): boolean =>
+export const isFinished = ({ status }: Pick<RunView['run'], 'status'>): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'stopped' || status === 'empty';
 
 const timeOf = (text: string | undefined): number | undefined =>

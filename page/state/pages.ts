@@ -1,66 +1,56 @@
 /** A long list, page by page: the first page is read again and again, later ones once, when the reader comes near. */
 import { useSignal } from '@preact/signals';
 import { useCallback, useRef } from 'preact/hooks';
-import { read } from './api.ts';
+import { type AnswerOf, client, type ParametersOf } from './api.ts';
 import { useReading } from './readings.ts';
 
-interface Page {
-  readonly nextToken?: string | undefined;
-}
+export type RunItem = AnswerOf<'listRuns'>['runs'][number];
 
-export interface Pages<T> {
-  readonly items: readonly T[];
+export interface RunPages {
+  readonly runs: readonly RunItem[];
   readonly isKnown: boolean;
   readonly hasMore: boolean;
+  /** Reads the next page. */
   readonly more: () => void;
 }
 
-interface PagesOptions<P extends Page, T> {
-  /** With a query, such as `/runs?limit=200`. */
-  readonly path: string;
-  readonly itemsOf: (page: P) => readonly T[];
-  readonly keyOf: (item: T) => string;
-  readonly pollSeconds: number;
-}
-
-interface Later<T> {
-  readonly path: string;
-  readonly items: readonly T[];
+interface Later {
+  readonly name: string;
+  readonly runs: readonly RunItem[];
   readonly token: string | undefined;
 }
 
-export function usePages<P extends Page, T>({
-  path,
-  itemsOf,
-  keyOf,
-  pollSeconds,
-}: PagesOptions<P, T>): Pages<T> {
-  const { body } = useReading<P>(path, () => pollSeconds);
-  const later = useSignal<Later<T> | undefined>(undefined);
+/** Runs, newest first. */
+export function useRuns(parameters: ParametersOf<'listRuns'>, pollSeconds: number): RunPages {
+  const { body } = useReading('listRuns', parameters, () => pollSeconds);
+  const later = useSignal<Later | undefined>(undefined);
   const isReading = useRef(false);
-  const own = later.value?.path === path ? later.value : undefined;
-  const first = body === undefined ? [] : itemsOf(body);
+  const name = JSON.stringify(parameters);
+  const own = later.value?.name === name ? later.value : undefined;
+  const first = body?.runs ?? [];
   const token = own === undefined ? body?.nextToken : own.token;
+  const held = useRef<readonly RunItem[]>([]);
+  held.current = own?.runs ?? first;
   const more = useCallback(() => {
     if (token === undefined || isReading.current) return;
     isReading.current = true;
-    void read<P>(`${path}&nextToken=${encodeURIComponent(token)}`).then((answer) => {
+    void client.call('listRuns', { ...parameters, nextToken: token }).then((answer) => {
       isReading.current = false;
       if (answer.kind !== 'ok') return;
-      const items = [...(own?.items ?? first), ...itemsOf(answer.body)];
-      later.value = { path, items, token: answer.body.nextToken };
+      const { runs, nextToken } = answer.body;
+      later.value = { name, runs: [...held.current, ...runs], token: nextToken };
     });
-  }, [path, token]);
+  }, [name, token]);
   return {
-    items: own === undefined ? first : joined(first, own.items, keyOf),
+    runs: own === undefined ? first : joined(first, own.runs),
     isKnown: body !== undefined,
     hasMore: token !== undefined,
     more,
   };
 }
 
-/** New items come first, and what the first page holds is the newest word. */
-function joined<T>(first: readonly T[], all: readonly T[], keyOf: (item: T) => string): readonly T[] {
-  const held = new Set(first.map(keyOf));
-  return [...first, ...all.filter((item) => !held.has(keyOf(item)))];
+/** New runs come first, and what the first page holds is the newest word. */
+function joined(first: readonly RunItem[], all: readonly RunItem[]): readonly RunItem[] {
+  const known = new Set(first.map(({ runId }) => runId));
+  return [...first, ...all.filter(({ runId }) => !known.has(runId))];
 }

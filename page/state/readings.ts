@@ -1,7 +1,7 @@
 /** What a screen reads of the API, read again while a person looks and something may change. */
 import { batch, computed, signal, useSignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
-import { read } from './api.ts';
+import { type Answer, type AnswerOf, answered, client, type OperationId, type ParametersOf } from './api.ts';
 
 export interface Reading<T> {
   /** Stays while a later reading is refused. */
@@ -31,10 +31,10 @@ const pollers = signal<ReadonlyMap<string, Poller>>(new Map());
 export const refusal = computed(
   () => [...pollers.value.values()].find((each) => each.refusal !== undefined)?.refusal,
 );
-export const liveness = computed((): 'reading' | 'live' | 'ended' | 'not current' => {
+export const liveness = computed((): 'live' | 'ended' | 'not current' | 'not live' => {
   const all = [...pollers.value.values()];
   if (all.some((each) => each.refusal !== undefined)) return 'not current';
-  if (all.length === 0) return 'reading';
+  if (all.length === 0) return 'not live';
   return all.some((each) => each.isLive) ? 'live' : 'ended';
 });
 
@@ -45,46 +45,56 @@ function note(path: string, poller: Poller | undefined): void {
   pollers.value = next;
 }
 
-/** @param path of the API; undefined: nothing is read */
-export function useReading<T>(path: string | undefined, interval: Interval<T>): Reading<T> {
-  const state = useSignal<State<T>>({ body: undefined, refusal: undefined });
+/** @param parameters of path and query; undefined: nothing is read */
+export function useReading<Id extends OperationId>(
+  operation: Id,
+  parameters: ParametersOf<Id> | undefined,
+  interval: Interval<AnswerOf<Id>>,
+): Reading<AnswerOf<Id>> {
+  const state = useSignal<State<AnswerOf<Id>>>({ body: undefined, refusal: undefined });
   const restart = useRef<() => void>(() => {});
   const intervalOf = useRef(interval);
   intervalOf.current = interval;
+  const name = parameters === undefined ? undefined : `${operation} ${JSON.stringify(parameters)}`;
   useEffect(() => {
     state.value = { body: undefined, refusal: undefined };
-    if (path === undefined) return undefined;
-    const poll = new Poll<T>(
-      path,
-      (body) => intervalOf.current(body),
-      (next) => {
+    if (name === undefined || parameters === undefined) return undefined;
+    const poll = new Poll<AnswerOf<Id>>({
+      name,
+      read: async (etag) => answered(await client.call(operation, parameters, { etag })),
+      interval: (body) => intervalOf.current(body),
+      show: (next) => {
         state.value = next;
       },
-    );
+    });
     restart.current = () => void poll.readNow();
     void poll.readNow();
     return () => poll.stop();
-  }, [path]);
+  }, [name]);
   const again = useCallback(() => restart.current(), []);
   return { ...state.value, again };
 }
 
+interface Source<T> {
+  /** Of the operation with its parameters. */
+  readonly name: string;
+  readonly read: (etag: string | undefined) => Promise<Answer<T>>;
+  readonly interval: Interval<T>;
+  readonly show: (state: State<T>) => void;
+}
+
 class Poll<T> {
-  readonly #path: string;
-  readonly #interval: Interval<T>;
-  readonly #show: (state: State<T>) => void;
+  readonly #source: Source<T>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #state: State<T> = { body: undefined, refusal: undefined };
-  #text: string | undefined;
+  #shown = '';
   #etag: string | undefined;
   #number = 0;
   #isStopped = false;
   #isDue = false;
 
-  constructor(path: string, interval: Interval<T>, show: (state: State<T>) => void) {
-    this.#path = path;
-    this.#interval = interval;
-    this.#show = show;
+  constructor(source: Source<T>) {
+    this.#source = source;
     document.addEventListener('visibilitychange', this.#seen);
   }
 
@@ -92,7 +102,7 @@ class Poll<T> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     document.removeEventListener('visibilitychange', this.#seen);
-    note(this.#path, undefined);
+    note(this.#source.name, undefined);
   }
 
   async readNow(): Promise<void> {
@@ -100,7 +110,7 @@ class Poll<T> {
     this.#isDue = false;
     this.#number += 1;
     const mine = this.#number;
-    const answer = await read<T>(this.#path, this.#etag);
+    const answer = await this.#source.read(this.#etag);
     // A later reading, or another screen, has taken over.
     if (this.#isStopped || mine !== this.#number) return;
     if (answer.kind === 'refused') {
@@ -108,20 +118,27 @@ class Poll<T> {
       this.#readIn(answer.waitSeconds);
       return;
     }
-    const isNew = answer.kind === 'ok' && answer.text !== this.#text;
-    if (answer.kind === 'ok') [this.#text, this.#etag] = [answer.text, answer.etag];
-    const body = isNew ? answer.body : this.#state.body;
-    const seconds = body === undefined ? undefined : this.#interval(body);
+    const body = answer.kind === 'ok' ? this.#changed(answer.body) : this.#state.body;
+    if (answer.kind === 'ok') this.#etag = answer.etag;
+    const seconds = body === undefined ? undefined : this.#source.interval(body);
     this.#set({ body, refusal: undefined }, seconds !== undefined);
     if (seconds !== undefined) this.#readIn(seconds);
+  }
+
+  /** The body that is shown, where the new one says the same: nothing is drawn again. */
+  #changed(body: T): T {
+    const text = JSON.stringify(body);
+    const isSame = text === this.#shown;
+    this.#shown = text;
+    return isSame ? (this.#state.body ?? body) : body;
   }
 
   #set(state: State<T>, isLive: boolean): void {
     const isSame = state.body === this.#state.body && state.refusal === this.#state.refusal;
     this.#state = state;
     batch(() => {
-      note(this.#path, { refusal: state.refusal, isLive });
-      if (!isSame) this.#show(state);
+      note(this.#source.name, { refusal: state.refusal, isLive });
+      if (!isSame) this.#source.show(state);
     });
   }
 

@@ -159,6 +159,7 @@ async function samplesOf(blobs: BlobStore, { name, manifest }: Found): Promise<S
   try {
     const lines = await memberLines(blobs, packingKeys(name, manifest.generation), shard);
     return lines
+      .filter(({ made }) => made === undefined)
       .slice(0, MOST_SAMPLES)
       .map(({ name: member, key, size, label }) => ({ shard: shard.name, member, key, bytes: size, label }));
   } catch (error: unknown) {

@@ -29,7 +29,9 @@ export async function getMarket(
   const since = new Date(deps.clock.now().getTime() - query.days * DAY_MILLISECONDS).toISOString();
   const families = await declaredFamilies(deps);
   const pools = await Promise.all(families.map((family) => poolsOf(deps, family, since)));
-  const running = (await deps.attempts.listOpen()).map(({ runId, attempt, placement, createdAt }) => {
+  // The index may lag behind an end.
+  const open = (await deps.attempts.listOpen()).filter(({ outcome }) => outcome === undefined);
+  const running = open.map(({ runId, attempt, placement, createdAt }) => {
     const { instanceType, zoneId, purchaseOption } = placement.pool;
     const { nodes } = placement.topology;
     return { runId, attempt, instanceType, zoneId, purchaseOption, nodes, since: createdAt };

@@ -140,7 +140,7 @@ describe('the page', () => {
   it('names the next command where there is no pipeline', async () => {
     await page.goto(served.address);
     await page.getByText('There is no pipeline yet').waitFor();
-    expect(await page.locator('code').textContent()).toContain('aws s3 cp');
+    expect(await page.locator('code').allTextContents()).toContain('npx tidewheel init');
   });
 
   it.each([
@@ -166,7 +166,7 @@ describe("the page's server", () => {
     const answers = await Promise.all([
       get('/api/pipelines/digits/runs', { method: 'POST' }),
       get('/api/pipelines/digits', { method: 'DELETE' }),
-      get('/api/pipelines/digits'),
+      get('/api/pipelines/digits/source'),
       get('/api/runs/digits-000001/series/more'),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([405, 405, 404, 404]);

@@ -1,9 +1,9 @@
 /** What a person can do to a run, each with its consequence beside the button. */
 import { useSignal } from '@preact/signals';
-import { durationText } from '../model/format.ts';
-import { isFinished, type RunView } from '../model/life-line.ts';
-import { Disclosure } from '../parts/disclosure.tsx';
-import { send } from '../state/api.ts';
+import { durationText } from '../../model/format.ts';
+import { isFinished, type RunView } from '../../model/life-line.ts';
+import { Disclosure } from '../../parts/disclosure.tsx';
+import { type Answer, answered, client } from '../../state/api.ts';
 
 interface SteeringProps {
   readonly view: RunView;
@@ -22,7 +22,8 @@ export function Steering({ view, onChange }: SteeringProps) {
 }
 
 function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
-  const path = `/runs/${encodeURIComponent(run.runId)}/stop`;
+  const stop = async (mode: 'afterSave' | 'now') =>
+    answered(await client.call('stopRun', { runId: run.runId, body: { mode } }));
   const trains = attempts.some(({ outcome }) => outcome === undefined);
   return (
     <Disclosure id="stop" class="steering" summary="Stop this run">
@@ -33,8 +34,8 @@ function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
             packs does so to the end.
           </p>
           {trains && <p>{unsavedText(progress)}</p>}
-          <Send text="Stop after a save" path={path} body={{ mode: 'afterSave' }} onDone={onChange} />
-          <Send text="Stop now" path={path} body={{ mode: 'now' }} onDone={onChange} />
+          <Send text="Stop after a save" call={() => stop('afterSave')} onDone={onChange} />
+          <Send text="Stop now" call={() => stop('now')} onDone={onChange} />
         </>
       )}
     </Disclosure>
@@ -52,17 +53,13 @@ function Retry({ view: { run, progress }, onChange }: SteeringProps) {
     progress === undefined
       ? 'There is no checkpoint: it trains from the start.'
       : `It goes on from ${progress.unit ?? 'step'} ${progress.step}.`;
+  const retry = async () => answered(await client.call('retryRun', { runId: run.runId, body: {} }));
   return (
     <Disclosure id="retry" class="steering" summary="Retry this run">
       {() => (
         <>
           <p>{`${from} It trains with the source as it is now, and costs money again.`}</p>
-          <Send
-            text="Retry"
-            path={`/runs/${encodeURIComponent(run.runId)}/retry`}
-            body={{}}
-            onDone={onChange}
-          />
+          <Send text="Retry" call={retry} onDone={onChange} />
         </>
       )}
     </Disclosure>
@@ -71,18 +68,17 @@ function Retry({ view: { run, progress }, onChange }: SteeringProps) {
 
 interface SendProps {
   readonly text: string;
-  readonly path: string;
-  readonly body: unknown;
+  readonly call: () => Promise<Answer<unknown>>;
   readonly onDone: () => void;
 }
 
-function Send({ text, path, body, onDone }: SendProps) {
+function Send({ text, call, onDone }: SendProps) {
   const isSent = useSignal(false);
   const refused = useSignal<string | undefined>(undefined);
   const press = async (): Promise<void> => {
     isSent.value = true;
     refused.value = undefined;
-    const answer = await send('POST', path, body);
+    const answer = await call();
     isSent.value = false;
     if (answer.kind === 'refused') refused.value = answer.message;
     else onDone();

@@ -1,0 +1,194 @@
+/** The screen "Data": generations and versions of a dataset, classes before and after, and what was rejected. */
+
+import { Bars } from '../charts/bars.tsx';
+import { bytesText } from '../model/format.ts';
+import { Numbers, Table } from '../parts/table.tsx';
+import { Command, Problem, Time } from '../parts/text.tsx';
+import { Thumbnail } from '../parts/thumbnail.tsx';
+import { address, hrefOf, setQuery } from '../state/address.ts';
+import type { AnswerOf } from '../state/api.ts';
+import { useReading } from '../state/readings.ts';
+
+const POLL_SECONDS = 15;
+const EXAMPLES = 10;
+
+type Dataset = AnswerOf<'getDataset'>;
+type Generation = AnswerOf<'getGeneration'>;
+
+export function DataScreen({ pipeline }: { readonly pipeline: string }) {
+  const { body, refusal } = useReading('getDataset', { name: pipeline }, () => POLL_SECONDS);
+  const chosen = address.value.query.get('generation') ?? body?.generations[0]?.name;
+  return (
+    <>
+      <h1>{`Data of ${pipeline}`}</h1>
+      <p>
+        <a href={hrefOf(['pipelines', pipeline])}>its runs</a>
+      </p>
+      {body === undefined ? (
+        refusal === undefined && <p>Reading the API…</p>
+      ) : body.generations.length === 0 ? (
+        <p>Nothing is sealed yet. Data that arrives below {pipeline}/incoming/ is packed by the next run.</p>
+      ) : (
+        <>
+          <Generations dataset={body} chosen={chosen} />
+          {chosen !== undefined && <Chosen key={chosen} pipeline={pipeline} generation={chosen} />}
+          <Versions dataset={body} />
+        </>
+      )}
+      <Command text={`npx tidewheel data ls ${pipeline}`} />
+      {chosen !== undefined && <Command text={`npx tidewheel data pin ${pipeline} ${chosen}`} />}
+    </>
+  );
+}
+
+interface GenerationsProps {
+  readonly dataset: Dataset;
+  readonly chosen: string | undefined;
+}
+
+const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsProps) => (
+  <>
+    <h2>Generations</h2>
+    <Table
+      caption="generations"
+      columns={[
+        'generation',
+        'state',
+        'listed',
+        ...['samples', 'shards', 'bytes', 'rejected'].map((title) => ({ title, isNumber: true })),
+      ]}
+      rows={generations.map(({ name, state, problem, listedAt, samples, shards, bytes, rejected }) => [
+        <button
+          type="button"
+          class="link"
+          aria-pressed={name === chosen}
+          onClick={() => setQuery({ generation: name })}
+          data-row
+        >
+          {name}
+        </button>,
+        <>
+          {name === pinned ? `${state}, pinned` : state}
+          {problem !== undefined && <Problem>{problem}</Problem>}
+        </>,
+        listedAt === undefined ? '' : <Time at={listedAt} />,
+        samples?.toLocaleString() ?? '',
+        shards ?? '',
+        bytes === undefined ? '' : bytesText(bytes),
+        rejected ?? '',
+      ])}
+    />
+  </>
+);
+
+interface ChosenProps {
+  readonly pipeline: string;
+  readonly generation: string;
+}
+
+function Chosen({ pipeline, generation }: ChosenProps) {
+  const { body } = useReading('getGeneration', { name: pipeline, generation }, () => undefined);
+  if (body === undefined) return null;
+  const at = { pipeline, generation };
+  return (
+    <>
+      <Classes classes={body.classes} />
+      <h2>{`First samples of ${generation}`}</h2>
+      {body.samples.length === 0 ? (
+        <p class="quiet">It holds no shard to look into.</p>
+      ) : (
+        <ul class="samples">
+          {body.samples.map(({ shard, member, label }) => (
+            <li key={member}>
+              <Thumbnail {...at} shard={shard} member={member} />
+              <span class="quiet">{label === undefined ? member : `${member}: ${label}`}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Rejected at={at} generation={body} />
+    </>
+  );
+}
+
+/** Two bars a class: what came, and what the shards hold. */
+function Classes({ classes }: Pick<Generation, 'classes'>) {
+  if (classes.length === 0) return null;
+  const bars = classes.flatMap(({ label, arrived, sealed }) => [
+    { name: `${label}: ${arrived} arrived`, value: arrived, kind: 'pack' },
+    { name: `${label}: ${sealed} in the shards`, value: sealed, kind: 'spot' },
+  ]);
+  return (
+    <figure>
+      <figcaption>
+        <h2>Classes</h2>
+        <span class="quiet">grey: as they arrived; green: in the shards</span>
+      </figcaption>
+      <Bars
+        class="days"
+        ends={[classes[0]?.label ?? '', classes.at(-1)?.label ?? '']}
+        label={`samples of ${classes.length} classes before and after`}
+        bars={bars}
+      />
+      <Numbers id="classes">
+        {() => (
+          <Table
+            caption="classes"
+            columns={[
+              'class',
+              { title: 'arrived', isNumber: true },
+              { title: 'in the shards', isNumber: true },
+            ]}
+            rows={classes.map(({ label, arrived, sealed }) => [label, arrived, sealed])}
+          />
+        )}
+      </Numbers>
+    </figure>
+  );
+}
+
+interface RejectedProps {
+  readonly at: ChosenProps;
+  readonly generation: Generation;
+}
+
+function Rejected({ at, generation: { rejected, rejectedByReason } }: RejectedProps) {
+  const reasons = Object.entries(rejectedByReason);
+  if (reasons.length === 0) return <p class="quiet">It rejected nothing.</p>;
+  return (
+    <>
+      <h2>Rejected</h2>
+      {reasons.map(([reason, count]) => (
+        <section key={reason}>
+          <h3>{`${reason}: ${count}`}</h3>
+          <ul class="samples">
+            {rejected
+              .filter((each) => each.reason === reason)
+              .slice(0, EXAMPLES)
+              .map(({ key }) => (
+                <li key={key}>
+                  <Thumbnail {...at} rejected={key} />
+                  <span class="quiet">{key}</span>
+                </li>
+              ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
+}
+
+const Versions = ({ dataset: { versions } }: { readonly dataset: Dataset }) => (
+  <>
+    <h2>Versions</h2>
+    <Table
+      caption="versions"
+      columns={[{ title: 'version', isNumber: true }, 'change', 'made of']}
+      rows={versions.map(({ number, kind, changed, generations }) => [
+        number,
+        `${kind} ${changed.join(', ')}`,
+        generations.join(', ') || 'nothing',
+      ])}
+    />
+  </>
+);

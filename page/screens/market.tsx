@@ -1,0 +1,173 @@
+/** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
+import { type HeatCell, HeatMap } from '../charts/heat-map.tsx';
+import { usdText } from '../model/format.ts';
+import { RunLink } from '../parts/run-link.tsx';
+import { Numbers, Table } from '../parts/table.tsx';
+import { Command, Time } from '../parts/text.tsx';
+import { address, setQuery } from '../state/address.ts';
+import type { AnswerOf } from '../state/api.ts';
+import { useReading } from '../state/readings.ts';
+
+const POLL_SECONDS = 60;
+const HIGHEST_SCORE = 10;
+const DAYS = [1, 7, 30, 90] as const;
+const SHOWN = ['score', 'price', 'luck'] as const;
+type Shown = (typeof SHOWN)[number];
+
+type Market = AnswerOf<'getMarket'>;
+type Pool = Market['pools'][number];
+
+export function MarketScreen() {
+  const { query } = address.value;
+  const days = DAYS.find((each) => String(each) === query.get('days')) ?? 7;
+  const shown = SHOWN.find((each) => each === query.get('show')) ?? 'score';
+  const { body, refusal } = useReading('getMarket', { days }, () => POLL_SECONDS);
+  return (
+    <>
+      <h1>Market</h1>
+      <div class="tools" role="group" aria-label="what is shown">
+        {SHOWN.map((each) => (
+          <button
+            key={each}
+            type="button"
+            class="small"
+            aria-pressed={each === shown}
+            onClick={() => setQuery({ show: each })}
+          >
+            {each}
+          </button>
+        ))}
+        {DAYS.map((each) => (
+          <button
+            key={each}
+            type="button"
+            class="small"
+            aria-pressed={each === days}
+            onClick={() => setQuery({ days: String(each) })}
+          >
+            {each === 1 ? '1 day' : `${each} days`}
+          </button>
+        ))}
+      </div>
+      {body === undefined ? (
+        refusal === undefined && <p>Reading the API…</p>
+      ) : (
+        <Pools market={body} shown={shown} days={days} />
+      )}
+      {body !== undefined && <Running market={body} />}
+      <Command text={`npx tidewheel market --days ${days}`} />
+    </>
+  );
+}
+
+interface PoolsProps {
+  readonly market: Market;
+  readonly shown: Shown;
+  readonly days: number;
+}
+
+function Pools({ market: { pools }, shown, days }: PoolsProps) {
+  if (pools.length === 0)
+    return (
+      <p>
+        No look at the market is on record yet. The service looks every 15 minutes at the types that valid
+        declarations name, where they may use Spot.
+      </p>
+    );
+  const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
+  const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
+  const poolAt = (type: string, zone: string) =>
+    pools.find((each) => each.instanceType === type && each.zoneId === zone);
+  const rows = types.map((name) => ({ name, cells: zones.map((zone) => cellOf(poolAt(name, zone), shown)) }));
+  return (
+    <>
+      <p class="quiet">{LEGENDS[shown]}</p>
+      <HeatMap caption={`${shown} by type and zone`} columns={zones} rows={rows} />
+      <Numbers id="market-numbers">{() => <History pools={pools} days={days} />}</Numbers>
+    </>
+  );
+}
+
+const LEGENDS: Readonly<Record<Shown, string>> = {
+  score:
+    'Spot placement score of AWS, 1 to 10: the greener, the likelier a whole gang starts. It is no promise.',
+  price:
+    'Spot price of one instance in an hour, and its share of the On-Demand price: the greener, the cheaper.',
+  luck: 'Our own Spot attempts: kept to their end / interrupted / without capacity.',
+};
+
+function cellOf(pool: Pool | undefined, shown: Shown): HeatCell {
+  if (pool === undefined) return { text: '–', heat: undefined, title: 'nothing is on record' };
+  const title =
+    pool.readAt === undefined ? 'only our own attempts' : `read ${new Date(pool.readAt).toLocaleString()}`;
+  switch (shown) {
+    case 'score':
+      return {
+        text: pool.score ?? '–',
+        heat: pool.score === undefined ? undefined : pool.score / HIGHEST_SCORE,
+        title,
+      };
+    case 'price':
+      return priceCell(pool, title);
+    case 'luck': {
+      const { kept, lost, refused } = pool.luck;
+      const all = kept + lost + refused;
+      return {
+        text: all === 0 ? '–' : `${kept} / ${lost} / ${refused}`,
+        heat: all === 0 ? undefined : kept / all,
+        title,
+      };
+    }
+  }
+}
+
+function priceCell({ spotUsd, onDemandUsd }: Pool, title: string): HeatCell {
+  if (spotUsd === undefined) return { text: '–', heat: undefined, title };
+  if (onDemandUsd === undefined) return { text: usdText(spotUsd), heat: undefined, title };
+  const share = spotUsd / onDemandUsd;
+  return { text: `${usdText(spotUsd)} (${Math.round(share * 100)} %)`, heat: Math.max(0, 1 - share), title };
+}
+
+const History = ({ pools, days }: { readonly pools: readonly Pool[]; readonly days: number }) => (
+  <Table
+    caption={`scores and prices of ${days} days`}
+    columns={[
+      'type',
+      'zone',
+      'time',
+      { title: 'score', isNumber: true },
+      { title: 'Spot price of an hour', isNumber: true },
+    ]}
+    rows={pools.flatMap(({ instanceType, zoneId, history }) =>
+      history.map(({ at, score, spotUsd }) => [
+        instanceType,
+        zoneId,
+        <Time at={at} />,
+        score ?? '',
+        spotUsd === undefined ? '' : usdText(spotUsd),
+      ]),
+    )}
+  />
+);
+
+const Running = ({ market: { running } }: { readonly market: Market }) => (
+  <>
+    <h2>Who holds capacity now</h2>
+    {running.length === 0 ? (
+      <p class="quiet">No attempt is open.</p>
+    ) : (
+      <Table
+        caption="open attempts"
+        columns={['run', 'attempt', 'pool', 'since']}
+        rows={running.map(
+          ({ runId, attempt, nodes, instanceType, zoneId = 'any zone', purchaseOption, since }) => [
+            <RunLink runId={runId} />,
+            attempt,
+            `${nodes} × ${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`,
+            <Time at={since} />,
+          ],
+        )}
+      />
+    )}
+  </>
+);

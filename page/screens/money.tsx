@@ -1,0 +1,140 @@
+/** The screen "Money": what the runs of a month cost, by pipeline, day and pool. */
+import { Bars } from '../charts/bars.tsx';
+import { durationText, usdText } from '../model/format.ts';
+import { forecastUsd, monthBefore } from '../model/month.ts';
+import { Numbers, Table } from '../parts/table.tsx';
+import { Command, Facts, Usd } from '../parts/text.tsx';
+import { address, hrefOf } from '../state/address.ts';
+import type { AnswerOf } from '../state/api.ts';
+import { useReading } from '../state/readings.ts';
+
+const POLL_SECONDS = 60;
+
+type Money = AnswerOf<'getMoney'>;
+
+export function MoneyScreen() {
+  const wanted = address.value.query.get('month') ?? undefined;
+  const month = /^\d{4}-\d{2}$/.test(wanted ?? '') ? wanted : undefined;
+  const { body, refusal } = useReading('getMoney', { month }, () => POLL_SECONDS);
+  return (
+    <>
+      <h1>{`Money${body === undefined ? '' : ` in ${body.month}`}`}</h1>
+      {body === undefined ? refusal === undefined && <p>Reading the API…</p> : <Month money={body} />}
+      <Command text={`npx tidewheel cost${body === undefined ? '' : ` --month ${body.month}`}`} />
+    </>
+  );
+}
+
+function Month({ money }: { readonly money: Money }) {
+  const { total, month, isComplete } = money;
+  const earlier = <a href={hrefOf(['money'], { month: monthBefore(month) })}>the month before</a>;
+  if (total.runs === 0)
+    return <p>No run has ended in this month. A run counts in the month of its end. {earlier}</p>;
+  const forecast = forecastUsd(money, new Date());
+  return (
+    <>
+      <Facts
+        items={[
+          [
+            'so far',
+            <Usd usd={total.costUsd} basis="sum of the reports of all runs that ended in this month" />,
+          ],
+          ...(forecast === undefined
+            ? []
+            : [
+                [
+                  'if it goes on so',
+                  <Usd
+                    usd={forecast}
+                    basis="the cost so far by the days so far, over all days of the month"
+                  />,
+                ] as const,
+              ]),
+          [
+            'On-Demand would be',
+            <Usd
+              usd={total.onDemandUsd}
+              basis="the same useful work at On-Demand prices, without interruptions"
+            />,
+          ],
+          [
+            'saved against it',
+            `${usdText(total.onDemandUsd - total.costUsd)} (${percent(1 - total.costUsd / total.onDemandUsd)})`,
+          ],
+          [
+            'lost work',
+            <span
+              class="basis"
+              title="training that no checkpoint covered, and its share of the cost"
+            >{`${usdText(total.lostUsd)}, ${durationText(total.lostSeconds * 1000)}`}</span>,
+          ],
+          ['runs', total.runs],
+        ]}
+      />
+      {!isComplete && (
+        <p class="quiet">There are more runs than one call reads: the sums are of the newest.</p>
+      )}
+      <Days money={money} />
+      <Shares money={money} />
+      <p>{earlier}</p>
+    </>
+  );
+}
+
+const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
+  <>
+    <h2>By day</h2>
+    <figure>
+      <Bars
+        class="days"
+        ends={[byDay[0]?.day ?? '', byDay.at(-1)?.day ?? '']}
+        label={`cost of each day of ${month}`}
+        bars={byDay.map(({ day, costUsd }) => ({ name: `${day}: ${usdText(costUsd)}`, value: costUsd }))}
+      />
+      <Numbers id="days">
+        {() => (
+          <Table
+            caption="cost by day"
+            columns={['day (UTC)', { title: 'cost', isNumber: true }]}
+            rows={byDay.map(({ day, costUsd }) => [day, usdText(costUsd)])}
+          />
+        )}
+      </Numbers>
+    </figure>
+  </>
+);
+
+const percent = (share: number): string => (Number.isFinite(share) ? `${Math.round(share * 100)} %` : '0 %');
+const numbered = (...titles: string[]) => titles.map((title) => ({ title, isNumber: true }));
+
+const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) => (
+  <>
+    <h2>By pipeline</h2>
+    <Table
+      caption="cost by pipeline"
+      columns={['pipeline', ...numbered('runs', 'cost', 'On-Demand would be', 'lost work')]}
+      rows={byPipeline.map(({ pipeline, runs, costUsd, onDemandUsd, lostUsd }) => [
+        <a href={hrefOf(['pipelines', pipeline])} data-row>
+          {pipeline}
+        </a>,
+        runs,
+        usdText(costUsd),
+        usdText(onDemandUsd),
+        usdText(lostUsd),
+      ])}
+    />
+    <h2>By pool</h2>
+    <Table
+      caption="cost by pool"
+      columns={['pool', ...numbered('attempts', 'cost', 'lost work')]}
+      rows={byPool.map(
+        ({ instanceType, zoneId = 'any zone', purchaseOption, attempts, costUsd, lostSeconds }) => [
+          `${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`,
+          attempts,
+          usdText(costUsd),
+          durationText(lostSeconds * 1000),
+        ],
+      )}
+    />
+  </>
+);

@@ -1,0 +1,64 @@
+/** What a placement decided, and the table behind it. */
+import { durationText, poolText, usdText } from '../../model/format.ts';
+import { Table } from '../../parts/table.tsx';
+import { Time } from '../../parts/text.tsx';
+import type { AnswerOf } from '../../state/api.ts';
+
+export type Decision = AnswerOf<'getPlacement'>['decision'];
+type Considered = Extract<Decision, { kind: 'wait' }>['considered'][number];
+
+export function DecisionTable({ decision }: { readonly decision: Decision }) {
+  const isLaunch = decision.kind === 'launch';
+  const { reason, considered } = isLaunch ? decision.placement : decision;
+  return (
+    <>
+      <p>
+        <strong>
+          {isLaunch
+            ? poolText(decision.placement)
+            : decision.kind === 'wait'
+              ? `wait ${durationText(decision.seconds * 1000)}`
+              : 'give up'}
+        </strong>
+        {`: ${reason} `}
+        {isLaunch && <Time at={decision.placement.decidedAt} />}
+      </p>
+      <Table
+        caption="pools that were considered"
+        columns={[
+          'pool',
+          ...['score', 'an hour', 'expected cost', 'expected time', 'chance now'].map((title) => ({
+            title,
+            isNumber: true,
+          })),
+          'verdict',
+        ]}
+        rows={considered.map(rowOf)}
+      />
+    </>
+  );
+}
+
+const rowOf = (each: Considered) => [
+  poolText(each),
+  each.score ?? '',
+  <span class="basis" title="one node, at the price of that time">
+    {usdText(each.hourlyUsd)}
+  </span>,
+  <span
+    class="basis"
+    title="of the rest of the run: waiting, starting, training, interruptions and copies between regions"
+  >
+    {usdText(each.expectedCostUsd)}
+  </span>,
+  <span class="basis" title={betweenText(each)}>
+    {durationText(each.expectedSeconds * 1000)}
+  </span>,
+  each.chanceNow === undefined ? '' : `${Math.round(each.chanceNow * 100)} %`,
+  each.verdict,
+];
+
+const betweenText = ({ expectedSecondsBetween: between }: Considered): string =>
+  between === undefined
+    ? 'no interval: nothing has been measured yet'
+    : `90 % between ${durationText(between[0] * 1000)} and ${durationText(between[1] * 1000)}`;

@@ -1,0 +1,139 @@
+/** The head of a run: state, progress, money with its basis, deadline and finish. */
+import { durationText, timeText } from '../../model/format.ts';
+import { isFinished } from '../../model/life-line.ts';
+import { Facts, Time, Usd } from '../../parts/text.tsx';
+import type { AnswerOf } from '../../state/api.ts';
+import { useClock } from '../../state/clock.ts';
+
+type View = AnswerOf<'getRun'>;
+type Report = NonNullable<View['report']>;
+type Money = View['money'];
+type Item = readonly [string, preact.ComponentChildren];
+
+export function RunFacts({ view }: { readonly view: View }) {
+  const { run, attempts, progress, report, money } = view;
+  const now = useClock(!isFinished(run));
+  const furthest = progress ?? attempts.at(-1)?.progressAfter;
+  return (
+    <>
+      <Facts
+        items={[
+          ['state', run.status],
+          ['began', <Time at={run.createdAt} />],
+          ...(furthest === undefined ? [] : [['saved', <Saved progress={furthest} />] as const]),
+          ...(report === undefined ? openItems(money, now) : endedItems(run, report)),
+        ]}
+      />
+      <Shares money={money} />
+    </>
+  );
+}
+
+/** Between two readings, the money grows at the rate of the last one. */
+function openItems(money: Money, now: number): Item[] {
+  const { usd, usdPerSecond, asOf, expected, deadlineAt, budgetUsd, onDemandUsd, lost } = money;
+  const grown = usd + Math.max(0, (now - Date.parse(asOf)) / 1000) * usdPerSecond;
+  const since = `counted until ${timeText(asOf)}, and since then by ${(usdPerSecond * 3600).toFixed(2)} USD an hour`;
+  return [
+    ['cost so far', <Usd usd={grown} basis={`billed seconds by the price of each pool, ${since}`} />],
+    ...(expected === undefined ? [] : expectedItems(expected)),
+    [
+      'On-Demand would be',
+      <Usd
+        usd={expected?.onDemandUsd ?? onDemandUsd}
+        basis="the same useful work at On-Demand prices, without interruptions"
+      />,
+    ],
+    ...(lost.seconds === 0
+      ? []
+      : [
+          [
+            'lost work',
+            <span>
+              {durationText(lost.seconds * 1000)},{' '}
+              <Usd usd={lost.usd} basis="training that no checkpoint covered, at the price of its pool" />
+            </span>,
+          ] as const,
+        ]),
+    [
+      'deadline',
+      deadlineAt === undefined
+        ? 'none'
+        : `${timeText(deadlineAt)} (${leftText(Date.parse(deadlineAt) - now)})`,
+    ],
+    ...(budgetUsd === undefined
+      ? []
+      : [['budget', <Usd usd={budgetUsd} basis="limits.budgetUsd of the declaration" />] as const]),
+  ];
+}
+
+function expectedItems({ usd, finishAt, basis }: NonNullable<Money['expected']>): Item[] {
+  const source =
+    basis === 'measured' ? 'from what this run has measured' : 'from earlier runs: nothing is measured yet';
+  const spread = `90 % between ${usd.low.toFixed(2)} and ${usd.high.toFixed(2)} USD, ${source}`;
+  const between = `90 % between ${timeText(finishAt.low)} and ${timeText(finishAt.high)}, ${source}`;
+  return [
+    ['expected in all', <Usd usd={usd.expected} basis={spread} />],
+    [
+      'expected end',
+      <span class="basis" title={between}>
+        {timeText(finishAt.expected)}
+      </span>,
+    ],
+  ];
+}
+
+const leftText = (left: number): string =>
+  left >= 0 ? `${durationText(left)} left` : `${durationText(-left)} ago`;
+
+const endedItems = (run: View['run'], report: Report): Item[] => [
+  ['took', durationText(Date.parse(report.finishedAt) - Date.parse(run.createdAt))],
+  ['deadline', <Deadline report={report} />],
+  [
+    'cost',
+    <Usd
+      usd={report.costUsd}
+      basis="billed seconds of all attempts by the price of their pools, and what was copied between regions"
+    />,
+  ],
+  [
+    'On-Demand would be',
+    <Usd
+      usd={report.onDemandUsd}
+      basis="the same useful work on the same types at On-Demand prices, without an interruption"
+    />,
+  ],
+  ['lost work', durationText(report.lostSeconds * 1000)],
+  ['interruptions', String(report.interruptions)],
+];
+
+/** Where the money went: useful or lost, by purchase option. */
+function Shares({ money: { usd, byPurchaseOption, lost } }: { readonly money: Money }) {
+  if (usd <= 0) return null;
+  const share = (part: number): string => `${Math.round((part / usd) * 100)} %`;
+  const parts = byPurchaseOption.map(
+    ({ purchaseOption, usd: part }) => `${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'} ${share(part)}`,
+  );
+  return <p class="quiet">{`Of the cost: ${parts.join(', ')}; lost work ${share(lost.usd)}.`}</p>;
+}
+
+function Deadline({ report: { deadline, finishedAt } }: { readonly report: Report }) {
+  if (deadline.at === undefined) return <>none</>;
+  const left = Date.parse(deadline.at) - Date.parse(finishedAt);
+  const title = timeText(deadline.at);
+  if (deadline.met === null) return <>{title}</>;
+  const text = left >= 0 ? `${durationText(left)} early` : `${durationText(-left)} late`;
+  return <span title={title}>{deadline.met ? `met, ${text}` : `missed${left < 0 ? `, ${text}` : ''}`}</span>;
+}
+
+type Progress = Pick<NonNullable<View['progress']>, 'step' | 'totalSteps' | 'unit'>;
+
+function Saved({ progress: { step, totalSteps, unit = 'step' } }: { readonly progress: Progress }) {
+  if (totalSteps <= 0) return <>{`${unit} ${step}`}</>;
+  return (
+    <span>
+      {`${unit} ${step} of ${totalSteps} `}
+      <progress value={step} max={totalSteps} aria-label="saved work" />
+    </span>
+  );
+}

@@ -1,0 +1,126 @@
+/** The life line and the curves share the axis of time, and the part of it that the reader has marked. */
+import { Curve } from '../../charts/curve.tsx';
+import { LifeLineChart, type Range } from '../../charts/life-line.tsx';
+import { type AxisOfCurve, finite, type SeriesView } from '../../model/curve.ts';
+import { lifeLineOf, type RunView } from '../../model/life-line.ts';
+import { address, setQuery } from '../../state/address.ts';
+import { useClock } from '../../state/clock.ts';
+import { useReading } from '../../state/readings.ts';
+
+const SERIES_POLL_SECONDS = 5;
+const POINTS = 500;
+const DETAILED_POINTS = 20_000;
+const CURVES = 6;
+
+interface OneAxisProps {
+  readonly view: RunView;
+  readonly runId: string;
+  readonly isEnded: boolean;
+}
+
+export function OneAxis({ view, runId, isEnded }: OneAxisProps) {
+  const now = useClock(!isEnded);
+  const line = lifeLineOf(view, now);
+  const { query } = address.value;
+  const marked = rangeIn(query.get('t'));
+  const axis: AxisOfCurve = query.get('x') === 'step' ? 'position' : 'time';
+  const curves = useReading('getSeries', { runId, points: POINTS }, () =>
+    isEnded ? undefined : SERIES_POLL_SECONDS,
+  );
+  const toggle = (name: string, value: string | undefined, own: AxisOfCurve) => (
+    <button type="button" class="small" aria-pressed={axis === own} onClick={() => setQuery({ x: value })}>
+      {name}
+    </button>
+  );
+  return (
+    <>
+      <LifeLineChart line={line} range={marked ?? line} />
+      <div class="tools" role="group" aria-label="axis">
+        {toggle('by time', undefined, 'time')}
+        {toggle('by step', 'step', 'position')}
+        <Zoom line={line} marked={marked} />
+      </div>
+      <Curves all={curves.body?.series ?? []} axis={axis} range={marked ?? line} detail={marked && runId} />
+    </>
+  );
+}
+
+const rangeText = ({ from, to }: Range): string => `${Math.round(from)}-${Math.round(to)}`;
+const mark = (range: Range): void => setQuery({ t: rangeText(range) });
+
+function Zoom({ line, marked }: { readonly line: Range; readonly marked: Range | undefined }) {
+  const { from, to } = marked ?? line;
+  const quarter = (to - from) / 4;
+  const button = (name: string, press: () => void) => (
+    <button type="button" class="small" onClick={press}>
+      {name}
+    </button>
+  );
+  return (
+    <>
+      {button('closer', () => mark({ from: from + quarter, to: to - quarter }))}
+      {marked !== undefined && (
+        <>
+          {button('earlier', () => mark({ from: from - quarter, to: to - quarter }))}
+          {button('later', () => mark({ from: from + quarter, to: to + quarter }))}
+          {button('whole run', () => setQuery({ t: undefined }))}
+        </>
+      )}
+    </>
+  );
+}
+
+/** Of an address that a person may have written. */
+function rangeIn(text: string | null): Range | undefined {
+  const [, from, to] = /^(\d{1,15})-(\d{1,15})$/.exec(text ?? '') ?? [];
+  const range = { from: Number(from), to: Number(to) };
+  return range.to > range.from ? range : undefined;
+}
+
+interface CurvesProps {
+  readonly all: readonly SeriesView[];
+  readonly axis: AxisOfCurve;
+  readonly range: Range;
+  /** The run, where the reader looks closer than at all of it. */
+  readonly detail: string | undefined;
+}
+
+function Curves({ all, axis, range, detail }: CurvesProps) {
+  const drawn = all.filter(({ points, lost }) => finite(points).length + finite(lost).length > 0);
+  const isWhole = address.value.query.get('curves') === 'all';
+  const some = isWhole ? drawn : drawn.slice(0, CURVES);
+  return (
+    <>
+      {some.map((series) => (
+        <DetailedCurve
+          key={`${series.source} ${series.name} ${series.unit}`}
+          series={series}
+          axis={axis}
+          range={range}
+          detail={detail}
+        />
+      ))}
+      {some.length < drawn.length && (
+        <button
+          type="button"
+          onClick={() => setQuery({ curves: 'all' })}
+        >{`all ${drawn.length} curves`}</button>
+      )}
+    </>
+  );
+}
+
+interface DetailedCurveProps extends Omit<CurvesProps, 'all'> {
+  readonly series: SeriesView;
+}
+
+/** An overview has few points; a part of it is drawn with all. */
+function DetailedCurve({ series, axis, range, detail }: DetailedCurveProps) {
+  const { name, source, unit, points, pointCount } = series;
+  const isThinned = pointCount > points.length;
+  const wanted =
+    detail === undefined || !isThinned ? undefined : { runId: detail, points: DETAILED_POINTS, name };
+  const { body } = useReading('getSeries', wanted, () => undefined);
+  const whole = body?.series.find((each) => each.source === source && each.unit === unit);
+  return <Curve series={whole ?? series} axis={axis} range={range} onRange={mark} />;
+}

@@ -1,0 +1,77 @@
+/** The screen "Run": outcome and money, what a person can do, and its tabs. */
+import { isFinished, type RunView } from '../../model/life-line.ts';
+import { Table } from '../../parts/table.tsx';
+import { Command, Problem, Time } from '../../parts/text.tsx';
+import { hrefOf } from '../../state/address.ts';
+import { useReading } from '../../state/readings.ts';
+import { Declaration } from './declaration.tsx';
+import { RunFacts } from './facts.tsx';
+import { OneAxis } from './one-axis.tsx';
+import { Steering } from './steering.tsx';
+import { Why } from './why.tsx';
+
+/** An event is seen within two seconds of its time. */
+const POLL_SECONDS = 1.5;
+
+const TABS = [
+  ['', 'Life line'],
+  ['why', 'Why here'],
+  ['declaration', 'Declaration'],
+] as const;
+
+interface RunScreenProps {
+  readonly runId: string;
+  /** Of the address; empty for the life line. */
+  readonly tab: string;
+}
+
+export function RunScreen({ runId, tab }: RunScreenProps) {
+  const run = useReading('getRun', { runId }, (view) => (isFinished(view.run) ? undefined : POLL_SECONDS));
+  if (run.body === undefined) return run.refusal === undefined ? <p>Reading the API…</p> : null;
+  const view = run.body;
+  const isEnded = isFinished(view.run);
+  const { pipeline, failure } = view.run;
+  return (
+    <>
+      <h1>{runId}</h1>
+      {failure !== undefined && <Problem>{failure}</Problem>}
+      <RunFacts view={view} />
+      <Steering view={view} onChange={run.again} />
+      <nav class="tabs" aria-label="of this run">
+        {TABS.map(([path, text]) => (
+          <a
+            key={path}
+            href={hrefOf(['runs', runId, ...(path === '' ? [] : [path])])}
+            aria-current={path === tab ? 'page' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+        <a href={hrefOf(['pipelines', pipeline, 'data'])}>Data</a>
+        <a href={hrefOf(['compare'], { runs: runId })}>Compare</a>
+      </nav>
+      {tab === 'why' && <Why runId={runId} isEnded={isEnded} />}
+      {tab === 'declaration' && <Declaration declaration={view.run.declaration} pipeline={pipeline} />}
+      {tab === '' && (
+        <>
+          <OneAxis view={view} runId={runId} isEnded={isEnded} />
+          <h2>Timeline</h2>
+          <Timeline view={view} />
+          <Command text={`npx tidewheel watch ${runId}`} />
+          <Command text={`npx tidewheel logs ${runId}`} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Timeline({ view: { run, timeline } }: { readonly view: RunView }) {
+  if (timeline.length === 0) return <p class="quiet">Nothing has happened yet.</p>;
+  return (
+    <Table
+      caption="timeline"
+      columns={['time', 'what happened']}
+      rows={timeline.map(({ at, text }) => [<Time at={at} since={run.createdAt} />, text])}
+    />
+  );
+}
