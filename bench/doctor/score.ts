@@ -41,8 +41,6 @@ export interface Shares {
   readonly topRight: number;
   readonly falseAlarms: number;
   readonly gainWithin20: number;
-  /** The agent's hooks are not part of the simulation. */
-  readonly stepOverheadMicroseconds: null;
 }
 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
@@ -56,7 +54,6 @@ export function sharesOf(scored: readonly Scored[]): Shares {
     topRight: share(scored.filter(({ truth, said }) => truth === said).length, scored.length),
     falseAlarms: share(healthy.filter(({ said }) => said !== 'nothing-wrong').length, healthy.length),
     gainWithin20: share(withRemedy.filter(isWithin20).length, withRemedy.length),
-    stepOverheadMicroseconds: null,
   };
 }
 

@@ -56,12 +56,12 @@ class Meter:
     def _reset(self) -> None:
         """A forked process has not counted anything."""
         self.values: Any = None
-        self._thread = 0
-        self._is_inside = False
-        self._source = 0
+        self.thread = 0
+        self.is_inside = False
+        self.source = 0
         self._stepped_source = 0
         self._loader = (0, 0)
-        self._pending: int | None = None
+        self.pending: int | None = None
         self._marker: object = None
         self._other: object = None
         self._last_step = 0.0
@@ -76,12 +76,9 @@ class Meter:
         if not self.is_on:
             return
         self.is_on = False
-        for remover in reversed(self._removers):
-            try:
-                remover()
-            except Exception:  # The wrapper stays, and only calls what it wraps.
-                continue
-        self.values = None
+        self.take_off()
+        # A wrapper that another one has wrapped stays, and finds no thread that counts.
+        self.values, self.thread = None, -1
         reason = f"{type(error).__name__}: {error}"[:300]
         print(f"tidewheel: {hook} is no longer measured: {reason}", file=sys.stderr, flush=True)
         try:
@@ -91,21 +88,38 @@ class Meter:
         except OSError:
             return
 
+    def take_off(self) -> None:
+        for remover in reversed(self._removers):
+            try:
+                remover()
+            except Exception:  # The wrapper stays, and only calls the original.
+                continue
+        self._removers.clear()
+
+    def begins_to_wait(self) -> bool:
+        """On a thread that is not known to train: whether it is, since it waits for a batch."""
+        try:
+            if not self.is_on or not self._takes_thread():
+                return False
+            self.values[ASKED_FIRST_BATCH] = monotonic()
+        except Exception as error:
+            self.remove("the loop", error)
+            return False
+        return True
+
     def begin(self, kind: int) -> float:
         """0.0 where the time that follows does not count: inside of other such time, or beside the
         training thread."""
-        if self._is_inside or not self.is_on:
+        if self.is_inside or not self.is_on:
             return 0.0
         try:
-            if get_ident() != self._thread and (kind != WAIT or not self._takes_thread()):
+            if get_ident() != self.thread and (kind != WAIT or not self.begins_to_wait()):
                 return 0.0
             values = self.values
             began = monotonic()
-            if kind == WAIT and values[ASKED_FIRST_BATCH] == 0.0:
-                values[ASKED_FIRST_BATCH] = began
             values[SINCE] = began
             values[DOING] = kind
-            self._is_inside = True
+            self.is_inside = True
         except Exception as error:
             self.remove("the loop", error)
             return 0.0
@@ -115,7 +129,7 @@ class Meter:
         if began == 0.0:
             return
         try:
-            self._is_inside = False
+            self.is_inside = False
             values = self.values
             if values is not None:
                 values[kind] += monotonic() - began
@@ -123,74 +137,87 @@ class Meter:
         except Exception as error:
             self.remove("the loop", error)
 
-    def got_batch(self, source: int, workers: int, batch_size: int, samples: int | None) -> None:
-        """`source`: identifies the iterator. `samples` of this batch; None: unknown."""
+    def takes_from(self, source: int, workers: int, batch_size: int, *, knows: bool) -> None:
+        """Another iterator than before gives a batch. `knows`: how many samples it holds."""
         values = self.values
-        if values is None or get_ident() != self._thread:
-            return
         if values[GOT_FIRST_BATCH] == 0.0:
             values[GOT_FIRST_BATCH] = monotonic()
-        if source != self._source:
-            # The batches of another loop, such as a validation, are no part of the next step.
-            self._source, self._pending = source, 0
-            self._loader = (workers, batch_size)
-        if self._pending is not None:
-            self._pending = None if samples is None else self._pending + samples
+        # The batches of another loop, such as a validation, are no part of the next step.
+        self.source, self.pending = source, 0 if knows else None
+        self._loader = (workers, batch_size)
 
     def stepped(self, marker: object, count: int = 1) -> None:
         """`marker`: the optimizer. Of several that step in turn, one tells the steps."""
-        if not self.is_on:
-            return
         try:
-            if marker != self._marker and self._marker is not None:
-                if marker != self._other:
-                    self._other = marker
-                    return
-                # It stepped twice, and the marker not once: a new training has begun.
-                count += 1
-            self._marker, self._other = marker, None
-            if get_ident() != self._thread and not self._takes_thread(steps=True):
+            if marker != self._marker:
+                count = self._begin_steps(marker, count)
+            else:
+                self._other = None
+            values = self.values
+            if values is None or count == 0:
                 return
-            self._count_steps(count)
+            now = monotonic()
+            number = int(values[STEPS])
+            if count == 1:
+                values[RING + number % RING_LENGTH] = now
+            else:
+                self._spread(number, count, now)
+            if self.source != self._stepped_source:
+                self._stepped_source = self.source
+                values[WORKERS], values[BATCH_SIZE] = self._loader
+                values[KNOWS_SAMPLES] = 0.0 if self.pending is None else 1.0
+            if self.pending:
+                values[SAMPLES] += self.pending
+                self.pending = 0
+            if self.exchange_of_step is not None:
+                self._count_exchange(count, now)
+            self._last_step = now
+            # Last: a reader that sees the step sees all that belongs to it.
+            values[STEPS] = float(number + count)
         except Exception as error:
             self.remove("the optimizer's step", error)
 
-    def _count_steps(self, count: int) -> None:
-        values, now = self.values, monotonic()
-        number = int(values[STEPS])
-        if number == 0:
-            values[FIRST_STEP] = now
-            values[RANK] = float(_rank())
-        # Several steps that end in one call took equally long, as far as anyone can know.
+    def _begin_steps(self, marker: object, count: int) -> int:
+        """How many steps count, now that `marker` has stepped and another one before; 0: none."""
+        if not self.is_on:
+            return 0
+        if self._marker is not None:
+            if marker != self._other:
+                self._other = marker
+                return 0
+            # It stepped twice, and the other one not once: a new training has begun.
+            count += 1
+        self._marker, self._other = marker, None
+        if get_ident() != self.thread:
+            self._takes_thread(steps=True)
+        if self.values[STEPS] == 0.0:
+            self.values[FIRST_STEP] = monotonic()
+            self.values[RANK] = float(_rank())
+        return count
+
+    def _spread(self, number: int, count: int, now: float) -> None:
+        """Several steps that end in one call took equally long, as far as anyone can know."""
         began = self._last_step or now
         for each in range(1, count + 1):
             end = now if each == count else began + (now - began) * each / count
-            values[RING + (number + each - 1) % RING_LENGTH] = end
-        if self._source != self._stepped_source:
-            self._stepped_source = self._source
-            values[WORKERS], values[BATCH_SIZE] = self._loader
-        if self._pending:
-            values[SAMPLES] += self._pending
-        values[KNOWS_SAMPLES] = 0.0 if self._pending is None or self._source == 0 else 1.0
-        self._pending = 0
-        if self.exchange_of_step is not None:
-            if now >= self._look_at_exchange:
-                self._look_at_exchange = now + _EXCHANGE_SECONDS
-                seconds = now - self._last_step if self._last_step else 0.0
-                self._hidden_exchange = self.exchange_of_step(seconds)
-            values[EXCHANGE] += count * self._hidden_exchange
-        self._last_step = now
-        # Last: a reader that sees the step sees all that belongs to it.
-        values[STEPS] = float(number + count)
+            self.values[RING + (number + each - 1) % RING_LENGTH] = end
+
+    def _count_exchange(self, count: int, now: float) -> None:
+        assert self.exchange_of_step is not None
+        if now >= self._look_at_exchange:
+            self._look_at_exchange = now + _EXCHANGE_SECONDS
+            seconds = now - self._last_step if self._last_step else 0.0
+            self._hidden_exchange = self.exchange_of_step(seconds)
+        self.values[EXCHANGE] += count * self._hidden_exchange
 
     def _takes_thread(self, *, steps: bool = False) -> bool:
         """The thread that steps trains; before the first step, the one that waits for a batch."""
-        if self._thread and not steps:
+        if self.thread and not steps:
             return False
         if self.values is None:
             self.values = Cells(self._folder, TRAINER).values
             self.values[RANK] = -1.0
-        self._thread = get_ident()
+        self.thread = get_ident()
         return True
 
     def begin_fetch(self) -> float:

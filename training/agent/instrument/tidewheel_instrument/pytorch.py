@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import functools
+from _thread import get_ident
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import _utils, dataloader
 
-from .cells import EXCHANGE, SAVE, WAIT
+from .cells import DOING, EXCHANGE, SAVE, SINCE, WAIT
 from .exchange import HiddenExchange
 from .frameworks import replace
 from .meter import Meter, timed
 
 _DEEPEST = 3
+_SEQUENCES = (list, tuple)
 
 
 def lay(meter: Meter) -> None:
@@ -34,27 +37,48 @@ def _lay_loader(meter: Meter) -> None:
     """The iterator's class, not the loader: a wrapper of the loader finds the type it expects."""
     base = dataloader._BaseDataLoaderIter
     original = base.__next__
-    begin, end, got_batch = meter.begin, meter.end, meter.got_batch
 
     @functools.wraps(original)
     def get(self: Any) -> Any:
-        began = begin(WAIT)
-        if began == 0.0:
+        # What meter.begin and meter.end do, in one function: each batch comes through here.
+        if meter.is_inside or (get_ident() != meter.thread and not meter.begins_to_wait()):
             return original(self)
+        values = meter.values
+        began = values[SINCE] = monotonic()
+        values[DOING] = WAIT
+        meter.is_inside = True
         try:
             batch = original(self)
         finally:
-            end(WAIT, began)
+            values[WAIT] += monotonic() - began
+            values[DOING] = 0.0
+            meter.is_inside = False
         try:
-            is_batch = self._auto_collation
-            size = getattr(self._index_sampler, "batch_size", None) if is_batch else None
-            samples = _samples_of(batch) if is_batch else None
-            got_batch(id(self), self._num_workers, size or 0, samples)
+            if id(self) != meter.source:
+                _begin_source(meter, self)
+            if meter.pending is not None:
+                first = batch[0] if type(batch) in _SEQUENCES else None
+                if type(first) is torch.Tensor and first.ndim > 0:
+                    meter.pending += len(first)
+                else:
+                    _add_samples(meter, batch)
         except Exception as error:
             meter.remove("DataLoader", error)
         return batch
 
     replace(meter, base, "__next__", get)
+
+
+def _begin_source(meter: Meter, iterator: Any) -> None:
+    knows = bool(iterator._auto_collation)
+    size = getattr(iterator._index_sampler, "batch_size", None) if knows else None
+    meter.takes_from(id(iterator), iterator._num_workers, size or 0, knows=knows)
+
+
+def _add_samples(meter: Meter, batch: Any) -> None:
+    samples = _samples_of(batch)
+    known = samples is not None and meter.pending is not None
+    meter.pending = (meter.pending or 0) + (samples or 0) if known else None
 
 
 def _samples_of(batch: Any) -> int | None:

@@ -1,0 +1,119 @@
+"""What the hooks that measure cost a script: microseconds a step, and share of a core of the agent.
+
+    .venv/bin/python training/measure/measure_hooks.py [--repetitions N] [--steps N] [--json]
+
+A process trains a tiny model in rounds of some steps, in turn with the hooks laid and taken off.
+CPU time of the training thread is measured, since hooks never wait. Other programs on the machine
+only add to it, so the cost is the difference between the quiet rounds: the tenth that was quickest,
+with hooks and without. The range is that of four parts of the rounds.
+
+The agent's own part is the CPU time of its look at a host, once a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hosts import TRAINING
+
+sys.path[:0] = [str(TRAINING / "agent"), str(TRAINING / "agent" / "instrument")]
+
+_LOOKS = 200
+_PARTS = 4
+
+
+def hooks_cost(folder: Path, repetitions: int, steps: int) -> dict[str, float]:
+    """Microseconds a step: of the hooks, with their range, and of the training without."""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    from tidewheel_instrument.meter import Meter
+    from tidewheel_instrument.pytorch import lay
+
+    torch.set_num_threads(1)
+    data = TensorDataset(torch.randn(4 * steps, 4), torch.randn(4 * steps))
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+
+    def seconds_of_step() -> float:
+        began = time.thread_time()
+        for inputs, targets in DataLoader(data, 4):
+            optimizer.zero_grad()
+            (model(inputs).squeeze(1) - targets).square().mean().backward()
+            optimizer.step()
+        return (time.thread_time() - began) / steps
+
+    meter = Meter(str(folder))
+    seconds_of_step()
+    pairs = []
+    for _ in range(repetitions):
+        lay(meter)
+        hooked = seconds_of_step()
+        meter.take_off()
+        pairs.append((hooked, seconds_of_step()))
+    parts = [_difference(pairs[number::_PARTS]) for number in range(_PARTS)]
+    return {
+        "stepOverheadMicroseconds": round(_difference(pairs), 2),
+        "low": round(min(parts), 2),
+        "high": round(max(parts), 2),
+        "stepMicroseconds": round(1e6 * _quiet([plain for _, plain in pairs]), 2),
+    }
+
+
+def _difference(pairs: list[tuple[float, float]]) -> float:
+    hooked, plain = zip(*pairs, strict=True)
+    return 1e6 * (_quiet(hooked) - _quiet(plain))
+
+
+def _quiet(seconds: Sequence[float]) -> float:
+    return statistics.quantiles(seconds, n=10)[0]
+
+
+def agent_cost(folder: Path) -> dict[str, float]:
+    """Of one core: looking once a second, with a point every ten looks."""
+    from tidewheel_agent.evidence.point import Place
+    from tidewheel_agent.evidence.recorder import EvidenceRecorder, Start
+    from tidewheel_agent.metrics.counters import MachineCounters
+
+    start = Start(time.time(), time.monotonic(), 0.0, None, "on")
+    recorder = EvidenceRecorder(folder, 1, "host", Place(0, 1), folder, start)
+    counters = MachineCounters(None)
+    begun = time.monotonic()
+    before = time.process_time()
+    for second in range(_LOOKS):
+        recorder.observe(replace(counters.read(), at=begun + second))
+    seconds = (time.process_time() - before) / _LOOKS
+    return {"agentShareOfCore": round(seconds, 5)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=401)
+    parser.add_argument("--steps", type=int, default=40, help="of one repetition")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        cost = hooks_cost(Path(name), options.repetitions, options.steps)
+        measured = {**cost, **agent_cost(Path(name))}
+    if options.json:
+        print(json.dumps(measured))
+        return 0
+    print(
+        f"hooks: {measured['stepOverheadMicroseconds']} us a step "
+        f"({measured['low']} to {measured['high']}), "
+        f"beside a step of {measured['stepMicroseconds']} us"
+    )
+    print(f"agent: {100 * measured['agentShareOfCore']:.2f} % of a core")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
