@@ -123,6 +123,8 @@ export type Attempt = {
           readonly high: number;
         };
       };
+      /** Further remedies, without a forecast. */
+      readonly also: readonly (string)[];
       readonly unknown: readonly (string)[];
       /** What limits the steps after the remedy. */
       readonly next?: string | undefined;
@@ -425,6 +427,8 @@ export type Report = {
           readonly high: number;
         };
       };
+      /** Further remedies, without a forecast. */
+      readonly also: readonly (string)[];
       readonly unknown: readonly (string)[];
       /** What limits the steps after the remedy. */
       readonly next?: string | undefined;
@@ -991,6 +995,8 @@ export type AttemptSummary = {
           readonly high: number;
         };
       };
+      /** Further remedies, without a forecast. */
+      readonly also: readonly (string)[];
       readonly unknown: readonly (string)[];
       /** What limits the steps after the remedy. */
       readonly next?: string | undefined;

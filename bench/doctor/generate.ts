@@ -29,6 +29,14 @@ const ORDER: readonly Cause[] = [
   'gradient-exchange',
   'slow-host',
   'accelerator-too-large',
+  HEALTHY,
+  'decoding',
+  'transforms',
+  'network-burst',
+  'page-cache',
+  HEALTHY,
+  'batch-too-small',
+  'scaled-out',
 ];
 
 const TYPES = ['g5.2xlarge', 'g5.4xlarge', 'g4dn.2xlarge', 'g6.4xlarge', 'p3.2xlarge'] as const;
@@ -48,9 +56,17 @@ export function caseOf(seed: number): Case {
   const draw = seededUniform(`case ${seed}`);
   const between: Between = (low, high) => low + (high - low) * draw();
   const cause = ORDER[seed % ORDER.length] ?? HEALTHY;
-  const type = TYPES[Math.floor(draw() * TYPES.length)] ?? 'g5.2xlarge';
+  const drawn = TYPES[Math.floor(draw() * TYPES.length)] ?? 'g5.2xlarge';
+  // No listed type has the accelerator of a p3.2xlarge and more memory.
+  const type = cause === 'page-cache' && drawn === 'p3.2xlarge' ? 'g5.2xlarge' : drawn;
   const workload = sick(cause, healthy(seed, type, between), between);
   return { seed, cause, workload: cause === HEALTHY ? workload : withLesserTrouble(workload, between) };
+}
+
+/** A volume has its baseline; local NVMe has a rate that the catalog does not know. */
+function diskOf(type: string, nvmeBytesPerSecond: number): number {
+  const { nvmeGb, ebsBaselineMbps = 0 } = priced(type).facts;
+  return nvmeGb > 0 ? nvmeBytesPerSecond : ebsBaselineMbps * 125e3;
 }
 
 type Between = (low: number, high: number) => number;
@@ -77,6 +93,10 @@ function healthy(seed: number, type: (typeof TYPES)[number], between: Between): 
     lateWorker: 1,
     inOrder: true,
     memory: { baseBytes: between(0.2, 0.5) * memoryGib * GIBIBYTE, workerBytes: 2e8, faultSeconds: 0 },
+    gpuMemoryUsed: between(0.45, 0.95),
+    decodeShare: null,
+    diskBytesPerSecond: diskOf(type, between(5e8, 1.5e9)),
+    burstBytes: 0,
     save: { seconds: trained * between(0.001, 0.003), everySteps: Math.round(trained / gpuSeconds / 6) },
     exchange: { bytes: between(1e6, 1e7), hidden: between(0.3, 0.7) },
     data: { bytes: between(5e8, 3e9), files: Math.round(between(4, 40)) },
@@ -121,10 +141,10 @@ const SICKEN: Readonly<Record<Exclude<Cause, InputCause>, Sicken>> = {
   'checkpoint-stall': stalled,
   'gradient-exchange': (base, between) => among('gradient-exchange', base, between),
   'slow-host': (base, between) => among('slow-host', base, between),
-  'accelerator-too-large': (base, between) => {
-    const main = base.gpuSeconds;
-    return { ...base, hosts: [1], mainCpuSeconds: main, gpuSeconds: main * between(0.02, 0.15) };
-  },
+  'scaled-out': (base, between) => among('scaled-out', base, between),
+  // A model with large tables and little arithmetic: its memory is full.
+  'accelerator-too-large': (base, between) => idle(base, between(0.02, 0.15), between(0.5, 0.95)),
+  'batch-too-small': (base, between) => idle(base, between(0.05, 0.35), between(0.02, 0.18)),
 };
 
 const isOfInput = (cause: Cause): cause is InputCause => !Object.hasOwn(SICKEN, cause);
@@ -138,10 +158,20 @@ function stalled(base: Workload, between: Between): Workload {
   return { ...base, save: { seconds: (trainedSeconds(base) * between(0.2, 0.7)) / saves, everySteps } };
 }
 
-function among(cause: 'gradient-exchange' | 'slow-host', base: Workload, between: Between): Workload {
+function idle(base: Workload, work: number, gpuMemoryUsed: number): Workload {
+  const main = base.gpuSeconds;
+  return { ...base, hosts: [1], mainCpuSeconds: main, gpuSeconds: main * work, gpuMemoryUsed };
+}
+
+function among(
+  cause: 'gradient-exchange' | 'slow-host' | 'scaled-out',
+  base: Workload,
+  between: Between,
+): Workload {
   const hosts = Array.from({ length: Math.round(between(3, 4)) }, () => between(0.99, 1.01));
   if (cause === 'slow-host') return { ...base, hosts: [...hosts.slice(1), between(1.25, 2)] };
-  const wire = base.gpuSeconds * (base.exchange.hidden + between(0.25, 1.5));
+  const times = cause === 'scaled-out' ? between(3.5, 7) : between(0.25, 1.5);
+  const wire = base.gpuSeconds * (base.exchange.hidden + times);
   return { ...base, hosts, exchange: { ...base.exchange, bytes: wire * cardOf(base) } };
 }
 
@@ -155,6 +185,8 @@ type InputCause = Exclude<
   | 'gradient-exchange'
   | 'slow-host'
   | 'accelerator-too-large'
+  | 'batch-too-small'
+  | 'scaled-out'
 >;
 
 /** The step waits for its batch, by a factor of 1.4 to 3.5 for one of six reasons. */
@@ -172,6 +204,20 @@ function starved(cause: InputCause, base: Workload, between: Between): Workload 
     }
     case 'preparation':
       return { ...base, steps, workers: vcpu - 1, batch: costing(rest * factor * (vcpu - 1)) };
+    case 'decoding':
+    case 'transforms': {
+      const decodeShare = cause === 'decoding' ? between(0.6, 0.95) : between(0.05, 0.4);
+      return { ...base, steps, workers: vcpu - 1, batch: costing(rest * factor * (vcpu - 1)), decodeShare };
+    }
+    case 'network-burst':
+      return burst(base, { factor, rest, between });
+    case 'page-cache': {
+      const data = { bytes: between(1.4, 2.5) * whole, files: 200 };
+      const missing =
+        1 - (whole - base.memory.baseBytes - base.workers * base.memory.workerBytes) / data.bytes;
+      const bytes = (rest * factor * base.diskBytesPerSecond) / missing;
+      return { ...base, data, steps: Math.round(base.steps * 1.5), batch: { ...base.batch, bytes } };
+    }
     case 'periodic-gaps': {
       const workers = Math.max(3, base.workers);
       const cpu = rest * workers * between(0.15, 0.3);
@@ -199,4 +245,18 @@ function starved(cause: InputCause, base: Workload, between: Between): Workload 
     default:
       return cause satisfies never;
   }
+}
+
+/** At its burst rate the network is fast enough; its baseline is not. */
+function burst(
+  base: Workload,
+  { factor, rest, between }: { readonly factor: number; readonly rest: number; readonly between: Between },
+): Workload {
+  const { networkBaselineGbps, networkBurstGbps } = priced(base.type).facts;
+  const most = (0.85 * networkBurstGbps) / networkBaselineGbps;
+  const bytes = rest * Math.max(1.3, Math.min(factor, most)) * cardOf(base);
+  const steps = Math.round(base.steps / Math.min(factor, most));
+  const data = { bytes: bytes * steps * between(0.05, 0.2), files: 200 };
+  const burstBytes = bytes * steps * between(0.3, 0.5);
+  return { ...base, steps, inputMode: 'FastFile', batch: { ...base.batch, bytes }, data, burstBytes };
 }

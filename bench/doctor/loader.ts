@@ -14,6 +14,10 @@ export interface LoaderMeans {
   readonly cores: Server;
   readonly card: Server;
   readonly cardBytesPerSecond: number;
+  readonly burstBytesPerSecond: number;
+  readonly disk: Server;
+  /** Share of the data that the page cache does not hold. */
+  readonly missing: number;
   readonly recorder: Recorder;
   /** Seconds that each batch waits for memory. */
   readonly faultSeconds: number;
@@ -27,12 +31,14 @@ export class Loader {
   #assigned = 0;
   #arrived = 0;
   #wanted: { readonly step: number; readonly go: () => void } | undefined;
+  #burstBytes: number;
   readonly #workload: Workload;
   readonly #means: LoaderMeans;
 
   constructor(workload: Workload, means: LoaderMeans) {
     this.#workload = workload;
     this.#means = means;
+    this.#burstBytes = workload.burstBytes;
     this.#waiting = Array.from({ length: workload.workers }, () => []);
     this.#busy = Array.from({ length: workload.workers }, () => false);
   }
@@ -107,15 +113,25 @@ export class Loader {
     });
   }
 
+  #networkRate(bytes: number): number {
+    const { cardBytesPerSecond, burstBytesPerSecond } = this.#means;
+    if (this.#burstBytes <= 0) return cardBytesPerSecond;
+    this.#burstBytes -= bytes;
+    return burstBytesPerSecond;
+  }
+
   #fetch(then: () => void): void {
-    const { clock, card, recorder, cardBytesPerSecond } = this.#means;
-    const { inputMode, batch } = this.#workload;
-    if (inputMode === 'File') return then();
-    const seconds = batch.bytes / cardBytesPerSecond;
+    const { clock, card, disk, recorder, missing } = this.#means;
+    const { inputMode, batch, diskBytesPerSecond } = this.#workload;
+    const isFile = inputMode === 'File';
+    const bytes = isFile ? batch.bytes * missing : batch.bytes;
+    if (bytes === 0) return then();
+    const rate = isFile ? diskBytesPerSecond : this.#networkRate(bytes);
+    const seconds = bytes / rate;
     const from = clock.now;
     const arrived = (a: number, b: number): void =>
-      recorder.add('received', a, b, (b - a) * cardBytesPerSecond);
-    return card.request(seconds, seconds / SLICES, arrived, () => {
+      recorder.add(isFile ? 'read' : 'received', a, b, (b - a) * rate);
+    return (isFile ? disk : card).request(seconds, seconds / SLICES, arrived, () => {
       recorder.add('blocked', from, clock.now);
       then();
     });

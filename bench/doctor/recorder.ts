@@ -3,6 +3,7 @@ import type { Point } from '../../functions/core/doctor/evidence.ts';
 
 export const BIN_SECONDS = 0.5;
 const POINT_SECONDS = 10;
+const GPU_BYTES = 24e9;
 
 const KINDS = [
   'wait',
@@ -16,6 +17,7 @@ const KINDS = [
   'runnable',
   'blocked',
   'received',
+  'read',
   'sent',
   'faults',
 ] as const;
@@ -51,6 +53,9 @@ export interface HostShape {
   readonly memoryBytes: number;
   readonly usedBytes: number;
   readonly gpu: boolean;
+  /** Share of its memory. */
+  readonly gpuMemoryUsed: number;
+  readonly decodeShare: number | null;
 }
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -88,6 +93,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
     loader: {
       workers: shape.workers,
       workerBusy: perSecond('workerBusy') / Math.max(1, shape.workers),
+      decodeShare: shape.decodeShare,
       batchSize: null,
     },
     cpu: { cores: shape.cores, main, workers, all: main + workers, runQueue: perSecond('runnable') },
@@ -97,10 +103,15 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       majorFaultsPerSecond: perSecond('faults'),
       pageCacheBytes: Math.max(0, shape.memoryBytes - shape.usedBytes),
     },
-    disk: { readBytesPerSecond: 0, writtenBytesPerSecond: 0 },
+    disk: { readBytesPerSecond: perSecond('read'), writtenBytesPerSecond: 0 },
     network: { receivedBytesPerSecond: perSecond('received'), sentBytesPerSecond: perSecond('sent') },
     gpu: shape.gpu
-      ? { busy: perSecond('gpu'), memoryUsedBytes: 0, memoryTotalBytes: 0, powerWatts: null }
+      ? {
+          busy: perSecond('gpu'),
+          memoryUsedBytes: shape.gpuMemoryUsed * GPU_BYTES,
+          memoryTotalBytes: GPU_BYTES,
+          powerWatts: null,
+        }
       : null,
   };
 }

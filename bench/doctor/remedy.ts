@@ -17,7 +17,12 @@ export function playWith(workload: Workload, change: Change): Played {
   return play(helped, change.nodes * usdPerSecond);
 }
 
+const OF_STEPS = ['save-in-background', 'compress-exchange', 'batch-size', 'nodes', 'replace-host'] as const;
+type OfSteps = Extract<Change, { kind: (typeof OF_STEPS)[number] }>;
+const isOfSteps = (change: Change): change is OfSteps => OF_STEPS.some((kind) => kind === change.kind);
+
 function changed(workload: Workload, change: Exclude<Change, { kind: 'helpers' }>): Workload {
+  if (isOfSteps(change)) return changedSteps(workload, change);
   switch (change.kind) {
     case 'input-mode':
       return { ...workload, inputMode: change.inputMode };
@@ -39,10 +44,25 @@ function changed(workload: Workload, change: Exclude<Change, { kind: 'helpers' }
         ...workload,
         batch: { ...workload.batch, cpuSeconds: workload.batch.cpuSeconds * (1 - workload.preparable) },
       };
+    default:
+      return change satisfies never;
+  }
+}
+
+function changedSteps(workload: Workload, change: OfSteps): Workload {
+  switch (change.kind) {
     case 'save-in-background':
       return { ...workload, save: { ...workload.save, seconds: workload.save.seconds * COPY } };
     case 'compress-exchange':
       return { ...workload, exchange: { ...workload.exchange, bytes: workload.exchange.bytes / 2 } };
+    case 'batch-size':
+      return withBatch(workload, change.factor);
+    case 'nodes':
+      return {
+        ...workload,
+        hosts: workload.hosts.slice(0, change.nodes),
+        steps: workload.steps * workload.hosts.length,
+      };
     case 'replace-host':
       return {
         ...workload,
@@ -64,5 +84,18 @@ function onType(workload: Workload, type: string): Workload {
     type,
     workers: follows ? Math.max(1, after.vcpu - 1) : workload.workers,
     gpuSeconds: same ? workload.gpuSeconds : workload.gpuSeconds / ratio,
+  };
+}
+
+/** The same samples in fewer steps; what the main process does is the same for each step. */
+function withBatch(workload: Workload, factor: number): Workload {
+  const { batch, steps, save } = workload;
+  return {
+    ...workload,
+    steps: Math.max(1, Math.round(steps / factor)),
+    save: { ...save, everySteps: Math.max(1, Math.round(save.everySteps / factor)) },
+    batch: { ...batch, cpuSeconds: batch.cpuSeconds * factor, bytes: batch.bytes * factor },
+    gpuSeconds: workload.gpuSeconds * factor,
+    gpuMemoryUsed: Math.min(1, workload.gpuMemoryUsed * factor),
   };
 }

@@ -20,10 +20,10 @@ export type Rule = (typeof RULES)[number];
 
 /** What each rule speaks of. LowGPUUtilization names no cause. */
 export const SPEAKS_OF: Readonly<Record<Rule, readonly Cause[]>> = {
-  CPUBottleneck: ['too-few-workers', 'preparation', 'periodic-gaps'],
-  IOBottleneck: ['network', 'host-memory', 'too-many-workers'],
+  CPUBottleneck: ['too-few-workers', 'preparation', 'decoding', 'transforms', 'periodic-gaps'],
+  IOBottleneck: ['network', 'network-burst', 'page-cache', 'host-memory', 'too-many-workers'],
   LowGPUUtilization: [],
-  BatchSize: ['accelerator-too-large'],
+  BatchSize: ['accelerator-too-large', 'batch-too-small'],
   StepOutlier: ['checkpoint-stall', 'periodic-gaps'],
   LoadBalancing: ['slow-host'],
   MaxInitializationTime: ['download', 'small-files', 'installation'],

@@ -54,12 +54,16 @@ class Training {
       const recorder = new Recorder();
       const cores = new Server(this.clock, facts.vcpu + Math.round(workload.helperCores));
       const card = new Server(this.clock, 1);
+      const disk = new Server(this.clock, 1);
       const { clock } = this;
       const means = { clock, cores, card, recorder, gaussian: this.#gaussian };
       const pressure = pressureOf(workload) > 1 ? workload.memory.faultSeconds * pressureOf(workload) : 0;
       const loader = new Loader(workload, {
         ...means,
         cardBytesPerSecond: this.#cardBytesPerSecond,
+        burstBytesPerSecond: facts.networkBurstGbps * GIGABIT_BYTES,
+        disk,
+        missing: missingOf(workload),
         faultSeconds: pressure,
       });
       return { host, factor, recorder, loader, cores };
@@ -140,6 +144,12 @@ const usedBytes = ({ memory, workers }: Workload): number => memory.baseBytes + 
 const pressureOf = (workload: Workload): number =>
   usedBytes(workload) / (priced(workload.type).facts.memoryGib * GIBIBYTE);
 
+/** Of the shards, what the memory that is left cannot hold from one epoch to the next. */
+function missingOf(workload: Workload): number {
+  const free = priced(workload.type).facts.memoryGib * GIBIBYTE - usedBytes(workload);
+  return Math.max(0, 1 - Math.max(0, free) / workload.data.bytes);
+}
+
 /** A whole job: its start, then its steps. */
 export function play(workload: Workload, helperUsdPerSecond = 0): Played {
   const instance = priced(workload.type);
@@ -165,6 +175,8 @@ export function play(workload: Workload, helperUsdPerSecond = 0): Played {
       memoryBytes: instance.facts.memoryGib * GIBIBYTE,
       usedBytes: usedBytes(workload),
       gpu: instance.facts.accelerator !== undefined,
+      gpuMemoryUsed: workload.gpuMemoryUsed,
+      decodeShare: workload.decodeShare,
     }),
   );
   return {

@@ -24,6 +24,13 @@ export interface Workload {
     readonly workerBytes: number;
     readonly faultSeconds: number;
   };
+  /** Of the accelerator's memory, with the batch as it is. */
+  readonly gpuMemoryUsed: number;
+  /** Of the workers' CPU time; null: not measured. */
+  readonly decodeShare: number | null;
+  readonly diskBytesPerSecond: number;
+  /** Bytes that the network carries at its burst rate before it falls to its baseline. */
+  readonly burstBytes: number;
   readonly save: { readonly seconds: number; readonly everySteps: number };
   /** Bytes on the wire of each host and step, and the share of the accelerator's time that hides them. */
   readonly exchange: { readonly bytes: number; readonly hidden: number };

@@ -10,28 +10,12 @@ export interface DeclaredField {
 
 /** @returns undefined where the script, a person's choice or a run must change instead */
 export function declaredFields(change: Change): readonly DeclaredField[] | undefined {
-  switch (change.kind) {
-    case 'input-mode':
-      return [{ path: ['training', 'inputMode'], value: change.inputMode }];
-    case 'instance-type':
-      return [{ path: ['compute', 'instanceTypes'], value: [change.type] }];
-    case 'helpers': {
-      const group = { name: 'helpers', instanceType: change.type, nodes: change.nodes };
-      return [{ path: ['compute', 'helpers'], value: [group] }];
-    }
-    // The script must read the format.
-    case 'pack':
-    case 'image':
-    case 'workers':
-    case 'out-of-order':
-    case 'prepare-when-packing':
-    case 'save-in-background':
-    case 'compress-exchange':
-    case 'replace-host':
-      return undefined;
-    default:
-      return change satisfies never;
-  }
+  if (change.kind === 'input-mode') return [{ path: ['training', 'inputMode'], value: change.inputMode }];
+  if (change.kind === 'instance-type') return [{ path: ['compute', 'instanceTypes'], value: [change.type] }];
+  if (change.kind === 'nodes') return [{ path: ['compute', 'nodes'], value: change.nodes }];
+  if (change.kind !== 'helpers') return undefined;
+  const group = { name: 'helpers', instanceType: change.type, nodes: change.nodes };
+  return [{ path: ['compute', 'helpers'], value: [group] }];
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What holds a training back, ranked by the money that its remedy saves. */
 import type { Evidence } from './evidence.ts';
+import { ALSO } from './further-remedies.ts';
 import { verdictOf } from './gain.ts';
 import { inputFinding } from './input.ts';
 import { type Measures, measuresOf } from './measures.ts';
@@ -9,6 +10,7 @@ import type { Verdict } from './verdict.ts';
 
 /** A gain below this share of the job's time and money is not worth a change. */
 const WORTH = 0.05;
+const WORTH_SECONDS = 0.1;
 
 /** The most worthwhile first; empty where there are too few steps to judge. */
 export function diagnose(evidence: Evidence): readonly Verdict[] {
@@ -20,14 +22,16 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
     ...startUpFindings(evidence, measures),
     ...trainingFindings(evidence, measures),
   ];
-  const worthwhile = findings
+  const verdicts = findings
     .map((each) => verdictOf(each, evidence, measures))
-    .filter((each) => worth(each, measures) >= WORTH)
     .toSorted((a, b) => worth(b, measures) - worth(a, measures));
-  return worthwhile.length > 0 ? worthwhile : [nothingWrong(measures)];
+  const worthwhile = verdicts.filter((each) => worth(each, measures) >= WORTH);
+  if (worthwhile.length > 0) return worthwhile;
+  // Time counts where nothing saves money: the remedy is named with what it costs.
+  const faster = verdicts.filter(({ gain }) => gain.seconds.expected >= WORTH_SECONDS * measures.jobSeconds);
+  return faster.length > 0 ? faster : [nothingWrong(measures)];
 }
 
-/** Money counts first. Time counts where it costs nothing more. */
 const worth = ({ gain }: Verdict, { jobSeconds, usdPerSecond }: Measures): number =>
   gain.dollars.expected / (jobSeconds * usdPerSecond);
 
@@ -42,6 +46,7 @@ function nothingWrong({ pace }: Measures): Verdict {
     },
     remedy: undefined,
     gain: { seconds: none, dollars: none },
+    also: ALSO['nothing-wrong'] ?? [],
     unknown: ['what a profile of the model itself would show'],
     next: undefined,
   };

@@ -33,6 +33,8 @@ export interface Point {
     readonly workers: number;
     /** Of their wall time, what they spend on batches; null without workers. */
     readonly workerBusy: number | null;
+    /** Of the workers' CPU time, what they spend in decoders of images; null where nothing tells. */
+    readonly decodeShare: number | null;
     /** Samples a batch of one training process. */
     readonly batchSize: number | null;
   };

@@ -1,5 +1,6 @@
 /** Verdicts for a terminal. */
 import type { Evidence, Point } from './evidence.ts';
+import { ladderOf, type Rung } from './ladder.ts';
 import type { Interval, Verdict } from './verdict.ts';
 
 const BARS = '▁▂▃▄▅▆▇█';
@@ -35,10 +36,24 @@ export function formatVerdicts(evidence: Evidence, verdicts: readonly Verdict[])
       return `  ${name.padEnd(9)}${plot(points.map(of))}`;
     }),
   ]);
-  return [...plots, ...verdicts.flatMap((verdict, k) => ['', ...lines(verdict, k + 1)])].join('\n');
+  return [
+    ...plots,
+    ...verdicts.flatMap((verdict, k) => ['', ...lines(verdict, k + 1)]),
+    '',
+    'the ladder',
+    ...ladderOf(evidence).map(rungLine),
+  ].join('\n');
 }
 
-function lines({ cause, evidence, remedy, gain, unknown, next }: Verdict, place: number): readonly string[] {
+function rungLine({ rung, verdict, evidence, text }: Rung): string {
+  const facts = Object.entries(evidence).map(([name, value]) => `${name} ${number(value)}`);
+  return `  ${rung.padEnd(21)} ${verdict.padEnd(13)} ${text}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
+}
+
+function lines(
+  { cause, evidence, remedy, gain, also, unknown, next }: Verdict,
+  place: number,
+): readonly string[] {
   const facts = Object.entries(evidence).map(([name, value]) => `${name} ${number(value)}`);
   return [
     `${place}. ${cause}: ${facts.join(', ')}`,
@@ -49,6 +64,7 @@ function lines({ cause, evidence, remedy, gain, unknown, next }: Verdict, place:
           `   saves ${within(gain.seconds)} s and $${within(gain.dollars)} over the job`,
         ]),
     ...(next === undefined ? [] : [`   then the limit is ${next}`]),
+    ...also.map((each) => `   also: ${each}`),
     ...unknown.map((each) => `   not known: ${each}`),
   ];
 }

@@ -4,11 +4,12 @@ import { type BatchCost, coresForWorkers, costOf, waitFacts } from './batch-cost
 import type { Evidence, PricedType } from './evidence.ts';
 import type { Finding } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
+import { networkFinding } from './network.ts';
+import { pageCacheFinding } from './page-cache.ts';
 import { preparationFinding } from './preparation.ts';
 
 /** A limit counts as reached from this share of it on: the last tenth is lost between two batches. */
 const REACHED = 0.9;
-const NEAR_NETWORK = 0.85;
 const IDLE_WORKERS = 0.8;
 const FAULTS_PER_SECOND = 50;
 const FULL_MEMORY = 0.9;
@@ -19,8 +20,11 @@ export function inputFinding(evidence: Evidence, measures: Measures): Finding | 
   const cost = costOf(pace);
   if (pace.majorFaultsPerSecond > FAULTS_PER_SECOND && pace.memoryUsed > FULL_MEMORY)
     return memoryFinding(evidence, pace, cost);
-  if (pace.receivedBytesPerSecond > NEAR_NETWORK * measures.networkBytesPerSecond)
-    return networkFinding(evidence, measures, cost);
+  const feed =
+    evidence.inputMode === 'File'
+      ? pageCacheFinding(evidence, measures, cost)
+      : networkFinding(evidence, measures, cost);
+  if (feed !== undefined) return feed;
   if (pace.workers > 1 && pace.workerBusy < IDLE_WORKERS) return gapsFinding(pace, cost);
   // More workers would not get more of the cores.
   if (cost.cpuSeconds > REACHED * coresForWorkers(pace.cores) * pace.stepSeconds)
@@ -62,25 +66,6 @@ function memoryFinding({ alternatives, instance }: Evidence, pace: HostMeasures,
     ...(larger ? { usdPerSecond: larger.usdPerSecond } : {}),
     modelError: 0.2,
     unknown: ['how much memory would be enough'],
-  };
-}
-
-function networkFinding({ data }: Evidence, measures: Measures, cost: BatchCost): Finding {
-  const { pace, networkBytesPerSecond } = measures;
-  const cpuLimit = cost.cpuSeconds / Math.min(Math.max(1, pace.workers), coresForWorkers(pace.cores));
-  return {
-    cause: 'network',
-    evidence: {
-      ...waitFacts(pace),
-      receivedBytesPerSecond: pace.receivedBytesPerSecond,
-      baselineBytesPerSecond: networkBytesPerSecond,
-    },
-    change: { kind: 'input-mode', inputMode: 'File' },
-    stepSeconds: Math.max(cost.rest, cpuLimit),
-    startSeconds: -data.bytes / networkBytesPerSecond,
-    modelError: 0.2,
-    unknown: ['whether the host disk keeps up', 'whether the network was faster while its burst lasted'],
-    next: cpuLimit > cost.rest ? 'loader workers' : 'the accelerator',
   };
 }
 

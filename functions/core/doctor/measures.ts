@@ -4,6 +4,8 @@ import type { Evidence, Point } from './evidence.ts';
 export interface HostMeasures {
   readonly host: number;
   readonly stepSeconds: number;
+  /** In the points that count. */
+  readonly steps: number;
   readonly medianSeconds: number;
   readonly p95Seconds: number;
   /** Seconds of a step. */
@@ -22,8 +24,21 @@ export interface HostMeasures {
   readonly receivedBytesPerSecond: number;
   readonly sentBytesPerSecond: number;
   readonly gpuBusy: number | undefined;
+  /** Share of the accelerator's memory in use; undefined where nothing tells. */
+  readonly gpuMemoryUsed: number | undefined;
+  readonly diskBytesPerSecond: number;
+  /** Of the workers' CPU time; undefined where nothing tells. */
+  readonly decodeShare: number | undefined;
+  /** The first and the last third of the measured time. */
+  readonly early: Third;
+  readonly late: Third;
   /** Standard error of the mean step, as a share of it. */
   readonly error: number;
+}
+
+export interface Third {
+  readonly stepSeconds: number;
+  readonly receivedBytesPerSecond: number;
 }
 
 export interface Measures {
@@ -86,10 +101,13 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
   const of = (value: (point: Point) => number): number => mean(points.map(value));
   const inEach = points.map((each) => each.steps);
   const spread = Math.sqrt(mean(inEach.map((each) => (each - mean(inEach)) ** 2)));
+  const third = Math.max(1, Math.floor(points.length / 3));
+  const decoding = points.map(({ loader }) => loader.decodeShare).filter((each) => each !== null);
   const gpus = points.flatMap(({ gpu }) => (gpu === null ? [] : [gpu.busy]));
   return {
     host: last.host,
     stepSeconds,
+    steps,
     medianSeconds: median(points.map((each) => each.stepSeconds.median)),
     p95Seconds: median(points.map((each) => each.stepSeconds.p95)),
     wait: of(({ shares }) => shares.wait) * stepSeconds,
@@ -107,6 +125,21 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     receivedBytesPerSecond: of(({ network }) => network.receivedBytesPerSecond),
     sentBytesPerSecond: of(({ network }) => network.sentBytesPerSecond),
     gpuBusy: gpus.length === 0 ? undefined : mean(gpus),
+    gpuMemoryUsed: gpuMemory(last),
+    diskBytesPerSecond: of(({ disk }) => disk.readBytesPerSecond),
+    decodeShare: decoding.length === 0 ? undefined : mean(decoding),
+    early: thirdOf(points.slice(0, third)),
+    late: thirdOf(points.slice(-third)),
     error: spread / Math.max(1, mean(inEach)) / Math.sqrt(points.length),
   };
 }
+
+const POINT_SECONDS = 10;
+
+const thirdOf = (points: readonly Point[]): Third => ({
+  stepSeconds: POINT_SECONDS / Math.max(1e-9, mean(points.map(({ steps }) => steps))),
+  receivedBytesPerSecond: mean(points.map(({ network }) => network.receivedBytesPerSecond)),
+});
+
+const gpuMemory = ({ gpu }: Point): number | undefined =>
+  gpu === null || gpu.memoryTotalBytes === 0 ? undefined : gpu.memoryUsedBytes / gpu.memoryTotalBytes;

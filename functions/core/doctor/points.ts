@@ -24,7 +24,12 @@ export const pointSchema = z.object({
   stepSeconds: z.object({ median: amount, p95: amount }),
   shares: z.object({ wait: share, compute: share, save: share, exchange: share }),
   rankSkewSeconds: amount.nullable().default(null),
-  loader: z.object({ workers: count, workerBusy: share.nullable(), batchSize: amount.nullable() }),
+  loader: z.object({
+    workers: count,
+    workerBusy: share.nullable(),
+    decodeShare: share.nullable().default(null),
+    batchSize: amount.nullable(),
+  }),
   cpu: z.object({
     cores: amount.positive('write a number above 0'),
     main: amount,

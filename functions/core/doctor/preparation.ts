@@ -22,8 +22,13 @@ export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost:
   const [best] = [...largerTypes(evidence, pace, cost), ...helpers(evidence, pace, cost)].toSorted(
     (a, b) => a.stepSeconds * a.usdPerSecond - b.stepSeconds * b.usdPerSecond,
   );
-  const common = { cause: 'preparation', evidence: waitFacts(pace) } as const;
-  const unknown = ['how much of the CPU time is decoding and how much transforms'];
+  const { decodeShare } = pace;
+  const common = {
+    cause: causeOf(decodeShare),
+    evidence: { ...waitFacts(pace), ...(decodeShare === undefined ? {} : { decodeShare }) },
+  };
+  const unknown =
+    decodeShare === undefined ? ['how much of the CPU time is decoding and how much transforms'] : [];
   const now = pace.stepSeconds * evidence.instance.usdPerSecond;
   if (best && best.stepSeconds * best.usdPerSecond < CHEAPER * now)
     return {
@@ -40,6 +45,11 @@ export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost:
     unknown: [...unknown, 'how much of it can be done when packing: half is assumed'],
   };
 }
+
+const causeOf = (decodeShare: number | undefined): Finding['cause'] => {
+  if (decodeShare === undefined) return 'preparation';
+  return decodeShare >= 0.5 ? 'decoding' : 'transforms';
+};
 
 const limited = (rest: number, byCpu: number): Pick<Option, 'stepSeconds' | 'next'> => ({
   stepSeconds: Math.max(rest, byCpu),

@@ -1,5 +1,6 @@
 /** What happens before the first step: download and installation. */
 import type { Evidence } from './evidence.ts';
+import { missingShare } from './file-mode.ts';
 import type { Finding } from './gain.ts';
 import type { Measures } from './measures.ts';
 
@@ -12,7 +13,8 @@ export function startUpFindings(evidence: Evidence, measures: Measures): readonl
   return [downloadFinding(evidence, measures), installFinding(evidence)].filter((each) => each !== undefined);
 }
 
-function downloadFinding({ phases, data, inputMode }: Evidence, measures: Measures): Finding | undefined {
+function downloadFinding(evidence: Evidence, measures: Measures): Finding | undefined {
+  const { phases, data, inputMode } = evidence;
   if (inputMode !== 'File' || phases.download <= 0) return undefined;
   const fileBytes = data.bytes / Math.max(1, data.files);
   const rate = data.bytes / phases.download;
@@ -32,10 +34,15 @@ function downloadFinding({ phases, data, inputMode }: Evidence, measures: Measur
       modelError: 0.1,
       unknown: ['the rate of this download once its files are large: the baseline of the type is assumed'],
     };
+  const { pace } = measures;
+  const missing = missingShare(evidence, pace);
+  // What the disk reads shows what a step would stream.
+  const bytes = missing > 0 ? (pace.diskBytesPerSecond * pace.stepSeconds) / missing : 0;
   return {
     cause: 'download',
     evidence: facts,
     change: { kind: 'input-mode', inputMode: 'FastFile' },
+    stepSeconds: Math.max(pace.stepSeconds, bytes / measures.networkBytesPerSecond),
     startSeconds: phases.download,
     modelError: 0.15,
     unknown: ['how often a step would wait for the network, and whether the script reads in order'],

@@ -1,7 +1,7 @@
 /** What holds a step back once its batch is there: saves, exchange, one slow host, an accelerator with little to do. */
 import { acceleratorSpeed, VCPU_SPEED } from '../catalog/accelerators.ts';
 import type { InstanceFacts } from '../catalog/catalog.ts';
-import { coresForWorkers } from './batch-cost.ts';
+import { coresForWorkers, costOf } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
 import type { Finding } from './gain.ts';
 import { type HostMeasures, type Measures, median } from './measures.ts';
@@ -15,7 +15,7 @@ export function trainingFindings(evidence: Evidence, measures: Measures): readon
   return [
     saveFinding(measures),
     slowHostFinding(measures),
-    exchangeFinding(measures),
+    exchangeFinding(evidence, measures),
     acceleratorFinding(evidence, measures),
   ].filter((each) => each !== undefined);
 }
@@ -49,20 +49,38 @@ function slowHostFinding({ hosts, pace }: Measures): Finding | undefined {
 }
 
 /** The host that comes last waits for no other: what it spends in the exchange is the exchange. */
-function exchangeFinding({ hosts, pace, networkBytesPerSecond }: Measures): Finding | undefined {
+function exchangeFinding(
+  { instance }: Evidence,
+  { hosts, pace, networkBytesPerSecond }: Measures,
+): Finding | undefined {
   const exposed = Math.min(...hosts.map(({ exchange }) => exchange));
   if (hosts.length < 2 || exposed <= 0) return undefined;
   const onWire = (pace.sentBytesPerSecond * pace.stepSeconds) / networkBytesPerSecond;
   const whole = Math.max(exposed, onWire);
   const left = Math.max(0, whole / 2 - (whole - exposed));
+  const facts = {
+    exchangeShare: exposed / pace.stepSeconds,
+    exposedSeconds: exposed,
+    wireSeconds: onWire,
+    hosts: hosts.length,
+  };
+  // Even halved, the exchange would take longer than the work between two of them.
+  if (left > pace.compute)
+    return {
+      cause: 'scaled-out',
+      evidence: { ...facts, ...(pace.gpuBusy === undefined ? {} : { gpuBusy: pace.gpuBusy }) },
+      change: { kind: 'nodes', nodes: 1 },
+      stepSeconds: pace.stepSeconds - exposed,
+      steps: hosts.length,
+      hosts: 1,
+      usdPerSecond: instance.usdPerSecond,
+      modelError: 0.15,
+      unknown: ['whether the batch of all hosts fits one of them', 'how the longer time is to be weighed'],
+      next: 'the accelerator',
+    };
   return {
     cause: 'gradient-exchange',
-    evidence: {
-      exchangeShare: exposed / pace.stepSeconds,
-      exposedSeconds: exposed,
-      wireSeconds: onWire,
-      hosts: hosts.length,
-    },
+    evidence: facts,
     change: { kind: 'compress-exchange' },
     stepSeconds: pace.stepSeconds - exposed + left,
     modelError: 0.2,
@@ -81,6 +99,8 @@ function acceleratorFinding({ instance, alternatives }: Evidence, { pace }: Meas
   const speed = speedOf(instance.facts);
   if (busy === undefined || busy >= IDLE_ACCELERATOR || speed === undefined) return undefined;
   const work = (pace.gpuBusy ?? 0) * pace.stepSeconds;
+  const factor = batchFactor(pace);
+  if (factor > 1) return batchFinding(pace, { factor, busy, work });
   const stepOn = (facts: InstanceFacts): number => {
     const other = speedOf(facts);
     if (other === undefined) return Number.POSITIVE_INFINITY;
@@ -107,3 +127,43 @@ function acceleratorFinding({ instance, alternatives }: Evidence, { pace }: Meas
 
 const busyWhileComputing = ({ gpuBusy, compute, stepSeconds }: HostMeasures): number | undefined =>
   gpuBusy === undefined || compute <= 0 ? undefined : gpuBusy / (compute / stepSeconds);
+
+/** Of the accelerator's memory, what a larger batch may fill. */
+const FILLED = 0.8;
+const LARGEST_FACTOR = 32;
+
+/** The largest power of two that the accelerator's memory bears; 1 where nothing tells it. */
+function batchFactor({ gpuMemoryUsed }: HostMeasures): number {
+  if (gpuMemoryUsed === undefined || gpuMemoryUsed <= 0) return 1;
+  return Math.min(LARGEST_FACTOR, 2 ** Math.floor(Math.log2(Math.max(1, FILLED / gpuMemoryUsed))));
+}
+
+function batchFinding(
+  pace: HostMeasures,
+  { factor, busy, work }: { readonly factor: number; readonly busy: number; readonly work: number },
+): Finding {
+  const cost = costOf(pace);
+  const stepSeconds = Math.max(
+    cost.rest + (factor - 1) * work,
+    (factor * cost.wallSeconds) / Math.max(1, pace.workers),
+    (factor * cost.cpuSeconds) / coresForWorkers(pace.cores),
+  );
+  return {
+    cause: 'batch-too-small',
+    evidence: {
+      gpuBusy: pace.gpuBusy ?? 0,
+      busyWhileComputing: busy,
+      workSecondsPerStep: work,
+      gpuMemoryUsed: pace.gpuMemoryUsed ?? 0,
+    },
+    change: { kind: 'batch-size', factor },
+    stepSeconds,
+    steps: 1 / factor,
+    modelError: 0.3,
+    unknown: [
+      'what the larger batch does to the loss, and which learning rate goes with it',
+      'what of the memory grows with the batch: all of it is assumed to',
+    ],
+    next: stepSeconds > cost.rest + (factor - 1) * work ? 'loader workers' : 'the accelerator',
+  };
+}

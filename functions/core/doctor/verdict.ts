@@ -7,28 +7,41 @@ export type Cause =
   | 'too-few-workers'
   | 'too-many-workers'
   | 'preparation'
+  | 'decoding'
+  | 'transforms'
   | 'periodic-gaps'
   | 'host-memory'
   | 'network'
+  | 'network-burst'
+  | 'page-cache'
   | 'checkpoint-stall'
   | 'gradient-exchange'
   | 'slow-host'
   | 'accelerator-too-large'
+  | 'batch-too-small'
+  | 'scaled-out'
   | 'nothing-wrong';
 
-/** What a remedy changes; `text` says it in words. */
-export type Change =
+/** A field of the declaration. */
+export type DeclaredChange =
   | { readonly kind: 'input-mode'; readonly inputMode: 'File' | 'FastFile' }
   | { readonly kind: 'pack' }
   | { readonly kind: 'image' }
-  | { readonly kind: 'workers'; readonly workers: number }
-  | { readonly kind: 'out-of-order' }
   | { readonly kind: 'instance-type'; readonly type: string }
   | { readonly kind: 'helpers'; readonly type: string; readonly nodes: number }
-  | { readonly kind: 'prepare-when-packing' }
+  | { readonly kind: 'nodes'; readonly nodes: number }
+  | { readonly kind: 'prepare-when-packing' };
+
+/** A line of the script. */
+export type ScriptChange =
+  | { readonly kind: 'workers'; readonly workers: number }
+  | { readonly kind: 'out-of-order' }
   | { readonly kind: 'save-in-background' }
   | { readonly kind: 'compress-exchange' }
-  | { readonly kind: 'replace-host'; readonly host: number };
+  | { readonly kind: 'batch-size'; readonly factor: number };
+
+/** What a remedy changes; `text` says it in words. */
+export type Change = DeclaredChange | ScriptChange | { readonly kind: 'replace-host'; readonly host: number };
 
 export interface Remedy {
   readonly change: Change;
@@ -48,6 +61,8 @@ export interface Verdict {
   readonly remedy: Remedy | undefined;
   /** Over the whole job. */
   readonly gain: { readonly seconds: Interval; readonly dollars: Interval };
+  /** What else is done about such a cause, where no measurement forecasts it. */
+  readonly also: readonly string[];
   readonly unknown: readonly string[];
   /** What limits the steps once the remedy is taken. */
   readonly next: string | undefined;
@@ -55,31 +70,57 @@ export interface Verdict {
 
 /** A remedy in words: the field of the declaration, or the line of the script. */
 export function remedyOf(change: Change): Remedy {
-  const declared = (text: string): Remedy => ({ change, where: 'declaration', text });
-  const scripted = (text: string): Remedy => ({ change, where: 'script', text });
+  if (change.kind === 'replace-host')
+    return { change, where: 'run', text: `replace host ${change.host}: resume from the newest checkpoint` };
+  return isDeclared(change)
+    ? { change, where: 'declaration', text: declaredText(change) }
+    : { change, where: 'script', text: scriptText(change) };
+}
+
+const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
+  'workers',
+  'out-of-order',
+  'save-in-background',
+  'compress-exchange',
+  'batch-size',
+]);
+
+const isDeclared = (change: DeclaredChange | ScriptChange): change is DeclaredChange =>
+  !SCRIPTED.has(change.kind);
+
+function declaredText(change: DeclaredChange): string {
   switch (change.kind) {
     case 'input-mode':
-      return declared(`training.inputMode: ${change.inputMode}`);
+      return `training.inputMode: ${change.inputMode}`;
     case 'pack':
-      return declared('packing.format: webdataset, so that few large shards are read instead of many files');
+      return 'packing.format: webdataset, so that few large shards are read instead of many files';
     case 'image':
-      return declared('training.image: an image that has the packages of requirements.txt');
-    case 'workers':
-      return scripted(`DataLoader(…, num_workers=${change.workers})`);
-    case 'out-of-order':
-      return scripted('DataLoader(…, in_order=False)');
+      return 'training.image: an image that has the packages of requirements.txt';
     case 'instance-type':
-      return declared(`compute.instanceTypes: ${change.type}`);
+      return `compute.instanceTypes: ${change.type}`;
     case 'helpers':
-      return declared(`compute.helpers: ${change.nodes} x ${change.type} (strategy ray or data-service)`);
+      return `compute.helpers: ${change.nodes} x ${change.type} (strategy ray or data-service)`;
+    case 'nodes':
+      return `compute.nodes: ${change.nodes}`;
     case 'prepare-when-packing':
-      return declared('packing.prepare.image: prepare once when packing, not in every epoch');
+      return 'packing.prepare.image: prepare once when packing, not in every epoch';
+    default:
+      return change satisfies never;
+  }
+}
+
+function scriptText(change: ScriptChange): string {
+  switch (change.kind) {
+    case 'workers':
+      return `DataLoader(…, num_workers=${change.workers})`;
+    case 'out-of-order':
+      return 'DataLoader(…, in_order=False)';
     case 'save-in-background':
-      return scripted('torch.save(…): copy the state to host memory, and write it in a thread');
+      return 'torch.save(…): copy the state to host memory, and write it in a thread';
     case 'compress-exchange':
-      return scripted('model.register_comm_hook(None, default_hooks.fp16_compress_hook)');
-    case 'replace-host':
-      return { change, where: 'run', text: `replace host ${change.host}: resume from the newest checkpoint` };
+      return 'model.register_comm_hook(None, default_hooks.fp16_compress_hook)';
+    case 'batch-size':
+      return `batch size x ${change.factor}, with the learning rate that goes with it`;
     default:
       return change satisfies never;
   }

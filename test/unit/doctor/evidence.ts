@@ -41,7 +41,7 @@ function pointsOf(host: number, means: Means): readonly Point[] {
     stepSeconds: { median: means.gapped === true ? rest : stepSeconds, p95 },
     shares,
     rankSkewSeconds: null,
-    loader: { workers, workerBusy: means.workerBusy ?? 0.5, batchSize: 64 },
+    loader: { workers, workerBusy: means.workerBusy ?? 0.5, decodeShare: null, batchSize: 64 },
     cpu: { cores, main: 0.5, workers: 1, all: 2, runQueue: 2, ...means.cpu },
     memory: {
       usedBytes: means.faults === undefined ? 8e9 : 31e9,

@@ -17,6 +17,7 @@ function verdictOf(change: Change, low = 1): Verdict {
     evidence: {},
     remedy,
     gain: { seconds: gain, dollars: gain },
+    also: [],
     unknown: [],
     next: undefined,
   };

@@ -25,6 +25,7 @@ export const verdict = z.object({
     })
     .optional(),
   gain: z.object({ seconds: interval, dollars: interval }).describe('Over the whole job.'),
+  also: list(z.string()).describe('Further remedies, without a forecast.'),
   unknown: list(z.string()),
   next: z.string().optional().describe('What limits the steps after the remedy.'),
 });

@@ -1,0 +1,33 @@
+/** What File mode would bring: no network in the steps, but a disk where the page cache cannot hold the data. */
+import { type BatchCost, coresForWorkers } from './batch-cost.ts';
+import type { Evidence } from './evidence.ts';
+import type { HostMeasures, Measures } from './measures.ts';
+
+const GIBIBYTE = 2 ** 30;
+const MEGABIT_BYTES = 125e3;
+/** Stated: the catalog knows no rate of a local NVMe disk, and the small sizes read some 0.5 to 1.5 GB a second. */
+const NVME_BYTES_PER_SECOND = 7e8;
+
+export const diskBytesPerSecond = ({ instance: { facts } }: Evidence): number =>
+  facts.nvmeGb > 0
+    ? NVME_BYTES_PER_SECOND
+    : (facts.ebsBaselineMbps ?? Number.POSITIVE_INFINITY) * MEGABIT_BYTES;
+
+/** Memory of a host that its processes leave to the page cache. */
+export const freeMemoryBytes = ({ instance }: Evidence, { memoryUsed }: HostMeasures): number =>
+  Math.max(0, 1 - memoryUsed) * instance.facts.memoryGib * GIBIBYTE;
+
+/** The share of the data that has left the page cache when the next epoch asks for it. */
+export const missingShare = (evidence: Evidence, pace: HostMeasures): number =>
+  Math.max(0, 1 - freeMemoryBytes(evidence, pace) / Math.max(1, evidence.data.bytes));
+
+export const byCpu = ({ workers, cores }: HostMeasures, { cpuSeconds }: BatchCost): number =>
+  cpuSeconds / Math.min(Math.max(1, workers), coresForWorkers(cores));
+
+/** Seconds of a step whose batch comes from the local disk. */
+export const fileStepSeconds = (evidence: Evidence, { pace }: Measures, cost: BatchCost): number =>
+  Math.max(
+    cost.rest,
+    byCpu(pace, cost),
+    (missingShare(evidence, pace) * cost.bytes) / diskBytesPerSecond(evidence),
+  );
