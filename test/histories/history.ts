@@ -6,6 +6,7 @@ import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
 import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
 import { versionContents } from '../../functions/core/packing/versions/version-contents.ts';
+import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
 import { ConfigurationError } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
@@ -27,16 +28,39 @@ const BODIES = 3;
 const STEPS = 30;
 const MOST_TRIES = 400;
 
+export interface History {
+  readonly format: PackingSettings['format'];
+  readonly require: readonly string[];
+  readonly steps: readonly Step[];
+}
+
+const FORMATS = ['webdataset', 'tfrecord', 'mds'] as const;
+
+/** In mds, all samples have the same columns. */
+function packingOf(seed: number): PackingSettings {
+  const format = FORMATS[seed % FORMATS.length] ?? 'webdataset';
+  const isPaired = format === 'mds' || (seed >>> 2) % 2 === 0;
+  return settings({
+    format,
+    shardMegabytes: 0.06,
+    require: isPaired ? ['image', 'json'] : [],
+    waitHours: 1e5,
+  });
+}
+
 /** The steps of a seed and the shards after them. @throws Error if a generation is not intact */
-export async function historyOf(seed: number): Promise<readonly Step[]> {
+export async function historyOf(seed: number): Promise<History> {
   const world = new World(seed);
   for (let step = 0; step < STEPS; step += 1) await world.next();
   await world.run();
-  return world.steps;
+  const { format, require } = packingOf(seed);
+  return { format, require: Array.isArray(require) ? require : [], steps: world.steps };
 }
 
 class World {
   readonly steps: Step[] = [];
+  readonly #packing: PackingSettings;
+  readonly #compaction;
   readonly #seed: number;
   readonly #random: () => number;
   readonly #store = new MemoryBlobStore();
@@ -44,6 +68,8 @@ class World {
 
   constructor(seed: number) {
     this.#seed = seed;
+    this.#packing = packingOf(seed);
+    this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
   }
 
@@ -67,7 +93,7 @@ class World {
   }
 
   #put(): void {
-    const [key, body] = [this.#key(), `body ${this.#below(BODIES)}`];
+    const [key, body] = [this.#key(), `"body ${this.#below(BODIES)}"`];
     this.#store.seed(`${incoming}${key}`, body);
     this.steps.push({ kind: 'put', key, body });
   }
@@ -82,21 +108,21 @@ class World {
   async run(): Promise<void> {
     this.#batch += 1;
     const runId = runOf(this.#batch);
-    const run = { runId, pipeline: PIPELINE, packing: PACKING };
+    const run = { runId, pipeline: PIPELINE, packing: this.#packing };
     await this.#persist(async (store) => {
       await planShards({ store, now, rangeObjects: 2 }, { ...run, onChange: 'replace' });
-      await planAndPack(store, PACKING, runId);
+      await planAndPack(store, this.#packing, runId);
       await sealDataset({ store }, run);
     });
     await this.#persist((store) =>
-      compact(store, { ...COMPACTION, after: this.#batch % 3 === 0 ? 3 : 'never' }),
+      compact(store, { ...this.#compaction, after: this.#batch % 3 === 0 ? 3 : 'never' }),
     );
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
     await this.#observe({ kind: 'run' });
   }
 
   async #compact(): Promise<void> {
-    await this.#persist((store) => compact(store, { ...COMPACTION, after: 2, everything: true }));
+    await this.#persist((store) => compact(store, { ...this.#compaction, after: 2, everything: true }));
     await this.#observe({ kind: 'compact' });
   }
 
@@ -107,7 +133,7 @@ class World {
     if (chosen === undefined) return;
     const retracted = new Set([chosen.key]);
     try {
-      await this.#persist((store) => compact(store, { ...COMPACTION, after: 'never', retracted }));
+      await this.#persist((store) => compact(store, { ...this.#compaction, after: 'never', retracted }));
     } catch (error: unknown) {
       // It would leave no sample.
       if (!(error instanceof ConfigurationError)) throw error;
@@ -147,6 +173,3 @@ class World {
     this.steps.push({ ...step, shards });
   }
 }
-
-const PACKING = settings({ shardMegabytes: 0.06 });
-const COMPACTION = { pipeline: PIPELINE, packing: PACKING, onChange: 'replace' } as const;

@@ -30,7 +30,7 @@ async function histories(args: readonly string[]): Promise<number> {
   });
   const ended = once(model, 'exit');
   for (let seed = first; seed <= last; seed += 1) {
-    const line = `${JSON.stringify({ seed, steps: await historyOf(seed) })}\n`;
+    const line = `${JSON.stringify({ seed, ...(await historyOf(seed)) })}\n`;
     if (!model.stdin.write(line)) await once(model.stdin, 'drain');
   }
   model.stdin.end();

@@ -1,13 +1,15 @@
 """What each version of a dataset must hold, said by a model that shares nothing with the service.
 
 Reads one history a line: its steps, and after each of them the shards of the newest version as
-they lie in the bucket. Python's own tarfile reads these. Prints every difference.
+they lie in the bucket. Python's own tarfile reads tars, and a few lines the other formats. Prints
+every difference.
 """
 
 import base64
 import io
 import json
 import re
+import struct
 import sys
 import tarfile
 from collections import Counter
@@ -23,7 +25,8 @@ def stem_of(key: str) -> str:
 class Model:
     """The bucket's owner, and what training is to see."""
 
-    def __init__(self) -> None:
+    def __init__(self, require: list[str]) -> None:
+        self.suffixes = {{"image": "jpg"}.get(column, column) for column in require}
         self.incoming: Objects = {}
         self.samples: list[Objects] = []
         self.retracted: set[tuple[str, str]] = set()
@@ -45,6 +48,9 @@ class Model:
             if (key, body) not in self.retracted:
                 listed.setdefault(stem_of(key), {})[key] = body
         for sample in listed.values():
+            # It waits for the rest.
+            if not self.suffixes <= {key.rpartition(".")[2] for key in sample}:
+                continue
             olds = [old for old in self.samples if old.keys() & sample.keys()]
             # The same bytes are no news.
             if sample.items() <= {item for old in olds for item in old.items()}:
@@ -70,15 +76,81 @@ class Model:
         return held
 
 
-def read(shards: Iterable[str]) -> Counter[tuple[str, str]]:
+def tar_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
+    with tarfile.open(fileobj=io.BytesIO(shard)) as tar:
+        for member in tar:
+            body = tar.extractfile(member)
+            yield member.name, body.read() if body else b""
+
+
+def fields(message: bytes) -> Iterable[tuple[int, bytes]]:
+    """The length-delimited fields of a protocol buffer, which is all that these have."""
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        tag, size = varint(), varint()
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+def tfrecord_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
+    at = 0
+    while at < len(shard):
+        (size,) = struct.unpack_from("<Q", shard, at)
+        ((_, features),) = fields(shard[at + 12 : at + 12 + size])
+        at += 16 + size
+        row = {}
+        for _, entry in fields(features):
+            name, feature = (value for _, value in fields(entry))
+            ((_, values),) = fields(feature)
+            ((_, value),) = fields(values)
+            row[name.decode()] = value
+        yield from named(row)
+
+
+def mds_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
+    (count,) = struct.unpack_from("<I", shard)
+    offsets = struct.unpack_from(f"<{count + 1}I", shard, 4)
+    config = json.loads(shard[4 + 4 * (count + 1) : offsets[0]])
+    names = config["column_names"]
+    for begin in offsets[:-1]:
+        sizes = struct.unpack_from(f"<{len(names)}I", shard, begin)
+        at = begin + 4 * len(names)
+        row = {}
+        for name, size in zip(names, sizes, strict=True):
+            row[name] = shard[at : at + size]
+            at += size
+        yield from named(row)
+
+
+def named(row: dict[str, bytes]) -> Iterable[tuple[str, bytes]]:
+    """A row of columns as the members that it was made of."""
+    stem = row.pop("__key__").decode()
+    suffixes = {"image": "jpg", "label": "cls"}
+    for column, value in row.items():
+        yield f"{stem}.{suffixes.get(column, column)}", value
+
+
+READERS = {"webdataset": tar_members, "tfrecord": tfrecord_members, "mds": mds_members}
+
+
+def read(form: str, shards: Iterable[str]) -> Counter[tuple[str, str]]:
     held: Counter[tuple[str, str]] = Counter()
     for shard in shards:
-        with tarfile.open(fileobj=io.BytesIO(base64.b64decode(shard))) as tar:
-            for member in tar:
-                body = tar.extractfile(member)
-                # Two samples of one name in a shard.
-                name = re.sub("~c[0-9]+c*", "", member.name)
-                held[(name, body.read().decode() if body else "")] += 1
+        for name, body in READERS[form](base64.b64decode(shard)):
+            # Two samples of one name in a shard.
+            held[(re.sub("~c[0-9]+c*", "", name), body.decode())] += 1
     return held
 
 
@@ -87,13 +159,13 @@ def main() -> int:
     for line in sys.stdin:
         history = json.loads(line)
         histories += 1
-        model = Model()
+        model = Model(history["require"])
         for number, step in enumerate(history["steps"]):
             model.take(step)
             if "shards" not in step:
                 continue
             versions += 1
-            expected, found = model.members(), read(step["shards"])
+            expected, found = model.members(), read(history["format"], step["shards"])
             if expected != found:
                 differences += 1
                 print(f"seed {history['seed']}, step {number} ({step['kind']}):")

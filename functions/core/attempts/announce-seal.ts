@@ -41,7 +41,7 @@ export async function announceSeal<Sealed extends SealResult>(
     id: 'sealed',
     at,
     kind: shards === 0 ? 'AllRejected' : 'DatasetSealed',
-    text: [packed, rejected > 0 ? rejectedText(run.pipeline, result) : undefined, waits]
+    text: [packed, rejected > 0 ? rejectedText(run.pipeline, result) : undefined, learntText(result), waits]
       .filter((text) => text !== undefined)
       .join(', '),
   });
@@ -49,6 +49,9 @@ export async function announceSeal<Sealed extends SealResult>(
     await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
   return result;
 }
+
+const learntText = ({ learnt = [] }: SealResult): string | undefined =>
+  learnt.length === 0 ? undefined : `each sample must have ${learnt.join(' and ')} (learnt)`;
 
 /** Such as `2 left for a later run: a.jpg (unreadable, AccessDenied)`. */
 function leftText(pipeline: string, { objects, byReason, examples }: SealResult['left']): string | undefined {

@@ -121,3 +121,15 @@ export const holdSchema = z
     'Limits of the quality report. A run that passes one does not train until a person releases its data.',
   );
 export type HoldSettings = z.output<typeof holdSchema>;
+
+export const requireSchema = z
+  .union(
+    [
+      z.literal('learn'),
+      z.array(z.string().regex(/^[a-z0-9_]{1,60}$/, 'name a column such as image')).max(20),
+    ],
+    'write a list of columns such as [image, json], or learn',
+  )
+  .describe(
+    'Columns that each sample must have; others wait for the rest. learn: those of nearly all samples of the first generation. Default: only a text or label beside nothing waits, where most samples have data.',
+  );

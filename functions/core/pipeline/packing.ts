@@ -1,7 +1,13 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
 import { besideOthers } from '../shared/validation.ts';
-import { annotationsSchema, holdSchema, percentSchema, prepareSchema } from './packing-parts.ts';
+import {
+  annotationsSchema,
+  holdSchema,
+  percentSchema,
+  prepareSchema,
+  requireSchema,
+} from './packing-parts.ts';
 import {
   DEFAULT_FORMAT,
   FILE_FORMATS,
@@ -101,6 +107,15 @@ export const packingSchema = z
       .describe(
         'At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB.',
       ),
+    require: requireSchema.optional(),
+    waitHours: z
+      .number()
+      .min(0)
+      .max(100_000)
+      .default(168)
+      .describe(
+        'So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later.',
+      ),
     mayReject: percentSchema
       .default('1 %')
       .describe(
@@ -160,6 +175,11 @@ export const packingSchema = z
     ...besideOthers,
     path: ['remainder'],
     message: 'a balance leaves nothing for later: write even or ragged',
+  })
+  .refine(({ require, format }) => require === undefined || !takesFiles(format), {
+    ...besideOthers,
+    path: ['require'],
+    message: `${FILE_FORMATS} are joined as they are and have no columns: leave it out`,
   })
   .refine(({ prepare, format }) => prepare === undefined || !takesFiles(format), {
     ...besideOthers,

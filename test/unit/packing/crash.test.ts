@@ -44,7 +44,7 @@ async function persist(store: MemoryBlobStore, packing: PackingSettings, seed: s
 }
 
 describe('killed at seeded points', () => {
-  const packing = settings({ shardMegabytes: 0.02 });
+  const packing = settings({ shardMegabytes: 0.02, require: [] });
 
   it('ends with the same sealed bytes', async () => {
     const calm = filled();

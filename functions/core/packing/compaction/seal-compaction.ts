@@ -4,6 +4,7 @@ import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { DOCUMENT_VERSION, type Manifest, type PreparedTotals } from '../model/documents.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
+import { sumOfColumns } from '../model/sample-columns.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
@@ -107,6 +108,7 @@ async function seal(
     bytes: sum(records, ({ bytes }) => bytes),
     shards,
     ...arrivals,
+    ...columnsOf(manifests),
     ...workersOf(shards, manifests),
     ...balanceOf(manifests),
     ...preparedIn(manifests, images),
@@ -123,6 +125,14 @@ function workersOf(shards: Manifest['shards'], joined: readonly Manifest[]): Pic
   const all = new Set(joined.filter((one) => one.shards.length > 0).map(({ workers = 1 }) => workers));
   const [workers = 1] = all;
   return all.size === 1 && workers > 1 && shards.length % workers === 0 ? { workers } : {};
+}
+
+function columnsOf(manifests: readonly Manifest[]): Pick<Manifest, 'columns' | 'learnt'> {
+  const learnt = manifests.find((one) => one.learnt !== undefined)?.learnt;
+  return {
+    columns: sumOfColumns(manifests.map(({ columns }) => columns)),
+    ...(learnt && { learnt }),
+  };
 }
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>

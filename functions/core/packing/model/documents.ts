@@ -116,6 +116,9 @@ const preparedSchema = z.object({
 });
 export type PreparedTotals = z.infer<typeof preparedSchema>;
 
+/** Of SampleColumns. */
+const columnsSchema = z.object({ samples: z.number().int(), columns: tableOf(z.number().int()) });
+
 /** The committed plan of a run. Its digest says which draft of the lists counts. */
 export const planSchema = z.object({
   version,
@@ -134,6 +137,10 @@ export const planSchema = z.object({
   sourceSchema: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
   /** Samples that a later generation packs, so that the shards have equal counts. */
   dropped: z.array(z.number().int()),
+  /** Columns that samples must have, as learnt from the first generation. */
+  learnt: z.array(z.string()).optional(),
+  /** As they arrived. Absent for formats of files. */
+  columns: columnsSchema.optional(),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
@@ -300,6 +307,9 @@ export const manifestSchema = z.object({
     ),
   }),
   left: leftSchema.optional(),
+  columns: columnsSchema.optional(),
+  /** As in the plan. */
+  learnt: z.array(z.string()).optional(),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   /** The number of shards is a multiple of this number of workers. */

@@ -24,15 +24,24 @@ const REJECTIONS = [
   'maskNotPng',
   'retracted',
   'correctionIncomplete',
+  'requiredMissing',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
 
 /**
  * Why an arrival is left to a later generation. `unreadable`: the store refused it. `archived`: its storage class says
- * that it cannot be read. `remainder`: the shards would have had unequal counts.
+ * that it cannot be read. `incomplete`: the rest of its sample has not arrived. `remainder`: the shards would have had unequal counts.
  */
-const DEFERRALS = ['changed', 'deleted', 'sampleDeferred', 'unreadable', 'archived', 'remainder'] as const;
+const DEFERRALS = [
+  'changed',
+  'deleted',
+  'sampleDeferred',
+  'unreadable',
+  'archived',
+  'incomplete',
+  'remainder',
+] as const;
 export type Deferral = (typeof DEFERRALS)[number];
 export const deferralSchema = z.enum(DEFERRALS);
 

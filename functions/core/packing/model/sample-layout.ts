@@ -120,7 +120,8 @@ function named(all: readonly KeyedMember[], settings: PackingSettings): MemberLa
   const suffixes = new Set(all.map(({ suffix }) => suffix));
   return all.map(({ member, stem, suffix: own, column }) => {
     const image = settings.prepare?.image;
-    const as = preparedAs(settings, column, own);
+    // Of two images of one column, the second has a column of its own and is prepared like the first.
+    const as = preparedAs(settings, columnOf(own), own);
     if (as !== undefined) suffixes.delete(own);
     const suffix =
       image === undefined || as === undefined ? own : preparedSuffix(own, encodedAs(image, as), suffixes);

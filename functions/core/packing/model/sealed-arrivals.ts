@@ -141,9 +141,9 @@ type Part = Manifest['arrivals']['parts'][number];
 
 /**
  * `unlabelled`: rejected for its label under other annotations. `incomplete`: a correction that lacked the rest of its
- * sample. `other`: only other ETags of the key.
+ * sample. `late`: the rest of its sample did not arrive in time. `other`: only other ETags of the key.
  */
-type Found = 'same' | 'unlabelled' | 'incomplete' | 'retracted' | 'other' | 'none';
+type Found = 'same' | 'unlabelled' | 'incomplete' | 'late' | 'retracted' | 'other' | 'none';
 
 /** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
 class GenerationCursor {
@@ -198,6 +198,7 @@ class GenerationCursor {
   /** Other annotations may have a label that was missing, and the rest of a sample may come again. */
   #sameAs(annotations: string | undefined): Found {
     if (this.#outcome === 'correctionIncomplete') return 'incomplete';
+    if (this.#outcome === 'requiredMissing') return 'late';
     if (this.#outcome === 'retracted') return 'retracted';
     const wantsLabel = this.#outcome === 'labelMissing' || this.#outcome === 'labelDoubled';
     const isDone = !wantsLabel || (this.#annotationsVersion ?? this.#annotations) === annotations;
@@ -233,9 +234,9 @@ class GenerationCursor {
 
 /**
  * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
- * corrects was gone. `retracted`: never to be packed again, whatever else comes of its sample.
+ * corrects was gone. `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else comes of its sample.
  */
-export type ArrivalState = 'new' | 'changed' | 'incomplete' | 'retracted' | 'sealed';
+export type ArrivalState = 'new' | 'changed' | 'incomplete' | 'late' | 'retracted' | 'sealed';
 
 /** Must be called in the listing's order. */
 export type SealedFilter = (key: string, etag: string) => ArrivalState | Promise<ArrivalState>;
@@ -275,7 +276,7 @@ export function sealedFilter(
     for (const cursor of cursors) {
       const found = await cursor.find(key, etag, annotations);
       if (found === 'same') return 'sealed';
-      if (found === 'incomplete') return 'incomplete';
+      if (found === 'incomplete' || found === 'late') return found;
       if (found === 'other' && onChange === 'replace') return 'changed';
     }
     return 'new';

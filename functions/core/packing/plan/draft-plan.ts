@@ -8,6 +8,7 @@ import type { ArrivalLine } from '../model/documents.ts';
 import { expectedBytes, expectedMaskBytes, preparedAs } from '../model/image-preparation.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from '../model/member-names.ts';
 import type { Rejection } from '../model/rejections.ts';
+import { mostCommon, type SampleColumns } from '../model/sample-columns.ts';
 import { columnOf } from '../model/sample-layout.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
 import { type Balance, balance } from './balance.ts';
@@ -21,6 +22,13 @@ export interface AcceptRules {
   readonly settings: PackingSettings;
   /** Labels from a file of annotations. */
   readonly labels?: SampleLabels | undefined;
+}
+
+interface Earlier {
+  /** Columns of the generations before, and of the oldest of them. */
+  readonly earlier: { readonly earlier: SampleColumns; readonly first?: SampleColumns | undefined };
+  /** When the listing began, in milliseconds. */
+  readonly at: number;
 }
 
 const DIGESTED_AT_ONCE = 64 * 1024;
@@ -57,7 +65,7 @@ export class DraftPlan {
   /** Lines that are not yet in the digest. Hashing many at once is cheaper. */
   #toDigest = '';
   readonly #columns = new Map<string, number>();
-  readonly #waiting = new WaitingSamples();
+  readonly #waiting: WaitingSamples;
   /** The first arrivals that can be read and are not empty. */
   readonly first: ListedBlob[] = [];
   #samples = 0;
@@ -65,6 +73,10 @@ export class DraftPlan {
   objects = 0;
   bytes = 0;
   rejected = 0;
+  /** Set by `finish`, for formats of samples. */
+  sampleColumns: SampleColumns | undefined;
+  /** Set by `finish`: columns that each sample must have, if they are learnt. */
+  learnt: readonly string[] | undefined;
   /** Set by `finish`, if the pipeline declares a balance. */
   balance: Balance | undefined;
   /** Each sample's class by its key; only if a balance is declared. Equal texts are held once. */
@@ -73,6 +85,8 @@ export class DraftPlan {
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
+    const { require, waitHours, label } = rules.settings;
+    this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
     this.#sources = rules.settings.prepare === undefined ? undefined : new GrowingNumbers();
   }
 
@@ -98,14 +112,19 @@ export class DraftPlan {
     const refusal = this.#refusalOf(ordinal);
     if (refusal !== undefined) return [refusal];
     const waiting = this.#waiting.of(ordinal);
+    if (waiting?.reason === 'requiredMissing') return [waiting.reason];
     return waiting === undefined ? [] : [waiting.reason, waiting.since];
   }
 
   /**
    * Call it once, after the last arrival. It rejects samples as a whole: for their label, or to balance the classes.
    */
-  finish(): void {
+  finish({ earlier, at }: Earlier): void {
     const { labels, settings } = this.#rules;
+    if (this.#rules.format.takes === 'samples') {
+      this.sampleColumns = { samples: this.#samples, columns: mostCommon(this.#columns) };
+      this.learnt = this.#waiting.decide(this.sampleColumns, earlier, at);
+    }
     const { balance: mode } = settings;
     if (mode !== undefined) {
       const classOf = (sample: number): string | undefined =>
@@ -113,6 +132,13 @@ export class DraftPlan {
       this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
     }
     if (labels === undefined && this.balance === undefined && !this.#waiting.isAny) return;
+    this.#noteOutcomes();
+    for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
+      if (labels?.labelOf(ordinal) !== undefined) this.#labelled += 1;
+  }
+
+  /** Replaces the number of a sample that is not packed by its outcome. */
+  #noteOutcomes(): void {
     const finished = new CompressedLines();
     for (const text of this.#arrivals.read()) {
       const line: ArrivalLine = JSON.parse(text);
@@ -122,16 +148,15 @@ export class DraftPlan {
       finished.add(outcome.length === 0 ? text : JSON.stringify([key, size, etag, ...outcome]));
     }
     this.#arrivals = finished;
-    for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
-      if (labels?.labelOf(ordinal) !== undefined) this.#labelled += 1;
   }
 
   /** Columns that at least half of the samples have. */
   columns(): string[] {
-    const most = [...this.#columns]
-      .filter(([, count]) => count * 2 >= this.#samples)
-      .map(([column]) => column);
-    const labelled = this.#labelled > 0 && this.#labelled * 2 >= this.#samples;
+    const { samples, columns } = this.#waiting.isAny
+      ? this.#waiting.withoutWaiting(this.#columns)
+      : { samples: this.#samples, columns: this.#columns };
+    const most = [...columns].filter(([, count]) => count * 2 >= samples).map(([column]) => column);
+    const labelled = this.#labelled > 0 && this.#labelled * 2 >= samples;
     if (labelled && !most.includes('label')) most.push('label');
     return most.sort();
   }
@@ -152,9 +177,10 @@ export class DraftPlan {
     return this.#sources?.at(ordinal) ?? 0;
   }
 
-  add(object: ListedBlob): void {
+  /** @param isKnown an earlier generation packed its key */
+  add(object: ListedBlob, isKnown = false): void {
     const key = object.key.slice(this.#rules.incoming.length);
-    const line = JSON.stringify(this.#place(key, object));
+    const line = JSON.stringify(this.#place(key, object, isKnown));
     this.#arrivals.add(line);
     this.#toDigest += line;
     if (this.#toDigest.length >= DIGESTED_AT_ONCE) this.#digestPending();
@@ -173,7 +199,7 @@ export class DraftPlan {
     this.#toDigest = '';
   }
 
-  #place(key: string, object: ListedBlob): ArrivalLine {
+  #place(key: string, object: ListedBlob, isKnown: boolean): ArrivalLine {
     const reason = refusal(key, object, this.#rules);
     if (reason !== undefined) {
       this.rejected += 1;
@@ -194,7 +220,7 @@ export class DraftPlan {
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
     this.#sources?.add(ordinal, object.size);
     this.#objects.add(ordinal, 1);
-    this.#waiting.add(ordinal, object);
+    this.#waiting.add(ordinal, { column, isKnown }, object);
     return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
   }
 

@@ -2,12 +2,11 @@
 import { hash } from 'node:crypto';
 import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { TransientError } from '../../shared/errors.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
-import { type BlobStore, joinChunks, type ListedBlob, sourceFailure } from '../model/blob-store.ts';
+import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, type Plan } from '../model/documents.ts';
@@ -21,9 +20,9 @@ import {
 } from '../model/listed-ranges.ts';
 import { lastInOrder } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
+import { sumOfColumns } from '../model/sample-columns.ts';
 import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
-import { HEAD_BYTES } from '../model/shard-format.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
 import {
   type AssignmentLimits,
@@ -36,6 +35,7 @@ import { itemLists } from './item-lists.ts';
 import { NewArrivals } from './new-arrivals.ts';
 import { listRanges, notifiedRanges } from './notified-ranges.ts';
 import { listInParallel } from './parallel-listing.ts';
+import { sourceSchemaOf } from './source-schema.ts';
 import { WholeSamples } from './whole-samples.ts';
 
 export interface PlanDeps {
@@ -172,6 +172,7 @@ async function makePlan(
     bytes: draft.bytes,
     rejected: draft.rejected,
     ...changesOf(drafted),
+    ...columnsIn(draft),
     sourceSchema: await sourceSchemaOf(deps.store, input.packing, draft),
     ...balanceOf(input.packing, draft),
     ...(prepare && { prepare }),
@@ -217,33 +218,10 @@ async function auditOf(
   return { ...common, problems: { list, sha256: hash('sha256', decompress(problems)) } };
 }
 
-async function sourceSchemaOf(
-  store: BlobStore,
-  packing: PackingSettings,
-  draft: DraftPlan,
-): Promise<Plan['sourceSchema']> {
-  const columns = draft.columns();
-  const format = formatOf(packing);
-  const header = format.takes === 'files' ? format.header : undefined;
-  if (header === undefined || !header.isShared(packing)) return { columns };
-  for (const first of draft.first) {
-    const head = await headOf(store, first);
-    if (head !== undefined) return { columns, csvHeader: header.of(head) };
-  }
-  return { columns };
-}
-
-/** Undefined if the store refuses the object. */
-async function headOf(store: BlobStore, { key, size, etag }: ListedBlob): Promise<Uint8Array | undefined> {
-  const length = Math.min(size, HEAD_BYTES);
-  const range = length < size ? { range: { offset: 0, length } } : {};
-  const found = await store.get(key, { ifMatch: etag, ...range }).catch(sourceFailure);
-  if (found.kind === 'unreadable') return undefined;
-  // Without the header, all sources would be rejected for having another one.
-  if (found.kind !== 'found')
-    throw new TransientError(`${key} changed while the run was planned; the next try lists again`);
-  return joinChunks(found.chunks);
-}
+const columnsIn = ({ learnt, sampleColumns }: DraftPlan): Pick<Plan, 'learnt' | 'columns'> => ({
+  ...(learnt && { learnt: [...learnt] }),
+  ...(sampleColumns && { columns: { ...sampleColumns } }),
+});
 
 const changesOf = ({ changes }: Drafted): Pick<Plan, 'changes'> => (changes > 0 ? { changes } : {});
 
@@ -273,8 +251,10 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const known =
     annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;
   const { onChange = 'keep' } = input;
-  const isWhole = onChange === 'replace' && formatOf(input.packing).takes === 'samples';
-  const samples = new WholeSamples({ add: (object) => draft.add(object), isWhole });
+  const samples = new WholeSamples({
+    add: (object, isKnown) => draft.add(object, isKnown),
+    ...wholeness(input, sealed.manifests),
+  });
   const arrivals = new NewArrivals({
     known: known.ranges,
     stateOf: sealedFilter(deps.store, sealed.manifests, { annotations: annotations?.version, onChange }),
@@ -291,12 +271,25 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   };
   const at = await listIncoming(deps, input, { known, arrivals, see });
   const ranges = await arrivals.finish();
-  draft.finish();
+  draft.finish({ earlier: columnsBefore(sealed.manifests), at: Date.parse(at) });
   const listed = listedRangesBody(
     sealed.manifests.map(({ generation }) => generation),
     { ranges, at },
   );
   return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels };
+}
+
+function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifest[]) {
+  const isWhole = formatOf(packing).takes === 'samples';
+  const replaces = onChange === 'replace';
+  const isAnyLate = manifests.some(({ rejections }) => rejections.byReason['requiredMissing'] !== undefined);
+  return { isWhole, replaces, looksBack: isWhole && (replaces || isAnyLate) };
+}
+
+/** @param manifests oldest first */
+function columnsBefore(manifests: readonly Manifest[]) {
+  const all = manifests.flatMap(({ columns }) => columns ?? []);
+  return { earlier: sumOfColumns(all), first: all[0] };
 }
 
 /** @returns the time when it began, ISO 8601 */

@@ -1,36 +1,138 @@
-/** Samples that a later run packs, because one of their objects cannot be read yet. */
+/**
+ * Samples that a later run packs: one of their objects cannot be read yet, or has not arrived. Those that wait too long
+ * are rejected.
+ */
 import type { ListedBlob } from '../model/blob-store.ts';
 import type { Deferral } from '../model/rejections.ts';
+import { hasData, isSidecar, NO_COLUMNS, type SampleColumns } from '../model/sample-columns.ts';
 import { GrowingNumbers } from './growing-numbers.ts';
 
-const ARCHIVED = 1;
+export interface WaitingRules {
+  /** Columns that each sample must have; `learn`: those of nearly all samples of the first generation. */
+  readonly require?: readonly string[] | 'learn' | undefined;
+  readonly waitHours: number;
+  /** Every sample gets a label, so it need not bring one. */
+  readonly makesLabels: boolean;
+}
 
 export interface Waiting {
-  readonly reason: Deferral;
+  readonly reason: Deferral | 'requiredMissing';
   /** When the last object of the sample arrived, in seconds since 1970. */
   readonly since: number;
 }
 
+/** Columns of a sample as bits. Further columns than these count as one. */
+const MOST_COLUMNS = 28;
+/** A compaction says whether it corrects a whole sample. */
+const KNOWN = 1 << 28;
+const ARCHIVED = 1 << 29;
+const DATA = 1 << 30;
+
+/** So many samples at least, and this share of them, must have a column that is learnt. */
+const LEARNT_FROM = 10;
+const LEARNT_SHARE = 0.9;
+
 /** Samples are known by their numbers. A sample waits as a whole. */
 export class WaitingSamples {
+  readonly #rules: WaitingRules;
+  readonly #bits = new Map<string, number>();
   readonly #marks = new GrowingNumbers();
   readonly #arrived = new GrowingNumbers();
+  #samples = 0;
+  #withData = 0;
   #isAnyArchived = false;
+  /** Set by `decide`. */
+  #required = 0;
+  #wantsData = false;
+  #oldest = Number.NEGATIVE_INFINITY;
 
-  add(sample: number, { lastModified, archived }: ListedBlob): void {
-    const at = Math.floor(Date.parse(lastModified) / 1_000);
-    if (at > this.#arrived.at(sample)) this.#arrived.set(sample, at);
-    if (archived !== true) return;
-    this.#isAnyArchived = true;
-    this.#marks.set(sample, ARCHIVED);
+  constructor(rules: WaitingRules) {
+    this.#rules = rules;
+    if (rules.require !== 'learn') for (const column of rules.require ?? []) this.#bitOf(column);
   }
 
+  #bitOf(column: string): number {
+    const known = this.#bits.get(column);
+    if (known !== undefined) return known;
+    const bit = this.#bits.size < MOST_COLUMNS ? 1 << this.#bits.size : 0;
+    this.#bits.set(column, bit);
+    return bit;
+  }
+
+  add(
+    sample: number,
+    { column, isKnown }: { readonly column: string; readonly isKnown: boolean },
+    { lastModified, archived }: ListedBlob,
+  ): void {
+    const at = Math.floor(Date.parse(lastModified) / 1_000);
+    if (at > this.#arrived.at(sample)) this.#arrived.set(sample, at);
+    const before = this.#marks.at(sample);
+    const data = isSidecar(column) ? 0 : DATA;
+    const more = (archived === true ? ARCHIVED : 0) | (isKnown ? KNOWN : 0);
+    this.#marks.set(sample, before | this.#bitOf(column) | data | more);
+    this.#samples = Math.max(this.#samples, sample + 1);
+    if (data !== 0 && (before & DATA) === 0) this.#withData += 1;
+    this.#isAnyArchived ||= archived === true;
+  }
+
+  /**
+   * Call it after the last object.
+   * @param planned columns of this plan @param earlier of the generations before, `first` of the oldest
+   * @param at when the listing began, in milliseconds
+   * @returns the learnt columns, if any
+   */
+  decide(
+    planned: SampleColumns,
+    { earlier, first }: { readonly earlier: SampleColumns; readonly first?: SampleColumns | undefined },
+    at: number,
+  ): readonly string[] | undefined {
+    const { require, waitHours, makesLabels } = this.#rules;
+    const learnt = require === 'learn' ? columnsOfMost(first ?? planned) : undefined;
+    const required = (learnt ?? (require === 'learn' ? [] : (require ?? []))).filter(
+      (column) => !(makesLabels && column === 'label'),
+    );
+    for (const column of required) this.#required |= this.#bitOf(column);
+    const data = this.#withData + hasData(earlier);
+    this.#wantsData = require?.length !== 0 && 2 * data > this.#samples + earlier.samples;
+    this.#oldest = at / 1_000 - waitHours * 3_600;
+    return learnt;
+  }
+
+  /** Whether `of` may have an answer. */
   get isAny(): boolean {
-    return this.#isAnyArchived;
+    return this.#isAnyArchived || this.#required !== 0 || (this.#wantsData && this.#withData < this.#samples);
+  }
+
+  /** The columns of the samples that do not wait. @param all of all samples */
+  withoutWaiting(all: ReadonlyMap<string, number>): {
+    readonly samples: number;
+    readonly columns: ReadonlyMap<string, number>;
+  } {
+    const waiting: number[] = [];
+    for (let sample = 0; sample < this.#samples; sample += 1)
+      if (this.of(sample) !== undefined) waiting.push(this.#marks.at(sample));
+    const columns = [...all].map(([column, count]): [string, number] => {
+      const bit = this.#bits.get(column) ?? 0;
+      return [column, bit === 0 ? count : count - waiting.filter((marks) => (marks & bit) !== 0).length];
+    });
+    return { samples: this.#samples - waiting.length, columns: new Map(columns) };
   }
 
   of(sample: number): Waiting | undefined {
-    if (this.#marks.at(sample) !== ARCHIVED) return undefined;
-    return { reason: 'archived', since: this.#arrived.at(sample) };
+    const marks = this.#marks.at(sample);
+    const since = this.#arrived.at(sample);
+    if ((marks & ARCHIVED) !== 0) return { reason: 'archived', since };
+    const isAlone = this.#wantsData && (marks & (DATA | KNOWN)) === 0;
+    const isWhole = (marks & this.#required) === this.#required && !isAlone;
+    if (isWhole) return undefined;
+    return { reason: since <= this.#oldest ? 'requiredMissing' : 'incomplete', since };
   }
 }
+
+const columnsOfMost = ({ samples, columns }: SampleColumns = NO_COLUMNS): readonly string[] =>
+  samples < LEARNT_FROM
+    ? []
+    : Object.entries(columns)
+        .filter(([column, count]) => column !== 'label' && count >= LEARNT_SHARE * samples)
+        .map(([column]) => column)
+        .sort();

@@ -8,9 +8,14 @@ import { splitKey } from '../model/member-names.ts';
 import type { ArrivalState, SealedFilter } from '../model/sealed-arrivals.ts';
 
 export interface WholeSampleRules {
-  readonly add: (object: ListedBlob) => void;
-  /** Otherwise each arrival is taken alone, as where changed objects are kept. */
+  /** @param isKnown an earlier generation packed its key */
+  readonly add: (object: ListedBlob, isKnown: boolean) => void;
+  /** Keys form samples. Otherwise each arrival is taken alone. */
   readonly isWhole: boolean;
+  /** The sealed rest of a sample comes back with what is new of it. Otherwise only what was rejected without it. */
+  readonly replaces: boolean;
+  /** Objects that come back may lie in a range of which everything is sealed. */
+  readonly looksBack: boolean;
 }
 
 /** A folder named like a sample may hold millions of objects. Of so many, the sealed ones stay where they are. */
@@ -35,7 +40,7 @@ export class WholeSamples {
   see(object: ListedBlob, state: ArrivalState): void {
     if (!this.#rules.isWhole) {
       if (state === 'changed') this.changes += 1;
-      if (state === 'new' || state === 'changed') this.#rules.add(object);
+      if (state === 'new' || state === 'changed') this.#rules.add(object, state === 'changed');
       return;
     }
     const [first] = this.#held;
@@ -48,7 +53,7 @@ export class WholeSamples {
   async passSealed(objects: readonly ListedBlob[], stateOf: SealedFilter): Promise<void> {
     const [first] = this.#held;
     const last = objects.at(-1);
-    if (!this.#rules.isWhole || last === undefined) return;
+    if (!this.#rules.looksBack || last === undefined) return;
     const begins =
       first === undefined ? 0 : countWhile(objects, ({ key }) => belongsTo(key, first.object.key));
     for (const object of objects.slice(0, begins)) this.see(object, await stateOf(object.key, object.etag));
@@ -63,7 +68,7 @@ export class WholeSamples {
   finish(): void {
     const held = this.#held;
     this.#held = [];
-    if (held.every(({ state }) => state === 'sealed' || state === 'retracted')) return;
+    if (!held.some(({ state }) => state === 'new' || state === 'changed' || state === 'incomplete')) return;
     const states = new Map<string, Set<ArrivalState>>();
     for (const { object, state } of held) {
       const { stem } = splitKey(object.key);
@@ -71,16 +76,20 @@ export class WholeSamples {
     }
     for (const { object, state } of held) {
       if (state === 'retracted') continue;
-      if (!isToBePacked(states.get(splitKey(object.key).stem) ?? new Set())) continue;
-      if (state !== 'new') this.changes += 1;
-      this.#rules.add(object);
+      if (!this.#isToBePacked(state, states.get(splitKey(object.key).stem) ?? new Set())) continue;
+      const isKnown = state !== 'new' && state !== 'late';
+      if (isKnown) this.changes += 1;
+      this.#rules.add(object, isKnown);
     }
   }
-}
 
-/** The rest of a sample may have come again beside a correction that lacked it. */
-const isToBePacked = (states: ReadonlySet<ArrivalState>): boolean =>
-  states.has('new') || states.has('changed') || (states.has('incomplete') && states.has('sealed'));
+  /** The rest of a sample may have come again beside a correction that lacked it. */
+  #isToBePacked(state: ArrivalState, ofSample: ReadonlySet<ArrivalState>): boolean {
+    const isNews = ofSample.has('new') || ofSample.has('changed');
+    if (!this.#rules.replaces) return isNews && state !== 'sealed' && state !== 'incomplete';
+    return isNews || (ofSample.has('incomplete') && ofSample.has('sealed'));
+  }
+}
 
 function countWhile<T>(all: readonly T[], holds: (one: T) => boolean): number {
   const end = all.findIndex((one) => !holds(one));

@@ -54,6 +54,8 @@ export interface SealResult {
   readonly rejections: Rejections;
   /** Arrivals that a later run packs. */
   readonly left: Left;
+  /** Columns that samples must have, as learnt from the first generation. */
+  readonly learnt?: readonly string[] | undefined;
   /** In the dataset's newest version. */
   readonly generations: number;
   /** Sealed generations that only a compaction adds, because they replace samples. */
@@ -101,6 +103,7 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
       examples: manifest.rejections.examples.slice(0, EXAMPLES_REPORTED),
     },
     left: leftOf(manifest),
+    learnt: manifest.learnt,
     generations: newest?.generations.length ?? 0,
     waiting: waiting.length,
   };
@@ -186,11 +189,15 @@ const keptOf = ({
   workers,
   even,
   changes,
-}: Plan): Pick<Manifest, 'revision' | 'workers' | 'even' | 'changes'> => ({
+  columns,
+  learnt,
+}: Plan): Pick<Manifest, 'revision' | 'workers' | 'even' | 'changes' | 'columns' | 'learnt'> => ({
   ...(revision !== undefined && { revision }),
   ...(workers !== undefined && { workers }),
   ...(even && { even }),
   ...(changes !== undefined && { changes }),
+  ...(columns && { columns }),
+  ...(learnt && { learnt }),
 });
 
 const compressionOf = (packing: PackingSettings): Pick<Manifest, 'compression'> =>

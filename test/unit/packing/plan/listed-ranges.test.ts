@@ -97,7 +97,7 @@ describe('a plan that knows what earlier plans listed', () => {
   it.each(['ragged', 'drop'] as const)(
     'plans as one that reads everything, %s',
     async (remainder) => {
-      const packing = settings({ label: 'none', remainder, shardsMultipleOf: 3 });
+      const packing = settings({ label: 'none', require: [], remainder, shardsMultipleOf: 3 });
       await fc.assert(
         fc.asyncProperty(fc.array(turn, { minLength: 2, maxLength: 6 }), async (turns) => {
           const store = new MemoryBlobStore();
@@ -123,7 +123,7 @@ describe('a plan that knows what earlier plans listed', () => {
 });
 
 describe('a plan after a seal', () => {
-  const packing = settings({ label: 'none' });
+  const packing = settings({ label: 'none', require: [] });
   let store: MemoryBlobStore;
 
   beforeEach(async () => {

@@ -1,0 +1,37 @@
+/** What all shards of a plan have in common: their columns, and the header line of CSV sources. */
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { TransientError } from '../../shared/errors.ts';
+import { formatOf } from '../formats/formats.ts';
+import { type BlobStore, joinChunks, type ListedBlob, sourceFailure } from '../model/blob-store.ts';
+import type { Plan } from '../model/documents.ts';
+import { HEAD_BYTES } from '../model/shard-format.ts';
+import type { DraftPlan } from './draft-plan.ts';
+
+/** @throws TransientError if the object with the header changed */
+export async function sourceSchemaOf(
+  store: BlobStore,
+  packing: PackingSettings,
+  draft: DraftPlan,
+): Promise<Plan['sourceSchema']> {
+  const columns = draft.columns();
+  const format = formatOf(packing);
+  const header = format.takes === 'files' ? format.header : undefined;
+  if (header === undefined || !header.isShared(packing)) return { columns };
+  for (const first of draft.first) {
+    const head = await headOf(store, first);
+    if (head !== undefined) return { columns, csvHeader: header.of(head) };
+  }
+  return { columns };
+}
+
+/** Undefined if the store refuses the object. */
+async function headOf(store: BlobStore, { key, size, etag }: ListedBlob): Promise<Uint8Array | undefined> {
+  const length = Math.min(size, HEAD_BYTES);
+  const range = length < size ? { range: { offset: 0, length } } : {};
+  const found = await store.get(key, { ifMatch: etag, ...range }).catch(sourceFailure);
+  if (found.kind === 'unreadable') return undefined;
+  // Without the header, all sources would be rejected for having another one.
+  if (found.kind !== 'found')
+    throw new TransientError(`${key} changed while the run was planned; the next try lists again`);
+  return joinChunks(found.chunks);
+}
