@@ -22,8 +22,9 @@ const USAGE = `npm run scripts -- [OPTIONS]
 
 Runs training scripts that know nothing of Tidewheel, as their packages ship them, with the agent that every job gets.
 Each is trained twice undisturbed; then its host is killed at drawn moments, and it resumes on another. Prints what the
-agent recognised, what was restored and lost, and whether the weights equal the undisturbed ones to the bit. Source
-archives and packages come from the package index of pip, into .tidewheel. Exits with 1 if weights differ.
+agent recognised, what was restored and lost, and whether the weights equal the undisturbed ones to the bit. Equal
+weights count only where a start restored a checkpoint. Source archives and packages come from the package index of
+pip, into .tidewheel. Exits with 1 if weights differ.
 
   --only NAMES     some of the names below, as a,b; default all
   --kills N        for each script; default 10

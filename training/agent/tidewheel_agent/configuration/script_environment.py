@@ -42,12 +42,14 @@ class ScriptFiles:
     """A folder, in which the hooks and the agent try automatic checkpoints."""
     instrument: Path
     """A folder, in which the script's processes count where their time goes."""
+    ended: Path
+    """A folder, in which each process of the script notes that its code has ended well."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:
-        names = ("stop-soon", "save-soon", "data-wait", "status-token", "automatic", "instrument")
-        files = cls(*(folder / name for name in names))
-        for each in (files.data_wait, files.automatic, files.instrument):
+        names = ("stop-soon", "save-soon", "data-wait", "status-token", "automatic")
+        files = cls(*(folder / name for name in (*names, "instrument", "ended")))
+        for each in (files.data_wait, files.automatic, files.instrument, files.ended):
             each.mkdir()
         return files
 
@@ -77,6 +79,7 @@ def script_environment(
         "TIDEWHEEL_STOP_FILE": str(files.stop),
         "TIDEWHEEL_SAVE_FILE": str(files.save),
         "TIDEWHEEL_DATA_WAIT_DIR": str(files.data_wait),
+        "TIDEWHEEL_ENDED_DIR": str(files.ended),
         "TIDEWHEEL_LEADS": "1" if job.is_leader else "0",
         "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
     }

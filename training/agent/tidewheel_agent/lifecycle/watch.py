@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from ..log import log
+from ..supervision.aborted_end import has_ended_before_abort
 from ..supervision.script_end import ScriptEnd
 from .host_run import HostRun
 from .prepare import Prepared
@@ -26,6 +28,15 @@ def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
             started.series.close()
         stall_watch = started.stall_watch
         started.usage.close(lambda: {"checkpoints": stall_watch.summary() if stall_watch else None})
+    launch = prepared.launch
+    ranks = launch.processes if launch.has_launcher and run.job.strategy == "ddp" else None
+    pid = started.supervisor.pid
+    if has_ended_before_abort(end, prepared.tail, prepared.files.ended, pid, ranks):
+        log(
+            f"{run.job.program} had done its work when PyTorch's threads aborted it "
+            f"(exit code {end.script_code}): it counts as finished"
+        )
+        end = replace(end, script_code=0)
     return _with_late_reports(run, prepared, end)
 
 

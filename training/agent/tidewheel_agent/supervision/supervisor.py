@@ -71,6 +71,11 @@ class Supervisor:
         self._next_check = 0.0
         self._was_killed = False
 
+    @property
+    def pid(self) -> int:
+        """Of the script's first process."""
+        return self._script.pid
+
     def run(self) -> ScriptEnd:
         serves_until = self._rules.serves_until
         while (code := self._script.wait(_TICK_SECONDS)) is None:

@@ -1,0 +1,57 @@
+"""Scripts that end with SIGABRT while the interpreter ends, as PyTorch's threads may make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_runs import run
+from sagemaker_host import make_host
+
+# The interpreter clears the module's variables after all that the script registered.
+ABORTS = """
+import os, pathlib, sys, time
+class Aborting:
+    def __del__(self, write=os.write, abort=os.abort):
+        write(2, b"terminate called without an active exception\\n")
+        abort()
+aborting = Aborting()
+"""
+SAVES = """
+pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("trained")
+"""
+
+
+def host(folder: Path, script: str, **hyperparameters: object) -> Path:
+    source = folder / "source"
+    source.mkdir()
+    (source / "train.py").write_text(script)
+    parameters = {"sagemaker_program": "train.py", **hyperparameters}
+    return make_host(folder / "ml", source=source, hyperparameters=parameters)
+
+
+def test_an_abort_after_the_work_counts_as_finished(tmp_path: Path) -> None:
+    code, log = run(host(tmp_path, ABORTS + SAVES))
+    assert code == 0, log
+    assert "it counts as finished" in log
+
+
+def test_an_abort_during_the_work_is_the_scripts_failure(tmp_path: Path) -> None:
+    code, log = run(host(tmp_path, ABORTS + SAVES + "aborting.__del__()"))
+    assert code == 134, log
+
+
+def test_an_abort_after_an_error_is_the_scripts_failure(tmp_path: Path) -> None:
+    code, log = run(host(tmp_path, ABORTS + SAVES + "raise ValueError(1)"))
+    assert code == 134, log
+
+
+@pytest.mark.slow
+def test_a_rank_that_aborts_leaves_the_others_their_time(tmp_path: Path) -> None:
+    late = "if os.environ['RANK'] == '0': time.sleep(2)\n"
+    script = ABORTS + late + SAVES + "if os.environ['RANK'] == '0': del Aborting.__del__\n"
+    base = host(tmp_path, script, tidewheel_strategy="ddp", tidewheel_processes_per_host=2)
+    code, log = run(base)
+    assert code == 0, log
+    assert (base / "model" / "model").read_text() == "trained"
