@@ -27,6 +27,7 @@ const VERBS = {
   logs: () => import('./verbs/logs.ts'),
   why: () => import('./verbs/why.ts'),
   doctor: () => import('./verbs/doctor.ts'),
+  compare: () => import('./verbs/compare.ts'),
   stop: () => import('./verbs/stop.ts'),
   retry: () => import('./verbs/retry.ts'),
   data: () => import('./verbs/data.ts'),

@@ -86,11 +86,9 @@ async function standIn(url: string): Promise<void> {
   await waitUntilStackCreateComplete({ client, maxWaitTime: 60, minDelay: 1, maxDelay: 1 }, stack);
 }
 
-const doctor = (...args: string[]) =>
-  run(process.execPath, [path.join(ROOT, 'cli/tidewheel.ts'), 'doctor', ...args], {
-    cwd: folder,
-    env: environment,
-  });
+const tidewheel = (...args: string[]) =>
+  run(process.execPath, [path.join(ROOT, 'cli/tidewheel.ts'), ...args], { cwd: folder, env: environment });
+const doctor = (...args: string[]) => tidewheel('doctor', ...args);
 
 describe('doctor', () => {
   it('shows plots, verdicts and remedies of a run', async () => {
@@ -111,6 +109,16 @@ describe('doctor', () => {
     await writeFile(path.join(folder, 'tidewheel.yaml'), DECLARED);
     await doctor(RUN, '--apply');
     expect(await readFile(path.join(folder, 'tidewheel.yaml'), 'utf8')).toBe(text);
+  }, 60_000);
+
+  it('has runs compared beside it', async () => {
+    const { stdout } = await tidewheel('compare', RUN, RUN);
+    expect(stdout).toMatch(/^run .*samples\/s .*GPU/);
+    expect(stdout.match(/^digits-000001 .*not measured/gm)).toHaveLength(2);
+    await expect(tidewheel('compare', RUN, 'digits-000009')).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('there is no run "digits-000009"'),
+    });
   }, 60_000);
 
   it('names an attempt that is not there', async () => {

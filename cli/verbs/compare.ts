@@ -1,0 +1,99 @@
+/** `tidewheel compare`: runs side by side. Reads the table and the bucket; writes nothing. */
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
+import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
+import { dynamo, s3 } from '../../functions/aws/shared/clients.ts';
+import {
+  type Comparison,
+  type ComparisonRow,
+  compareRuns,
+} from '../../functions/core/attempts/doctor/compare-runs.ts';
+import { readSeries } from '../../functions/core/runs/series.ts';
+import { tableText } from '../command/format.ts';
+import { defineVerb } from '../command/verb.ts';
+import { absentRunText } from '../show/absent-run.ts';
+
+export const verb = defineVerb({
+  name: 'compare',
+  summary: 'show runs side by side: samples a second, dollars, utilisation',
+  about: `
+Samples, steps and utilisation are those that the agents measured (docs/doctor.md). Dollars of a million samples are at
+the price that was paid. The cost to the same metric is what each run had paid when it first reached the value that all
+of them reached.`,
+  positionals: ['RUN...'],
+  options: {
+    metric: {
+      type: 'string',
+      value: 'NAME',
+      about: 'a series of the runs; default: one that all have, a loss first',
+    },
+  },
+  schema: z.object({ metric: z.string().min(1).optional() }),
+  check: (positionals) => (positionals.length < 2 ? ['name two runs or more'] : []),
+  examples: [
+    ['digits-000041 digits-000042', 'two runs'],
+    ['ps-000003 mpi-000003 --metric accuracy', 'by a metric'],
+  ],
+  run: async ({ values, positionals }, context) => {
+    const { table, bucket } = await context.deployment();
+    const stores = dynamoStores(dynamo(), table);
+    const store = s3ObjectStore(s3(), bucket);
+    const found = await Promise.all(positionals.map((runId) => stores.runs.get(runId)));
+    const absent = positionals.filter((_, index) => found[index] === undefined);
+    if (absent.length > 0)
+      throw new UsageError(await Promise.all(absent.map((runId) => absentRunText(stores, runId, table))));
+    const runs = await Promise.all(
+      found
+        .filter((run) => run !== undefined)
+        .map(async (run) => ({
+          run,
+          attempts: await stores.attempts.list(run.runId),
+          series: await readSeries(store, run.pipeline, run.runId),
+        })),
+    );
+    const compared = compareRuns(runs, values.metric);
+    context.terminal.print(context.json ? JSON.stringify(compared, null, 2) : text(compared));
+    return 0;
+  },
+});
+
+const HEAD = [
+  'run',
+  'status',
+  'strategy',
+  'topology',
+  'samples/s',
+  '$/M samples',
+  'step s',
+  'CPU',
+  'GPU',
+  'cost',
+];
+
+function text({ rows, metric }: Comparison): string {
+  const head = metric === undefined ? HEAD : [...HEAD, `cost to ${metric.name} ${shown(metric.value, 4)}`];
+  return tableText([head, ...rows.map((row) => cellsOf(row, metric !== undefined))]);
+}
+
+function cellsOf(row: ComparisonRow, hasMetric: boolean): string[] {
+  const { stepSeconds, cpuBusy, gpuBusy } = row;
+  return [
+    row.runId,
+    row.status,
+    row.strategy ?? '-',
+    row.topology ?? 'not measured',
+    shown(row.samplesPerSecond, 1),
+    shown(row.usdPerMillionSamples, 4),
+    stepSeconds === undefined ? '-' : `${shown(stepSeconds.median, 3)} (p95 ${shown(stepSeconds.p95, 3)})`,
+    percent(cpuBusy),
+    percent(gpuBusy),
+    `$${row.costUsd.toFixed(4)}`,
+    ...(hasMetric ? [row.costToMetricUsd === undefined ? '-' : `$${row.costToMetricUsd.toFixed(4)}`] : []),
+  ];
+}
+
+const shown = (value: number | undefined, digits: number): string =>
+  value === undefined ? '-' : value.toFixed(digits);
+const percent = (share: number | undefined): string =>
+  share === undefined ? '-' : `${Math.round(100 * share)} %`;
