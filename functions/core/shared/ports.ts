@@ -127,6 +127,9 @@ export type Notice =
       readonly costUsd: number;
       readonly onDemandUsd: number;
     }
+  | { readonly type: 'BudgetNearlySpent'; readonly costUsd: number; readonly budgetUsd: number }
+  /** ISO 8601, both. */
+  | { readonly type: 'DeadlineInDanger'; readonly deadlineAt: string; readonly expectedAt: string }
   | { readonly type: 'RunFailed'; readonly reason: string }
   | {
       readonly type: 'RunStopped';
