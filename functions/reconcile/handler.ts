@@ -10,6 +10,7 @@ import { schedules } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
 import { config } from '../aws/shared/config.ts';
+import { watchLimits } from '../core/attempts/outlook/watch-limits.ts';
 import { reconcile } from '../core/attempts/reconcile.ts';
 
 const input = z.object({ sweep: z.boolean().optional() });
@@ -25,8 +26,9 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }, conte
     market: marketOf(config.region()),
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });
-  if (done.failures.length > 0) logger.error('could not reconcile everything', { failures: done.failures });
+  const failures = [...done.failures, ...(await watchLimits(deps))];
+  if (failures.length > 0) logger.error('could not reconcile everything', { failures });
   publishDiagnoses(done.diagnosed);
-  countPartialFailures(context, done.failures.length);
-  return done;
+  countPartialFailures(context, failures.length);
+  return { ...done, failures };
 });

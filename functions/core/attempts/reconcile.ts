@@ -22,7 +22,6 @@ import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { endWaiting } from './stop-run.ts';
 import { watchCheckpoints } from './watch/watch-checkpoints.ts';
 import { watchHangs } from './watch/watch-hangs.ts';
-import { watchLimits } from './watch/watch-limits.ts';
 import { watchResume } from './watch/watch-resume.ts';
 
 export type ReconcileDeps = ReviseDeps &
@@ -70,7 +69,6 @@ export async function reconcile(
       if (observed.kind !== 'running') return;
       await watchCheckpoints(deps, attempt, observed.job);
       await watchHangs(deps, attempt, observed.job);
-      await watchLimits(deps, attempt);
       await watchResume(deps, attempt);
       await tellAutomatic(deps, attempt);
       const { diagnosis } = await watchDoctor(deps, attempt, observed.job);

@@ -1,7 +1,7 @@
 /** A person hears of a budget that is nearly spent, and of a deadline that a run may miss. */
 import { describe, expect, it } from 'vitest';
 import type { Money } from '../../../functions/core/attempts/outlook/money.ts';
-import { limitWarnings, watchLimits } from '../../../functions/core/attempts/watch/watch-limits.ts';
+import { limitWarnings, watchLimits } from '../../../functions/core/attempts/outlook/watch-limits.ts';
 import { AT, attemptOf, declarationOf, runOf, secondsAfter } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryNotifier } from '../../support/fakes/notifier.ts';
@@ -32,13 +32,13 @@ describe('a run', () => {
     expect(limitWarnings(money({ deadlineAt: AT }))).toEqual([]);
   });
 
-  it('that has spent 80 % is told', () => {
+  it('that has spent 80 % needs one', () => {
     expect(limitWarnings(money({ budgetUsd: 1.25 })).map(({ notice }) => notice)).toEqual([
       { type: 'BudgetNearlySpent', costUsd: 1, budgetUsd: 1.25 },
     ]);
   });
 
-  it('that is expected too late is told', () => {
+  it('that is expected too late needs one', () => {
     const late = money({ deadlineAt: secondsAfter(99), expected: ends(100) });
     expect(limitWarnings(late).map(({ notice }) => notice)).toEqual([
       { type: 'DeadlineInDanger', deadlineAt: secondsAfter(99), expectedAt: secondsAfter(100) },
@@ -56,8 +56,8 @@ it('every look together announces a warning once', async () => {
   const declaration = declarationOf('digits', { limits: { budgetUsd: 1 } });
   await deps.runs.closeBatch(runOf('digits', 1), { at: AT, declaration });
   await deps.attempts.create(attemptOf(RUN, 1, { status: 'running', startedAt: AT }));
-  const look = () => watchLimits(deps, { runId: RUN, pipeline: 'digits' });
-  await look();
+  const look = () => watchLimits(deps);
+  expect(await look()).toEqual([]);
   expect(notifier.notices).toEqual([]);
   // Two nodes for $0.60 an hour each.
   clock.advance(2_500);

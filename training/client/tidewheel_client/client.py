@@ -1,0 +1,90 @@
+"""The way in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from .deployment import Deployment, find_deployment
+from .http import Api, TidewheelError
+from .run import Run
+
+if TYPE_CHECKING:
+    from .operations import Pipeline, RunSummary
+
+
+class Tidewheel:
+    """A deployment. Without arguments: the local region of this folder, else `tidewheel-dev`."""
+
+    def __init__(
+        self,
+        *,
+        stage: str | None = None,
+        region: str | None = None,
+        state: str | Path | None = None,
+        session: boto3.Session | None = None,
+        deployment: Deployment | None = None,
+    ) -> None:
+        """Raises DeploymentError. `state`: the folder of a local region."""
+        self.deployment = deployment or find_deployment(
+            stage=stage, region=region, state=state, session=session
+        )
+        self._api = Api(self.deployment)
+
+    def __repr__(self) -> str:
+        return f"Tidewheel({self.deployment.title})"
+
+    def run(self, pipeline: str) -> Run:
+        """Starts the run of the open batch, or returns the one that is running already."""
+        return self.get(self._api.call("startRun", {"name": pipeline})["runId"])
+
+    def get(self, run_id: str) -> Run:
+        """A run by its id, such as digits-000042. It makes no call yet."""
+        return Run(self._api, self.deployment, run_id)
+
+    def latest(self, pipeline: str) -> Run:
+        """The newest run of a pipeline. Raises TidewheelError if it has none."""
+        found = self.runs(pipeline=pipeline, limit=1)
+        if not found:
+            raise TidewheelError(f'pipeline "{pipeline}" has no run yet')
+        return self.get(found[0]["runId"])
+
+    def runs(
+        self, *, pipeline: str | None = None, status: str | None = None, limit: int = 20
+    ) -> list[RunSummary]:
+        """Runs of all pipelines or of one, newest first; at most `limit`."""
+        found: list[RunSummary] = []
+        token: str | None = None
+        while len(found) < limit:
+            page = self._api.call(
+                "listRuns",
+                {
+                    "pipeline": pipeline,
+                    "status": status,
+                    "limit": min(limit - len(found), 200),
+                    "nextToken": token,
+                },
+            )
+            found.extend(page["runs"])
+            token = page.get("nextToken")
+            if token is None:
+                break
+        return found
+
+    def pipelines(self) -> list[Pipeline]:
+        """All of them, by name."""
+        found: list[Pipeline] = []
+        token: str | None = None
+        while True:
+            page = self._api.call("listPipelines", {"limit": 200, "nextToken": token})
+            found.extend(page["pipelines"])
+            token = page.get("nextToken")
+            if token is None:
+                return found
+
+    def call(self, operation: str, **parameters: Any) -> Any:
+        """Any operation of docs/openapi.json by its operationId; `body` is its body."""
+        body = parameters.pop("body", None)
+        return self._api.call(operation, parameters, body)

@@ -1,0 +1,1928 @@
+"""Operations and answers of the HTTP API.
+
+Written by write_operations.py from docs/openapi.json: change nothing here.
+"""
+# fmt: off
+# ruff: noqa: E501, RUF100
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+OPERATIONS: dict[str, tuple[str, str]] = {
+    "listPipelines": ("GET", "/pipelines"),
+    "getPipeline": ("GET", "/pipelines/{name}"),
+    "putPipeline": ("PUT", "/pipelines/{name}"),
+    "deletePipeline": ("DELETE", "/pipelines/{name}"),
+    "listPipelineRuns": ("GET", "/pipelines/{name}/runs"),
+    "startRun": ("POST", "/pipelines/{name}/runs"),
+    "listRuns": ("GET", "/runs"),
+    "getRun": ("GET", "/runs/{runId}"),
+    "listAttempts": ("GET", "/runs/{runId}/attempts"),
+    "getTimeline": ("GET", "/runs/{runId}/timeline"),
+    "listPlacements": ("GET", "/runs/{runId}/placements"),
+    "getPlacement": ("GET", "/runs/{runId}/placements/{attempt}"),
+    "getReport": ("GET", "/runs/{runId}/report"),
+    "getSeries": ("GET", "/runs/{runId}/series"),
+    "stopRun": ("POST", "/runs/{runId}/stop"),
+    "retryRun": ("POST", "/runs/{runId}/retry"),
+    "putLimits": ("PUT", "/runs/{runId}/limits"),
+    "getWhatIf": ("GET", "/runs/{runId}/what-if/{attempt}"),
+    "getDataset": ("GET", "/pipelines/{name}/dataset"),
+    "getGeneration": ("GET", "/pipelines/{name}/dataset/{generation}"),
+    "getImage": ("GET", "/pipelines/{name}/dataset/{generation}/image"),
+    "getMarket": ("GET", "/market"),
+    "getMoney": ("GET", "/money"),
+    "getOpenApi": ("GET", "/openapi.json"),
+}
+"""Method and path of each operationId."""
+
+
+class _Attempt(TypedDict):
+    runId: str
+    pipeline: str
+    attempt: int
+    jobName: str
+    launcher: Literal["sagemaker", "ec2"]
+    status: Literal["starting", "waitingForCapacity", "running", "done", "interrupted", "recalled", "failed"]
+    placement: Placement
+    createdAt: str
+    updatedAt: str
+
+
+class Attempt(_Attempt, total=False):
+    startedAt: str
+    progressBefore: Progress
+    progressAfter: Progress
+    resume: AttemptResume
+    recall: AttemptRecall
+    outcome: AttemptOutcome
+    log: AttemptLog
+    input: AttemptInput
+    applied: list[AttemptAppliedItem]
+    diagnosis: AttemptDiagnosis
+    restoredAt: str
+
+
+class _AttemptResume(TypedDict):
+    repairs: list[AttemptResumeRepairsItem]
+
+
+class AttemptResume(_AttemptResume, total=False):
+    checkpoint: AttemptResumeCheckpoint
+    verdict: AttemptResumeVerdict
+
+
+class _AttemptResumeCheckpoint(TypedDict):
+    name: str
+    step: float
+
+
+class AttemptResumeCheckpoint(_AttemptResumeCheckpoint, total=False):
+    unit: Literal["step", "epoch", "saves"]
+    format: str
+
+
+class _AttemptResumeRepairsItem(TypedDict):
+    name: str
+    problem: str
+    instead: str
+
+
+class AttemptResumeRepairsItem(_AttemptResumeRepairsItem, total=False):
+    step: float
+
+
+class AttemptResumeVerdict(TypedDict):
+    kind: Literal["resumed", "beganAgain"]
+    evidence: Literal["log", "checkpoint"]
+    position: float
+    beganAt: float
+
+
+class AttemptRecall(TypedDict):
+    cause: Literal["capacity", "budget", "deadline", "spot", "time", "request"]
+    why: str
+    at: str
+
+
+class _AttemptOutcome(TypedDict):
+    kind: Literal["completed", "interrupted", "capacity", "timeLimit", "serviceError", "userError", "recalled", "stopped"]
+    message: str
+    trainingSeconds: float
+    billableSeconds: float
+    interruptions: int
+
+
+class AttemptOutcome(_AttemptOutcome, total=False):
+    startedAt: str
+    scriptStartedAt: str
+    startUp: AttemptOutcomeStartUp
+    endedBeforeScript: Literal[True]
+    endedAt: str
+    quota: Literal[True]
+    fault: Literal["silent", "storage", "disk", "packages"]
+    modelUri: str
+
+
+class AttemptOutcomeStartUp(TypedDict):
+    hosts: float
+    download: float
+    image: float
+
+
+class AttemptLog(TypedDict):
+    group: str
+    streamPrefix: str
+
+
+class AttemptInput(TypedDict):
+    mode: Literal["File", "FastFile", "Pipe"]
+    shards: int
+    bytes: float
+
+
+class AttemptAppliedItem(TypedDict):
+    kind: str
+
+
+class _AttemptDiagnosis(TypedDict):
+    at: str
+    verdicts: list[AttemptDiagnosisVerdictsItem]
+
+
+class AttemptDiagnosis(_AttemptDiagnosis, total=False):
+    speed: AttemptDiagnosisSpeed
+
+
+class _AttemptDiagnosisSpeed(TypedDict):
+    stepSeconds: AttemptDiagnosisSpeedStepSeconds
+    cpuBusy: float
+    seconds: float
+    steps: float
+
+
+class AttemptDiagnosisSpeed(_AttemptDiagnosisSpeed, total=False):
+    samplesPerSecond: float
+    samplesPerDollar: float
+    gpuBusy: float
+
+
+class AttemptDiagnosisSpeedStepSeconds(TypedDict):
+    median: float
+    p95: float
+
+
+class _AttemptDiagnosisVerdictsItem(TypedDict):
+    cause: str
+    evidence: dict[str, float]
+    gain: AttemptDiagnosisVerdictsItemGain
+    also: list[str]
+    unknown: list[str]
+
+
+class AttemptDiagnosisVerdictsItem(_AttemptDiagnosisVerdictsItem, total=False):
+    remedy: AttemptDiagnosisVerdictsItemRemedy
+    next: str
+
+
+class AttemptDiagnosisVerdictsItemRemedy(TypedDict):
+    change: AttemptDiagnosisVerdictsItemRemedyChange
+    where: Literal["declaration", "script", "run"]
+    text: str
+
+
+class AttemptDiagnosisVerdictsItemRemedyChange(TypedDict):
+    kind: str
+
+
+class AttemptDiagnosisVerdictsItemGain(TypedDict):
+    seconds: AttemptDiagnosisVerdictsItemGainSeconds
+    dollars: AttemptDiagnosisVerdictsItemGainDollars
+
+
+class AttemptDiagnosisVerdictsItemGainSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class AttemptDiagnosisVerdictsItemGainDollars(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class _AttemptSummary(TypedDict):
+    attempt: int
+    jobName: str
+    launcher: Literal["sagemaker", "ec2"]
+    status: Literal["starting", "waitingForCapacity", "running", "done", "interrupted", "recalled", "failed"]
+    createdAt: str
+    updatedAt: str
+    placement: AttemptSummaryPlacement
+
+
+class AttemptSummary(_AttemptSummary, total=False):
+    startedAt: str
+    progressAfter: AttemptSummaryProgressAfter
+    beganAt: float
+    recall: AttemptSummaryRecall
+    outcome: AttemptSummaryOutcome
+    costUsd: float
+    diagnosis: AttemptSummaryDiagnosis
+    log: AttemptSummaryLog
+
+
+class _AttemptSummaryPlacement(TypedDict):
+    pool: Pool
+    topology: Topology
+    decidedAt: str
+    onDemandHourlyUsd: float
+
+
+class AttemptSummaryPlacement(_AttemptSummaryPlacement, total=False):
+    helpersHourlyUsd: float
+
+
+class _AttemptSummaryProgressAfter(TypedDict):
+    step: float
+    totalSteps: float
+    checkpoint: str
+    updatedAt: str
+
+
+class AttemptSummaryProgressAfter(_AttemptSummaryProgressAfter, total=False):
+    unit: Literal["step", "epoch", "saves"]
+
+
+class AttemptSummaryRecall(TypedDict):
+    cause: Literal["capacity", "budget", "deadline", "spot", "time", "request"]
+    why: str
+    at: str
+
+
+class _AttemptSummaryOutcome(TypedDict):
+    kind: Literal["completed", "interrupted", "capacity", "timeLimit", "serviceError", "userError", "recalled", "stopped"]
+    message: str
+    trainingSeconds: float
+    interruptions: int
+
+
+class AttemptSummaryOutcome(_AttemptSummaryOutcome, total=False):
+    startedAt: str
+    scriptStartedAt: str
+    endedAt: str
+
+
+class _AttemptSummaryDiagnosis(TypedDict):
+    at: str
+    verdicts: list[AttemptSummaryDiagnosisVerdictsItem]
+
+
+class AttemptSummaryDiagnosis(_AttemptSummaryDiagnosis, total=False):
+    speed: AttemptSummaryDiagnosisSpeed
+
+
+class _AttemptSummaryDiagnosisSpeed(TypedDict):
+    stepSeconds: AttemptSummaryDiagnosisSpeedStepSeconds
+    cpuBusy: float
+    seconds: float
+    steps: float
+
+
+class AttemptSummaryDiagnosisSpeed(_AttemptSummaryDiagnosisSpeed, total=False):
+    samplesPerSecond: float
+    samplesPerDollar: float
+    gpuBusy: float
+
+
+class AttemptSummaryDiagnosisSpeedStepSeconds(TypedDict):
+    median: float
+    p95: float
+
+
+class _AttemptSummaryDiagnosisVerdictsItem(TypedDict):
+    cause: str
+    evidence: dict[str, float]
+    gain: AttemptSummaryDiagnosisVerdictsItemGain
+    also: list[str]
+    unknown: list[str]
+
+
+class AttemptSummaryDiagnosisVerdictsItem(_AttemptSummaryDiagnosisVerdictsItem, total=False):
+    remedy: AttemptSummaryDiagnosisVerdictsItemRemedy
+    next: str
+
+
+class AttemptSummaryDiagnosisVerdictsItemRemedy(TypedDict):
+    change: AttemptSummaryDiagnosisVerdictsItemRemedyChange
+    where: Literal["declaration", "script", "run"]
+    text: str
+
+
+class AttemptSummaryDiagnosisVerdictsItemRemedyChange(TypedDict):
+    kind: str
+
+
+class AttemptSummaryDiagnosisVerdictsItemGain(TypedDict):
+    seconds: AttemptSummaryDiagnosisVerdictsItemGainSeconds
+    dollars: AttemptSummaryDiagnosisVerdictsItemGainDollars
+
+
+class AttemptSummaryDiagnosisVerdictsItemGainSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class AttemptSummaryDiagnosisVerdictsItemGainDollars(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class AttemptSummaryLog(TypedDict):
+    group: str
+    streamPrefix: str
+
+
+class _Declaration(TypedDict):
+    name: str
+    training: DeclarationTraining
+    compute: DeclarationCompute
+
+
+class Declaration(_Declaration, total=False):
+    settle: DeclarationSettle
+    packing: DeclarationPacking
+    dataset: DeclarationDataset
+    limits: DeclarationLimits
+    retention: DeclarationRetention
+    doctor: DeclarationDoctor
+    schedule: str
+    trainWithoutNewData: bool
+    notify: list[DeclarationNotifyItem]
+
+
+class DeclarationSettle(TypedDict, total=False):
+    quietSeconds: int
+    maximumWaitSeconds: int
+    marker: str
+
+
+class DeclarationPacking(TypedDict, total=False):
+    format: Literal["webdataset", "tfrecord", "recordio", "mds", "lines", "records"]
+    shardMegabytes: float
+    seed: int
+    accept: list[str]
+    label: Literal["parentFolder", "namePattern", "annotations", "none"]
+    labelPattern: str
+    annotations: DeclarationPackingAnnotations
+    labelType: Literal["text", "integer"]
+    shuffle: bool
+    shardsMultipleOf: int
+    leastShardsPerWorker: int
+    mayReject: str
+    remainder: Literal["ragged", "even", "drop"]
+    balance: Literal["over", "under"]
+    lines: DeclarationPackingLines
+    records: DeclarationPackingRecords
+    tfrecord: DeclarationPackingTfrecord
+    prepare: DeclarationPackingPrepare
+    hold: DeclarationPackingHold
+    whenDone: Literal["keep", "delete"]
+
+
+class _DeclarationPackingAnnotations(TypedDict):
+    file: str
+
+
+class DeclarationPackingAnnotations(_DeclarationPackingAnnotations, total=False):
+    key: str
+    label: str
+
+
+class DeclarationPackingLines(TypedDict, total=False):
+    kind: Literal["text", "jsonl", "csv", "libsvm"]
+    header: Literal["none", "perShard", "drop"]
+
+
+class DeclarationPackingRecords(TypedDict, total=False):
+    kind: Literal["tfrecord", "recordio"]
+
+
+class DeclarationPackingTfrecord(TypedDict, total=False):
+    compression: Literal["none", "gzip"]
+
+
+class DeclarationPackingPrepare(TypedDict):
+    image: DeclarationPackingPrepareImage
+
+
+class DeclarationPackingPrepareImage(TypedDict, total=False):
+    maxSide: int
+    width: int
+    height: int
+    fit: Literal["cover", "contain", "fill", "inside", "outside"]
+    format: Literal["jpeg", "png", "webp"]
+    quality: int
+    background: str
+    columns: list[str]
+    masks: list[str]
+    mostMegapixels: float
+    expectedKilobytes: float
+
+
+class DeclarationPackingHold(TypedDict, total=False):
+    classShare: str
+    rejected: str
+
+
+class DeclarationDataset(TypedDict, total=False):
+    pin: str
+    compactAfter: Literal["never"] | int
+    onChange: Literal["replace", "keep"]
+
+
+class _DeclarationTraining(TypedDict):
+    strategy: Literal["single", "ddp", "ray", "mpi", "parameter-server", "multi-worker-mirrored", "data-service"]
+
+
+class DeclarationTraining(_DeclarationTraining, total=False):
+    source: str
+    entryPoint: str
+    command: list[Any]
+    arguments: list[Any | list[Any]]
+    environment: dict[str, Any]
+    workingDirectory: str
+    checkpoint: Literal["automatic"] | DeclarationTrainingCheckpoint1
+    progress: DeclarationTrainingProgress
+    instrument: bool
+    processesPerHost: int
+    pinGpus: bool
+    framework: Literal["pytorch", "tensorflow"]
+    frameworkVersion: str
+    image: str
+    hyperparameters: dict[str, str | float | bool | DeclarationTrainingHyperparametersValue3]
+    model: Literal["required", "none"]
+    inputMode: Literal["auto", "File", "FastFile", "Pipe"]
+    channels: dict[str, DeclarationTrainingChannelsValue0 | DeclarationTrainingChannelsValue1 | DeclarationTrainingChannelsValue2]
+    packageIndex: DeclarationTrainingPackageIndex
+    distribution: Literal["FullyReplicated", "ShardedByS3Key"]
+
+
+class DeclarationTrainingCheckpoint1(TypedDict, total=False):
+    folder: str
+    pattern: str
+    step: str
+    keep: int
+
+
+class DeclarationTrainingProgress(TypedDict):
+    pattern: str
+
+
+class DeclarationTrainingHyperparametersValue3(TypedDict):
+    number: str
+
+
+class _DeclarationTrainingChannelsValue0(TypedDict):
+    s3: str
+
+
+class DeclarationTrainingChannelsValue0(_DeclarationTrainingChannelsValue0, total=False):
+    inputMode: Literal["File", "FastFile"]
+
+
+class _DeclarationTrainingChannelsValue1(TypedDict):
+    fsxLustre: str
+    directory: str
+
+
+class DeclarationTrainingChannelsValue1(_DeclarationTrainingChannelsValue1, total=False):
+    access: Literal["ro", "rw"]
+
+
+class _DeclarationTrainingChannelsValue2(TypedDict):
+    efs: str
+
+
+class DeclarationTrainingChannelsValue2(_DeclarationTrainingChannelsValue2, total=False):
+    directory: str
+    access: Literal["ro", "rw"]
+
+
+class _DeclarationTrainingPackageIndex(TypedDict):
+    url: str
+
+
+class DeclarationTrainingPackageIndex(_DeclarationTrainingPackageIndex, total=False):
+    secret: str
+
+
+class DeclarationCompute(TypedDict, total=False):
+    instanceTypes: list[str]
+    nodes: int
+    needs: DeclarationComputeNeeds
+    regions: list[DeclarationComputeRegionsItem]
+    helpers: list[DeclarationComputeHelpersItem]
+    mayAddHelpers: DeclarationComputeMayAddHelpers
+    spotWithHelpers: bool
+    purchaseOption: Literal["spot", "on-demand", "spot-then-on-demand"]
+    launcher: Literal["sagemaker", "ec2", "cheapest"]
+    ec2: DeclarationComputeEc2
+    volumeGigabytes: int
+    vpc: DeclarationComputeVpc
+
+
+class _DeclarationComputeNeeds(TypedDict):
+    accelerators: int
+
+
+class DeclarationComputeNeeds(_DeclarationComputeNeeds, total=False):
+    kinds: list[Literal["T4", "V100", "A10G", "L4", "L40S", "A100", "H100", "H200", "Trainium"]]
+    acceleratorMemoryGigabytes: float
+    acceleratorsPerNode: int
+    memoryGigabytes: float
+    vcpus: int
+    maximumNodes: int
+    cpuInstead: bool
+    resumeOnOtherTopology: bool
+
+
+class _DeclarationComputeRegionsItem(TypedDict):
+    name: str
+
+
+class DeclarationComputeRegionsItem(_DeclarationComputeRegionsItem, total=False):
+    vpc: DeclarationComputeRegionsItemVpc
+
+
+class DeclarationComputeRegionsItemVpc(TypedDict):
+    securityGroupIds: list[str]
+    subnets: list[DeclarationComputeRegionsItemVpcSubnetsItem]
+
+
+class DeclarationComputeRegionsItemVpcSubnetsItem(TypedDict):
+    id: str
+    zoneId: str
+
+
+class DeclarationComputeHelpersItem(TypedDict):
+    name: str
+    instanceType: str
+    nodes: int
+
+
+class DeclarationComputeMayAddHelpers(TypedDict, total=False):
+    name: str
+    instanceTypes: list[str]
+    maximumNodes: int
+
+
+class _DeclarationComputeEc2(TypedDict):
+    image: str
+
+
+class DeclarationComputeEc2(_DeclarationComputeEc2, total=False):
+    python: str
+    rootDevice: str
+    privateSubnets: bool
+
+
+class DeclarationComputeVpc(TypedDict):
+    securityGroupIds: list[str]
+    subnets: list[DeclarationComputeVpcSubnetsItem]
+
+
+class DeclarationComputeVpcSubnetsItem(TypedDict):
+    id: str
+    zoneId: str
+
+
+class DeclarationLimits(TypedDict, total=False):
+    deadlineHours: float
+    patienceHours: float
+    valueOfTimeUsdPerHour: float
+    maximumRunSeconds: int
+    budgetUsd: float
+    attempts: int
+
+
+class DeclarationRetention(TypedDict, total=False):
+    workDays: int | Literal["forever"]
+    checkpointDays: int | Literal["forever"]
+    failedCheckpointDays: int | Literal["forever"]
+    sourceDays: int | Literal["forever"]
+
+
+class DeclarationDoctor(TypedDict, total=False):
+    apply: Literal["none", "safe"]
+
+
+class DeclarationNotifyItem(TypedDict, total=False):
+    topic: str
+    slack: str
+    discord: str
+    webhook: str
+    on: list[Literal["finished", "failed", "stopped", "interrupted", "stalled", "doctor", "budget", "deadline"]]
+    afterInterruptions: int
+
+
+class _DeletePipelineAnswer(TypedDict):
+    name: str
+    kind: Literal["valid", "invalid", "gone"]
+
+
+class DeletePipelineAnswer(_DeletePipelineAnswer, total=False):
+    woken: DeletePipelineAnswerWoken0 | DeletePipelineAnswerWoken1
+    problems: list[Problem]
+
+
+class DeletePipelineAnswerWoken0(TypedDict):
+    kind: Literal["started", "running"]
+    runId: str
+
+
+class DeletePipelineAnswerWoken1(TypedDict):
+    kind: Literal["ignored"]
+    reason: str
+
+
+class _GetDatasetAnswer(TypedDict):
+    versions: list[GetDatasetAnswerVersionsItem]
+    generations: list[GetDatasetAnswerGenerationsItem]
+
+
+class GetDatasetAnswer(_GetDatasetAnswer, total=False):
+    pinned: str
+    newest: int
+
+
+class GetDatasetAnswerVersionsItem(TypedDict):
+    number: int
+    kind: Literal["sealed", "compacted", "pruned", "restored"]
+    changed: list[str]
+    generations: list[str]
+
+
+class _GetDatasetAnswerGenerationsItem(TypedDict):
+    name: str
+    state: Literal["sealed", "replaced", "pruned", "rejectionsOnly", "damaged"]
+
+
+class GetDatasetAnswerGenerationsItem(_GetDatasetAnswerGenerationsItem, total=False):
+    problem: str
+    listedAt: str
+    format: str
+    shards: int
+    samples: int
+    repeated: int
+    bytes: int
+    packed: int
+    rejected: int
+
+
+class GetGenerationAnswer(TypedDict):
+    generation: GetGenerationAnswerGeneration
+    classes: list[GetGenerationAnswerClassesItem]
+    rejectedByReason: dict[str, int]
+    rejected: list[GetGenerationAnswerRejectedItem]
+    samples: list[GetGenerationAnswerSamplesItem]
+
+
+class _GetGenerationAnswerGeneration(TypedDict):
+    name: str
+    state: Literal["sealed", "replaced", "pruned", "rejectionsOnly", "damaged"]
+
+
+class GetGenerationAnswerGeneration(_GetGenerationAnswerGeneration, total=False):
+    problem: str
+    listedAt: str
+    format: str
+    shards: int
+    samples: int
+    repeated: int
+    bytes: int
+    packed: int
+    rejected: int
+
+
+class GetGenerationAnswerClassesItem(TypedDict):
+    label: str
+    arrived: int
+    sealed: int
+
+
+class GetGenerationAnswerRejectedItem(TypedDict):
+    key: str
+    reason: str
+
+
+class _GetGenerationAnswerSamplesItem(TypedDict):
+    shard: str
+    member: str
+    bytes: int
+
+
+class GetGenerationAnswerSamplesItem(_GetGenerationAnswerSamplesItem, total=False):
+    key: str
+    label: str
+
+
+class GetImageAnswer(TypedDict):
+    type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    base64: str
+
+
+class GetMarketAnswer(TypedDict):
+    since: str
+    pools: list[GetMarketAnswerPoolsItem]
+    running: list[GetMarketAnswerRunningItem]
+
+
+class _GetMarketAnswerPoolsItem(TypedDict):
+    instanceType: str
+    zoneId: str
+    history: list[GetMarketAnswerPoolsItemHistoryItem]
+    luck: GetMarketAnswerPoolsItemLuck
+
+
+class GetMarketAnswerPoolsItem(_GetMarketAnswerPoolsItem, total=False):
+    score: float
+    spotUsd: float
+    onDemandUsd: float
+    readAt: str
+
+
+class _GetMarketAnswerPoolsItemHistoryItem(TypedDict):
+    at: str
+
+
+class GetMarketAnswerPoolsItemHistoryItem(_GetMarketAnswerPoolsItemHistoryItem, total=False):
+    score: float
+    spotUsd: float
+
+
+class GetMarketAnswerPoolsItemLuck(TypedDict):
+    kept: int
+    lost: int
+    refused: int
+
+
+class _GetMarketAnswerRunningItem(TypedDict):
+    runId: str
+    attempt: int
+    instanceType: str
+    purchaseOption: Literal["spot", "on-demand"]
+    nodes: int
+    since: str
+
+
+class GetMarketAnswerRunningItem(_GetMarketAnswerRunningItem, total=False):
+    zoneId: str
+
+
+class _GetPipelineAnswer(TypedDict):
+    name: str
+    declaration: str
+
+
+class GetPipelineAnswer(_GetPipelineAnswer, total=False):
+    openBatch: int
+    closedAt: str
+    seen: str
+    notified: GetPipelineAnswerNotified
+    sweptAt: str
+    sweptObjects: int
+    valid: bool
+    declarationEtag: str
+    removedAt: str
+    problems: list[Problem]
+    updatedAt: str
+
+
+class _GetPipelineAnswerNotified(TypedDict):
+    since: str
+    listedAt: str
+
+
+class GetPipelineAnswerNotified(_GetPipelineAnswerNotified, total=False):
+    closedAt: str
+
+
+class GetPlacementAnswer(TypedDict):
+    attempt: int
+    decision: PlacementDecision
+
+
+class _GetRunAnswer(TypedDict):
+    asOf: str
+    run: Run
+    attempts: list[AttemptSummary]
+    timeline: list[TimelineEntry]
+    timelineCount: int
+    money: GetRunAnswerMoney
+
+
+class GetRunAnswer(_GetRunAnswer, total=False):
+    progress: Progress
+    report: GetRunAnswerReport
+
+
+class _GetRunAnswerMoney(TypedDict):
+    asOf: str
+    usd: float
+    usdPerSecond: float
+    byPurchaseOption: list[GetRunAnswerMoneyByPurchaseOptionItem]
+    lost: GetRunAnswerMoneyLost
+    onDemandUsd: float
+
+
+class GetRunAnswerMoney(_GetRunAnswerMoney, total=False):
+    expected: GetRunAnswerMoneyExpected
+    deadlineAt: str
+    budgetUsd: float
+
+
+class GetRunAnswerMoneyByPurchaseOptionItem(TypedDict):
+    purchaseOption: Literal["spot", "on-demand"]
+    seconds: float
+    usd: float
+
+
+class GetRunAnswerMoneyLost(TypedDict):
+    seconds: float
+    usd: float
+
+
+class GetRunAnswerMoneyExpected(TypedDict):
+    usd: GetRunAnswerMoneyExpectedUsd
+    finishAt: GetRunAnswerMoneyExpectedFinishAt
+    onDemandUsd: float
+    basis: Literal["measured", "declared"]
+
+
+class GetRunAnswerMoneyExpectedUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class GetRunAnswerMoneyExpectedFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class _GetRunAnswerReport(TypedDict):
+    version: Literal[1]
+    runId: str
+    pipeline: str
+    status: Literal["succeeded", "failed", "stopped", "empty"]
+    metrics: dict[str, float]
+    interruptions: int
+    lostSeconds: float
+    costUsd: float
+    onDemandUsd: float
+    savedUsd: float
+    savedPercent: float
+    deadline: GetRunAnswerReportDeadline
+    startedAt: str
+    finishedAt: str
+    attempts: list[GetRunAnswerReportAttemptsItem]
+
+
+class GetRunAnswerReport(_GetRunAnswerReport, total=False):
+    failure: str
+    stop: GetRunAnswerReportStop
+    retry: GetRunAnswerReportRetry
+    modelUri: str
+    source: str
+
+
+class GetRunAnswerReportStop(TypedDict):
+    mode: Literal["afterSave", "now"]
+    at: str
+    requestedBy: str
+    execution: int
+
+
+class GetRunAnswerReportRetry(TypedDict):
+    number: int
+    at: str
+    requestedBy: str
+    attempts: int
+
+
+class _GetRunAnswerReportDeadline(TypedDict):
+    met: Any
+
+
+class GetRunAnswerReportDeadline(_GetRunAnswerReportDeadline, total=False):
+    at: str
+
+
+class GetRunAnswerReportAttemptsItem(TypedDict):
+    attempt: int
+    outcome: Literal["completed", "interrupted", "capacity", "timeLimit", "serviceError", "userError", "recalled", "stopped"]
+    lostSeconds: float
+    costUsd: float
+
+
+class GetSeriesAnswer(TypedDict):
+    series: list[GetSeriesAnswerSeriesItem]
+
+
+class GetSeriesAnswerSeriesItem(TypedDict):
+    name: str
+    source: str
+    unit: Literal["step", "epoch"]
+    pointCount: int
+    points: list[GetSeriesAnswerSeriesItemPointsItem]
+    lost: list[GetSeriesAnswerSeriesItemLostItem]
+
+
+class GetSeriesAnswerSeriesItemPointsItem(TypedDict):
+    position: float
+    value: float | None
+    at: str
+    attempt: int
+
+
+class GetSeriesAnswerSeriesItemLostItem(TypedDict):
+    position: float
+    value: float | None
+    at: str
+    attempt: int
+
+
+class GetTimelineAnswer(TypedDict):
+    timeline: list[TimelineEntry]
+
+
+class GetWhatIfAnswer(TypedDict):
+    decidedAt: str
+    again: PlacementDecision
+    changed: PlacementDecision
+    notes: list[str]
+
+
+class ListAttemptsAnswer(TypedDict):
+    attempts: list[Attempt]
+
+
+class _ListPipelineRunsAnswer(TypedDict):
+    runs: list[RunSummary]
+
+
+class ListPipelineRunsAnswer(_ListPipelineRunsAnswer, total=False):
+    nextToken: str
+
+
+class _ListPipelinesAnswer(TypedDict):
+    pipelines: list[Pipeline]
+
+
+class ListPipelinesAnswer(_ListPipelinesAnswer, total=False):
+    nextToken: str
+
+
+class ListPlacementsAnswer(TypedDict):
+    placements: list[ListPlacementsAnswerPlacementsItem]
+
+
+class _ListPlacementsAnswerPlacementsItem(TypedDict):
+    attempt: int
+    kind: Literal["launch", "wait", "giveUp"]
+    reason: str
+
+
+class ListPlacementsAnswerPlacementsItem(_ListPlacementsAnswerPlacementsItem, total=False):
+    placement: Placement
+
+
+class _Pipeline(TypedDict):
+    name: str
+    openBatch: int
+    valid: bool
+    updatedAt: str
+
+
+class Pipeline(_Pipeline, total=False):
+    closedAt: str
+    seen: str
+    notified: PipelineNotified
+    sweptAt: str
+    sweptObjects: int
+    declarationEtag: str
+    removedAt: str
+    problems: list[Problem]
+
+
+class _PipelineNotified(TypedDict):
+    since: str
+    listedAt: str
+
+
+class PipelineNotified(_PipelineNotified, total=False):
+    closedAt: str
+
+
+class _Placement(TypedDict):
+    pool: Pool
+    topology: Topology
+    onDemandHourlyUsd: float
+    maximumRunSeconds: float
+    reason: str
+    decidedAt: str
+
+
+class Placement(_Placement, total=False):
+    subnetId: str
+    helpersHourlyUsd: float
+    transfer: PlacementTransfer
+    expectedSeconds: float
+    maximumWaitSeconds: float
+    spotUntil: str
+
+
+class PlacementTransfer(TypedDict):
+    gigabytes: float
+    usd: float
+    seconds: float
+    priceNote: str
+
+
+class PlacementDecision0(TypedDict):
+    kind: Literal["launch"]
+    placement: PlacementDecision0Placement
+
+
+class _PlacementDecision0Placement(TypedDict):
+    pool: Pool
+    topology: Topology
+    onDemandHourlyUsd: float
+    maximumRunSeconds: float
+    reason: str
+    decidedAt: str
+    considered: list[PoolAssessment]
+
+
+class PlacementDecision0Placement(_PlacementDecision0Placement, total=False):
+    subnetId: str
+    helpersHourlyUsd: float
+    transfer: PlacementDecision0PlacementTransfer
+    expectedSeconds: float
+    maximumWaitSeconds: float
+    spotUntil: str
+
+
+class PlacementDecision0PlacementTransfer(TypedDict):
+    gigabytes: float
+    usd: float
+    seconds: float
+    priceNote: str
+
+
+class PlacementDecision1(TypedDict):
+    kind: Literal["wait"]
+    seconds: float
+    reason: str
+    considered: list[PoolAssessment]
+
+
+class PlacementDecision2(TypedDict):
+    kind: Literal["giveUp"]
+    reason: str
+    considered: list[PoolAssessment]
+
+
+class _Pool(TypedDict):
+    instanceType: str
+    purchaseOption: Literal["spot", "on-demand"]
+    launcher: Literal["sagemaker", "ec2"]
+
+
+class Pool(_Pool, total=False):
+    zoneId: str
+    region: str
+
+
+class _PoolAssessment(TypedDict):
+    pool: Pool
+    topology: Topology
+    hourlyUsd: float
+    expectedCostUsd: float
+    expectedSeconds: float
+    verdict: str
+
+
+class PoolAssessment(_PoolAssessment, total=False):
+    score: float
+    expectedSecondsBetween: list[Any]
+    chanceNow: float
+    expectedWaitSeconds: float
+    expectedUpSeconds: float
+    transfer: PoolAssessmentTransfer
+
+
+class PoolAssessmentTransfer(TypedDict):
+    gigabytes: float
+    usd: float
+    seconds: float
+    priceNote: str
+
+
+class Problem(TypedDict):
+    path: str
+    message: str
+
+
+class _Progress(TypedDict):
+    step: float
+    totalSteps: float
+    checkpoint: str
+    updatedAt: str
+
+
+class Progress(_Progress, total=False):
+    unit: Literal["step", "epoch", "saves"]
+    checkpointBytes: float
+    trainingSeconds: float
+    saveSeconds: float
+    usage: ProgressUsage
+    metrics: dict[str, float]
+    proof: Literal["whole", "quiet"]
+    comparedBy: Literal["checksums", "sizes"]
+
+
+class ProgressUsage(TypedDict, total=False):
+    cpuPercent: float
+    gpuPercent: float
+
+
+class PutLimitsAnswer(TypedDict):
+    runId: str
+    status: RunStatus
+    limits: PutLimitsAnswerLimits
+
+
+class _PutLimitsAnswerLimits(TypedDict):
+    maximumRunSeconds: int
+    attempts: int
+
+
+class PutLimitsAnswerLimits(_PutLimitsAnswerLimits, total=False):
+    deadlineHours: float
+    patienceHours: float
+    valueOfTimeUsdPerHour: float
+    budgetUsd: float
+
+
+class _PutPipelineAnswer(TypedDict):
+    name: str
+    kind: Literal["valid", "gone"]
+
+
+class PutPipelineAnswer(_PutPipelineAnswer, total=False):
+    woken: PutPipelineAnswerWoken0 | PutPipelineAnswerWoken1
+
+
+class PutPipelineAnswerWoken0(TypedDict):
+    kind: Literal["started", "running"]
+    runId: str
+
+
+class PutPipelineAnswerWoken1(TypedDict):
+    kind: Literal["ignored"]
+    reason: str
+
+
+class _Refusal(TypedDict):
+    message: str
+
+
+class Refusal(_Refusal, total=False):
+    problems: list[Problem]
+
+
+class _Report(TypedDict):
+    version: Literal[1]
+    runId: str
+    pipeline: str
+    status: Literal["succeeded", "failed", "stopped", "empty"]
+    generations: list[str]
+    metrics: dict[str, float]
+    attempts: list[ReportAttemptsItem]
+    speeds: list[ReportSpeedsItem]
+    interruptions: int
+    lostSeconds: float
+    costUsd: float
+    onDemandUsd: float
+    savedUsd: float
+    savedPercent: float
+    deadline: ReportDeadline
+    startedAt: str
+    finishedAt: str
+    timeline: list[TimelineEntry]
+
+
+class Report(_Report, total=False):
+    failure: str
+    stop: ReportStop
+    retry: ReportRetry
+    modelUri: str
+    source: str
+    rejected: ReportRejected
+
+
+class ReportStop(TypedDict):
+    mode: Literal["afterSave", "now"]
+    at: str
+    requestedBy: str
+    execution: int
+
+
+class ReportRetry(TypedDict):
+    number: int
+    at: str
+    requestedBy: str
+    attempts: int
+
+
+class ReportRejected(TypedDict):
+    count: int
+    byReason: dict[str, int]
+    examples: list[ReportRejectedExamplesItem]
+
+
+class ReportRejectedExamplesItem(TypedDict):
+    key: str
+    reason: str
+
+
+class _ReportAttemptsItem(TypedDict):
+    attempt: int
+    jobName: str
+    pool: Pool
+    nodes: int
+    outcome: Literal["completed", "interrupted", "capacity", "timeLimit", "serviceError", "userError", "recalled", "stopped"]
+    message: str
+    fromStep: float
+    toStep: float
+    trainingSeconds: float
+    billableSeconds: float
+    lostSeconds: float
+    costUsd: float
+
+
+class ReportAttemptsItem(_ReportAttemptsItem, total=False):
+    speed: ReportAttemptsItemSpeed
+    applied: ReportAttemptsItemApplied
+    verdicts: list[ReportAttemptsItemVerdictsItem]
+    log: ReportAttemptsItemLog
+
+
+class _ReportAttemptsItemSpeed(TypedDict):
+    stepSeconds: ReportAttemptsItemSpeedStepSeconds
+    cpuBusy: float
+    seconds: float
+    steps: float
+
+
+class ReportAttemptsItemSpeed(_ReportAttemptsItemSpeed, total=False):
+    samplesPerSecond: float
+    samplesPerDollar: float
+    gpuBusy: float
+
+
+class ReportAttemptsItemSpeedStepSeconds(TypedDict):
+    median: float
+    p95: float
+
+
+class _ReportAttemptsItemApplied(TypedDict):
+    changes: list[str]
+
+
+class ReportAttemptsItemApplied(_ReportAttemptsItemApplied, total=False):
+    measured: ReportAttemptsItemAppliedMeasured
+
+
+class _ReportAttemptsItemAppliedMeasured(TypedDict):
+    besides: ReportAttemptsItemAppliedMeasuredBesides
+    speed: ReportAttemptsItemAppliedMeasuredSpeed
+    stepRatio: float
+
+
+class ReportAttemptsItemAppliedMeasured(_ReportAttemptsItemAppliedMeasured, total=False):
+    samplesPerDollarRatio: float
+
+
+class ReportAttemptsItemAppliedMeasuredBesides(TypedDict):
+    jobName: str
+    speed: ReportAttemptsItemAppliedMeasuredBesidesSpeed
+
+
+class _ReportAttemptsItemAppliedMeasuredBesidesSpeed(TypedDict):
+    stepSeconds: ReportAttemptsItemAppliedMeasuredBesidesSpeedStepSeconds
+    cpuBusy: float
+    seconds: float
+    steps: float
+
+
+class ReportAttemptsItemAppliedMeasuredBesidesSpeed(_ReportAttemptsItemAppliedMeasuredBesidesSpeed, total=False):
+    samplesPerSecond: float
+    samplesPerDollar: float
+    gpuBusy: float
+
+
+class ReportAttemptsItemAppliedMeasuredBesidesSpeedStepSeconds(TypedDict):
+    median: float
+    p95: float
+
+
+class _ReportAttemptsItemAppliedMeasuredSpeed(TypedDict):
+    stepSeconds: ReportAttemptsItemAppliedMeasuredSpeedStepSeconds
+    cpuBusy: float
+    seconds: float
+    steps: float
+
+
+class ReportAttemptsItemAppliedMeasuredSpeed(_ReportAttemptsItemAppliedMeasuredSpeed, total=False):
+    samplesPerSecond: float
+    samplesPerDollar: float
+    gpuBusy: float
+
+
+class ReportAttemptsItemAppliedMeasuredSpeedStepSeconds(TypedDict):
+    median: float
+    p95: float
+
+
+class _ReportAttemptsItemVerdictsItem(TypedDict):
+    cause: str
+    evidence: dict[str, float]
+    gain: ReportAttemptsItemVerdictsItemGain
+    also: list[str]
+    unknown: list[str]
+
+
+class ReportAttemptsItemVerdictsItem(_ReportAttemptsItemVerdictsItem, total=False):
+    remedy: ReportAttemptsItemVerdictsItemRemedy
+    next: str
+
+
+class ReportAttemptsItemVerdictsItemRemedy(TypedDict):
+    change: ReportAttemptsItemVerdictsItemRemedyChange
+    where: Literal["declaration", "script", "run"]
+    text: str
+
+
+class ReportAttemptsItemVerdictsItemRemedyChange(TypedDict):
+    kind: str
+
+
+class ReportAttemptsItemVerdictsItemGain(TypedDict):
+    seconds: ReportAttemptsItemVerdictsItemGainSeconds
+    dollars: ReportAttemptsItemVerdictsItemGainDollars
+
+
+class ReportAttemptsItemVerdictsItemGainSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class ReportAttemptsItemVerdictsItemGainDollars(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class ReportAttemptsItemLog(TypedDict):
+    group: str
+    streamPrefix: str
+
+
+class _ReportSpeedsItem(TypedDict):
+    topology: str
+    attempts: list[int]
+    stepSeconds: ReportSpeedsItemStepSeconds
+    seconds: float
+
+
+class ReportSpeedsItem(_ReportSpeedsItem, total=False):
+    samplesPerSecond: float
+    samplesPerDollar: float
+
+
+class ReportSpeedsItemStepSeconds(TypedDict):
+    median: float
+    p95: float
+
+
+class _ReportDeadline(TypedDict):
+    met: Any
+
+
+class ReportDeadline(_ReportDeadline, total=False):
+    at: str
+
+
+class _RetryRunAnswer(TypedDict):
+    runId: str
+    status: RunStatus
+
+
+class RetryRunAnswer(_RetryRunAnswer, total=False):
+    retry: RetryRunAnswerRetry
+    checkpoint: RetryRunAnswerCheckpoint
+
+
+class RetryRunAnswerRetry(TypedDict):
+    number: int
+    at: str
+    requestedBy: str
+    attempts: int
+
+
+class RetryRunAnswerCheckpoint(TypedDict):
+    name: str
+    step: float
+
+
+class RetryRunBody(TypedDict, total=False):
+    source: Literal["pinned", "current"]
+
+
+class _Run(TypedDict):
+    runId: str
+    pipeline: str
+    batch: int
+    status: RunStatus
+    trigger: Literal["arrival", "schedule", "api"]
+    execution: int
+    createdAt: str
+    updatedAt: str
+
+
+class Run(_Run, total=False):
+    newestEventAt: str
+    declaration: RunDeclaration
+    closedAt: str
+    notifiedSince: str
+    sealedAt: str
+    generation: str
+    rejected: RunRejected
+    generations: list[str]
+    source: str
+    failure: str
+    stop: RunStop
+    retry: RunRetry
+    modelUri: str
+    result: RunResult
+    expired: list[Literal["work", "checkpoints", "source"]]
+
+
+class RunRejected(TypedDict):
+    count: int
+    byReason: dict[str, int]
+    examples: list[RunRejectedExamplesItem]
+
+
+class RunRejectedExamplesItem(TypedDict):
+    key: str
+    reason: str
+
+
+class RunStop(TypedDict):
+    mode: Literal["afterSave", "now"]
+    at: str
+    requestedBy: str
+    execution: int
+
+
+class RunRetry(TypedDict):
+    number: int
+    at: str
+    requestedBy: str
+    attempts: int
+
+
+class RunResult(TypedDict):
+    finishedAt: str
+    attempts: int
+    interruptions: int
+    lostSeconds: float
+    costUsd: float
+    onDemandUsd: float
+    isDeadlineMet: Any
+
+
+class _RunDeclaration(TypedDict):
+    name: str
+    settle: RunDeclarationSettle
+    packing: RunDeclarationPacking
+    training: RunDeclarationTraining
+    compute: RunDeclarationCompute
+    limits: RunDeclarationLimits
+    retention: RunDeclarationRetention
+    trainWithoutNewData: bool
+
+
+class RunDeclaration(_RunDeclaration, total=False):
+    dataset: RunDeclarationDataset
+    doctor: RunDeclarationDoctor
+    schedule: str
+    notify: list[RunDeclarationNotifyItem]
+
+
+class _RunDeclarationSettle(TypedDict):
+    quietSeconds: int
+    maximumWaitSeconds: int
+
+
+class RunDeclarationSettle(_RunDeclarationSettle, total=False):
+    marker: str
+
+
+class _RunDeclarationPacking(TypedDict):
+    format: Literal["webdataset", "tfrecord", "recordio", "mds", "lines", "records"]
+    shardMegabytes: float
+    seed: int
+    label: Literal["parentFolder", "namePattern", "annotations", "none"]
+    labelType: Literal["text", "integer"]
+    shuffle: bool
+    mayReject: str
+    remainder: Literal["ragged", "even", "drop"]
+    lines: RunDeclarationPackingLines
+    records: RunDeclarationPackingRecords
+    whenDone: Literal["keep", "delete"]
+
+
+class RunDeclarationPacking(_RunDeclarationPacking, total=False):
+    accept: list[str]
+    labelPattern: str
+    annotations: RunDeclarationPackingAnnotations
+    shardsMultipleOf: int
+    leastShardsPerWorker: int
+    balance: Literal["over", "under"]
+    tfrecord: RunDeclarationPackingTfrecord
+    prepare: RunDeclarationPackingPrepare
+    hold: RunDeclarationPackingHold
+
+
+class RunDeclarationPackingAnnotations(TypedDict):
+    file: str
+    key: str
+    label: str
+
+
+class RunDeclarationPackingLines(TypedDict):
+    kind: Literal["text", "jsonl", "csv", "libsvm"]
+    header: Literal["none", "perShard", "drop"]
+
+
+class RunDeclarationPackingRecords(TypedDict):
+    kind: Literal["tfrecord", "recordio"]
+
+
+class RunDeclarationPackingTfrecord(TypedDict):
+    compression: Literal["none", "gzip"]
+
+
+class RunDeclarationPackingPrepare(TypedDict):
+    image: RunDeclarationPackingPrepareImage
+
+
+class _RunDeclarationPackingPrepareImage(TypedDict):
+    format: Literal["jpeg", "png", "webp"]
+    background: str
+    columns: list[str]
+    mostMegapixels: float
+
+
+class RunDeclarationPackingPrepareImage(_RunDeclarationPackingPrepareImage, total=False):
+    maxSide: int
+    width: int
+    height: int
+    fit: Literal["cover", "contain", "fill", "inside", "outside"]
+    quality: int
+    masks: list[str]
+    expectedKilobytes: float
+
+
+class RunDeclarationPackingHold(TypedDict, total=False):
+    classShare: str
+    rejected: str
+
+
+class _RunDeclarationDataset(TypedDict):
+    compactAfter: Literal["never"] | int
+    onChange: Literal["replace", "keep"]
+
+
+class RunDeclarationDataset(_RunDeclarationDataset, total=False):
+    pin: str
+
+
+class _RunDeclarationTraining(TypedDict):
+    strategy: Literal["single", "ddp", "ray", "mpi", "parameter-server", "multi-worker-mirrored", "data-service"]
+    source: str
+    framework: Literal["pytorch", "tensorflow"]
+    frameworkVersion: str
+    hyperparameters: dict[str, str | float | bool | RunDeclarationTrainingHyperparametersValue3]
+    distribution: Literal["FullyReplicated", "ShardedByS3Key"]
+
+
+class RunDeclarationTraining(_RunDeclarationTraining, total=False):
+    entryPoint: str
+    command: list[str]
+    arguments: list[str | list[str]]
+    environment: dict[str, str]
+    workingDirectory: str
+    checkpoint: Literal["automatic"] | RunDeclarationTrainingCheckpoint1
+    progress: RunDeclarationTrainingProgress
+    instrument: bool
+    processesPerHost: int
+    pinGpus: bool
+    image: str
+    model: Literal["required", "none"]
+    inputMode: Literal["auto", "File", "FastFile", "Pipe"]
+    channels: dict[str, RunDeclarationTrainingChannelsValue0 | RunDeclarationTrainingChannelsValue1 | RunDeclarationTrainingChannelsValue2]
+    packageIndex: RunDeclarationTrainingPackageIndex
+
+
+class RunDeclarationTrainingCheckpoint1(TypedDict, total=False):
+    folder: str
+    pattern: str
+    step: str
+    keep: int
+
+
+class RunDeclarationTrainingProgress(TypedDict):
+    pattern: str
+
+
+class RunDeclarationTrainingHyperparametersValue3(TypedDict):
+    number: str
+
+
+class RunDeclarationTrainingChannelsValue0(TypedDict):
+    s3: str
+    inputMode: Literal["File", "FastFile"]
+
+
+class RunDeclarationTrainingChannelsValue1(TypedDict):
+    fsxLustre: str
+    directory: str
+    access: Literal["ro", "rw"]
+
+
+class RunDeclarationTrainingChannelsValue2(TypedDict):
+    efs: str
+    directory: str
+    access: Literal["ro", "rw"]
+
+
+class _RunDeclarationTrainingPackageIndex(TypedDict):
+    url: str
+
+
+class RunDeclarationTrainingPackageIndex(_RunDeclarationTrainingPackageIndex, total=False):
+    secret: str
+
+
+class _RunDeclarationCompute(TypedDict):
+    nodes: int
+    purchaseOption: Literal["spot", "on-demand", "spot-then-on-demand"]
+    volumeGigabytes: int
+
+
+class RunDeclarationCompute(_RunDeclarationCompute, total=False):
+    instanceTypes: list[str]
+    needs: RunDeclarationComputeNeeds
+    regions: list[RunDeclarationComputeRegionsItem]
+    helpers: list[RunDeclarationComputeHelpersItem]
+    mayAddHelpers: RunDeclarationComputeMayAddHelpers
+    spotWithHelpers: bool
+    launcher: Literal["sagemaker", "ec2", "cheapest"]
+    ec2: RunDeclarationComputeEc2
+    vpc: RunDeclarationComputeVpc
+
+
+class _RunDeclarationComputeNeeds(TypedDict):
+    accelerators: int
+    maximumNodes: int
+    cpuInstead: bool
+    resumeOnOtherTopology: bool
+
+
+class RunDeclarationComputeNeeds(_RunDeclarationComputeNeeds, total=False):
+    kinds: list[Literal["T4", "V100", "A10G", "L4", "L40S", "A100", "H100", "H200", "Trainium"]]
+    acceleratorMemoryGigabytes: float
+    acceleratorsPerNode: int
+    memoryGigabytes: float
+    vcpus: int
+
+
+class _RunDeclarationComputeRegionsItem(TypedDict):
+    name: str
+
+
+class RunDeclarationComputeRegionsItem(_RunDeclarationComputeRegionsItem, total=False):
+    vpc: RunDeclarationComputeRegionsItemVpc
+
+
+class RunDeclarationComputeRegionsItemVpc(TypedDict):
+    securityGroupIds: list[str]
+    subnets: list[RunDeclarationComputeRegionsItemVpcSubnetsItem]
+
+
+class RunDeclarationComputeRegionsItemVpcSubnetsItem(TypedDict):
+    id: str
+    zoneId: str
+
+
+class RunDeclarationComputeHelpersItem(TypedDict):
+    name: str
+    instanceType: str
+    nodes: int
+
+
+class _RunDeclarationComputeMayAddHelpers(TypedDict):
+    name: str
+    maximumNodes: int
+
+
+class RunDeclarationComputeMayAddHelpers(_RunDeclarationComputeMayAddHelpers, total=False):
+    instanceTypes: list[str]
+
+
+class RunDeclarationComputeEc2(TypedDict):
+    image: str
+    python: str
+    rootDevice: str
+    privateSubnets: bool
+
+
+class RunDeclarationComputeVpc(TypedDict):
+    securityGroupIds: list[str]
+    subnets: list[RunDeclarationComputeVpcSubnetsItem]
+
+
+class RunDeclarationComputeVpcSubnetsItem(TypedDict):
+    id: str
+    zoneId: str
+
+
+class _RunDeclarationLimits(TypedDict):
+    maximumRunSeconds: int
+    attempts: int
+
+
+class RunDeclarationLimits(_RunDeclarationLimits, total=False):
+    deadlineHours: float
+    patienceHours: float
+    valueOfTimeUsdPerHour: float
+    budgetUsd: float
+
+
+class RunDeclarationRetention(TypedDict):
+    workDays: int | Literal["forever"]
+    checkpointDays: int | Literal["forever"]
+    failedCheckpointDays: int | Literal["forever"]
+    sourceDays: int | Literal["forever"]
+
+
+class RunDeclarationDoctor(TypedDict):
+    apply: Literal["none", "safe"]
+
+
+class _RunDeclarationNotifyItem(TypedDict):
+    on: list[Literal["finished", "failed", "stopped", "interrupted", "stalled", "doctor", "budget", "deadline"]]
+    afterInterruptions: int
+
+
+class RunDeclarationNotifyItem(_RunDeclarationNotifyItem, total=False):
+    topic: str
+    slack: str
+    discord: str
+    webhook: str
+
+
+class _RunSummary(TypedDict):
+    runId: str
+    pipeline: str
+    batch: int
+    status: RunStatus
+    trigger: Literal["arrival", "schedule", "api"]
+    execution: int
+    createdAt: str
+    updatedAt: str
+
+
+class RunSummary(_RunSummary, total=False):
+    newestEventAt: str
+    closedAt: str
+    sealedAt: str
+    generation: str
+    source: str
+    failure: str
+    stop: RunSummaryStop
+    retry: RunSummaryRetry
+    modelUri: str
+    result: RunSummaryResult
+    expired: list[Literal["work", "checkpoints", "source"]]
+    deadlineAt: str
+
+
+class RunSummaryStop(TypedDict):
+    mode: Literal["afterSave", "now"]
+    at: str
+    requestedBy: str
+    execution: int
+
+
+class RunSummaryRetry(TypedDict):
+    number: int
+    at: str
+    requestedBy: str
+    attempts: int
+
+
+class RunSummaryResult(TypedDict):
+    finishedAt: str
+    attempts: int
+    interruptions: int
+    lostSeconds: float
+    costUsd: float
+    onDemandUsd: float
+    isDeadlineMet: Any
+
+
+class StartRunAnswer(TypedDict):
+    kind: Literal["started", "running"]
+    runId: str
+
+
+class _StopRunAnswer(TypedDict):
+    runId: str
+    status: RunStatus
+    stop: StopRunAnswerStop
+
+
+class StopRunAnswer(_StopRunAnswer, total=False):
+    unsaved: StopRunAnswerUnsaved
+
+
+class StopRunAnswerStop(TypedDict):
+    mode: Literal["afterSave", "now"]
+    at: str
+    requestedBy: str
+    execution: int
+
+
+class _StopRunAnswerUnsaved(TypedDict):
+    seconds: float
+    usd: float
+
+
+class StopRunAnswerUnsaved(_StopRunAnswerUnsaved, total=False):
+    step: float
+
+
+class StopRunBody(TypedDict, total=False):
+    mode: Literal["afterSave", "now"]
+
+
+class TimelineEntry(TypedDict):
+    id: str
+    at: str
+    kind: str
+    text: str
+
+
+class _Topology(TypedDict):
+    nodes: int
+    acceleratorsPerNode: int
+
+
+class Topology(_Topology, total=False):
+    helpers: list[TopologyHelpersItem]
+
+
+class TopologyHelpersItem(TypedDict):
+    name: str
+    instanceType: str
+    nodes: int
+
+
+GetMoneyAnswer = dict[str, Any]
+GetOpenApiAnswer = dict[str, Any]
+PlacementDecision = PlacementDecision0 | PlacementDecision1 | PlacementDecision2
+PutLimitsBody = dict[str, Any]
+RunStatus = Literal["settling", "packing", "placing", "training", "succeeded", "failed", "stopped", "empty"]
