@@ -1276,6 +1276,26 @@ export type GetSeriesAnswer = {
   })[];
 };
 
+export type GetLogAnswer = {
+  readonly entries: readonly ({
+    readonly kind: "began" | "ended";
+    readonly attempt: number;
+    readonly at: string;
+    readonly text: string;
+  } | {
+    readonly kind: "line";
+    readonly attempt: number;
+    readonly at: string;
+    readonly host: string;
+    /** As it was printed: it may hold control characters. */
+    readonly text: string;
+  })[];
+  /** Make the same call with it for what follows; absent at the end of an ended run. */
+  readonly nextToken?: string | undefined;
+  /** Nothing more is there now. To follow, wait a few seconds and go on from nextToken. */
+  readonly isCurrent: boolean;
+};
+
 export type StopRunAnswer = {
   readonly runId: string;
   readonly status: RunStatus;
@@ -1981,6 +2001,25 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: GetSeriesAnswer;
   };
+  /** Shows what the hosts of all attempts printed, as one stream, by pages or to follow. For the role viewer. */
+  readonly getLog: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+      /** Only this attempt. */
+      readonly attempt?: number | undefined;
+      /** Only this host, such as algo-1. */
+      readonly host?: string | undefined;
+      /** Lines before this time are left out. */
+      readonly since?: string | undefined;
+      /** The most lines of a page. */
+      readonly limit?: number | undefined;
+      /** Of the page before; absent to begin. */
+      readonly nextToken?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetLogAnswer;
+  };
   /** Ends a run, after a save or now. For the role operator. */
   readonly stopRun: {
     readonly parameters: {
@@ -2102,6 +2141,7 @@ export const OPERATIONS = {
   getPlacement: { method: "GET", path: "/runs/{runId}/placements/{attempt}" },
   getReport: { method: "GET", path: "/runs/{runId}/report" },
   getSeries: { method: "GET", path: "/runs/{runId}/series" },
+  getLog: { method: "GET", path: "/runs/{runId}/log" },
   stopRun: { method: "POST", path: "/runs/{runId}/stop" },
   retryRun: { method: "POST", path: "/runs/{runId}/retry" },
   putLimits: { method: "PUT", path: "/runs/{runId}/limits" },

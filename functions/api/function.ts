@@ -24,6 +24,7 @@ export const api: FunctionDescription = {
     allow.onObjects(['DeleteObject'], '*/runs/*/source.json'),
     allow.onObjects(['PutObject'], '*/runs/*/records/close.json'),
     allow.listBucket,
+    allow.readJobLogs,
     ...allow.startRuns,
     allow.stopExecutions,
     ...allow.setSchedules,

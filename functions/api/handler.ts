@@ -1,6 +1,8 @@
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, executions, objects, schedules, tableStores } from '../aws/lambda/services.ts';
+import { cloudWatchLogs } from '../aws/logs/log-reader.ts';
 import { config } from '../aws/shared/config.ts';
+import { cloudWatchLogsIn } from '../aws/shared/log-clients.ts';
 import { answer } from '../core/api/api.ts';
 import { httpEvent, requestIn, resultOf } from '../core/api/http-event.ts';
 
@@ -8,6 +10,7 @@ export const handler = lambdaHandler('api', httpEvent, async (event) => {
   const deps = {
     ...tableStores(),
     ...objects(),
+    logs: cloudWatchLogs(cloudWatchLogsIn, config.region()),
     executions: executions(),
     schedules: schedules(),
     clock,

@@ -97,6 +97,17 @@ export const writeLog = (functionName: string) => {
   return statement('logs', ['CreateLogStream', 'PutLogEvents'], [group]);
 };
 
+/** What jobs and hosts print. SageMaker writes into the region of the job. */
+export const readJobLogs = statement(
+  'logs',
+  ['DescribeLogStreams', 'FilterLogEvents'],
+  [
+    sub('arn:${AWS::Partition}:logs:*:${AWS::AccountId}:log-group:/aws/sagemaker/TrainingJobs'),
+    sub('arn:${AWS::Partition}:logs:*:${AWS::AccountId}:log-group:/aws/sagemaker/TrainingJobs:*'),
+    arnOf('HostLogGroup'),
+  ],
+);
+
 /** One request carries several events, so the key holds a list: so it is ForAllValues. */
 export const putEvents = statement('events', ['PutEvents'], [arn('events', 'event-bus/default')], {
   'ForAllValues:StringEquals': { 'events:source': 'tidewheel' },

@@ -8,6 +8,7 @@ import { check } from '../shared/validation.ts';
 import { type ApiRequest, type ApiResponse, ok, problem, refused } from './answers.ts';
 import { type DatasetDeps, getDataset, getGeneration, getImage } from './dataset.ts';
 import { listPipelineRuns, listRuns } from './list-runs.ts';
+import { getLog, type LogDeps } from './log.ts';
 import { getMarket, type MarketDeps } from './market.ts';
 import { getMoney, type MoneyDeps } from './money.ts';
 import { openApiDocument } from './open-api.ts';
@@ -37,6 +38,7 @@ export interface ApiDeps
   extends PipelineDeps,
     RunDeps,
     SteeringDeps,
+    LogDeps,
     DatasetDeps,
     MarketDeps,
     MoneyDeps,
@@ -81,6 +83,7 @@ const ANSWERS: Readonly<Record<Route, Answer>> = {
   ),
   'GET /runs/{runId}/report': on(OPERATIONS['GET /runs/{runId}/report'], getReport),
   'GET /runs/{runId}/series': on(OPERATIONS['GET /runs/{runId}/series'], getSeries),
+  'GET /runs/{runId}/log': on(OPERATIONS['GET /runs/{runId}/log'], getLog),
   'POST /runs/{runId}/stop': on(OPERATIONS['POST /runs/{runId}/stop'], postStop),
   'POST /runs/{runId}/retry': on(OPERATIONS['POST /runs/{runId}/retry'], postRetry),
   'PUT /runs/{runId}/limits': on(OPERATIONS['PUT /runs/{runId}/limits'], putLimits),

@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { pipelineSchema } from '../pipeline/pipeline.ts';
 import * as dataset from './schemas/dataset.ts';
+import { logAnswer, logQuery } from './schemas/log.ts';
 import { marketAnswer, marketQuery } from './schemas/market.ts';
 import { moneyAnswer, moneyQuery } from './schemas/money.ts';
 import { noQuery, type Operation } from './schemas/operation.ts';
@@ -142,6 +143,15 @@ export const OPERATIONS = {
     query: seriesQuery,
     status: 200,
     answer: seriesAnswer,
+    refusals: [404],
+  },
+  'GET /runs/{runId}/log': {
+    id: 'getLog',
+    summary: 'Shows what the hosts of all attempts printed, as one stream, by pages or to follow.',
+    role: 'viewer',
+    query: logQuery,
+    status: 200,
+    answer: logAnswer,
     refusals: [404],
   },
   'POST /runs/{runId}/stop': {

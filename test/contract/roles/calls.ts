@@ -348,6 +348,13 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   api: [
     log('api'),
+    ...['DescribeLogStreams', 'FilterLogEvents'].flatMap((action) => [
+      {
+        action: `logs:${action}`,
+        resource: regional('logs', 'log-group:/aws/sagemaker/TrainingJobs:log-stream:'),
+      },
+      { action: `logs:${action}`, resource: regional('logs', 'log-group:/tidewheel/dev/hosts:log-stream:') },
+    ]),
     ...wake,
     ...schedules,
     query,

@@ -10,6 +10,7 @@ import { launchersOver } from '../builders/launchers.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { memoryExecutions } from '../fakes/executions.ts';
 import { type FleetScript, scriptedFleets } from '../fakes/fleets.ts';
+import { memoryLogs } from '../fakes/logs.ts';
 import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 import { memoryNotifier } from '../fakes/notifier.ts';
 import { memoryObjectStore } from '../fakes/object-store.ts';
@@ -58,6 +59,7 @@ export function ground(
     /** Packed data, apart from `store`. */
     blobStore,
     blobs: () => Promise.resolve(blobStore),
+    logs: memoryLogs(),
     executions: memoryExecutions(),
     notifier: memoryNotifier(),
     schedules: memorySchedules(),

@@ -28,7 +28,7 @@ interface RequestBody {
 export const noQuery = z.strictObject({});
 
 /** In a query everything is text. */
-export const wholeNumber = (minimum: number, maximum: number, usual: number) =>
+export const numberText = (minimum: number, maximum: number) =>
   z
     .string()
     .refine(
@@ -36,8 +36,10 @@ export const wholeNumber = (minimum: number, maximum: number, usual: number) =>
       `give a whole number from ${minimum} to ${maximum}`,
     )
     .transform(Number)
-    .meta({ type: 'integer', minimum, maximum, default: usual })
-    .default(usual);
+    .meta({ type: 'integer', minimum, maximum });
+
+export const wholeNumber = (minimum: number, maximum: number, usual: number) =>
+  numberText(minimum, maximum).meta({ type: 'integer', minimum, maximum, default: usual }).default(usual);
 
 /** ISO 8601 in UTC. */
 export const time = z.string().meta({ format: 'date-time' });

@@ -1,0 +1,48 @@
+/** What the API says of the log of a run. */
+import * as z from 'zod';
+import { positionIn } from '../../runs/run-log.ts';
+import { list, numberText, time, wholeNumber } from './operation.ts';
+
+const token = z.string().transform((text, context) => {
+  const found = positionIn(text);
+  if (found !== undefined) return found;
+  const message = 'which no page of a log gave out: use the nextToken of the page before, or none to begin';
+  context.addIssue({ code: 'custom', message, input: text });
+  return z.NEVER;
+});
+
+export const logQuery = z.strictObject({
+  attempt: numberText(1, 9_999).optional().describe('Only this attempt.'),
+  host: z.string().optional().describe('Only this host, such as algo-1.'),
+  since: z.iso
+    .datetime({ offset: true, error: 'give a time such as 2026-11-25T08:00:00Z' })
+    .optional()
+    .describe('Lines before this time are left out.'),
+  limit: wholeNumber(1, 5_000, 1_000).describe('The most lines of a page.'),
+  nextToken: token.optional().describe('Of the page before; absent to begin.'),
+});
+
+const mark = z.object({
+  kind: z.enum(['began', 'ended']),
+  attempt: z.number().int(),
+  at: time,
+  text: z.string(),
+});
+const line = z.object({
+  kind: z.literal('line'),
+  attempt: z.number().int(),
+  at: time,
+  host: z.string(),
+  text: z.string().describe('As it was printed: it may hold control characters.'),
+});
+
+export const logAnswer = z.object({
+  entries: list(z.union([mark, line])),
+  nextToken: z
+    .string()
+    .optional()
+    .describe('Make the same call with it for what follows; absent at the end of an ended run.'),
+  isCurrent: z
+    .boolean()
+    .describe('Nothing more is there now. To follow, wait a few seconds and go on from nextToken.'),
+});
