@@ -536,6 +536,11 @@ export type Run = {
     readonly onDemandUsd: number;
     readonly isDeadlineMet: boolean | null;
   } | undefined;
+  /** Who asked for the deletion of its checkpoints, and when. */
+  readonly checkpointDeletion?: {
+    readonly at: string;
+    readonly requestedBy: string;
+  } | undefined;
   /** What was deleted after its end. */
   readonly expired?: readonly ("work" | "checkpoints" | "source")[] | undefined;
 };
@@ -580,6 +585,10 @@ export type RunDeclaration = {
     readonly shardsMultipleOf?: number | undefined;
     /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
     readonly leastShardsPerWorker?: number | undefined;
+    /** Columns that each sample must have; others wait for the rest. learn: those of nearly all samples of the first generation. Default: only a text or label beside nothing waits, where most samples have data. */
+    readonly require?: "learn" | readonly (string)[] | undefined;
+    /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */
+    readonly waitHours: number;
     /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
     readonly mayReject: string;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
@@ -896,6 +905,11 @@ export type RunSummary = {
     /** US dollars. */
     readonly onDemandUsd: number;
     readonly isDeadlineMet: boolean | null;
+  } | undefined;
+  /** Who asked for the deletion of its checkpoints, and when. */
+  readonly checkpointDeletion?: {
+    readonly at: string;
+    readonly requestedBy: string;
   } | undefined;
   /** What was deleted after its end. */
   readonly expired?: readonly ("work" | "checkpoints" | "source")[] | undefined;
@@ -1352,6 +1366,8 @@ export type PutLimitsAnswer = {
     readonly budgetUsd?: number | undefined;
     readonly attempts: number;
   };
+  /** What the last placement would have been with these limits; the run itself goes on where it is. */
+  readonly placement?: PlacementDecision | undefined;
 };
 
 export type GetWhatIfAnswer = {
@@ -1532,6 +1548,18 @@ export type GetMoneyAnswer = {
   readonly isComplete: boolean;
 };
 
+export type DeleteCheckpointsAnswer = {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly deletion?: {
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+  } | undefined;
+  /** Whether nothing is left; else they are deleted within a day. */
+  readonly isDeleted: boolean;
+};
+
 export type GetOpenApiAnswer = Readonly<Record<string, unknown>>;
 
 export type Declaration = {
@@ -1574,6 +1602,10 @@ export type Declaration = {
     readonly shardsMultipleOf?: number | undefined;
     /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
     readonly leastShardsPerWorker?: number | undefined;
+    /** Columns that each sample must have; others wait for the rest. learn: those of nearly all samples of the first generation. Default: only a text or label beside nothing waits, where most samples have data. */
+    readonly require?: "learn" | readonly (string)[] | undefined;
+    /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */
+    readonly waitHours?: number | undefined;
     /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
     readonly mayReject?: string | undefined;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
@@ -2118,6 +2150,15 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: GetMoneyAnswer;
   };
+  /** Deletes the checkpoints of an ended run before their time. For the role operator. */
+  readonly deleteCheckpoints: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+    };
+    readonly body: undefined;
+    readonly answer: DeleteCheckpointsAnswer;
+  };
   /** Shows this document. For the role viewer. */
   readonly getOpenApi: {
     readonly parameters: Readonly<Record<never, never>>;
@@ -2151,5 +2192,6 @@ export const OPERATIONS = {
   getImage: { method: "GET", path: "/pipelines/{name}/dataset/{generation}/image" },
   getMarket: { method: "GET", path: "/market" },
   getMoney: { method: "GET", path: "/money" },
+  deleteCheckpoints: { method: "DELETE", path: "/runs/{runId}/checkpoints" },
   getOpenApi: { method: "GET", path: "/openapi.json" },
 } as const satisfies Readonly<Record<keyof Operations, { readonly method: string; readonly path: string }>>;

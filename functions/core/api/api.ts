@@ -6,6 +6,7 @@ import { awsErrorClass } from '../shared/aws-error-class.ts';
 import { StoredVersionError } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
 import { type ApiRequest, type ApiResponse, ok, problem, refused } from './answers.ts';
+import { deleteCheckpoints } from './checkpoints.ts';
 import { type DatasetDeps, getDataset, getGeneration, getImage } from './dataset.ts';
 import { listPipelineRuns, listRuns } from './list-runs.ts';
 import { getLog, type LogDeps } from './log.ts';
@@ -99,6 +100,7 @@ const ANSWERS: Readonly<Record<Route, Answer>> = {
   ),
   'GET /market': on(OPERATIONS['GET /market'], getMarket),
   'GET /money': on(OPERATIONS['GET /money'], getMoney),
+  'DELETE /runs/{runId}/checkpoints': on(OPERATIONS['DELETE /runs/{runId}/checkpoints'], deleteCheckpoints),
   'GET /openapi.json': on(OPERATIONS['GET /openapi.json'], async () => ok(openApiDocument())),
 };
 

@@ -238,6 +238,15 @@ export const OPERATIONS = {
     answer: moneyAnswer,
     refusals: [],
   },
+  'DELETE /runs/{runId}/checkpoints': {
+    id: 'deleteCheckpoints',
+    summary: 'Deletes the checkpoints of an ended run before their time.',
+    role: 'operator',
+    query: noQuery,
+    status: 202,
+    answer: steering.deletionAnswer,
+    refusals: [404, 409],
+  },
   'GET /openapi.json': {
     id: 'getOpenApi',
     summary: 'Shows this document.',

@@ -11,16 +11,22 @@ import {
 } from '../attempts/retry-run.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { stopRun } from '../attempts/stop-run.ts';
+import { generationsNow } from '../dataset/dataset-version.ts';
 import { type Allowed, onlyAllowed } from '../ingest/allowed.ts';
 import { changeDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { choosePlacement } from '../placement/decision/choose.ts';
+import { questionOf } from '../placement/explain/replay.ts';
+import { whyUnreadable } from '../placement/explain/stored-decision.ts';
 import { readProgress } from '../runs/progress.ts';
-import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
+import { type AttemptRecord, FINISHED, type PlacementDecision, type RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
 import { type Checked, check } from '../shared/validation.ts';
-import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf } from './answers.ts';
+import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf, refused } from './answers.ts';
 import { retryBody, stopBody } from './schemas/steering.ts';
 
-export interface SteeringDeps extends RetryDeps {
+export interface SteeringDeps extends RetryDeps, Pick<Stores, 'placements'> {
   readonly allowed: Allowed;
 }
 
@@ -62,10 +68,28 @@ export async function postRetry(
     changeDeclaration(run.declaration, request.body, { besides: 'source' }),
   );
   if (!declaration.valid) return problem(400, 'the retry is not valid', declaration.problems);
+  const missing = await missingVersion(deps, { ...run, declaration: declaration.pipeline }, changed);
+  if (missing !== undefined) return refused('the retry is not valid', [missing]);
   const change = { declaration: declaration.pipeline, changed, source };
   return isOpenAgain(run)
     ? repeated(deps, run, change)
     : begin(deps, run, { ...change, requestedBy: request.caller ?? UNKNOWN });
+}
+
+/** A version of the dataset that is not there would fail the run at its next launch. */
+async function missingVersion(
+  { store }: SteeringDeps,
+  { generations: _generations, ...run }: RunRecord,
+  changed: readonly string[],
+): Promise<Problem | undefined> {
+  if (!changed.some((field) => field.startsWith('dataset.'))) return undefined;
+  try {
+    await generationsNow(store, run);
+    return undefined;
+  } catch (error: unknown) {
+    if (error instanceof LaunchRefusedError) return { path: 'dataset.pin', message: error.message };
+    throw error;
+  }
 }
 
 async function begin(deps: SteeringDeps, run: RunRecord, change: RetryChange): RetryAnswer {
@@ -116,7 +140,21 @@ export async function putLimits(
   const requestedBy = request.caller ?? UNKNOWN;
   const isSame = JSON.stringify(limits) === JSON.stringify(before);
   if (!isSame) await changeLimits(deps, run, { declaration: changed.pipeline, requestedBy, text });
-  return ok({ runId, status: run.status, limits });
+  const placement = await placementWith(deps, { ...run, declaration: changed.pipeline });
+  return ok({ runId, status: run.status, limits, placement });
+}
+
+/** The last placement's question, put again with the run's declaration as it is now. */
+async function placementWith(
+  { attempts, placements }: SteeringDeps,
+  run: RunRecord,
+): Promise<PlacementDecision | undefined> {
+  const known = await attempts.list(run.runId);
+  const next = (known.at(-1)?.attempt ?? 0) + 1;
+  const stored = (await placements.get(run.runId, next)) ?? (await placements.get(run.runId, next - 1));
+  if (stored === undefined || whyUnreadable(stored.decision) !== undefined) return undefined;
+  const question = questionOf({ run, attempts: known, ...stored });
+  return question && choosePlacement(question);
 }
 
 function changesText(before: Pipeline['limits'], after: Pipeline['limits']): string {

@@ -67,6 +67,7 @@ export async function retryRun(
     retry,
     declaration,
     source: source === 'pinned' ? run.source : undefined,
+    ...(changed.some((field) => field.startsWith('dataset.')) && { generations: undefined }),
   });
   if (opened !== undefined) await continueRetry(deps, opened, changed);
   return opened;

@@ -30,7 +30,7 @@ export function readDeclaration(name: string, text: string, notifiedMarker?: str
 }
 
 /** Sections that a retry may change. The rest says how the data was packed. */
-const CHANGEABLE = ['training', 'compute', 'limits', 'retention'] as const;
+const CHANGEABLE = ['training', 'compute', 'limits', 'retention', 'dataset'] as const;
 
 interface ChangeShape {
   readonly besides?: string;

@@ -19,7 +19,10 @@ export interface Expiry {
 /** @param run a finished run */
 export function expiryOf(run: RunRecord, now: Date): Expiry {
   const retention = run.declaration?.retention ?? DEFAULTS;
-  const before = (part: Expiring): Date => daysBefore(now, daysOf(part, run.status, retention));
+  const before = (part: Expiring): Date =>
+    part === 'checkpoints' && isDeletionAsked(run)
+      ? now
+      : daysBefore(now, daysOf(part, run.status, retention));
   const left = EXPIRING.filter((part) => run.expired?.includes(part) !== true);
   const due = left.filter((part) => new Date(run.updatedAt) < before(part));
   return {
@@ -28,6 +31,10 @@ export function expiryOf(run: RunRecord, now: Date): Expiry {
     isLast: left.every((part) => due.includes(part) || daysOf(part, run.status, retention) === 'forever'),
   };
 }
+
+/** A request that a retry has overtaken counts for nothing: that run's checkpoints are younger. */
+const isDeletionAsked = ({ checkpointDeletion, updatedAt }: RunRecord): boolean =>
+  checkpointDeletion !== undefined && checkpointDeletion.at >= updatedAt;
 
 function daysOf(part: Expiring, status: RunRecord['status'], retention: Retention): Retention['workDays'] {
   switch (part) {

@@ -253,8 +253,16 @@ export interface RunRecord {
   readonly modelUri?: string | undefined;
   /** Of the report; absent while it goes on, and in records of earlier releases. */
   readonly result?: RunResult | undefined;
+  /** A person has its checkpoints deleted before their time. It counts only while the run stays ended. */
+  readonly checkpointDeletion?: CheckpointDeletion | undefined;
   /** What was deleted after the end of the run, by the declaration's retention. */
   readonly expired?: readonly Expiring[] | undefined;
+}
+
+export interface CheckpointDeletion {
+  readonly at: string;
+  /** ARN of the caller. */
+  readonly requestedBy: string;
 }
 
 /** What a list of runs says of an ended one. */

@@ -11,11 +11,13 @@ export function stopToRecord(
   return sharpens ? { ...request, execution: stop.execution } : undefined;
 }
 
+/** `generations` absent: the same data as before; undefined: they are chosen again. */
+export type ReopenChange = Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>> & {
+  readonly generations?: undefined;
+};
+
 /** What changes on the record of an ended run that goes on. */
-export const reopened = (
-  execution: number,
-  change: Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>>,
-) => ({
+export const reopened = (execution: number, change: ReopenChange) => ({
   ...change,
   status: 'placing' as const,
   execution: execution + 1,
@@ -24,5 +26,6 @@ export const reopened = (
   failure: undefined,
   modelUri: undefined,
   result: undefined,
+  checkpointDeletion: undefined,
   expired: undefined,
 });

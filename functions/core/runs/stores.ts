@@ -19,6 +19,7 @@ import type {
   StopRequest,
   StoredDecision,
 } from './run-records.ts';
+import type { ReopenChange } from './steering.ts';
 
 /** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */
 export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen' | 'notified'> & {
@@ -64,10 +65,7 @@ export interface RunStore {
    * Opens an ended run again, in its next execution.
    * @returns undefined if the run has changed since it was read
    */
-  reopen(
-    run: RunRecord,
-    change: Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>>,
-  ): Promise<RunRecord | undefined>;
+  reopen(run: RunRecord, change: ReopenChange): Promise<RunRecord | undefined>;
   /**
    * Records a stop, unless the run has ended. The first request holds; a later `now` replaces `afterSave` and keeps the
    * execution of the first.

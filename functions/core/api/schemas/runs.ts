@@ -75,6 +75,10 @@ export const run = z.object({
     })
     .optional()
     .describe('Of its report, once it has ended.'),
+  checkpointDeletion: z
+    .object({ at: time, requestedBy: z.string() })
+    .optional()
+    .describe('Who asked for the deletion of its checkpoints, and when.'),
   expired: list(z.enum(EXPIRING)).optional().describe('What was deleted after its end.'),
 });
 

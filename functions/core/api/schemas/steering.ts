@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import { limitsSchema } from '../../pipeline/pipeline.ts';
 import { STOP_MODES } from '../../runs/run-records.ts';
-import { seconds, usd } from './operation.ts';
+import { seconds, time, usd } from './operation.ts';
+import { placementDecision } from './placements.ts';
 import { retry, runStatus, stop } from './runs.ts';
 
 export const stopBody = z.strictObject({
@@ -43,4 +44,20 @@ export const retryAnswer = z.object({
 /** Fields of `limits`; null takes one out. */
 export const limitsBody = z.record(z.string(), z.number().nullable());
 
-export const limitsAnswer = z.object({ runId: z.string(), status: runStatus, limits: limitsSchema });
+export const limitsAnswer = z.object({
+  runId: z.string(),
+  status: runStatus,
+  limits: limitsSchema,
+  placement: placementDecision
+    .optional()
+    .describe(
+      'What the last placement would have been with these limits; the run itself goes on where it is.',
+    ),
+});
+
+export const deletionAnswer = z.object({
+  runId: z.string(),
+  status: runStatus,
+  deletion: z.object({ at: time, requestedBy: z.string().describe('Who asked.') }).optional(),
+  isDeleted: z.boolean().describe('Whether nothing is left; else they are deleted within a day.'),
+});
