@@ -119,7 +119,8 @@ async function openRun(at: Ground): Promise<void> {
     attemptOf(OPEN_RUN, 2, {
       createdAt: earlier(HOUR - 30),
       status: 'running',
-      placement: placementOf({ pool }),
+      placement: placementOf({ pool, expectedSeconds: 8_000 }),
+      startedAt: earlier(HOUR - 90),
       progressBefore: progressOf(400, { totalSteps: 1_000, updatedAt: earlier(HOUR + 300) }),
       progressAfter: progressOf(700, { totalSteps: 1_000, updatedAt: earlier(240) }),
     }),

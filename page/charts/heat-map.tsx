@@ -18,7 +18,7 @@ interface HeatMapProps {
 const STEPS = 5;
 
 export const HeatMap = ({ caption, columns, rows }: HeatMapProps) => (
-  <TableFrame caption={caption} columns={['', ...columns]}>
+  <TableFrame caption={caption} columns={['type', ...columns]}>
     {rows.map(({ name, cells }) => (
       <tr key={name}>
         <th scope="row">{name}</th>

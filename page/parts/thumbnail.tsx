@@ -39,7 +39,7 @@ export function Thumbnail({ pipeline, generation, shard, member, rejected }: Thu
       {image.value === undefined ? (
         <span aria-hidden="true">{isImage && problem.value === undefined ? '…' : 'no image'}</span>
       ) : (
-        <img src={image.value} alt={member ?? rejected ?? ''} />
+        <img src={image.value} alt="" />
       )}
     </div>
   );

@@ -2,6 +2,7 @@
 import { batch, computed, signal, useSignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { type Answer, type AnswerOf, answered, client, type OperationId, type ParametersOf } from './api.ts';
+import { attend, onAttention, pausedFor } from './attention.ts';
 
 export interface Reading<T> {
   /** Stays while a later reading is refused. */
@@ -92,14 +93,17 @@ class Poll<T> {
   #number = 0;
   #isStopped = false;
   #isDue = false;
+  readonly #endAttention: () => void;
 
   constructor(source: Source<T>) {
     this.#source = source;
+    this.#endAttention = onAttention(() => void this.readNow());
     document.addEventListener('visibilitychange', this.#seen);
   }
 
   stop(): void {
     this.#isStopped = true;
+    this.#endAttention();
     clearTimeout(this.#timer);
     document.removeEventListener('visibilitychange', this.#seen);
     note(this.#source.name, undefined);
@@ -129,6 +133,8 @@ class Poll<T> {
   #changed(body: T): T {
     const text = JSON.stringify(body);
     const isSame = text === this.#shown;
+    // News, after the first reading, are worth a closer look.
+    if (!isSame && this.#shown !== '') attend();
     this.#shown = text;
     return isSame ? (this.#state.body ?? body) : body;
   }
@@ -147,7 +153,7 @@ class Poll<T> {
       // Nothing is read while no person looks.
       this.#isDue = true;
       this.#seen();
-    }, seconds * 1000);
+    }, pausedFor(seconds) * 1000);
   }
 
   readonly #seen = (): void => {
