@@ -32,10 +32,11 @@ for key in dataset.keys():
     sample = dataset[key]
     digests = [hashlib.sha256(one).hexdigest() for one in sample.members.values()]
     found[key] = {"label": sample.label, "digests": digests}
-print(json.dumps({"samples": len(dataset), "found": found}))
+print(json.dumps({"samples": len(dataset), "labels": dataset.labels, "found": found}))
 `;
 const printed = z.object({
   samples: z.number(),
+  labels: z.record(z.string(), z.number()),
   found: z.record(z.string(), z.object({ label: z.string().nullable(), digests: z.array(z.string()) })),
 });
 
@@ -115,7 +116,9 @@ describe('the reader of a sealed dataset', () => {
     const store = await packedInDrops(drops, settings());
     for (const key of store.keys(`${PIPELINE}/`))
       await client.send(new PutObjectCommand({ Bucket: 'sealed', Key: key, Body: store.body(key) }));
-    expect(held(await read(`s3://sealed/${PIPELINE}`))).toEqual(EXPECTED);
+    const seen = await read(`s3://sealed/${PIPELINE}`);
+    expect(held(seen)).toEqual(EXPECTED);
+    expect(seen).toMatchObject({ samples: 3, labels: { a: 0, b: 1 } });
   });
 
   it('refuses a shard with other bytes', async () => {

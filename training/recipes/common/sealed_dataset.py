@@ -18,7 +18,8 @@ import gzip
 import hashlib
 import importlib
 import json
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -141,6 +142,10 @@ class SealedDataset:
         self._samples: list[tuple[str, str | None, list[Member]]] = []
         self._numbers: dict[str, int] = {}
         self.generations = _generations(self._store, generation)
+        """Oldest first."""
+        self.labels: dict[str, int] = {}
+        """The integer of each class, which it has in every version."""
+        self._images: list[dict[str, Any]] = []
         for name in self.generations:
             self._read_generation(name)
 
@@ -149,6 +154,27 @@ class SealedDataset:
 
     def __iter__(self) -> Iterator[Sample]:
         return (self[number] for number in range(len(self)))
+
+    def channels(self) -> tuple[list[float], list[float]] | None:
+        """Mean and standard deviation of red, green and blue, from 0 to 1.
+
+        Of all pixels of the prepared images; None if there are none.
+        """
+        pixels = sum(one["pixels"] for one in self._images)
+        if pixels == 0:
+            return None
+
+        def average(of: Callable[[float, float], float], channel: int) -> float:
+            values = (of(one["mean"][channel], one["std"][channel]) for one in self._images)
+            weights = (one["pixels"] / pixels for one in self._images)
+            return float(sum(map(operator.mul, values, weights)))
+
+        mean = [average(lambda mean, _: mean, channel) for channel in range(3)]
+        squares = [average(lambda mean, std: mean**2 + std**2, channel) for channel in range(3)]
+        deviations = (
+            max(0.0, square - one**2) ** 0.5 for one, square in zip(mean, squares, strict=True)
+        )
+        return mean, list(deviations)
 
     def keys(self) -> list[str]:
         """The keys of all objects, below incoming/."""
@@ -172,6 +198,10 @@ class SealedDataset:
     def _read_generation(self, generation: str) -> None:
         folder = f"dataset/{generation}/"
         manifest = json.loads(self._store.read(f"{folder}manifest.json"))
+        labels = manifest.get("labels", [])
+        if len(labels) > len(self.labels):
+            self.labels = {label: number for number, label in enumerate(labels)}
+        self._images += filter(None, [manifest.get("content", {}).get("images")])
         revision = manifest.get("revision")
         shards = f"{folder}shards/" + (f"{revision}/" if revision else "")
         for shard in manifest["shards"]:

@@ -8,6 +8,7 @@ import { arrivalOf } from '../model/order.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { AuditError } from '../seal/audit.ts';
 import type { CommittedShard } from '../seal/committed-shards.ts';
+import { ContentFacts } from '../seal/content-facts.ts';
 import { shardIndex, writeIndexFile } from '../seal/index-files.ts';
 import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
@@ -27,6 +28,7 @@ export interface ComparedMembers {
   /** Copies of samples. */
   readonly repeated: number;
   readonly images: Omit<PreparedTotals, 'by'>;
+  readonly content: ContentFacts;
   /** For each input the arrivals that are left out, by `arrivalOf`. */
   readonly leftOut: readonly ReadonlyMap<string, LeftOut>[];
 }
@@ -34,10 +36,12 @@ export interface ComparedMembers {
 export async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promise<ComparedMembers> {
   const { plan, keys, shards, packing } = joined;
   const [before, after] = [new MemberTally(), new MemberTally()];
+  const content = new ContentFacts();
   const leftOut = await tallyInputs(store, joined, before);
   for (const shard of shards) {
     const lines = await memberLines(store, keys, shard);
     after.add(shard.name, lines);
+    for (const line of lines) content.add(line);
     checkExtent(formatIn(joined), shard, lines);
     await writeIndexFile(store, keys, shardIndex(packing, shard, lines));
   }
@@ -49,10 +53,14 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
       plan.generation,
       `its inputs hold ${before.members} members of ${before.samples} samples, but its shards hold ${after.members} of ${outputs}, or other ones`,
     );
+  checkCounts(joined);
+  return { repeated: after.copies.count, images: after.images, content, leftOut };
+}
+
+function checkCounts({ plan, records }: JoinedGeneration): void {
   const each = plan.samplesEach ?? plan.even?.samples;
-  if (each !== undefined && joined.records.some(({ samples }) => samples !== each))
+  if (each !== undefined && records.some(({ samples }) => samples !== each))
     throw new AuditError(plan.generation, 'the counts of its shards are not equal');
-  return { repeated: after.copies.count, images: after.images, leftOut };
 }
 
 /** Format and compression are equal in all inputs. */

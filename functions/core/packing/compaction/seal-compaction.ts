@@ -10,6 +10,7 @@ import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
 import { readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
 import { datasetIndex, writeIndexFile } from '../seal/index-files.ts';
+import { newestLabels } from '../seal/label-numbers.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { manifestsOfPlan } from './compact-shards.ts';
 import { compareMembers } from './compare-members.ts';
@@ -74,7 +75,7 @@ async function seal(
     recordKey,
   });
   const shards = await sealedShards(store, records);
-  const { repeated, images, leftOut } = await compareMembers(store, {
+  const { repeated, images, content, leftOut } = await compareMembers(store, {
     plan,
     manifests,
     keys,
@@ -97,11 +98,7 @@ async function seal(
     ...(first.compression && { compression: first.compression }),
     seed: packing.seed,
     plan: plan.digest,
-    listedAt:
-      manifests
-        .map(({ listedAt }) => listedAt)
-        .sort()
-        .at(-1) ?? '',
+    listedAt: lastListing(manifests),
     samples: sum(records, ({ samples }) => samples),
     members: sum(records, ({ members }) => members),
     repeated,
@@ -111,6 +108,8 @@ async function seal(
     ...columnsOf(manifests),
     ...workersOf(shards, manifests),
     ...balanceOf(manifests),
+    ...content.sealed,
+    ...newestLabels(manifests),
     ...preparedIn(manifests, images),
     ...(plan.even && { even: plan.even }),
     ...(await annotationsOf(store, keys, manifests)),
@@ -119,6 +118,12 @@ async function seal(
   await store.put(keys.manifest, body, { only: 'absent', contentType: 'application/json' });
   return (await readSealedManifest(store, pipeline, generation)) ?? manifest;
 }
+
+const lastListing = (joined: readonly Manifest[]): string =>
+  joined
+    .map(({ listedAt }) => listedAt)
+    .sort()
+    .at(-1) ?? '';
 
 /** The number of workers of all inputs, if it is the same and the new shards divide among them. */
 function workersOf(shards: Manifest['shards'], joined: readonly Manifest[]): Pick<Manifest, 'workers'> {

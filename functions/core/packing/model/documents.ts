@@ -269,6 +269,21 @@ const compactedSchema = z.object({
   numbers: z.number().int(),
 });
 
+/** What the members say about themselves, summed up; copies are not counted. */
+const contentSchema = z.object({
+  /** Prepared images. Mean and standard deviation of red, green and blue over all pixels, from 0 to 1. */
+  images: z
+    .object({
+      count: z.number().int(),
+      pixels: z.number().int(),
+      mean: z.array(z.number()),
+      std: z.array(z.number()),
+    })
+    .optional(),
+  /** Texts of up to 8 MiB that were not copied by the store. */
+  text: z.object({ members: z.number().int(), lines: z.number().int(), tokens: z.number().int() }).optional(),
+});
+
 /** manifest.json of a generation. References are relative to the generation's folder. */
 export const manifestSchema = z.object({
   version,
@@ -316,6 +331,9 @@ export const manifestSchema = z.object({
   workers: z.number().int().optional(),
   balance: balanceSchema.optional(),
   prepared: preparedSchema.optional(),
+  /** Every class of this generation and all before it: its place is its number. */
+  labels: z.array(z.string()).optional(),
+  content: contentSchema.optional(),
   /**
    * As in the plan. Such a generation enters the dataset only by a compaction, without the samples that it replaces.
    */

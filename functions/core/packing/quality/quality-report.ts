@@ -4,6 +4,7 @@
  */
 import type { HoldSettings } from '../../pipeline/packing-parts.ts';
 import { bucketKeys } from '../../shared/keys.ts';
+import { channelStatistics } from '../media/pixel-sums.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
@@ -18,7 +19,6 @@ import { type NearDuplicates, nearDuplicates } from './near-duplicates.ts';
 import { otherPipelines, sharedSamples } from './other-pipelines.ts';
 import type { QualityReport } from './report-document.ts';
 import { reportPage } from './report-page.ts';
-import { channelStatistics } from './tally.ts';
 import { thumbnails } from './thumbnails.ts';
 import { type VersionPair, versionPair } from './version-pair.ts';
 import { compareWithVersion } from './version-tally.ts';

@@ -1,6 +1,7 @@
 /** Counts what one generation holds, by its member lists. Tallies of several generations can be added up. */
 import * as z from 'zod';
 import { tableOf } from '../../shared/tables.ts';
+import { PixelSums } from '../media/pixel-sums.ts';
 import type { MediaFacts, MemberLine } from '../model/documents.ts';
 import { halfOf, NumberList } from './digest-list.ts';
 import { Distribution, distributionSchema } from './distribution.ts';
@@ -96,7 +97,7 @@ export class TallyCounter {
   #copies = 0;
   #classes: Map<string, { samples: number; copies: number }> | undefined = new Map();
   readonly #columns = new Map<string, ColumnTally>();
-  #pixels = { pixels: 0, sums: [0, 0, 0], squares: [0, 0, 0] };
+  readonly #pixels = new PixelSums();
 
   sample(isCopy: boolean): void {
     if (isCopy) this.#copies += 1;
@@ -109,11 +110,7 @@ export class TallyCounter {
       this.#label(label, isCopy ? { samples: 0, copies: 1 } : { samples: 1, copies: 0 });
     if (isCopy) return;
     this.#column(column).add(size, media);
-    const { width = 0, height = 0, mean, std } = media ?? {};
-    if (mean === undefined || std === undefined) return;
-    const pixels = width * height;
-    const squares = mean.map((value, channel) => pixels * (value ** 2 + (std[channel] ?? 0) ** 2));
-    this.#addPixels({ pixels, sums: mean.map((value) => value * pixels), squares });
+    if (media !== undefined) this.#pixels.addImage(media);
   }
 
   addAll(other: Tally): void {
@@ -122,20 +119,21 @@ export class TallyCounter {
     if (other.classes === undefined) this.#classes = undefined;
     for (const [name, counts] of Object.entries(other.classes ?? {})) this.#label(name, counts);
     for (const [name, column] of Object.entries(other.columns)) this.#column(name).addAll(column);
-    if (other.pixels !== undefined) this.#addPixels(other.pixels);
+    if (other.pixels !== undefined) this.#pixels.add(other.pixels);
   }
 
   get tally(): Tally {
     const byName = <T>(all: Map<string, T>): (readonly [string, T])[] =>
       [...all].sort(([a], [b]) => (a < b ? -1 : 1));
     const columns = byName(this.#columns).map(([name, column]) => [name, column.stored] as const);
+    const pixels = this.#pixels.stored;
     return {
       version: 1,
       samples: this.#samples,
       copies: this.#copies,
       ...(this.#classes && { classes: Object.fromEntries(byName(this.#classes)) }),
       columns: Object.fromEntries(columns),
-      ...(this.#pixels.pixels > 0 && { pixels: this.#pixels }),
+      ...(pixels && { pixels }),
     };
   }
 
@@ -154,30 +152,6 @@ export class TallyCounter {
     this.#columns.set(name, column);
     return column;
   }
-
-  #addPixels({ pixels, sums, squares }: NonNullable<Tally['pixels']>): void {
-    const add = (a: readonly number[], b: readonly number[]) => a.map((value, at) => value + (b[at] ?? 0));
-    const before = this.#pixels;
-    this.#pixels = {
-      pixels: before.pixels + pixels,
-      sums: add(before.sums, sums),
-      squares: add(before.squares, squares),
-    };
-  }
-}
-
-/** Mean and standard deviation of each channel, from 0 to 1, as loaders want them. */
-export function channelStatistics({ pixels, sums, squares }: NonNullable<Tally['pixels']>): {
-  readonly mean: number[];
-  readonly std: number[];
-} {
-  const mean = sums.map((sum) => sum / pixels);
-  const std = mean.map((value, channel) =>
-    Math.sqrt(Math.max(0, (squares[channel] ?? 0) / pixels - value ** 2)),
-  );
-  const scaled = (values: readonly number[]): number[] =>
-    values.map((value) => Math.round((value / 255) * 1e6) / 1e6);
-  return { mean: scaled(mean), std: scaled(std) };
 }
 
 export interface MainMember {

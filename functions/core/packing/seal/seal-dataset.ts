@@ -23,6 +23,7 @@ import {
   ShardMissingError,
   sealedShards,
 } from './committed-shards.ts';
+import { ContentFacts } from './content-facts.ts';
 import { Exclusions } from './exclusions.ts';
 import {
   datasetIndex,
@@ -31,6 +32,7 @@ import {
   shardIndexWriter,
   writeIndexFile,
 } from './index-files.ts';
+import { labelNumbers } from './label-numbers.ts';
 import { checkReadable } from './readable.ts';
 import { ShardExtent } from './shard-extent.ts';
 
@@ -133,27 +135,21 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
   const classes = new ClassCounter();
+  const content = new ContentFacts();
   const packed = { format: input.packing.format, ...compressionOf(input.packing) };
   const observer = observerOf(shards, {
     classes,
+    content,
     extentOf: (shard) => new ShardExtent(packed, shard),
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
     write: (file) => writeIndexFile(store, keys, file),
   });
   const { repeated, ...accounts } = await auditArrivals(store, { keys, plan, records, exclusions, observer });
   if (shards.length > 0) {
-    const { sourceSchema } = plan;
-    await writeIndexFile(
-      store,
-      keys,
-      datasetIndex({
-        generation: input.runId,
-        settings: input.packing,
-        sourceSchema,
-        shards,
-        revision: plan.revision,
-      }),
-    );
+    const { sourceSchema, revision } = plan;
+    const { runId: generation, packing: settings } = input;
+    const index = datasetIndex({ generation, settings, sourceSchema, shards, revision });
+    await writeIndexFile(store, keys, index);
   }
   const format = formatOf(input.packing);
   const manifest: Manifest = {
@@ -173,6 +169,8 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     shards,
     ...accounts,
     ...classes.sealedBalance(plan),
+    ...content.sealed,
+    ...(await labelNumbers(store, { pipeline: input.pipeline, generation: input.runId }, classes)),
     ...keptOf(plan),
     ...preparedTotals(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
@@ -205,13 +203,17 @@ const compressionOf = (packing: PackingSettings): Pick<Manifest, 'compression'> 
 
 interface Observing {
   readonly classes: ClassCounter;
+  readonly content: ContentFacts;
   readonly extentOf: (shard: Manifest['shards'][number]) => ShardExtent;
   readonly indexOf: (shard: Manifest['shards'][number]) => IndexFileWriter | undefined;
   readonly write: (file: IndexFile | undefined) => Promise<void>;
 }
 
 /** Counts classes and bytes, and makes the shards' indexes, while the audit reads the member lists. */
-const observerOf = (shards: Manifest['shards'], { classes, extentOf, indexOf, write }: Observing) => {
+const observerOf = (
+  shards: Manifest['shards'],
+  { classes, content, extentOf, indexOf, write }: Observing,
+) => {
   const byName = new Map(shards.map((shard) => [shard.name, shard]));
   return ({ name }: Pick<ShardRecord, 'name'>): MemberObserver => {
     const shard = byName.get(name);
@@ -220,6 +222,7 @@ const observerOf = (shards: Manifest['shards'], { classes, extentOf, indexOf, wr
     const see = (line: MemberLine): void => {
       extent?.add(line);
       classes.add(line);
+      content.add(line);
       index?.add(line);
     };
     const end = (): Promise<void> => {
