@@ -24,7 +24,7 @@ export type Send = (call: ApiCall) => Promise<ApiReply>;
 
 export type OperationId = keyof Operations;
 
-type Input<Id extends OperationId> = Operations[Id]['parameters'] &
+export type Input<Id extends OperationId> = Operations[Id]['parameters'] &
   (undefined extends Operations[Id]['body']
     ? { readonly body?: Operations[Id]['body'] }
     : { readonly body: Operations[Id]['body'] | DeclarationText });

@@ -22,8 +22,8 @@ export interface Context extends Surroundings {
    * Found at the first call, and named on standard error.
    * @throws Error with a remedy where there is none
    */
-  deployment(): Promise<Deployment>;
-  api(): Promise<Api>;
+  readonly deployment: () => Promise<Deployment>;
+  readonly api: () => Promise<Api>;
 }
 
 export function contextOf(

@@ -27,7 +27,7 @@ export function momentText(at: Date, now: Date): string {
   return `${day} ${time}`;
 }
 
-const PRECISE_BELOW = 0.1;
+const PRECISE_BELOW = 0.01;
 
 export const usdText = (usd: number): string =>
   usd === 0 ? '0.00' : usd < PRECISE_BELOW ? usd.toFixed(4) : usd.toFixed(2);

@@ -4,65 +4,56 @@ import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import type { ListPipelineRunsAnswer } from '../../client/operations.ts';
 import { nearest } from '../../functions/core/shared/nearest.ts';
 import { type Api, ApiError } from './api.ts';
 import type { Context } from './context.ts';
 
-const runSchema = z.looseObject({
-  runId: z.string(),
-  pipeline: z.string(),
-  status: z.string(),
-  trigger: z.string().optional(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
-  closedAt: z.string().optional(),
-  sealedAt: z.string().optional(),
-  generation: z.string().optional(),
-  failure: z.string().optional(),
-  modelUri: z.string().optional(),
-});
-export type RunRow = z.output<typeof runSchema>;
-
-const pipelinesSchema = z.object({
-  pipelines: z.array(z.looseObject({ name: z.string() })),
-  nextToken: z.string().optional(),
-});
-const runsSchema = z.object({ runs: z.array(runSchema), nextToken: z.string().optional() });
+export type RunRow = ListPipelineRunsAnswer['runs'][number];
 
 export const FINISHED: readonly string[] = ['succeeded', 'failed', 'stopped', 'empty'];
 const LARGEST_PAGE = 200;
 
-/** Names of the declared pipelines, by page. */
+/** Names of the declared pipelines. */
 export async function pipelineNames(api: Api): Promise<string[]> {
   const names: string[] = [];
-  let next: string | undefined;
+  let nextToken: string | undefined;
   do {
-    const token = next === undefined ? '' : `&nextToken=${encodeURIComponent(next)}`;
-    const page = await api.call(pipelinesSchema, 'GET', `/pipelines?limit=${LARGEST_PAGE}${token}`);
+    const page = await api.call('listPipelines', { limit: LARGEST_PAGE, nextToken });
     names.push(...page.pipelines.map(({ name }) => name));
-    next = page.nextToken;
-  } while (next !== undefined);
+    nextToken = page.nextToken;
+  } while (nextToken !== undefined);
   return names;
 }
 
-/**
- * Runs of a pipeline, newest first.
- * @throws UsageError with the nearest name where there is no such pipeline
- */
-export async function runsOf(api: Api, pipeline: string, most: number): Promise<RunRow[]> {
+interface RunFilter {
+  readonly pipeline?: string | undefined;
+  readonly status?: string | undefined;
+  readonly since?: string | undefined;
+}
+
+/** Runs of all pipelines or of one, newest first. */
+export async function listRuns(api: Api, filter: RunFilter, most: number): Promise<RunRow[]> {
   const runs: RunRow[] = [];
-  let token = '';
-  while (runs.length < most) {
+  let nextToken: string | undefined;
+  do {
     const limit = Math.min(LARGEST_PAGE, most - runs.length);
-    const call = `/pipelines/${encodeURIComponent(pipeline)}/runs?limit=${limit}${token}`;
-    const page = await api.call(runsSchema, 'GET', call).catch(async (error: unknown) => {
-      throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
-    });
+    const page = await api.call('listRuns', { ...filter, limit, nextToken });
     runs.push(...page.runs);
-    if (page.nextToken === undefined) break;
-    token = `&nextToken=${encodeURIComponent(page.nextToken)}`;
-  }
+    nextToken = page.nextToken;
+  } while (nextToken !== undefined && runs.length < most);
   return runs;
+}
+
+/** @throws UsageError with the nearest name where there is no such pipeline */
+export async function runsOf(api: Api, pipeline: string, most: number): Promise<RunRow[]> {
+  try {
+    return [
+      ...(await api.call('listPipelineRuns', { name: pipeline, limit: Math.min(LARGEST_PAGE, most) })).runs,
+    ];
+  } catch (error: unknown) {
+    throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
+  }
 }
 
 export async function noPipeline(api: Api, name: string): Promise<UsageError> {
@@ -117,9 +108,7 @@ export async function runMeant(context: Context, given: string | undefined): Pro
   const api = await context.api();
   if (given !== undefined) return exactRun(api, given);
   const here = await pipelineHere(context.folder);
-  const names = here === undefined ? await pipelineNames(api) : [here];
-  const newest = (await Promise.all(names.map((name) => runsOf(api, name, 1)))).flat();
-  const [run] = newest.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  const [run] = await listRuns(api, { pipeline: here }, 1);
   if (run !== undefined) return run.runId;
   throw new UsageError([
     `there is no run yet${here === undefined ? '' : ` of ${here}`}: drop data (tidewheel drop DIR), or start one (tidewheel run)`,
@@ -143,5 +132,3 @@ async function exactRun(api: Api, given: string): Promise<string> {
     `there is no run "${given}": ${near === undefined ? `${pipeline} has none yet` : `did you mean ${near}?`}`,
   ]);
 }
-
-export const runPath = (runId: string, rest = ''): string => `/runs/${encodeURIComponent(runId)}${rest}`;

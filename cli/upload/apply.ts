@@ -1,6 +1,6 @@
 /** Declares a pipeline as its file says, after its code is in the bucket: a run that starts then has both. */
 import path from 'node:path';
-import * as z from 'zod';
+import type { GetPipelineAnswer } from '../../client/operations.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { type Api, ApiError } from '../command/api.ts';
@@ -20,8 +20,6 @@ interface ApplyOptions {
   readonly dryRun: boolean;
 }
 
-const stored = z.looseObject({ declaration: z.string(), valid: z.boolean().optional() });
-
 /** @throws ApiError with every problem of the declaration */
 export async function apply({ api, store, declaration, dryRun }: ApplyOptions): Promise<Applied> {
   const { name, text, folder, file, source, data } = declaration;
@@ -32,7 +30,7 @@ export async function apply({ api, store, declaration, dryRun }: ApplyOptions): 
   );
   const changes = await putSource(store, { folder: root, omit, prefix: bucketKeys.source(name), dryRun });
   const isSame = before?.declaration === text && before.valid !== false;
-  if (!isSame && !dryRun) await api.call(z.unknown(), 'PUT', pipelinePath(name), text);
+  if (!isSame && !dryRun) await api.call('putPipeline', { name, body: { yaml: text } });
   return {
     pipeline: name,
     declaration: before === undefined ? 'new' : isSame ? 'unchanged' : 'changed',
@@ -40,19 +38,14 @@ export async function apply({ api, store, declaration, dryRun }: ApplyOptions): 
   };
 }
 
-export async function storedDeclaration(
-  api: Api,
-  name: string,
-): Promise<z.output<typeof stored> | undefined> {
+export async function storedDeclaration(api: Api, name: string): Promise<GetPipelineAnswer | undefined> {
   try {
-    return await api.call(stored, 'GET', pipelinePath(name));
+    return await api.call('getPipeline', { name });
   } catch (error: unknown) {
     if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
   }
 }
-
-const pipelinePath = (name: string): string => `/pipelines/${encodeURIComponent(name)}`;
 
 /** In a sentence or two for a person. */
 export function appliedText({ pipeline, declaration, source }: Applied, dryRun: boolean): string {

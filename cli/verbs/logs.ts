@@ -3,13 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import type { AttemptRecord } from '../../functions/core/runs/run-records.ts';
+import type { Attempt } from '../../client/operations.ts';
 import type { Api } from '../command/api.ts';
-import { FINISHED, runMeant, runPath } from '../command/runs.ts';
+import { FINISHED, runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { jobLog } from '../show/job-log.ts';
 import { beginning, durationOf, ending, inOrder, type LogEvent, lineOf } from '../show/run-log.ts';
-import { runViewSchema } from '../watch/view.ts';
 
 const COUNTED = 'attempts are counted from 1';
 const POLL_MILLISECONDS = 3_000;
@@ -78,7 +77,8 @@ async function printOnce(
   out: Output,
 ): Promise<boolean> {
   // Read before the lines: an ended run prints no more.
-  const { run, attempts } = await api.call(runViewSchema, 'GET', runPath(runId));
+  const { run } = await api.call('getRun', { runId });
+  const { attempts } = await api.call('listAttempts', { runId });
   const isLast = !follow || FINISHED.includes(run.status);
   const wanted = attempts.filter(({ attempt }) => (only ?? attempt) === attempt);
   for (const attempt of wanted) await printed.show(attempt);
@@ -111,7 +111,7 @@ class PrintedLines {
     this.#out = out;
   }
 
-  async show(record: AttemptRecord): Promise<void> {
+  async show(record: Attempt): Promise<void> {
     const { attempt } = record;
     if (this.#ended.has(attempt)) return;
     if (!this.#begun.has(attempt)) this.#out.line(beginning(record));
@@ -134,7 +134,7 @@ class PrintedLines {
     return (only === undefined || host.startsWith(only)) && (grep === undefined || message.includes(grep));
   }
 
-  async #newEvents(record: AttemptRecord): Promise<LogEvent[]> {
+  async #newEvents(record: Attempt): Promise<LogEvent[]> {
     const seen = this.#events.get(record.attempt) ?? new Set();
     this.#events.set(record.attempt, seen);
     const newest = this.#newest.get(record.attempt) ?? 0;

@@ -1,15 +1,10 @@
 /** `tidewheel retry`: has a failed or stopped run go on from its newest checkpoint. */
 import * as z from 'zod';
+import type { RetryRunBody } from '../../client/operations.ts';
 import { assignmentProblem, overridesOf } from '../command/overrides.ts';
-import { runMeant, runPath } from '../command/runs.ts';
+import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
-
-const answer = z.looseObject({
-  runId: z.string(),
-  status: z.string(),
-  checkpoint: z.looseObject({ step: z.number() }).optional(),
-});
 
 export const verb = defineVerb({
   name: 'retry',
@@ -42,9 +37,9 @@ hyperparameter, deadline=12 and budget=20 the limits, compute.nodes=2 any field 
   run: async ({ values, positionals }, context) => {
     const runId = await runMeant(context, positionals[0]);
     const api = await context.api();
-    const source = values['pinned-source'] ? 'pinned' : 'current';
-    const change = { ...overridesOf(values.set), source };
-    const retried = await api.call(answer, 'POST', runPath(runId, '/retry'), change);
+    const source: RetryRunBody['source'] = values['pinned-source'] ? 'pinned' : 'current';
+    const change: RetryRunBody = { ...overridesOf(values.set), source };
+    const retried = await api.call('retryRun', { runId, body: change });
     if (values.watch) return watchRun(context, runId, { exitStatus: true });
     if (context.json) context.terminal.print(JSON.stringify(retried, null, 2));
     else

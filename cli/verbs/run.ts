@@ -5,8 +5,6 @@ import { noPipeline, pipelineMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
-const answer = z.looseObject({ runId: z.string() });
-
 export const verb = defineVerb({
   name: 'run',
   summary: 'start a run now: on the data that waits, or on what is there',
@@ -24,11 +22,9 @@ export const verb = defineVerb({
   run: async ({ values, positionals }, context) => {
     const api = await context.api();
     const pipeline = await pipelineMeant(context, positionals[0]);
-    const started = await api
-      .call(answer, 'POST', `/pipelines/${encodeURIComponent(pipeline)}/runs`)
-      .catch(async (error: unknown) => {
-        throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
-      });
+    const started = await api.call('startRun', { name: pipeline }).catch(async (error: unknown) => {
+      throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
+    });
     if (values.watch) return watchRun(context, started.runId, { exitStatus: true });
     if (context.json) context.terminal.print(JSON.stringify(started, null, 2));
     else context.terminal.print(`${started.runId} is open: tidewheel watch ${started.runId}`);

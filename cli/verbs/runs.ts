@@ -1,12 +1,13 @@
 /** `tidewheel runs`: the runs of all pipelines, or of one. */
 import * as z from 'zod';
-import { durationText, momentText, safe, tableText } from '../command/format.ts';
-import { FINISHED, noPipeline, pipelineNames, type RunRow, runsOf } from '../command/runs.ts';
+import { durationText, momentText, safe, tableText, usdText } from '../command/format.ts';
+import { FINISHED, listRuns, type RunRow, runsOf } from '../command/runs.ts';
 import type { Colours } from '../command/terminal.ts';
 import { defineVerb } from '../command/verb.ts';
 import { durationOf } from '../show/run-log.ts';
 
 const MOST = 1_000;
+const OPEN = 'settling,packing,placing,training';
 const COUNT = `write a whole number from 1 to ${MOST}`;
 
 export const verb = defineVerb({
@@ -36,18 +37,13 @@ export const verb = defineVerb({
   ],
   run: async ({ values }, context) => {
     const api = await context.api();
-    const names = values.pipeline === undefined ? await pipelineNames(api) : [values.pipeline];
-    if (values.pipeline === '') throw await noPipeline(api, '');
-    const isFiltered = values.failed || values.open;
-    const all = await Promise.all(names.map((name) => runsOf(api, name, isFiltered ? MOST : values.limit)));
-    const since = values.since === undefined ? 0 : Date.now() - (durationOf(values.since) ?? 0);
-    const runs = all
-      .flat()
-      .filter(({ status }) => !values.failed || status === 'failed')
-      .filter(({ status }) => !values.open || !FINISHED.includes(status))
-      .filter(({ createdAt }) => Date.parse(createdAt) >= since)
-      .toSorted((a, b) => b.createdAt.localeCompare(a.createdAt))
-      .slice(0, values.limit);
+    const { pipeline, limit } = values;
+    // The list of one pipeline knows whether there is such a one.
+    if (pipeline !== undefined) await runsOf(api, pipeline, 1);
+    const since =
+      values.since === undefined ? undefined : new Date(Date.now() - (durationOf(values.since) ?? 0));
+    const status = values.failed ? 'failed' : values.open ? OPEN : undefined;
+    const runs = await listRuns(api, { pipeline, status, since: since?.toISOString() }, limit);
     const { terminal } = context;
     if (context.json) terminal.print(JSON.stringify({ runs: runs.map(rowOf) }, null, 2));
     else if (runs.length === 0) terminal.note('there is no such run');
@@ -56,9 +52,9 @@ export const verb = defineVerb({
   },
 });
 
-const HEAD = ['RUN', 'STATUS', 'BEGAN', 'TOOK', 'BY', ''];
+const HEAD = ['RUN', 'STATUS', 'BEGAN', 'TOOK', 'USD', 'BY', ''];
 
-const rowOf = ({ runId, pipeline, status, trigger, createdAt, updatedAt, failure, modelUri }: RunRow) => ({
+const rowOf = ({
   runId,
   pipeline,
   status,
@@ -67,6 +63,17 @@ const rowOf = ({ runId, pipeline, status, trigger, createdAt, updatedAt, failure
   updatedAt,
   failure,
   modelUri,
+  result,
+}: RunRow) => ({
+  runId,
+  pipeline,
+  status,
+  trigger,
+  createdAt,
+  updatedAt,
+  failure,
+  modelUri,
+  result,
 });
 
 function line(run: RunRow, colours: Colours): string[] {
@@ -78,7 +85,8 @@ function line(run: RunRow, colours: Colours): string[] {
     statusText(run.status, colours),
     momentText(began, now),
     durationText((ended.getTime() - began.getTime()) / 1000),
-    run.trigger ?? '',
+    run.result === undefined ? '-' : usdText(run.result.costUsd),
+    run.trigger,
     safe(run.failure?.split('\n', 1)[0] ?? ''),
   ];
 }

@@ -2,15 +2,10 @@
 
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import type { StopRunAnswer } from '../../client/operations.ts';
 import { durationText, usdText } from '../command/format.ts';
-import { runMeant, runPath } from '../command/runs.ts';
+import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
-
-const answer = z.looseObject({
-  runId: z.string(),
-  status: z.string(),
-  unsaved: z.object({ seconds: z.number(), usd: z.number(), step: z.number().optional() }).optional(),
-});
 
 export const verb = defineVerb({
   name: 'stop',
@@ -39,14 +34,14 @@ table in docs/steering.md. Its arrivals are not lost. "tidewheel retry" has it g
     }
     const api = await context.api();
     const mode = values.now ? 'now' : 'afterSave';
-    const stopped = await api.call(answer, 'POST', runPath(runId, '/stop'), { mode });
+    const stopped = await api.call('stopRun', { runId, body: { mode } });
     if (context.json) context.terminal.print(JSON.stringify(stopped, null, 2));
     else context.terminal.print(stopText(stopped, values.now));
     return 0;
   },
 });
 
-function stopText({ runId, status, unsaved }: z.output<typeof answer>, now: boolean): string {
+function stopText({ runId, status, unsaved }: StopRunAnswer, now: boolean): string {
   if (unsaved === undefined)
     return status === 'stopped' ? `${runId} is stopped` : `${runId} is ${status}, and stops at its next step`;
   const since =

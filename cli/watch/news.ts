@@ -3,7 +3,7 @@
 import pc from 'picocolors';
 import { momentText, safe } from '../command/format.ts';
 import { screenLines, type Watched } from './screen.ts';
-import { finishOf, lossOf, positionOf } from './view.ts';
+import { lossOf, positionOf } from './view.ts';
 
 /** A line of progress at each such share of the work. */
 const STEPS = 20;
@@ -30,13 +30,13 @@ export class News {
     if (share === this.#share) return [];
     this.#share = share;
     const loss = lossOf(series);
-    const finish = finishOf(view);
+    const finish = view.money.expected?.finishAt.expected;
     const now = new Date();
     return [
       [
         `${now.toISOString().slice(0, 19)}Z ${at.unit} ${at.step} of ${at.total}`,
         ...(loss === undefined ? [] : [`${safe(loss.name)} ${Number(loss.value.toPrecision(4))}`]),
-        ...(finish === undefined ? [] : [`done about ${momentText(new Date(finish.at), now)}`]),
+        ...(finish === undefined ? [] : [`done about ${momentText(new Date(finish), now)}`]),
       ].join(', '),
     ];
   }

@@ -4,13 +4,11 @@ import { countText, durationText, momentText, safe, usdText, visible } from '../
 import { FINISHED } from '../command/runs.ts';
 import type { Colours } from '../command/terminal.ts';
 import { lifeLineText } from './life-line.ts';
-import { deadlineOf, finishOf, lossOf, moneyOf, positionOf, type RunView, type Series } from './view.ts';
+import { deadlineOf, doctorsWord, lossOf, positionOf, type RunView, type Series, usdSoFar } from './view.ts';
 
 export interface Watched {
   readonly view: RunView;
   readonly series: Series;
-  /** What holds the training back, in a sentence. */
-  readonly doctor?: string | undefined;
 }
 
 interface Frame {
@@ -54,14 +52,15 @@ function deadlineText(view: RunView, now: number, colours: Colours): string {
   const seconds = (at - now) / 1000;
   const left = seconds > 0 ? `${durationText(seconds)} left` : `passed ${durationText(-seconds)} ago`;
   const text = `deadline ${moment} (${left})`;
-  const finish = finishOf(view);
-  return seconds < 0 || (finish !== undefined && finish.at > at) ? colours.red(text) : text;
+  const finish = view.money.expected?.finishAt.expected;
+  return seconds < 0 || (finish !== undefined && Date.parse(finish) > at) ? colours.red(text) : text;
 }
 
 function lifeLine(view: RunView, { now, columns, colours }: Frame): string {
-  const finish = FINISHED.includes(view.run.status) ? undefined : finishOf(view);
-  const end = finish === undefined ? '' : `◌ ${momentText(new Date(finish.at), new Date(now))}`;
-  const room = columns - end.length - (end === '' ? 0 : 1);
+  const finish = view.money.expected?.finishAt;
+  const at = (time: string) => momentText(new Date(time), new Date(now));
+  const end = finish === undefined ? '' : `◌ ${at(finish.expected)} (${at(finish.low)}-${at(finish.high)})`;
+  const room = columns - end.length - (end === '' ? 0 : 2);
   return spread(lifeLineText(view, now, room, colours), end, columns);
 }
 
@@ -103,23 +102,24 @@ function paceText({ progress, run }: RunView): string {
 const number = (value: number): string => String(Number(value.toPrecision(3)));
 
 function moneyLine(view: RunView, { now, colours }: Frame): string[] {
-  if (view.attempts.length === 0) return [];
-  const { soFarUsd, onDemandUsd, expectedUsd } = moneyOf(view, now);
-  const { report } = view;
-  const of = expectedUsd === undefined || report !== undefined ? '' : ` of ${usdText(expectedUsd)}`;
-  const lost =
-    report === undefined || report.lostSeconds === 0
+  const { attempts, money, report } = view;
+  if (attempts.length === 0) return [];
+  const { expected, lost, budgetUsd } = money;
+  const of =
+    expected === undefined
       ? ''
-      : `   lost work ${durationText(report.lostSeconds)}`;
-  const budget = view.run.declaration?.limits.budgetUsd;
-  const limit = budget === undefined || report !== undefined ? '' : `   budget ${usdText(budget)}`;
+      : ` of ${usdText(expected.usd.expected)} (${usdText(expected.usd.low)}-${usdText(expected.usd.high)})`;
+  const budget = budgetUsd === undefined || report !== undefined ? '' : `   budget ${usdText(budgetUsd)}`;
+  const wasted = lost.seconds === 0 ? '' : `   lost ${durationText(lost.seconds)} ($${usdText(lost.usd)})`;
+  const onDemand = usdText(report?.onDemandUsd ?? expected?.onDemandUsd ?? money.onDemandUsd);
   return [
-    `USD ${colours.bold(usdText(soFarUsd))}${of}   On-Demand would be ${usdText(onDemandUsd)}${lost}${limit}`,
+    `USD ${colours.bold(usdText(usdSoFar(view, now)))}${of}   On-Demand would be ${onDemand}${wasted}${budget}`,
   ];
 }
 
-function wordLines({ view, doctor }: Watched, { colours }: Frame): string[] {
+function wordLines({ view }: Watched, { colours }: Frame): string[] {
   const { run, report, timeline } = view;
+  const doctor = FINISHED.includes(run.status) ? undefined : doctorsWord(view);
   if (run.failure !== undefined && run.status === 'failed')
     return [colours.red(safe(run.failure.split('\n', 1)[0] ?? ''))];
   if (report?.modelUri !== undefined) return [`model ${colours.green(report.modelUri)}`];

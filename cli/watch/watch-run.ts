@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Api } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT, type ExitCode } from '../command/exit.ts';
-import { FINISHED, runPath } from '../command/runs.ts';
+import { FINISHED } from '../command/runs.ts';
 import { News, summary } from './news.ts';
 import { screenLines, type Watched } from './screen.ts';
-import { type RunView, runViewSchema, seriesSchema } from './view.ts';
+import type { RunView } from './view.ts';
 
 const POLL_MILLISECONDS = 2_000;
 const POINTS = 40;
@@ -77,8 +77,8 @@ async function watchUntilEnd(
 
 async function look(api: Api, runId: string): Promise<Watched> {
   const [view, { series }] = await Promise.all([
-    api.call(runViewSchema, 'GET', runPath(runId)),
-    api.call(seriesSchema, 'GET', runPath(runId, `/series?points=${POINTS}`)),
+    api.call('getRun', { runId }),
+    api.call('getSeries', { runId, points: POINTS }),
   ]);
   return { view, series };
 }

@@ -1,7 +1,6 @@
 /** Calls of a region's control server, for commands that only know its state folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { request } from 'undici';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
 import { signedHeaders } from '../shared/signed-headers.ts';
@@ -35,14 +34,19 @@ export async function controlClient(stateDirectory: string): Promise<ControlClie
   const credentials = await accessKeyIn(join(stateDirectory, ACCESS_KEY_FILE));
   const signing = { service: 'tidewheel', region: REGION, credentials };
   const call = async (method: 'GET' | 'POST', path: string, body?: string): Promise<unknown> => {
-    const headers = await signedHeaders(new URL(`${url}${path}`), { method, body }, signing);
+    // fetch sets the host itself.
+    const { host: _host, ...headers } = await signedHeaders(
+      new URL(`${url}${path}`),
+      { method, body },
+      signing,
+    );
     const options = { method, headers, ...(body !== undefined && { body }) };
     // The file of a region that was killed names a port where nothing answers.
-    const reply = await request(`${url}${path}`, options).catch((cause: unknown) => {
+    const reply = await fetch(`${url}${path}`, options).catch((cause: unknown) => {
       throw new Error(down, { cause });
     });
-    const answer: unknown = await reply.body.json();
-    if (reply.statusCode !== 200) throw new Error(refusalSchema.parse(answer).message);
+    const answer: unknown = await reply.json();
+    if (reply.status !== 200) throw new Error(refusalSchema.parse(answer).message);
     return answer;
   };
   return {

@@ -77,6 +77,22 @@ it('sources name pages that exist', () => {
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
 
+describe('verbs', () => {
+  const verbs = readdirSync(path.join(ROOT, 'cli/verbs')).map((file) => path.parse(file).name);
+
+  it('are on their page, each of them', () => {
+    const page = read('docs/cli.md');
+    expect(verbs.length).toBeGreaterThan(20);
+    expect(verbs.filter((verb) => !page.includes(`\`${verb}\``))).toEqual([]);
+  });
+
+  it('exist, each that a page names', () => {
+    const named = [...everyPage.matchAll(/npx tidewheel ([a-z]+)/g)].map(([, name = '']) => name);
+    const known = [...verbs, 'help', 'completion'];
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  });
+});
+
 describe('commands', () => {
   it('are on some page, each of them', () => {
     const isDocumented = (name: string): boolean =>

@@ -12,7 +12,7 @@ it('durations have at most two units', () => {
 });
 
 it('small sums keep their digits', () => {
-  expect([0, 0.0123, 3.181].map(usdText)).toEqual(['0.00', '0.0123', '3.18']);
+  expect([0, 0.0012, 3.181].map(usdText)).toEqual(['0.00', '0.0012', '3.18']);
 });
 
 it('sizes have decimal units', () => {

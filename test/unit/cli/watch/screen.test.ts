@@ -4,54 +4,94 @@ import { describe, expect, it } from 'vitest';
 import { visible } from '../../../../cli/command/format.ts';
 import { screenLines } from '../../../../cli/watch/screen.ts';
 import type { RunView, Series } from '../../../../cli/watch/view.ts';
-import {
-  AT,
-  attemptOf,
-  declarationOf,
-  outcomeOf,
-  placementOf,
-  progressOf,
-  runOf,
-  secondsAfter,
-} from '../../../support/builders/records.ts';
+import { AT, declarationOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const NOW = Date.parse(secondsAfter(5_000));
 const plain = (view: RunView, series: Series = [], columns = 80): string[] =>
   screenLines({ view, series }, { now: NOW, columns, colours: pc.createColors(false) });
 
-const RUN = runOf('digits', 42, {
+type Attempt = RunView['attempts'][number];
+
+const RUN: RunView['run'] = {
+  runId: 'digits-000042',
+  pipeline: 'digits',
+  batch: 42,
+  trigger: 'arrival',
+  execution: 1,
+  createdAt: AT,
+  updatedAt: AT,
   status: 'training',
   declaration: declarationOf('digits', { limits: { deadlineHours: 12, attempts: 50 } }),
   closedAt: secondsAfter(100),
   sealedAt: secondsAfter(200),
-});
-const lost = attemptOf(RUN.runId, 1, {
+};
+const attemptIn = (zoneId: string, over: Partial<Attempt>): Attempt => ({
+  attempt: 1,
+  jobName: 'digits-000042-a1',
+  launcher: 'sagemaker',
+  status: 'running',
   createdAt: secondsAfter(300),
-  outcome: outcomeOf('interrupted', {
+  updatedAt: secondsAfter(300),
+  placement: {
+    pool: { instanceType: 'g5.xlarge', zoneId, purchaseOption: 'spot', launcher: 'sagemaker' },
+    topology: { nodes: 2, acceleratorsPerNode: 1 },
+    decidedAt: secondsAfter(290),
+    onDemandHourlyUsd: 1.5,
+  },
+  ...over,
+});
+const lost = attemptIn('use1-az4', {
+  status: 'interrupted',
+  outcome: {
+    kind: 'interrupted',
+    message: 'reclaimed',
     endedAt: secondsAfter(2_000),
     trainingSeconds: 1_500,
-    billableSeconds: 600,
-  }),
-  progressAfter: progressOf(4_000, { updatedAt: secondsAfter(1_800) }),
+    interruptions: 0,
+  },
+  progressAfter: { step: 4_000, totalSteps: 9_600, checkpoint: 'step-4000', updatedAt: secondsAfter(1_800) },
 });
-const running = attemptOf(RUN.runId, 2, {
-  status: 'running',
-  createdAt: secondsAfter(2_100),
-  placement: placementOf({
-    pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az1', launcher: 'sagemaker', purchaseOption: 'spot' },
-  }),
-});
+const running = attemptIn('use1-az1', { attempt: 2, createdAt: secondsAfter(2_100) });
 const view: RunView = {
   run: RUN,
   attempts: [lost, running],
   timeline: [],
-  progress: progressOf(4_800, { totalSteps: 9_600, trainingSeconds: 4_800, updatedAt: secondsAfter(4_990) }),
+  progress: {
+    step: 4_800,
+    totalSteps: 9_600,
+    trainingSeconds: 4_800,
+    checkpoint: 'step-4800',
+    updatedAt: secondsAfter(4_990),
+  },
+  money: {
+    asOf: secondsAfter(4_900),
+    usd: 3.08,
+    usdPerSecond: 0.001,
+    byPurchaseOption: [],
+    lost: { seconds: 130, usd: 0.06 },
+    onDemandUsd: 8.9,
+    expected: {
+      usd: { low: 5.2, expected: 6.1, high: 7.4 },
+      finishAt: { low: secondsAfter(9_000), expected: secondsAfter(9_800), high: secondsAfter(12_000) },
+      onDemandUsd: 17.9,
+      basis: 'measured',
+    },
+    deadlineAt: secondsAfter(43_300),
+  },
 };
 const series: Series = [
   {
     name: 'loss',
+    source: 'log',
     unit: 'step',
-    points: Array.from({ length: 10 }, (_, index) => ({ position: index * 500, value: 1 - index / 12 })),
+    pointCount: 10,
+    lost: [],
+    points: Array.from({ length: 10 }, (_, index) => ({
+      position: index * 500,
+      value: 1 - index / 12,
+      at: AT,
+      attempt: 1,
+    })),
   },
 ];
 
@@ -59,13 +99,13 @@ describe('the screen of a run', () => {
   it('shows both attempts, the lost work and the finish', () => {
     const [head = '', life = ''] = plain(view, series);
     expect(head).toMatch(/^digits-000042 {2}training {2}attempt 2 of 50 +deadline .+ left\)$/);
-    expect(life).toMatch(/^settle▏pack▏ g5\.xlarge az4 ━+╳▒+ az1 ━+▶ +◌ /);
+    expect(life).toMatch(/^settle▏pack▏ g5\.xlarge az4 ━+╳▒+ az1 ━+▶ +◌ \S+ \(\S+-\S+\)$/);
   });
 
   it('shows progress, pace, loss and money', () => {
     const [, , progress, money] = plain(view, series);
     expect(progress).toMatch(/^step 4,800 \/ 9,600 {3}50 % {2}█{8}░{8} +1 s a step {3}loss 0\.25 ↘$/);
-    expect(money).toMatch(/^USD 2\.92 of 6\.92 {3}On-Demand would be 3\.67$/);
+    expect(money).toBe('USD 3.18 of 6.10 (5.20-7.40)   On-Demand would be 17.90   lost 2 m 10 s ($0.06)');
   });
 
   it('fits every width and every number of attempts', () => {
@@ -88,11 +128,34 @@ describe('the screen of a run', () => {
     expect(text).not.toContain('\u0007');
   });
 
+  it('says what the doctor advises', () => {
+    const gain = { low: 1, expected: 2, high: 3 };
+    const verdict = {
+      cause: 'hostCpu',
+      evidence: {},
+      remedy: { change: { kind: 'workers' }, where: 'script', text: 'load with 8 workers' },
+      gain: { seconds: gain, dollars: gain },
+      also: [],
+      unknown: [],
+    } as const;
+    const diagnosed = { ...running, diagnosis: { at: AT, verdicts: [verdict] } };
+    expect(plain({ ...view, attempts: [lost, diagnosed] }, series).at(-1)).toBe(
+      'doctor: load with 8 workers',
+    );
+  });
+
+  it('has no loss of values that are none', () => {
+    const nothing = series.map((each) => ({
+      ...each,
+      points: each.points.map((point) => ({ ...point, value: null })),
+    }));
+    expect(plain(view, nothing).join('\n')).not.toContain('loss');
+  });
+
   it('waits for data without a line too many', () => {
-    const waiting = runOf('digits', 1, { createdAt: AT });
-    expect(plain({ run: waiting, attempts: [], timeline: [] })).toEqual([
-      'digits-000001  settling',
-      'settle…▏',
-    ]);
+    const { expected: _expected, deadlineAt: _deadlineAt, ...money } = view.money;
+    const { closedAt: _closedAt, sealedAt: _sealedAt, ...run } = RUN;
+    const waiting: RunView = { run: { ...run, status: 'settling' }, attempts: [], timeline: [], money };
+    expect(plain(waiting)).toEqual(['digits-000042  settling', 'settle…▏']);
   });
 });

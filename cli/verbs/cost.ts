@@ -1,0 +1,63 @@
+/** `tidewheel cost`: what the runs of a month cost. */
+import * as z from 'zod';
+import type { GetMoneyAnswer } from '../../client/operations.ts';
+import { durationText, tableText, usdText } from '../command/format.ts';
+import { defineVerb } from '../command/verb.ts';
+
+const BY = ['pipeline', 'day', 'pool'] as const;
+
+export const verb = defineVerb({
+  name: 'cost',
+  summary: 'sum up what the runs of a month cost, and what On-Demand would have',
+  options: {
+    month: { type: 'string', value: 'YYYY-MM', about: 'in UTC; default: this month' },
+    by: { type: 'string', value: 'WHAT', about: `${BY.join(', ')} (default pipeline)` },
+  },
+  schema: z.object({
+    month: z
+      .string()
+      .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'write a month, such as 2026-11')
+      .optional(),
+    by: z.enum(BY, `write ${BY.join(', ')}`).default('pipeline'),
+  }),
+  examples: [
+    ['', 'this month by pipeline'],
+    ['--month 2026-10 --by pool', 'where the money went'],
+  ],
+  run: async ({ values: { month, by } }, { json, terminal, api }) => {
+    const money = await (await api()).call('getMoney', { month });
+    terminal.print(json ? JSON.stringify(money, null, 2) : tableText(rowsOf(money, by)));
+    if (!json && !money.isComplete)
+      terminal.note('there are more runs than were read: the sums are of the newest');
+    return 0;
+  },
+});
+
+function rowsOf({ month, total, ...money }: GetMoneyAnswer, by: (typeof BY)[number]): string[][] {
+  switch (by) {
+    case 'day':
+      return [['DAY', 'USD'], ...money.byDay.map(({ day, costUsd }) => [day, usdText(costUsd)])];
+    case 'pool':
+      return [
+        ['POOL', 'ATTEMPTS', 'USD', 'LOST WORK'],
+        ...money.byPool.map(({ instanceType, zoneId, purchaseOption, attempts, costUsd, lostSeconds }) => [
+          [instanceType, zoneId, purchaseOption].filter((word) => word !== undefined).join(' '),
+          String(attempts),
+          usdText(costUsd),
+          durationText(lostSeconds),
+        ]),
+      ];
+    case 'pipeline':
+      return [
+        [month, 'RUNS', 'USD', 'ON-DEMAND', 'LOST WORK', 'LOST USD'],
+        ...[...money.byPipeline, { pipeline: 'all', ...total }].map((each) => [
+          each.pipeline,
+          String(each.runs),
+          usdText(each.costUsd),
+          usdText(each.onDemandUsd),
+          durationText(each.lostSeconds),
+          usdText(each.lostUsd),
+        ]),
+      ];
+  }
+}

@@ -1,0 +1,95 @@
+/** The command line as one file, alone in a folder, and its completions in a real shell. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const ROOT = path.join(import.meta.dirname, '../../..');
+
+let folder: string;
+let program: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-program-'));
+  program = path.join(folder, 'tidewheel.mjs');
+  await run(process.execPath, [path.join(ROOT, 'cli/build-program.ts'), program], { cwd: ROOT });
+}, 120_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function tidewheel(words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const environment = { PATH: process.env['PATH'], HOME: folder, ...more };
+  try {
+    return {
+      code: 0,
+      ...(await run(process.execPath, [program, ...words], { cwd: folder, env: environment })),
+    };
+  } catch (error: unknown) {
+    const { code, stdout, stderr } = error as Ended;
+    return { code, stdout, stderr };
+  }
+}
+
+it('lists its verbs without colours in a pipe', async () => {
+  const { code, stdout } = await tidewheel(['help']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^ {2}watch +show a run until it ends$/m);
+  expect(stdout).not.toContain('\u001b');
+});
+
+it('answers a wrong name with the nearest', async () => {
+  expect(await tidewheel(['lgos'])).toMatchObject({
+    code: 8,
+    stderr: expect.stringContaining('there is no verb'),
+  });
+  expect(await tidewheel(['dokter'])).toMatchObject({
+    code: 8,
+    stderr: expect.stringContaining('did you mean doctor?'),
+  });
+  expect((await tidewheel(['stop', '--nwo'])).stderr).toContain('there is no option --nwo');
+});
+
+it('says where no deployment is and what to do', async () => {
+  const { code, stderr } = await tidewheel(['runs']);
+  expect(code).toBe(8);
+  expect(stderr).toMatch(/no AWS region is set: start a region \(tidewheel up\), or name one with --region/);
+  const down = await tidewheel(['runs', '--state', 'nowhere']);
+  expect(down).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('there is no local region in nowhere'),
+  });
+});
+
+it('checks a declaration without a deployment', async () => {
+  await writeFile(path.join(folder, 'bad.yaml'), 'name: x\ntraining: { strategy: sinlge }\n');
+  const { code, stdout } = await tidewheel(['check', 'bad.yaml', '--json']);
+  const { declaration } = JSON.parse(stdout) as {
+    declaration: { valid: boolean; problems: { path: string }[] };
+  };
+  expect([code, declaration.valid]).toEqual([1, false]);
+  expect(declaration.problems.map(({ path: at }) => at)).toContain('training.strategy');
+});
+
+it('says what needs a clone', async () => {
+  expect((await tidewheel(['up'])).stderr).toContain('needs a clone');
+});
+
+it('completes verbs and options in bash', async () => {
+  const { stdout } = await tidewheel(['completion', 'bash']);
+  const ask = (words: string, at: number) =>
+    run('bash', [
+      '-c',
+      `${stdout}\nCOMP_WORDS=(${words}); COMP_CWORD=${at}; _tidewheel; echo "\${COMPREPLY[@]}"`,
+    ]);
+  expect((await ask('tidewheel wa', 1)).stdout).toBe('watch\n');
+  expect((await ask('tidewheel stop --n', 2)).stdout).toBe('--now\n');
+});
