@@ -121,7 +121,7 @@ async function tried(
       // Threads that wait for each other on busy cores take most of the time.
       TIDEWHEEL_CPUS: '1',
       TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS: '1',
-      // These trainings end before the trial's verdict. A verdict against the script still counts, once it is there.
+      // These trainings end before the trial's verdict. A verdict against the script counts once it is there.
       TIDEWHEEL_AUTOMATIC_HELD_SECONDS: '0',
       MPLBACKEND: 'Agg',
     },
