@@ -2,7 +2,8 @@
 import type http from 'node:http';
 import type { Reply } from './exchange.ts';
 
-export type Damage = 'truncate' | 'corrupt' | 'slow';
+/** `short`: a body that lacks its second half and says so in its length; nothing but the plan knows better. */
+export type Damage = 'truncate' | 'corrupt' | 'slow' | 'short';
 
 /** Longer than a caller waits before it asks a second time. */
 const SLOW_MILLISECONDS = 400;
@@ -10,6 +11,14 @@ const SLOW_MILLISECONDS = 400;
 export function spoil(response: http.ServerResponse, reply: Reply, damage: Damage): void {
   const body = Buffer.from(reply.body ?? '');
   const middle = body.length >> 1;
+  if (damage === 'short' && middle > 0) {
+    const headers = Object.entries({ ...reply.headers }).filter(
+      ([name]) => !name.startsWith('x-amz-checksum'),
+    );
+    response.writeHead(reply.status, { ...Object.fromEntries(headers), 'content-length': String(middle) });
+    response.end(body.subarray(0, middle));
+    return;
+  }
   // A HEAD states the length of a body that it has not: a zero there would be a lie, and no damage that S3 knows.
   response.writeHead(reply.status, { 'content-length': String(body.length), ...reply.headers });
   if (damage === 'slow') {

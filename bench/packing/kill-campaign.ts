@@ -1,17 +1,26 @@
 /**
- * Workers that are killed with SIGKILL at seeded requests, beside a server that throttles, resets, truncates, corrupts and
- * dawdles by the same seed. However often, the sealed bytes must be those of an undisturbed run.
+ * Workers that are killed with SIGKILL at seeded requests, beside a server that throttles, resets, truncates, corrupts,
+ * shortens and dawdles by the same seed, has checksums or none, and lists empty pages. However often, the sealed bytes must be those of an undisturbed run.
  */
 import { crc32 } from 'node:zlib';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
+import type { StoredChecksum } from './checksum-headers.ts';
 import { regularCorpus } from './listing.ts';
 import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';
 
 const PIPELINE = 'faulty';
 const RUN = 'faulty-000001';
 const DATE = 'Sat, 21 Nov 2026 04:00:00 GMT';
-const FAULTS: readonly Fault[] = ['slowDown', 'internalError', 'reset', 'truncate', 'corrupt', 'slow'];
+const FAULTS: readonly Fault[] = [
+  'slowDown',
+  'internalError',
+  'reset',
+  'truncate',
+  'corrupt',
+  'slow',
+  'short',
+];
 /** An undisturbed run makes some 650 requests: the first kill of a campaign always comes, later ones where enough is left. */
 const REQUESTS = 400;
 
@@ -68,7 +77,7 @@ const sealedIn = (server: MemoryS3): Sealed => {
 
 /** What an undisturbed worker seals. */
 export async function undisturbed(start: StartWorker): Promise<Sealed> {
-  const server = await startMemoryS3({ corpus, date: DATE });
+  const server = await startMemoryS3({ corpus, date: DATE, md5Etags: true });
   try {
     const end = await start(workerAt(server)).ended;
     if (end.code !== 0) throw new Error(end.errors);
@@ -78,13 +87,16 @@ export async function undisturbed(start: StartWorker): Promise<Sealed> {
   }
 }
 
+/** Of the objects of this seed's server. */
+const checksumOf = (seed: number): StoredChecksum => (seed % 3 === 2 ? 'none' : 'crc32');
+
 /** The worker is killed when the server sees its n-th request, which is never answered; then another goes on. */
 export async function survive(start: StartWorker, seed: number, mostKills: number): Promise<Survival> {
   const next = seededUint32(`faults ${seed}`);
   let faults = 0;
   let left = Number.POSITIVE_INFINITY;
   let worker: RunningWorker | undefined;
-  const decide = (): Fault | undefined => {
+  const decide = ({ method }: { method: string }): Fault | undefined => {
     left -= 1;
     if (left === 0) {
       worker?.kill();
@@ -92,9 +104,19 @@ export async function survive(start: StartWorker, seed: number, mostKills: numbe
     }
     if (next() % 50 !== 0) return undefined;
     faults += 1;
-    return FAULTS[next() % FAULTS.length];
+    const fault = FAULTS[next() % FAULTS.length];
+    // Only of a read is the length known before.
+    return fault === 'short' && method !== 'GET' ? 'slow' : fault;
   };
-  const server = await startMemoryS3({ corpus, date: DATE, faults: { decide } });
+  const checksum = checksumOf(seed);
+  const server = await startMemoryS3({
+    corpus,
+    date: DATE,
+    faults: { decide },
+    md5Etags: true,
+    checksum,
+    emptyPages: seed % 2 === 1,
+  });
   try {
     for (let kills = 0; ; kills += 1) {
       left = kills < mostKills ? 1 + (next() % REQUESTS) : Number.POSITIVE_INFINITY;

@@ -9,8 +9,8 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import tar from 'tar-stream';
 import * as z from 'zod';
+import type { StoredChecksum } from './checksum-headers.ts';
 import type { Tool } from './competitors.ts';
-import type { StoredChecksum } from './memory-s3.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;

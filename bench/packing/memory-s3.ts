@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { crc64NvmeBase64 } from '../../functions/aws/s3/crc64-nvme.ts';
+import { checksumHeaders, type StoredChecksum } from './checksum-headers.ts';
 import { copiedBytes, copyAnswer } from './copy-part.ts';
 import { type Damage, spoil } from './damaged-answer.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
@@ -38,9 +38,6 @@ interface Faults {
 }
 export type Fault = 'slowDown' | 'internalError' | 'reset' | 'stall' | Damage;
 
-/** S3 keeps CRC-64/NVME of an object whose client chose no checksum. */
-export type StoredChecksum = 'crc32' | 'crc64nvme';
-
 export interface MemoryS3Options {
   readonly corpus?: Corpus;
   readonly faults?: Faults;
@@ -50,6 +47,10 @@ export interface MemoryS3Options {
   readonly keepsShards?: { now: boolean };
   /** Sent with an object that is read whole. Default: CRC-32. */
   readonly checksum?: StoredChecksum;
+  /** The ETag of a made-up object is its MD5, as on S3, and not only a text of its own. */
+  readonly md5Etags?: boolean;
+  /** Each listing begins with a page without keys that says that it goes on. */
+  readonly emptyPages?: boolean;
   /** The Date that answers name; default: now. */
   readonly date?: string;
 }
@@ -204,7 +205,12 @@ class Service {
     const index = corpus?.indexOf(key);
     if (corpus === undefined || index === undefined) return undefined;
     const size = corpus.sizeAt(index);
-    return { body: corpusBody(index, size), size, etag: corpusEtag(index) };
+    return { body: corpusBody(index, size), size, etag: this.#corpusEtag(index, size) };
+  }
+
+  #corpusEtag(index: number, size: number): string {
+    if (this.#parts.options.md5Etags !== true) return corpusEtag(index);
+    return createHash('md5').update(corpusBody(index, size)).digest('hex');
   }
 
   #get({ key, headers }: Call): Reply {
@@ -227,12 +233,7 @@ class Service {
   }
 
   #checksum(headers: http.IncomingHttpHeaders, body: Buffer): Record<string, string> {
-    if (headers['x-amz-checksum-mode'] !== 'ENABLED') return {};
-    if (this.#parts.options.checksum === 'crc64nvme')
-      return { 'x-amz-checksum-crc64nvme': crc64NvmeBase64([body]) };
-    const sum = Buffer.alloc(4);
-    sum.writeUInt32BE(crc32(body));
-    return { 'x-amz-checksum-crc32': sum.toString('base64') };
+    return checksumHeaders(headers, body, this.#parts.options.checksum);
   }
 
   #head({ key, headers }: Call): Reply {
@@ -342,11 +343,13 @@ class Service {
     const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
     const limit = Math.min(1_000, Number(query.get('max-keys') ?? 1_000));
     const delimiter = query.get('delimiter');
-    const page = delimiter === null ? this.#page({ prefix, after, limit }) : this.#folders(prefix, delimiter);
+    const isEmpty = this.#parts.options.emptyPages === true && !query.has('continuation-token');
+    const page = delimiter !== null ? this.#folders(prefix, delimiter) : this.#page({ prefix, after, limit });
+    const empty: Page = { entries: [], folders: [], next: after || prefix };
     return {
       status: 200,
       headers: { date: this.#parts.options.date ?? new Date().toUTCString() },
-      body: listingXml(page),
+      body: listingXml(isEmpty && delimiter === null ? empty : page),
     };
   }
 
@@ -357,7 +360,7 @@ class Service {
       const entryAt = (index: number): Entry => ({
         key: corpus.keyAt(index),
         size: corpus.sizeAt(index),
-        etag: corpusEtag(index),
+        etag: this.#corpusEtag(index, corpus.sizeAt(index)),
       });
       return pageOf({ count: corpus.count, entryAt }, request);
     }

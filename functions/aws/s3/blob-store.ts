@@ -13,12 +13,13 @@ import type {
   PutResult,
   Upload,
   UploadedPart,
+  WholeCheck,
 } from '../../core/packing/model/blob-store.ts';
 import { bodyText, etagOf, headerOf } from './answer-parts.ts';
-import { crc32Base64, crc32Of } from './checksum.ts';
+import { crc32Base64, crc32Of, isCheckable, wholeCheckOf } from './checksum.ts';
 import { copyPart } from './copy-part.ts';
 import { deleteMany } from './delete-many.ts';
-import { classify, ofObject } from './errors.ts';
+import { classify, ofObject, S3Refused } from './errors.ts';
 import type { Requester, S3Request } from './requester.ts';
 import type { Answer } from './transport.ts';
 import { completeUploadXml, elementText, isWholeListing, parseError, parseListing } from './xml.ts';
@@ -107,7 +108,9 @@ export class S3BlobStore implements BlobStore {
   #found(key: string, answer: Answer): GetResult {
     if (answer.status === 412) return { kind: 'changed' };
     if (answer.status === 404) return this.#absent(key, answer);
-    return { kind: 'found', chunks: answer.chunks, size: answer.size, etag: etagOf(answer) };
+    const found = { kind: 'found', chunks: answer.chunks, size: answer.size, etag: etagOf(answer) } as const;
+    const isUnchecked = answer.status === 200 && answer.size > 0 && !isCheckable(answer.headers);
+    return isUnchecked ? { ...found, unchecked: true } : found;
   }
 
   /** A missing bucket is a failure, a missing key an answer. */
@@ -130,6 +133,24 @@ export class S3BlobStore implements BlobStore {
     const whole = crc !== '' && headerOf(answer, 'x-amz-checksum-type') !== 'COMPOSITE' && !crc.includes('-');
     const crc32 = whole ? Buffer.from(crc, 'base64').toString('hex') : undefined;
     return { size: Number(headerOf(answer, 'content-length')), etag: etagOf(answer), crc32 };
+  }
+
+  async wholeCheck(key: string, etag: string): Promise<WholeCheck | undefined> {
+    const answer = await this.#requester
+      .send({
+        operation: 'HeadObject',
+        method: 'HEAD',
+        key,
+        headers: ['if-match', `"${etag}"`],
+        amzHeaders: WITH_CHECKSUM,
+        accept: [200, 404, 412],
+      })
+      .catch((error: unknown) => {
+        // A read of the object says what is wrong with it.
+        if (error instanceof S3Refused) return undefined;
+        throw error;
+      });
+    return answer?.status === 200 ? wholeCheckOf(answer.headers) : undefined;
   }
 
   async put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {

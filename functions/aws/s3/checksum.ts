@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { crc32c } from '../../core/packing/formats/crc32c.ts';
-import { crc64NvmeBase64 } from './crc64-nvme.ts';
+import type { WholeCheck } from '../../core/packing/model/blob-store.ts';
+import { Crc64Nvme } from './crc64-nvme.ts';
 
 /** A CRC-32 as S3's headers hold it. Node's pool gives the memory: a buffer of its own takes five times as long as all the rest. */
 export function crc32Base64(value: number): string {
@@ -15,35 +16,77 @@ export function crc32Base64(value: number): string {
 /** CRC-32 of the body as S3's `x-amz-checksum-crc32` wants it. */
 export const crc32Of = (body: Uint8Array): string => crc32Base64(crc32(body));
 
-function digestOf(algorithm: 'sha1' | 'sha256', chunks: readonly Uint8Array[]): string {
-  const digest = createHash(algorithm);
-  for (const chunk of chunks) digest.update(chunk);
-  return digest.digest('base64');
+/** Takes a body in pieces. */
+interface Summing {
+  add(chunk: Uint8Array): void;
+  sum(): string;
 }
 
-function crcOf(chunks: readonly Uint8Array[], crc: (chunk: Uint8Array, before: number) => number): string {
+function hashing(algorithm: 'sha1' | 'sha256' | 'md5', encoding: 'base64' | 'hex' = 'base64'): Summing {
+  const digest = createHash(algorithm);
+  return { add: (chunk) => void digest.update(chunk), sum: () => digest.digest(encoding) };
+}
+
+function counting(crc: (chunk: Uint8Array, before: number) => number): Summing {
   let value = 0;
-  for (const chunk of chunks) value = crc(chunk, value);
-  return crc32Base64(value);
+  return {
+    add: (chunk) => {
+      value = crc(chunk, value);
+    },
+    sum: () => crc32Base64(value),
+  };
+}
+
+function counting64(): Summing {
+  const crc = new Crc64Nvme();
+  return { add: (chunk) => crc.add(chunk), sum: () => crc.base64 };
 }
 
 /** The cheapest comes first. S3 sends one, seldom two. */
-const CHECKS: readonly (readonly [string, (chunks: readonly Uint8Array[]) => string])[] = [
-  ['x-amz-checksum-crc32', (chunks) => crcOf(chunks, crc32)],
-  ['x-amz-checksum-crc64nvme', crc64NvmeBase64],
-  ['x-amz-checksum-crc32c', (chunks) => crcOf(chunks, crc32c)],
-  ['x-amz-checksum-sha256', (chunks) => digestOf('sha256', chunks)],
-  ['x-amz-checksum-sha1', (chunks) => digestOf('sha1', chunks)],
+const CHECKS: readonly (readonly [string, () => Summing])[] = [
+  ['x-amz-checksum-crc32', () => counting(crc32)],
+  ['x-amz-checksum-crc64nvme', counting64],
+  ['x-amz-checksum-crc32c', () => counting(crc32c)],
+  ['x-amz-checksum-sha256', () => hashing('sha256')],
+  ['x-amz-checksum-sha1', () => hashing('sha1')],
 ];
 
-/**
- * False if a checksum of the whole object differs. The composite checksum of a multipart upload ends in `-<parts>` and
- * says nothing about the whole, so only length and ETag guard such a body.
- */
-export function isIntact(headers: IncomingHttpHeaders, chunks: readonly Uint8Array[]): boolean {
-  for (const [name, compute] of CHECKS) {
-    const expected = headers[name];
-    if (typeof expected === 'string' && !expected.includes('-')) return compute(chunks) === expected;
-  }
-  return true;
+/** An ETag is the MD5 of an object that was sent in one part and is not encrypted with KMS or a customer's key. */
+function md5In(headers: IncomingHttpHeaders): string | undefined {
+  const encryption = headers['x-amz-server-side-encryption'];
+  const isPlain = encryption === undefined || encryption === 'AES256';
+  if (!isPlain || headers['x-amz-server-side-encryption-customer-algorithm'] !== undefined) return undefined;
+  return /^"?([0-9a-f]{32})"?$/.exec(headers.etag ?? '')?.[1];
 }
+
+/**
+ * What compares a body, added in pieces, with the checksum that S3 keeps of the whole object. Undefined if it keeps none:
+ * the composite checksum of a multipart upload ends in `-<parts>` and says nothing about the whole.
+ */
+export function wholeCheckOf(headers: IncomingHttpHeaders): WholeCheck | undefined {
+  const isComposite = headers['x-amz-checksum-type'] === 'COMPOSITE';
+  for (const [name, start] of CHECKS) {
+    const expected = headers[name];
+    if (typeof expected === 'string' && !expected.includes('-') && !isComposite)
+      return checking(start(), expected);
+  }
+  const md5 = md5In(headers);
+  return md5 === undefined ? undefined : checking(hashing('md5', 'hex'), md5);
+}
+
+const checking = (summing: Summing, expected: string): WholeCheck => ({
+  add: (chunk) => summing.add(chunk),
+  isIntact: () => summing.sum() === expected,
+});
+
+/** False if a checksum of the whole object differs. */
+export function isIntact(headers: IncomingHttpHeaders, chunks: readonly Uint8Array[]): boolean {
+  const check = wholeCheckOf(headers);
+  if (check === undefined) return true;
+  for (const chunk of chunks) check.add(chunk);
+  return check.isIntact();
+}
+
+/** Whether anything but length and ETag guards the body of a whole object. */
+export const isCheckable = (headers: IncomingHttpHeaders): boolean =>
+  CHECKS.some(([name]) => headers[name]?.includes('-') === false) || md5In(headers) !== undefined;

@@ -68,12 +68,26 @@ function advance(crc: Crc, bytes: Uint8Array): void {
 }
 /* oxlint-enable typescript/no-non-null-assertion */
 
+/** The checksum of bytes that come in pieces. */
+export class Crc64Nvme {
+  readonly #crc: Crc = { high: -1, low: -1 };
+
+  add(bytes: Uint8Array): void {
+    advance(this.#crc, bytes);
+  }
+
+  /** As S3's `x-amz-checksum-crc64nvme` holds it. */
+  get base64(): string {
+    const value = Buffer.allocUnsafe(8);
+    value.writeInt32BE(~this.#crc.high, 0);
+    value.writeInt32BE(~this.#crc.low, 4);
+    return value.toString('base64');
+  }
+}
+
 /** The checksum as S3's `x-amz-checksum-crc64nvme` holds it. */
 export function crc64NvmeBase64(chunks: readonly Uint8Array[]): string {
-  const crc: Crc = { high: -1, low: -1 };
-  for (const chunk of chunks) advance(crc, chunk);
-  const value = Buffer.allocUnsafe(8);
-  value.writeInt32BE(~crc.high, 0);
-  value.writeInt32BE(~crc.low, 4);
-  return value.toString('base64');
+  const crc = new Crc64Nvme();
+  for (const chunk of chunks) crc.add(chunk);
+  return crc.base64;
 }

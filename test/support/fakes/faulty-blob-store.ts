@@ -21,6 +21,7 @@ export function faultyStore(store: BlobStore, seed: string, rate: number): BlobS
     listPage: (prefix, options) => fail(() => store.listPage(prefix, options)),
     get: (key, options) => fail(() => store.get(key, options)),
     head: (key) => fail(() => store.head(key)),
+    wholeCheck: (key, etag) => fail(() => store.wholeCheck(key, etag)),
     put: (key, body, options) => fail(() => store.put(key, body, options)),
     delete: (key, etag) => fail(() => store.delete(key, etag)),
     deleteMany: (keys) => fail(() => store.deleteMany(keys)),

@@ -16,6 +16,7 @@ import type {
   PutResult,
   Upload,
   UploadedPart,
+  WholeCheck,
 } from '../../../functions/core/packing/model/blob-store.ts';
 import { compareKeys } from '../../../functions/core/packing/model/order.ts';
 
@@ -39,6 +40,8 @@ export class MemoryBlobStore implements BlobStore {
   pageSize = 1_000;
   /** False: as a server that copies and does not say what. */
   checksCopies = true;
+  /** False: as a server that keeps no checksum of what it is sent. */
+  hasChecksums = true;
   /** By copyPart. */
   copiedBytes = 0;
   /** Of the objects that are written next. */
@@ -127,6 +130,15 @@ export class MemoryBlobStore implements BlobStore {
     if (held === undefined) return Promise.resolve(undefined);
     const sum = crc32(held.body).toString(16).padStart(8, '0');
     return Promise.resolve({ size: held.body.length, etag: held.etag, crc32: sum });
+  }
+
+  wholeCheck(_key: string, etag: string): Promise<WholeCheck | undefined> {
+    if (!this.hasChecksums) return Promise.resolve(undefined);
+    const digest = createHash('md5');
+    return Promise.resolve({
+      add: (chunk) => void digest.update(chunk),
+      isIntact: () => digest.digest('hex') === etag,
+    });
   }
 
   put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {

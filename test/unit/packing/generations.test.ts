@@ -57,6 +57,7 @@ function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
     listPage: (prefix, options) => after(() => store.listPage(prefix, options)),
     get: (key, options) => after(() => store.get(key, options)),
     head: (key) => after(() => store.head(key)),
+    wholeCheck: (key, etag) => after(() => store.wholeCheck(key, etag)),
     put: (key, body, options) => after(() => store.put(key, body, options)),
     delete: (key, etag) => after(() => store.delete(key, etag)),
     deleteMany: (keys) => after(() => store.deleteMany(keys)),

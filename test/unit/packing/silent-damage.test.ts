@@ -5,7 +5,14 @@ import type { BlobStore, GetOptions, ListPage } from '../../../functions/core/pa
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { PIPELINE, packAll, planAndPack, RUN, settings } from '../../support/builders/packing.ts';
+import {
+  memberLines,
+  PIPELINE,
+  packAll,
+  planAndPack,
+  RUN,
+  settings,
+} from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { misbehaving } from '../../support/fakes/misbehaving-store.ts';
 
@@ -42,6 +49,39 @@ describe('a body of another length than planned', () => {
     await planAndPack(misbehaving(store, { get }), packing);
     const seal = sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing });
     await expect(seal).rejects.toThrow(/cannot be sealed: .* (lies at|take)/);
+  });
+});
+
+describe('an object that is read in ranges', () => {
+  const large = (): MemoryBlobStore => {
+    const store = filled(3);
+    store.seed(`${incoming}a/large.bin`, Buffer.alloc(5_500, 'large'));
+    return store;
+  };
+  const flipping = (store: MemoryBlobStore): BlobStore =>
+    misbehaving(store, {
+      get: async (key, options) => {
+        const found = await store.get(key, options);
+        if (found.kind !== 'found' || options?.range?.offset !== 2_000) return found;
+        const body = Buffer.concat(found.chunks);
+        body.writeUInt8(body.readUInt8(7) ^ 1, 7);
+        return { ...found, chunks: [body] };
+      },
+    });
+
+  it('is compared with the checksum of the whole', async () => {
+    const store = large();
+    await expect(packAll(flipping(store), settings())).rejects.toThrow(/other bytes than its checksum/);
+    expect(await packAll(store, settings())).toMatchObject({ samples: 4 });
+    expect(memberLines(store).some(({ unchecked }) => unchecked)).toBe(false);
+  });
+
+  it('is marked where the store has no checksum', async () => {
+    const store = large();
+    store.hasChecksums = false;
+    await packAll(flipping(store), settings());
+    const marked = memberLines(store).filter(({ unchecked }) => unchecked);
+    expect(marked.map(({ name }) => name)).toEqual(['a/large.bin']);
   });
 });
 

@@ -47,6 +47,8 @@ export type GetResult =
       readonly chunks: readonly Uint8Array[];
       readonly size: number;
       readonly etag: string;
+      /** The whole object was read, and the store has no checksum of it. */
+      readonly unchecked?: true;
     }
   | { readonly kind: 'missing' }
   /** The object exists, but it is not the requested version. */
@@ -89,6 +91,14 @@ export interface HeadResult {
   readonly crc32?: string | undefined;
 }
 
+/** Compares an object that is read in ranges with the checksum that the store keeps of it. */
+export interface WholeCheck {
+  /** The next bytes, in order. */
+  add(chunk: Uint8Array): void;
+  /** Call it once, after the last byte. */
+  isIntact(): boolean;
+}
+
 export interface UploadedPart {
   readonly etag: string;
   /** Base64, as S3 requires. */
@@ -129,6 +139,8 @@ export interface BlobStore {
   /** Rejects with UnreadableBlobError if the store refuses the object for good. */
   get(key: string, options?: GetOptions): Promise<GetResult>;
   head(key: string): Promise<HeadResult | undefined>;
+  /** Undefined if the store has no checksum of this version of the object. */
+  wholeCheck(key: string, etag: string): Promise<WholeCheck | undefined>;
   put(key: string, body: Uint8Array, options?: PutOptions): Promise<PutResult>;
   /** `changed`: the object has another ETag than `ifMatch`. A missing object counts as deleted. */
   delete(key: string, ifMatch?: string): Promise<'deleted' | 'changed'>;

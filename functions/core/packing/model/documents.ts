@@ -200,6 +200,8 @@ export interface MemberLine {
   readonly source?: { readonly size: number; readonly sha256: string };
   /** Number of the copy; absent for the sample itself. */
   readonly repeat?: number;
+  /** Only its length and ETag guard the source, because the store has no checksum of it. */
+  readonly unchecked?: true;
   /** Column of the sample, in formats that have columns. */
   readonly column?: string;
   readonly media?: MediaFacts;

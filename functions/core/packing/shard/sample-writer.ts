@@ -20,6 +20,8 @@ export class SampleWriter {
   readonly #sink: ShardSink;
   readonly #job: Pick<ShardJob, 'format'>;
   readonly list = new MemberList();
+  /** Sources of which the store has no checksum, until they are listed. */
+  readonly unchecked = new Set<PlannedMember>();
   /** Written so far. */
   samples = 0;
 
@@ -53,9 +55,8 @@ export class SampleWriter {
         const [part, at] = [layout.members[index], written[index]];
         if (part === undefined || at === undefined) continue;
         const { source, media = factsOf(part, member) } = imageOf(part) ?? {};
-        this.list.add(
-          lineOf(layout, { part, member, ...(source && { source }), ...(media && { media }) }, at),
-        );
+        const line = lineOf(layout, { part, member, ...(source && { source }), ...(media && { media }) }, at);
+        this.list.add(this.#marked(part, line));
       }
       this.samples += 1;
     };
@@ -63,6 +64,12 @@ export class SampleWriter {
     if (written instanceof Promise) return written.then(enlist);
     enlist(written);
     return undefined;
+  }
+
+  #marked(part: MemberLayout, line: MemberLine): MemberLine {
+    const isUnchecked =
+      this.unchecked.size > 0 && part.kind === 'source' && this.unchecked.delete(part.member);
+    return isUnchecked ? { ...line, unchecked: true } : line;
   }
 
   /** Adds the line of a sample of one member that the store copied into the shard. */

@@ -2,7 +2,9 @@
  * Builds one shard: it reads the sources, uploads the parts and lists the members. Nothing of the shard is visible
  * until its record is committed (commit-shard.ts).
  */
-import type { SourceRead } from '../model/blob-store.ts';
+import { TransientError } from '../../shared/errors.ts';
+import { quoted } from '../../shared/quoted.ts';
+import type { SourceRead, WholeCheck } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
@@ -58,6 +60,11 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
     }
   }
 }
+
+const damaged = ({ key }: PlannedMember): TransientError =>
+  new TransientError(
+    `${quoted(key)} came with other bytes than its checksum says; the next try reads it again`,
+  );
 
 class ShardBuilder {
   readonly #deps: PackDeps;
@@ -183,6 +190,7 @@ class ShardBuilder {
       this.#excluded.push({ sample: layout.sample, exclusion });
       return undefined;
     }
+    for (const member of layout.sample.members) this.#noteCheck(member, reads.of(member));
     if (this.#job.preparations !== undefined) return this.#packPrepared(layout, reads);
     return this.#write(layout, reads, NO_IMAGES);
   }
@@ -269,14 +277,9 @@ class ShardBuilder {
     const read = new Map<PlannedMember, Uint8Array[]>();
     let exclusion: Exclusion | undefined;
     for (const member of toRead.filter((one) => images.has(one))) {
-      const chunks: Uint8Array[] = [];
-      for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) {
-        const piece = await this.#window.next();
-        const reads = layout.sample.members.map((one) => (one === member ? piece : undefined));
-        exclusion ??= checkSample(layout.sample, reads, this.#sniffs);
-        if (exclusion === undefined) chunks.push(...chunksOf(piece));
-      }
-      read.set(member, chunks);
+      const image = await this.#readImage(layout, member);
+      exclusion ??= image.exclusion;
+      read.set(member, image.chunks);
     }
     if (exclusion !== undefined) this.#excluded.push({ sample: layout.sample, exclusion });
     const prepared =
@@ -288,13 +291,49 @@ class ShardBuilder {
     return undefined;
   }
 
+  async #readImage(
+    layout: SampleLayout,
+    member: PlannedMember,
+  ): Promise<{ readonly chunks: Uint8Array[]; readonly exclusion: Exclusion | undefined }> {
+    const chunks: Uint8Array[] = [];
+    const check = await this.#checkOf(member);
+    let exclusion: Exclusion | undefined;
+    for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) {
+      const piece = await this.#window.next();
+      this.#noteCheck(member, piece);
+      const reads = layout.sample.members.map((one) => (one === member ? piece : undefined));
+      exclusion ??= checkSample(layout.sample, reads, this.#sniffs);
+      for (const chunk of chunksOf(piece)) check?.add(chunk);
+      if (exclusion === undefined) chunks.push(...chunksOf(piece));
+    }
+    if (exclusion === undefined && check?.isIntact() === false) throw damaged(member);
+    return { chunks, exclusion };
+  }
+
+  #noteCheck(member: PlannedMember, read: SourceRead | undefined): void {
+    if (read?.kind === 'found' && read.unchecked) this.#writer.unchecked.add(member);
+  }
+
+  /** The store's answers to ranges have no checksum. */
+  async #checkOf(member: PlannedMember): Promise<WholeCheck | undefined> {
+    if (member.size <= this.#deps.window.pieceBytes) return undefined;
+    const check = await this.#deps.store.wholeCheck(member.key, member.etag);
+    if (check === undefined) this.#writer.unchecked.add(member);
+    return check;
+  }
+
   async *#stream(layout: SampleLayout, member: PlannedMember): AsyncGenerator<Uint8Array> {
+    const check = await this.#checkOf(member);
     for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
       const read = await this.#window.next();
+      this.#noteCheck(member, read);
       const reads = layout.sample.members.map((one) => (one === member ? read : undefined));
       const exclusion = checkSample(layout.sample, reads, (one) => offset === 0 && this.#sniffs(one));
       if (exclusion !== undefined) throw new RebuildError([{ sample: layout.sample, exclusion }]);
-      if (read.kind === 'found') yield* read.chunks;
+      if (read.kind !== 'found') continue;
+      for (const chunk of read.chunks) check?.add(chunk);
+      yield* read.chunks;
     }
+    if (check?.isIntact() === false) throw damaged(member);
   }
 }

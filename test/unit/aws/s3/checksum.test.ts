@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isIntact } from '../../../../functions/aws/s3/checksum.ts';
+import { isCheckable, isIntact } from '../../../../functions/aws/s3/checksum.ts';
 import { crc64NvmeBase64 } from '../../../../functions/aws/s3/crc64-nvme.ts';
 
 /** Bit by bit, from the definition. */
@@ -53,5 +53,25 @@ describe('a body', () => {
   it('passes without a checksum of the whole', () => {
     expect(isIntact({}, [body])).toBe(true);
     expect(isIntact({ 'x-amz-checksum-crc32': 'AAAAAA==-3' }, [body])).toBe(true);
+  });
+});
+
+describe('an object without a checksum', () => {
+  const body = [Buffer.from('bo'), Buffer.from('dy')];
+  const etag = '"841a2d689ad86bd1611447453c22c6fc"';
+
+  it('is compared with the MD5 in its ETag', () => {
+    expect(isIntact({ etag }, body)).toBe(true);
+    expect(isIntact({ etag, 'x-amz-server-side-encryption': 'AES256' }, [Buffer.from('bodi')])).toBe(false);
+  });
+
+  it.each([
+    { etag: '"841a2d689ad86bd1611447453c22c6fc-2"' },
+    { etag, 'x-amz-server-side-encryption': 'aws:kms' },
+    { etag, 'x-amz-server-side-encryption-customer-algorithm': 'AES256' },
+    { etag: '"841a2d689ad86bd1611447453c22c6fc-2"', 'x-amz-checksum-crc32': 'AAAAAA==-2' },
+  ])('is not checkable with %j', (headers) => {
+    expect(isCheckable(headers)).toBe(false);
+    expect(isIntact(headers, [Buffer.from('bodi')])).toBe(true);
   });
 });
