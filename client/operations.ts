@@ -462,6 +462,14 @@ export type Report = {
   readonly costUsd: number;
   /** Cost of the same useful work on On-Demand instances of the same type. */
   readonly onDemandUsd: number;
+  /** The cheapest single On-Demand node that could have done that work. */
+  readonly onDemandNode?: {
+    readonly instanceType: string;
+    readonly accelerators: number;
+    readonly hours: number;
+    /** US dollars. */
+    readonly usd: number;
+  } | undefined;
   /** US dollars. */
   readonly savedUsd: number;
   readonly savedPercent: number;
@@ -1222,6 +1230,14 @@ export type GetRunAnswer = {
     readonly costUsd: number;
     /** Cost of the same useful work on On-Demand instances of the same type. */
     readonly onDemandUsd: number;
+    /** The cheapest single On-Demand node that could have done that work. */
+    readonly onDemandNode?: {
+      readonly instanceType: string;
+      readonly accelerators: number;
+      readonly hours: number;
+      /** US dollars. */
+      readonly usd: number;
+    } | undefined;
     /** US dollars. */
     readonly savedUsd: number;
     readonly savedPercent: number;

@@ -20,6 +20,7 @@ import type { TimelineEntry } from '../runs/stores.ts';
 import { type AppliedReport, broughtBy } from './doctor/applied-report.ts';
 import { speedsOf, type TopologySpeed } from './doctor/topology-speed.ts';
 import { advanced } from './judge.ts';
+import { bestSingleNode, type SingleNode } from './single-node.ts';
 
 export interface AttemptReport {
   readonly attempt: number;
@@ -70,6 +71,8 @@ export interface RunReport {
   readonly costUsd: number;
   /** Cost of the same useful work on On-Demand instances of the same type without interruptions. */
   readonly onDemandUsd: number;
+  /** The cheapest single On-Demand node that could have done that work; absent where no type could. */
+  readonly onDemandNode?: SingleNode | undefined;
   readonly savedUsd: number;
   readonly savedPercent: number;
   readonly deadline: { readonly at?: string | undefined; readonly met: boolean | null };
@@ -124,6 +127,12 @@ export function makeReport(input: ReportInput): RunReport {
     lostSeconds: round(sum(attempts.map((attempt) => attempt.lostSeconds)), 1),
     costUsd,
     onDemandUsd,
+    onDemandNode: bestSingleNode(
+      input.attempts.map((attempt, index) => ({
+        placement: attempt.placement,
+        seconds: usefulSeconds(attempt, restartAfter(input.attempts, index)),
+      })),
+    ),
     savedUsd: onDemandUsd - costUsd,
     savedPercent: onDemandUsd > 0 ? round((1 - costUsd / onDemandUsd) * 100, 1) : 0,
     deadline: deadlineOf(run, status, finishedAt),
@@ -190,10 +199,12 @@ export function lossOf(attempts: readonly AttemptRecord[]): {
 }
 
 function onDemandCost(attempt: AttemptRecord, restart: number): number {
+  return hoursCost(attempt, usefulSeconds(attempt, restart));
+}
+
+function usefulSeconds(attempt: AttemptRecord, restart: number): number {
   const { outcome } = attempt;
-  return outcome
-    ? hoursCost(attempt, Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome, restart)))
-    : 0;
+  return outcome ? Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome, restart)) : 0;
 }
 
 /**

@@ -157,6 +157,10 @@ export const report = z.object({
   lostSeconds: seconds,
   costUsd: usd,
   onDemandUsd: usd.describe('Cost of the same useful work on On-Demand instances of the same type.'),
+  onDemandNode: z
+    .object({ instanceType: z.string(), accelerators: z.number().int(), hours: z.number(), usd })
+    .optional()
+    .describe('The cheapest single On-Demand node that could have done that work.'),
   savedUsd: usd,
   savedPercent: z.number(),
   deadline: z.object({ at: time.optional(), met: z.boolean().nullable() }),
