@@ -346,6 +346,20 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...['DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'].map(ec2),
     stopExecution,
   ],
+  'send-notices': [
+    log('send-notices'),
+    ...consume('tw-noticedeliveriesqueue'),
+    ...items('Get', 'Put'),
+    query,
+    learnsOfAbsence,
+    read(`digits/runs/${RUN}/notices/finished.json`),
+    write(`digits/runs/${RUN}/notices/finished.json`),
+    { action: 'sns:Publish', resource: regional('sns', 'tidewheel-alerts') },
+    {
+      action: 'secretsmanager:GetSecretValue',
+      resource: regional('secretsmanager', 'secret:tidewheel/notify/slack-AbCdEf'),
+    },
+  ],
   api: [
     log('api'),
     ...['DescribeLogStreams', 'FilterLogEvents'].flatMap((action) => [
