@@ -65,7 +65,11 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
 
 
 def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
-    """Backends whose training step gets its batch from Python."""
+    """Backends whose training step gets its batch from Python; that of PyTorch has a loader."""
+    from keras.src import backend
+
+    if backend.backend() == "torch":
+        return
     original = module.EpochIterator.__iter__
 
     def batches(self: Any) -> Any:

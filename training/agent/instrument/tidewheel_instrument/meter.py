@@ -132,8 +132,11 @@ class Meter:
             self.is_inside = False
             values = self.values
             if values is not None:
-                values[kind] += monotonic() - began
+                ended = monotonic()
+                values[kind] += ended - began
                 values[DOING] = 0.0
+                if kind == WAIT and values[GOT_FIRST_BATCH] == 0.0:
+                    values[GOT_FIRST_BATCH] = ended
         except Exception as error:
             self.remove("the loop", error)
 

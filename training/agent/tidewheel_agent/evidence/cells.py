@@ -114,3 +114,10 @@ def removed_hook(folder: Path) -> dict[str, str] | None:
             if isinstance(note, dict):
                 return {name: str(note.get(name, ""))[:300] for name in ("hook", "reason")}
     return None
+
+
+def note_removed(folder: Path, hook: str, reason: str) -> None:
+    """As the hooks note it themselves."""
+    with contextlib.suppress(OSError):
+        path = folder / "0.removed"
+        path.write_text(json.dumps({"hook": hook, "reason": reason}), encoding="utf-8")

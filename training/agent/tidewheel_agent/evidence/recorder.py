@@ -163,7 +163,7 @@ def _phases(start: Start, processes: Sequence[ProcessCounts]) -> dict[str, float
         "install": round(start.install_seconds, 3),
         "scriptStart": _between(began, asked or step),
         "firstBatch": _between(asked, got) if asked else _between(step, step),
-        "firstStep": _between(got, step) if asked else _between(step, step),
+        "firstStep": _between(got or asked, step) if asked else _between(step, step),
     }
 
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from agent_runs import run
 from hosts import TRAINING
+from sagemaker_host import make_host
 from tidewheel_agent.evidence import cells as readers
 from tidewheel_agent.evidence.point import Place
 from tidewheel_agent.evidence.recorder import EvidenceRecorder, Start
@@ -231,3 +233,43 @@ def test_hooks_and_agent_agree_on_the_cells() -> None:
     assert {name: getattr(readers, f"_{name}") for name in names} == {
         name: getattr(writers, name) for name in names
     }
+
+
+_BREAKS = """
+import os, sys
+if "TIDEWHEEL_INSTRUMENT_DIR" in os.environ:
+    finder = next(each for each in sys.meta_path if type(each).__module__.startswith("tidewheel_"))
+    finder.find_spec([], None)
+print("runs to its end")
+"""
+
+
+def test_a_script_that_breaks_in_a_hook_runs_without(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "train.py").write_text(_BREAKS)
+    base = make_host(
+        tmp_path / "ml", hyperparameters={"sagemaker_program": "train.py"}, source=source
+    )
+    code, text = run(base)
+    assert (code, "runs to its end" in text) == (0, True), text
+    assert "train.py begins again without the hooks that measure: TypeError" in text
+    start = json.loads(
+        (base / "checkpoints/tidewheel-evidence/1-127.0.0.1-phases.json").read_text()
+    )
+    assert start["hooks"]["kind"] == "removed"
+    assert start["hooks"]["reason"].startswith("TypeError: unhashable type")
+
+
+def test_a_pipeline_declines_the_hooks(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "train.py").write_text("import os; print(os.environ.get('TIDEWHEEL_INSTRUMENT_DIR'))")
+    parameters = {"sagemaker_program": "train.py", "tidewheel_script": '{"instrument": false}'}
+    base = make_host(tmp_path / "ml", hyperparameters=parameters, source=source)
+    code, text = run(base)
+    assert (code, "None" in text.splitlines()) == (0, True), text
+    start = json.loads(
+        (base / "checkpoints/tidewheel-evidence/1-127.0.0.1-phases.json").read_text()
+    )
+    assert start["hooks"] == {"kind": "declined"}

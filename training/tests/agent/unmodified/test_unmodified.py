@@ -43,6 +43,12 @@ def agent(base: Path, python: Path, **more: str) -> AbstractContextManager[Clust
     return running([base], TIDEWHEEL_SPOT="1", TIDEWHEEL_CPUS="2", **environment)
 
 
+def measured_steps(base: Path) -> int:
+    """That the hooks counted, of all attempts."""
+    files = (base / "checkpoints" / "tidewheel-evidence").glob("*.jsonl")
+    return sum(json.loads(line)["steps"] for file in files for line in file.open())
+
+
 def saved_at(note: dict[str, str]) -> float:
     return datetime.fromisoformat(note["updatedAt"].replace("Z", "+00:00")).timestamp()
 
@@ -81,6 +87,7 @@ def test_an_unmodified_script_stops_after_saving_and_resumes(
     resume = base / "checkpoints" / "tidewheel-resume" / "attempt-1.json"
     assert json.loads(resume.read_text())["verdict"]["kind"] == "resumed"
     assert any((base / "model").iterdir())
+    assert measured_steps(base) > 0
 
 
 def test_hugging_faces_jit_checkpoint_saves_on_the_signal(tmp_path: Path) -> None:
