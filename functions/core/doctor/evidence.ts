@@ -81,7 +81,7 @@ export interface HostStart {
   readonly hooks: HooksState;
 }
 
-/** `removed`: a hook failed, and the script went on without it. `declined`: `training.instrument: false`. */
+/** `removed`: a hook failed, or the script inside of one; it went on without all of them. `declined`: `training.instrument: false`. */
 type HooksState =
   | { readonly kind: 'on' }
   | { readonly kind: 'declined' }
