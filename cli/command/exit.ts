@@ -1,4 +1,4 @@
-/** Exit codes of every verb, for scripts. docs/cli.md has the same table. */
+/** Exit codes of every verb, for scripts (docs/cli.md; decision 25 says why words that are wrong end with 8). */
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 
 export const EXIT = {
