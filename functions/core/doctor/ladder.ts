@@ -91,7 +91,7 @@ function moreNodes({ hosts, pace }: Measures): Rung {
       rung,
       verdict: (pace.gpuBusy ?? 1) >= BUSY ? 'unknown' : 'not-yet',
       evidence: { hosts: 1 },
-      text: 'one node: its exchange with others is not measured (npx tidewheel probe)',
+      text: 'one node: its exchange with others is not measured',
     };
   return {
     rung,

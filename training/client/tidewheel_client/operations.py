@@ -24,6 +24,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getPlacement": ("GET", "/runs/{runId}/placements/{attempt}"),
     "getReport": ("GET", "/runs/{runId}/report"),
     "getSeries": ("GET", "/runs/{runId}/series"),
+    "getLog": ("GET", "/runs/{runId}/log"),
     "stopRun": ("POST", "/runs/{runId}/stop"),
     "retryRun": ("POST", "/runs/{runId}/retry"),
     "putLimits": ("PUT", "/runs/{runId}/limits"),
@@ -33,6 +34,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getImage": ("GET", "/pipelines/{name}/dataset/{generation}/image"),
     "getMarket": ("GET", "/market"),
     "getMoney": ("GET", "/money"),
+    "deleteCheckpoints": ("DELETE", "/runs/{runId}/checkpoints"),
     "getOpenApi": ("GET", "/openapi.json"),
 }
 """Method and path of each operationId."""
@@ -383,6 +385,8 @@ class DeclarationPacking(TypedDict, total=False):
     shuffle: bool
     shardsMultipleOf: int
     leastShardsPerWorker: int
+    require: Literal["learn"] | list[str]
+    waitHours: float
     mayReject: str
     remainder: Literal["ragged", "even", "drop"]
     balance: Literal["over", "under"]
@@ -630,6 +634,21 @@ class DeclarationNotifyItem(TypedDict, total=False):
     afterInterruptions: int
 
 
+class _DeleteCheckpointsAnswer(TypedDict):
+    runId: str
+    status: RunStatus
+    isDeleted: bool
+
+
+class DeleteCheckpointsAnswer(_DeleteCheckpointsAnswer, total=False):
+    deletion: DeleteCheckpointsAnswerDeletion
+
+
+class DeleteCheckpointsAnswerDeletion(TypedDict):
+    at: str
+    requestedBy: str
+
+
 class _DeletePipelineAnswer(TypedDict):
     name: str
     kind: Literal["valid", "invalid", "gone"]
@@ -734,6 +753,30 @@ class GetGenerationAnswerSamplesItem(_GetGenerationAnswerSamplesItem, total=Fals
 class GetImageAnswer(TypedDict):
     type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
     base64: str
+
+
+class _GetLogAnswer(TypedDict):
+    entries: list[GetLogAnswerEntriesItem0 | GetLogAnswerEntriesItem1]
+    isCurrent: bool
+
+
+class GetLogAnswer(_GetLogAnswer, total=False):
+    nextToken: str
+
+
+class GetLogAnswerEntriesItem0(TypedDict):
+    kind: Literal["began", "ended"]
+    attempt: int
+    at: str
+    text: str
+
+
+class GetLogAnswerEntriesItem1(TypedDict):
+    kind: Literal["line"]
+    attempt: int
+    at: str
+    host: str
+    text: str
 
 
 class GetMarketAnswer(TypedDict):
@@ -900,6 +943,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     retry: GetRunAnswerReportRetry
     modelUri: str
     source: str
+    onDemandNode: GetRunAnswerReportOnDemandNode
 
 
 class GetRunAnswerReportStop(TypedDict):
@@ -914,6 +958,13 @@ class GetRunAnswerReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class GetRunAnswerReportOnDemandNode(TypedDict):
+    instanceType: str
+    accelerators: int
+    hours: float
+    usd: float
 
 
 class _GetRunAnswerReportDeadline(TypedDict):
@@ -1163,10 +1214,14 @@ class ProgressUsage(TypedDict, total=False):
     gpuPercent: float
 
 
-class PutLimitsAnswer(TypedDict):
+class _PutLimitsAnswer(TypedDict):
     runId: str
     status: RunStatus
     limits: PutLimitsAnswerLimits
+
+
+class PutLimitsAnswer(_PutLimitsAnswer, total=False):
+    placement: PlacementDecision
 
 
 class _PutLimitsAnswerLimits(TypedDict):
@@ -1236,6 +1291,7 @@ class Report(_Report, total=False):
     modelUri: str
     source: str
     rejected: ReportRejected
+    onDemandNode: ReportOnDemandNode
 
 
 class ReportStop(TypedDict):
@@ -1424,6 +1480,13 @@ class ReportSpeedsItemStepSeconds(TypedDict):
     p95: float
 
 
+class ReportOnDemandNode(TypedDict):
+    instanceType: str
+    accelerators: int
+    hours: float
+    usd: float
+
+
 class _ReportDeadline(TypedDict):
     met: Any
 
@@ -1484,6 +1547,7 @@ class Run(_Run, total=False):
     retry: RunRetry
     modelUri: str
     result: RunResult
+    checkpointDeletion: RunCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
 
 
@@ -1522,6 +1586,11 @@ class RunResult(TypedDict):
     isDeadlineMet: Any
 
 
+class RunCheckpointDeletion(TypedDict):
+    at: str
+    requestedBy: str
+
+
 class _RunDeclaration(TypedDict):
     name: str
     settle: RunDeclarationSettle
@@ -1556,6 +1625,7 @@ class _RunDeclarationPacking(TypedDict):
     label: Literal["parentFolder", "namePattern", "annotations", "none"]
     labelType: Literal["text", "integer"]
     shuffle: bool
+    waitHours: float
     mayReject: str
     remainder: Literal["ragged", "even", "drop"]
     lines: RunDeclarationPackingLines
@@ -1569,6 +1639,7 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     annotations: RunDeclarationPackingAnnotations
     shardsMultipleOf: int
     leastShardsPerWorker: int
+    require: Literal["learn"] | list[str]
     balance: Literal["over", "under"]
     tfrecord: RunDeclarationPackingTfrecord
     prepare: RunDeclarationPackingPrepare
@@ -1836,6 +1907,7 @@ class RunSummary(_RunSummary, total=False):
     retry: RunSummaryRetry
     modelUri: str
     result: RunSummaryResult
+    checkpointDeletion: RunSummaryCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
     deadlineAt: str
 
@@ -1862,6 +1934,11 @@ class RunSummaryResult(TypedDict):
     costUsd: float
     onDemandUsd: float
     isDeadlineMet: Any
+
+
+class RunSummaryCheckpointDeletion(TypedDict):
+    at: str
+    requestedBy: str
 
 
 class StartRunAnswer(TypedDict):
