@@ -116,6 +116,25 @@ describe('what a run is expected to cost', () => {
     expect(expected?.basis).toBe('declared');
   });
 
+  it('ends within its interval, however short the work', () => {
+    const [row] = placementOf().considered;
+    const scarce = placementOf({ considered: row === undefined ? [] : [{ ...row, expectedUpSeconds: 60 }] });
+    const progress = progressOf(995, {
+      totalSteps: 1_000,
+      trainingSeconds: 9_950,
+      updatedAt: secondsAfter(3_900),
+    });
+    const { seconds } = known(
+      forecast({
+        attempts: [lost, running({ placement: scarce })],
+        progress,
+        now: at(3_900),
+        maximumRunSeconds: DAY,
+      }),
+    );
+    expect(seconds.expected).toBeLessThanOrEqual(seconds.high);
+  });
+
   it('counts no interruption on demand', () => {
     const attempts = [{ ...running({ placement: onDemand }), attempt: 1 }];
     const { seconds, workSeconds } = known(
