@@ -15,7 +15,7 @@ import { now, PIPELINE, planAndPack, settings } from '../support/builders/packin
 import { faultyStore, Killed } from '../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
 
-export interface Step {
+interface Step {
   readonly kind: 'put' | 'delete' | 'run' | 'compact' | 'retract' | 'prune';
   readonly key?: string;
   readonly body?: string;

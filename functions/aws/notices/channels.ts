@@ -118,7 +118,7 @@ async function send({ url, key }: Webhook, body: string, clock: Clock): Promise<
 }
 
 /** Over time and body, so that a recorded request cannot be sent again later: `t=<seconds>,v1=<hex HMAC-SHA256 of t.body>`. */
-export const signatureOf = (key: string, seconds: number, body: string): string =>
+const signatureOf = (key: string, seconds: number, body: string): string =>
   `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`;
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');

@@ -77,7 +77,7 @@ async function poolsOf(
 }
 
 /** @param samples of one family in the zone, oldest first */
-export function poolsOfZone(
+function poolsOfZone(
   samples: readonly MarketSample[],
   zoneId: string,
   outcomes: readonly PoolOutcome[],

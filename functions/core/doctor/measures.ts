@@ -36,7 +36,7 @@ export interface HostMeasures {
   readonly error: number;
 }
 
-export interface Third {
+interface Third {
   readonly stepSeconds: number;
   readonly receivedBytesPerSecond: number;
 }

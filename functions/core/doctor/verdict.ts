@@ -23,7 +23,7 @@ export type Cause =
   | 'nothing-wrong';
 
 /** A field of the declaration. */
-export type DeclaredChange =
+type DeclaredChange =
   | { readonly kind: 'input-mode'; readonly inputMode: 'File' | 'FastFile' }
   | { readonly kind: 'pack' }
   | { readonly kind: 'image' }
@@ -33,7 +33,7 @@ export type DeclaredChange =
   | { readonly kind: 'prepare-when-packing' };
 
 /** A line of the script. */
-export type ScriptChange =
+type ScriptChange =
   | { readonly kind: 'workers'; readonly workers: number }
   | { readonly kind: 'out-of-order' }
   | { readonly kind: 'save-in-background' }

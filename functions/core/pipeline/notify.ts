@@ -1,7 +1,7 @@
 /** Who hears of a run: the `notify` part of a declaration. */
 import * as z from 'zod';
 
-export const NOTICE_KINDS = [
+const NOTICE_KINDS = [
   'finished',
   'failed',
   'stopped',
@@ -21,7 +21,7 @@ const secret = z
     'write the name of a secret in Secrets Manager that begins with tidewheel/notify/',
   );
 
-export const CHANNELS = ['topic', 'slack', 'discord', 'webhook'] as const;
+const CHANNELS = ['topic', 'slack', 'discord', 'webhook'] as const;
 
 const target = z
   .strictObject({
@@ -64,4 +64,3 @@ const target = z
 export const notifySchema = z.array(target).min(1).max(10);
 
 export type NotifyTarget = z.infer<typeof target>;
-export type NotifyChannel = (typeof CHANNELS)[number];

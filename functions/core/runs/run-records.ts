@@ -259,14 +259,14 @@ export interface RunRecord {
   readonly expired?: readonly Expiring[] | undefined;
 }
 
-export interface CheckpointDeletion {
+interface CheckpointDeletion {
   readonly at: string;
   /** ARN of the caller. */
   readonly requestedBy: string;
 }
 
 /** What a list of runs says of an ended one. */
-export interface RunResult {
+interface RunResult {
   readonly finishedAt: string;
   readonly attempts: number;
   readonly interruptions: number;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +28,14 @@ class Tidewheel:
         state: str | Path | None = None,
         session: boto3.Session | None = None,
         deployment: Deployment | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Raises DeploymentError. `state`: the folder of a local region."""
+        """Raises DeploymentError. `state`: the folder of a local region; `sleep`: takes seconds."""
         self.deployment = deployment or find_deployment(
             stage=stage, region=region, state=state, session=session
         )
-        self._api = Api(self.deployment)
+        self._sleep = sleep
+        self._api = Api(self.deployment, sleep)
 
     def __repr__(self) -> str:
         return f"Tidewheel({self.deployment.title})"
@@ -42,7 +46,7 @@ class Tidewheel:
 
     def get(self, run_id: str) -> Run:
         """A run by its id, such as digits-000042. It makes no call yet."""
-        return Run(self._api, self.deployment, run_id)
+        return Run(self._api, self.deployment, run_id, self._sleep)
 
     def latest(self, pipeline: str) -> Run:
         """The newest run of a pipeline. Raises TidewheelError if it has none."""

@@ -65,7 +65,7 @@ class _Client(Protocol):
 
     exceptions: Any
 
-    def get_paginator(self, operation: str) -> Any: ...  # noqa: ANN401
+    def get_paginator(self, operation: str, /) -> Any: ...  # noqa: ANN401
 
     def get_object(self, **request: str) -> dict[str, Any]: ...
 

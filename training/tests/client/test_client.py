@@ -25,7 +25,6 @@ from tidewheel_client import (
     WaitTimeoutError,
 )
 from tidewheel_client.model import _extract
-from tidewheel_client.run import Run
 
 AT = "2026-11-25T10:00:00.000Z"
 MONEY = {
@@ -81,9 +80,16 @@ def api() -> Iterator[Api]:
 
 
 @pytest.fixture
-def tidewheel(api: Api) -> Tidewheel:
+def slept() -> list[float]:
+    """Seconds that the client would have waited."""
+    return []
+
+
+@pytest.fixture
+def tidewheel(api: Api, slept: list[float]) -> Tidewheel:
     session = boto3.Session("AKIDEXAMPLE", "secret", region_name="us-east-1")
-    return Tidewheel(deployment=Deployment("a test", api.url, "us-east-1", session))
+    deployment = Deployment("a test", api.url, "us-east-1", session)
+    return Tidewheel(deployment=deployment, sleep=slept.append)
 
 
 def run_answer(status: str, **run: object) -> dict[str, Any]:
@@ -91,17 +97,12 @@ def run_answer(status: str, **run: object) -> dict[str, Any]:
     return {"asOf": AT, "run": about, "attempts": [], "timeline": [], "money": MONEY}
 
 
-def patient(run: Run) -> tuple[Run, list[float]]:
-    slept: list[float] = []
-    run._sleep = slept.append
-    run._api._sleep = slept.append
-    return run, slept
-
-
-def test_a_run_is_started_and_waited_for(api: Api, tidewheel: Tidewheel) -> None:
+def test_a_run_is_started_and_waited_for(
+    api: Api, tidewheel: Tidewheel, slept: list[float]
+) -> None:
     api.give("POST /pipelines/digits/runs", {"kind": "started", "runId": "digits-000001"})
     api.give("GET /runs/digits-000001", *map(run_answer, ["packing", "training", "succeeded"]))
-    run, slept = patient(tidewheel.run("digits"))
+    run = tidewheel.run("digits")
     assert run.wait(quiet=True) is run
     assert len(slept) == 2
     assert run.status == "succeeded"
@@ -117,7 +118,7 @@ def test_every_call_is_signed(api: Api, tidewheel: Tidewheel) -> None:
 
 def test_a_failed_run_raises_its_reason(api: Api, tidewheel: Tidewheel) -> None:
     api.give("GET /runs/digits-000001", run_answer("failed", failure="exit code 1"))
-    run, _ = patient(tidewheel.get("digits-000001"))
+    run = tidewheel.get("digits-000001")
     with pytest.raises(RunFailedError, match="ended as failed: exit code 1"):
         run.wait(quiet=True)
     assert run.wait(quiet=True, check=False).status == "failed"
@@ -127,15 +128,15 @@ def test_a_failed_run_raises_its_reason(api: Api, tidewheel: Tidewheel) -> None:
 
 def test_a_wait_ends_in_time(api: Api, tidewheel: Tidewheel) -> None:
     api.give("GET /runs/digits-000001", run_answer("training"))
-    run, _ = patient(tidewheel.get("digits-000001"))
+    run = tidewheel.get("digits-000001")
     with pytest.raises(WaitTimeoutError, match="training after 0 s; it goes on"):
         run.wait(timeout_seconds=0, quiet=True)
 
 
-def test_a_throttled_call_is_repeated(api: Api, tidewheel: Tidewheel) -> None:
+def test_a_throttled_call_is_repeated(api: Api, tidewheel: Tidewheel, slept: list[float]) -> None:
     api.give("GET /runs/digits-000001", {"message": "later"}, status=429, **{"Retry-After": "3"})
     api.give("GET /runs/digits-000001", run_answer("training"))
-    run, slept = patient(tidewheel.get("digits-000001"))
+    run = tidewheel.get("digits-000001")
     assert run.status == "training"
     assert slept == [3.0]
 

@@ -13,7 +13,7 @@ export interface TopologySpeed {
   readonly seconds: number;
 }
 
-export const nameOfTopology = ({ pool, topology }: Pick<Placement, 'pool' | 'topology'>): string =>
+const nameOfTopology = ({ pool, topology }: Pick<Placement, 'pool' | 'topology'>): string =>
   [
     `${topology.nodes} x ${pool.instanceType}`,
     ...(topology.helpers ?? []).map(({ nodes, instanceType }) => `${nodes} x ${instanceType} as helpers`),

@@ -32,7 +32,7 @@ export interface Money {
   readonly budgetUsd?: number | undefined;
 }
 
-export interface ExpectedMoney {
+interface ExpectedMoney {
   /** Of the whole run. 90 % intervals. */
   readonly usd: Interval;
   readonly finishAt: { readonly low: string; readonly expected: string; readonly high: string };

@@ -12,7 +12,7 @@ const MOST_GROUPS = 20;
 const MOST_KEYS = 5;
 const MOST_LABELS = 5;
 /** Rejected arrivals of each reason. */
-export const MOST_REJECTED = 10;
+const MOST_REJECTED = 10;
 
 export interface FoundKeys {
   readonly groups: readonly DuplicateGroup[];

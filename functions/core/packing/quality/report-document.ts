@@ -24,7 +24,7 @@ export interface DuplicateGroup {
   readonly labels: readonly string[];
 }
 
-export interface Duplicates {
+interface Duplicates {
   /** Samples whose bytes another sample of this generation has, beyond the first of each group. */
   readonly within: number;
   /** Samples whose bytes an earlier generation of the version has. */
@@ -34,7 +34,7 @@ export interface Duplicates {
   readonly examples: readonly DuplicateGroup[];
 }
 
-export interface NearRow {
+interface NearRow {
   readonly images: number;
   readonly isLowerBound: boolean;
   /** The first key is of this generation. A digest stands for an image of another one. */

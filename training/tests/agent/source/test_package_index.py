@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.auth import SigV4Auth  # type: ignore[import-untyped]
-from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
-from botocore.credentials import Credentials as BotocoreCredentials  # type: ignore[import-untyped]
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials as BotocoreCredentials
 
 from agent_runs import run, wheel
 from sagemaker_host import make_host
