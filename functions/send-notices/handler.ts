@@ -2,14 +2,20 @@ import * as z from 'zod';
 import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { clock, store, tableStores } from '../aws/lambda/services.ts';
 import { noticeChannels } from '../aws/notices/channels.ts';
+import { noticeQueue } from '../aws/notices/notice-queue.ts';
+import { config } from '../aws/shared/config.ts';
 import * as clients from '../aws/shared/notice-clients.ts';
-import { sendNotices } from '../core/notices/send-notices.ts';
+import { drainNotices } from '../core/notices/drain-notices.ts';
 
-const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
-
-export const handler = lambdaHandler('send-notices', input, async ({ Records }) => {
-  const channels = noticeChannels({ sns: clients.sns(), secrets: clients.secretsManager(), clock });
-  const { failed, notes } = await sendNotices({ ...tableStores(), store: store(), channels, clock }, Records);
-  logger.info('notices', { messages: Records.length, notes, failed });
-  return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+export const handler = lambdaHandler('send-notices', z.object({}), async () => {
+  const done = await drainNotices({
+    ...tableStores(),
+    store: store(),
+    queue: noticeQueue(clients.sqs(), config.noticesQueueUrl()),
+    channels: noticeChannels({ sns: clients.sns(), secrets: clients.secretsManager(), clock }),
+    clock,
+  });
+  if (done.failed.length > 0) logger.error('notices wait for the next try', { failed: done.failed });
+  else if (done.notes.length > 0) logger.info('notices', { notes: done.notes });
+  return done;
 });

@@ -171,6 +171,7 @@ describe('the classes that Retry and Catch name', () => {
     new errors.StoredVersionError('x', { found: 1, read: 2 }),
     new errors.PlanOutdatedError('x'),
     new errors.PackingIncompleteError('x'),
+    new errors.UnreadableArrivalsError('x'),
     new errors.ConfigurationError('x'),
   ];
 

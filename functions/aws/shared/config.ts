@@ -29,6 +29,7 @@ const schemas = {
   codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
   // A distributed Map runs at most 10,000 concurrent child executions.
   packers: z.object({ TIDEWHEEL_PACKERS: z.coerce.number().int().min(1).max(10_000) }),
+  noticesQueue: z.object({ TIDEWHEEL_NOTICES_QUEUE_URL: z.url() }),
   /** Empty where S3 notifies of every object. */
   notifiedMarker: z.object({ TIDEWHEEL_NOTIFIED_MARKER: z.string().max(100) }),
   allowed: z.object({
@@ -74,6 +75,7 @@ export const config = {
   kmsKey: () => read(schemas.kmsKey).TIDEWHEEL_KMS_KEY,
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
+  noticesQueueUrl: () => read(schemas.noticesQueue).TIDEWHEEL_NOTICES_QUEUE_URL,
   packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,
   notifiedMarker: () => read(schemas.notifiedMarker).TIDEWHEEL_NOTIFIED_MARKER || undefined,
   allowed: (): Allowed => {

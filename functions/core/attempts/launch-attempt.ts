@@ -95,10 +95,11 @@ async function endUnlaunched(deps: LaunchDeps, attempt: AttemptRecord): Promise<
 async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInput): Promise<AttemptRecord> {
   const { runId, attempt: number, taskToken } = input;
   const updatedAt = deps.clock.now().toISOString();
-  const known = (await restoreAttempts(deps, run)).find(({ attempt }) => attempt === number);
+  const attempts = await restoreAttempts(deps, run);
+  const known = attempts.find(({ attempt }) => attempt === number);
   if (known !== undefined) return deps.attempts.update(runId, number, { taskToken, updatedAt });
   const placement = onlyItsRow(await placementOf(deps, runId, number));
-  const applied = await safeRemedies(deps, run, await deps.attempts.list(runId));
+  const applied = await safeRemedies(deps, run, attempts);
   const fresh: AttemptRecord = {
     runId,
     pipeline: run.pipeline,

@@ -5,9 +5,16 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CreateTopicCommand, SNSClient, SubscribeCommand } from '@aws-sdk/client-sns';
-import { CreateQueueCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  ChangeMessageVisibilityCommand,
+  CreateQueueCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { noticeChannels } from '../../../functions/aws/notices/channels.ts';
+import { noticeQueue } from '../../../functions/aws/notices/notice-queue.ts';
 import type { NoticeChannels } from '../../../functions/core/notices/send-notices.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
@@ -128,4 +135,23 @@ describe('a topic', () => {
       reason: 'SNS answers NotFoundException',
     });
   });
+});
+
+it('the queue gives each message until it is deleted', async () => {
+  const sqs = new SQSClient({ ...clientConfiguration(emulator.url), useQueueUrlAsEndpoint: false });
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'notices' }));
+  const queue = noticeQueue(sqs, QueueUrl);
+  expect(await queue.receive()).toEqual([]);
+  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'an event' }));
+  const [message] = await queue.receive();
+  expect(message?.body).toBe('an event');
+  if (message !== undefined) {
+    const { receipt: ReceiptHandle } = message;
+    const again = { QueueUrl, ReceiptHandle, VisibilityTimeout: 0 };
+    await sqs.send(new ChangeMessageVisibilityCommand(again));
+  }
+  const [same] = await queue.receive();
+  expect(same?.messageId).toBe(message?.messageId);
+  if (same !== undefined) await queue.delete(same);
+  expect(await queue.receive()).toEqual([]);
 });

@@ -208,7 +208,11 @@ describe('api', () => {
     const handler = await load('api');
     expect(await handler({ routeKey: 'GET /pipelines', version: '2.0' }, contextOf('api'))).toEqual({
       statusCode: 200,
-      headers: { 'content-type': 'application/json' },
+      headers: {
+        'content-type': 'application/json',
+        'cache-control': 'private, no-cache',
+        etag: expect.stringMatching(/^"[\w-]{43}"$/) as string,
+      },
       body: '{"pipelines":[]}',
     });
   });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
+import { drainNotices, type NoticeQueue } from '../../../functions/core/notices/drain-notices.ts';
 import { NOTICE_EVENTS } from '../../../functions/core/notices/notice-event.ts';
 import { type Delivery, type NoticeDeps, sendNotices } from '../../../functions/core/notices/send-notices.ts';
 import { readDeclaration } from '../../../functions/core/pipeline/declaration.ts';
@@ -127,6 +128,31 @@ describe('a target', () => {
     const [entry, ...more] = await deps.timeline.list(RUN.runId);
     expect(more).toEqual([]);
     expect(entry?.text).toBe(`RunFailed did not reach Slack (${SLACK}): hooks.slack.com answers 404`);
+  });
+});
+
+describe('the queue', () => {
+  it('keeps what did not arrive, and nothing else', async () => {
+    await declare({ slack: SLACK });
+    const waiting = [
+      { ...failed('a'), messageId: 'a', receipt: 'a' },
+      { messageId: 'b', receipt: 'b', body: '{' },
+      { ...failed('c'), messageId: 'c', receipt: 'c' },
+    ];
+    const deleted: string[] = [];
+    const queue: NoticeQueue = {
+      receive: () => Promise.resolve(waiting.splice(0, 2)),
+      delete: ({ receipt }) => {
+        deleted.push(receipt);
+        return Promise.resolve();
+      },
+    };
+    const first = await drainNotices({ ...deps, queue });
+    expect(first.failed.map(({ messageId }) => messageId)).toEqual(['b']);
+    expect(deleted).toEqual(['a']);
+    expect((await drainNotices({ ...deps, queue })).failed).toEqual([]);
+    expect(deleted).toEqual(['a', 'c']);
+    expect(sent).toHaveLength(2);
   });
 });
 
