@@ -80,7 +80,11 @@ const ODD_KEYS = [
 ];
 /** Formats with columns take only samples with equal columns. A tar takes any key. */
 const CASES = {
-  webdataset: { keys: [...HOSTILE_KEYS, ...ODD_KEYS, ...names], settings: { format: 'webdataset' } },
+  webdataset: {
+    keys: [...HOSTILE_KEYS, ...ODD_KEYS, ...names],
+    // A text alone is a sample, too.
+    settings: { format: 'webdataset', require: [] },
+  },
   tfrecord: { keys: names, settings: { format: 'tfrecord', labelType: 'integer' } },
   'tfrecord in gzip': {
     keys: names,

@@ -125,7 +125,7 @@ test('a refusal names the runs that have machines', async () => {
     1,
     expect.stringContaining('These have: cats-000001 (cats-000001-a1-abcdef)'),
   ]);
-  expect((await interrupt('cats-000001', '--host', 'x'))[0]).toBe(2);
+  expect((await interrupt('cats-000001', '--host', 'x'))[0]).toBe(8);
   await interrupt('cats-000001', '--kill');
   await ground.ended('cats-000001-a1-abcdef');
   expect((await interrupt())[1]).toBe('no run has machines now\n');
