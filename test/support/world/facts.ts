@@ -64,10 +64,11 @@ async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promis
   const problems = [...seen]
     .filter(([, generations]) => generations.length > 1)
     .map(([arrival, generations]) => `${arrival} is in ${generations.join(' and ')}`);
-  const lastSeal = runs.find(
+  const ends = [...runs, ...(await endsInBucket(world))].toSorted((a, b) => b.batch - a.batch);
+  const lastSeal = ends.find(
     ({ runId }) => world.store.keys(bucketKeys.manifest(PIPELINE, runId)).length > 0,
   );
-  const excused = runs.find(
+  const excused = ends.find(
     ({ status, batch }) => (status === 'failed' || status === 'stopped') && batch > (lastSeal?.batch ?? 0),
   );
   const incoming = bucketKeys.incoming(PIPELINE);
@@ -77,6 +78,23 @@ async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promis
     if (!failedAfter) problems.push(`${key} of ${lastModified.toISOString()} is in no generation`);
   }
   return problems;
+}
+
+/** Ended runs as the bucket knows them, which keeps them when the table is lost. */
+async function endsInBucket({ store }: World) {
+  const ends: Pick<RunRecord, 'runId' | 'batch' | 'status' | 'closedAt'>[] = [];
+  for (const runId of await store.listFolders(bucketKeys.runs(PIPELINE))) {
+    const report = await store.readText(bucketKeys.report(PIPELINE, runId));
+    if (report === undefined) continue;
+    const close = await store.readText(bucketKeys.closeRecord(PIPELINE, runId));
+    ends.push({
+      runId,
+      batch: Number(runId.slice(runId.lastIndexOf('-') + 1)),
+      ...(JSON.parse(report.text) as Pick<RunRecord, 'status'>),
+      ...(close !== undefined && (JSON.parse(close.text) as Pick<RunRecord, 'closedAt'>)),
+    });
+  }
+  return ends;
 }
 
 async function allAttempts(world: World, runs: readonly RunRecord[]): Promise<AttemptRecord[]> {
