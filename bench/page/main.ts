@@ -36,6 +36,7 @@ const SCREENS = [
   '#/pipelines/digits',
   '#/pipelines/digits/data',
   `#/runs/${OPEN_RUN}`,
+  `#/runs/${OPEN_RUN}/log`,
   `#/runs/${OPEN_RUN}/why`,
   `#/runs/${OPEN_RUN}/declaration`,
   `#/runs/${LONG_RUN}?x=step`,

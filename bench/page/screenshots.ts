@@ -19,6 +19,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'run-dark', screen: `#/runs/${OPEN_RUN}`, dark: true },
   { name: 'run-narrow', screen: `#/runs/${OPEN_RUN}`, width: 390 },
   { name: 'why', screen: `#/runs/${OPEN_RUN}/why` },
+  { name: 'log', screen: `#/runs/${OPEN_RUN}/log` },
   { name: 'runs', screen: '#/pipelines/digits' },
   { name: 'data', screen: '#/pipelines/digits/data' },
   { name: 'market', screen: '#/market' },

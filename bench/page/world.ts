@@ -18,6 +18,7 @@ export const POINTS = 100_000;
 export const LONG_RUN = 'digits-010000';
 /** Trains, after an interruption. */
 export const OPEN_RUN = 'digits-010001';
+const logOf = (attempt: number) => ({ group: 'jobs', streamPrefix: `attempt-${attempt}/` });
 
 const CURVES = 5;
 const HOUR = 3_600;
@@ -103,6 +104,7 @@ async function openRun(at: Ground): Promise<void> {
   );
   await at.attempts.create(
     attemptOf(OPEN_RUN, 1, {
+      log: logOf(1),
       createdAt: earlier(began - 760),
       progressAfter: progressOf(400, { totalSteps: 1_000, updatedAt: earlier(HOUR + 300) }),
       outcome: outcomeOf('interrupted', {
@@ -117,6 +119,7 @@ async function openRun(at: Ground): Promise<void> {
   const pool = { ...placementOf().pool, zoneId: 'use1-az1', purchaseOption: 'on-demand' as const };
   await at.attempts.create(
     attemptOf(OPEN_RUN, 2, {
+      log: logOf(2),
       createdAt: earlier(HOUR - 30),
       status: 'running',
       placement: placementOf({ pool, expectedSeconds: 8_000 }),
@@ -147,6 +150,16 @@ async function openRun(at: Ground): Promise<void> {
   ] as const;
   for (const [ago, kind, text] of entries)
     await at.timeline.add(OPEN_RUN, { id: `${ago}`, at: earlier(ago), kind, text });
+  for (let step = 0; step < 720; step += 1) {
+    const attempt = step < 460 ? 1 : 2;
+    const ago = step < 460 ? began - 1_000 - step * 10 : HOUR - 120 - (step - 460) * 12;
+    const text = `step ${step} loss ${(2 / (1 + step / 100)).toFixed(3)}`;
+    at.logs.print(logOf(attempt).streamPrefix, {
+      at: Date.parse(earlier(ago)),
+      host: `algo-${(step % 2) + 1}`,
+      text,
+    });
+  }
   putSeries(at, OPEN_RUN, { attempt: 1, from: 0, to: 460, began: began - 1_000, ended: HOUR });
   putSeries(at, OPEN_RUN, { attempt: 2, from: 400, to: 720, began: HOUR - 120, ended: 0 }, 400);
 }

@@ -17,9 +17,19 @@ interface VirtualTableProps {
   readonly onEnd?: () => void;
   /** The row to show at first. */
   readonly start?: number | undefined;
+  /** Its columns have widths of their own. */
+  readonly kind?: 'runs' | 'log';
 }
 
-export function VirtualTable({ caption, columns, count, row, onEnd, start }: VirtualTableProps) {
+export function VirtualTable({
+  caption,
+  columns,
+  count,
+  row,
+  onEnd,
+  start,
+  kind = 'runs',
+}: VirtualTableProps) {
   const top = useSignal(0);
   const height = useSignal(600);
   const frame = useRef<HTMLDivElement>(null);
@@ -36,7 +46,7 @@ export function VirtualTable({ caption, columns, count, row, onEnd, start }: Vir
   }, [last, count, onEnd]);
   return (
     <div
-      class="scroll virtual"
+      class={`scroll virtual of-${kind}`}
       ref={frame}
       tabIndex={0}
       role="region"

@@ -6,6 +6,7 @@ import { hrefOf } from '../../state/address.ts';
 import { useReading } from '../../state/readings.ts';
 import { Declaration } from './declaration.tsx';
 import { RunFacts } from './facts.tsx';
+import { Log } from './log.tsx';
 import { OneAxis } from './one-axis.tsx';
 import { Steering } from './steering.tsx';
 import { Why } from './why.tsx';
@@ -15,6 +16,7 @@ const POLL_SECONDS = 1.5;
 
 const TABS = [
   ['', 'Life line'],
+  ['log', 'Log'],
   ['why', 'Why here'],
   ['declaration', 'Declaration'],
 ] as const;
@@ -50,6 +52,7 @@ export function RunScreen({ runId, tab }: RunScreenProps) {
         <a href={hrefOf(['pipelines', pipeline, 'data'])}>Data</a>
         <a href={hrefOf(['compare'], { runs: runId })}>Compare</a>
       </nav>
+      {tab === 'log' && <Log runId={runId} since={view.run.createdAt} />}
       {tab === 'why' && <Why runId={runId} isEnded={isEnded} />}
       {tab === 'declaration' && <Declaration declaration={view.run.declaration} pipeline={pipeline} />}
       {tab === '' && (

@@ -137,6 +137,41 @@ describe('the page', () => {
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1 } });
   });
 
+  it('follows the log of a run over attempts', async () => {
+    await at.runs.create(runOf('digits', 1, { status: 'training', closedAt: AT, sealedAt: AT }));
+    const log = (attempt: number) => ({ group: 'jobs', streamPrefix: `a${attempt}/` });
+    await at.attempts.create(
+      attemptOf(RUN, 1, {
+        log: log(1),
+        createdAt: secondsAfter(-900),
+        outcome: outcomeOf('interrupted', { endedAt: secondsAfter(-600) }),
+      }),
+    );
+    await at.attempts.create(
+      attemptOf(RUN, 2, { log: log(2), status: 'running', createdAt: secondsAfter(-500) }),
+    );
+    const print = (attempt: number, seconds: number, text: string) =>
+      at.logs.print(`a${attempt}/`, { at: Date.parse(secondsAfter(seconds)), host: 'algo-1', text });
+    print(1, -800, '\u001b[31mstep 1\u001b[0m');
+    print(2, -400, HOSTILE);
+    await page.setViewportSize({ width: 1_100, height: 800 });
+    await page.goto(`${served.address}#/runs/${RUN}/log`);
+    await page.getByText(HOSTILE).waitFor();
+    const rows = () => page.locator('.of-log tbody tr:not(.gap)').allTextContents();
+    expect((await rows()).map((row) => /step 1|img|reclaimed|began|attempt \d/.exec(row)?.[0])).toContain(
+      'step 1',
+    );
+    expect(await page.locator('img').count()).toBe(0);
+    const before = (await rows()).length;
+    print(2, -300, 'step 2');
+    await page.getByText('step 2').waitFor();
+    expect(await rows()).toHaveLength(before + 1);
+    await page.keyboard.press('r');
+    await page.keyboard.press('l');
+    await page.getByText('step 2').waitFor();
+    expect(errors).toEqual([]);
+  });
+
   it('names the next command where there is no pipeline', async () => {
     await page.goto(served.address);
     await page.getByText('There is no pipeline yet').waitFor();
