@@ -68,15 +68,12 @@ export function VirtualTable({
         <tbody>
           <Gap rows={first} columns={columns.length} />
           {Array.from({ length: Math.max(0, last - first) }, (_, place) => (
-            <tr
+            <Row
               key={first + place}
-              aria-rowindex={first + place + 2}
-              class={first + place === start ? 'chosen' : undefined}
-            >
-              {row(first + place).map((cell, at) => (
-                <td key={at}>{cell}</td>
-              ))}
-            </tr>
+              place={first + place}
+              isChosen={first + place === start}
+              cells={row(first + place)}
+            />
           ))}
           <Gap rows={count - last} columns={columns.length} />
         </tbody>
@@ -84,6 +81,20 @@ export function VirtualTable({
     </div>
   );
 }
+
+interface RowProps {
+  readonly place: number;
+  readonly isChosen: boolean;
+  readonly cells: readonly ComponentChildren[];
+}
+
+const Row = ({ place, isChosen, cells }: RowProps) => (
+  <tr aria-rowindex={place + 2} class={isChosen ? 'chosen' : undefined}>
+    {cells.map((cell, at) => (
+      <td key={at}>{cell}</td>
+    ))}
+  </tr>
+);
 
 const Gap = ({ rows, columns }: { readonly rows: number; readonly columns: number }) =>
   rows <= 0 ? null : (

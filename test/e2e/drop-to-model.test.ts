@@ -372,8 +372,8 @@ describe('the first day', () => {
       const kept = join(folder, 'results.json');
       await writeFile(kept, (await readFile(kept, 'utf8')).replace('"stage": "dev"', '"stage": "other"'));
       const refused = {
-        code: 2,
-        stderr: expect.stringMatching(/^✗ --folder is ".+stage other in us-east-1/),
+        code: 8,
+        stderr: expect.stringMatching(/^✗ --folder is ".+stage other in us-east-1/m),
       };
       await expect(run(process.execPath, command, options)).rejects.toMatchObject(refused);
     } finally {

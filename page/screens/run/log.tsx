@@ -53,5 +53,4 @@ export function Log({ runId, since }: { readonly runId: string; readonly since: 
 
 /** Colours and cursor movements of a terminal, and characters that turn the direction of writing. */
 const withoutControl = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-  text.replace(/\u001b\[[\d;?]*[A-Za-z]/g, '').replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
+  text.replace(/\p{Cc}\[[\d;?]*[A-Za-z]/gu, '').replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
