@@ -14,19 +14,24 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   )[0]?.each;
 }
 
-/** Levenshtein's distance. */
+/** Levenshtein's distance, where two swapped neighbours are one change: "wacth". */
 function changesBetween(from: string, to: string): number {
+  let earlier: number[] = [];
   let before = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [row, letter] of from.split('').entries()) {
     const now = [row + 1];
-    for (const [column, other] of to.split('').entries())
+    for (const [column, other] of to.split('').entries()) {
+      const isSwap = letter === to[column - 1] && other === from[row - 1];
       now.push(
         Math.min(
           (before[column] ?? 0) + (letter === other ? 0 : 1),
           (before[column + 1] ?? 0) + 1,
           (now[column] ?? 0) + 1,
+          isSwap ? (earlier[column - 1] ?? 0) + 1 : Number.POSITIVE_INFINITY,
         ),
       );
+    }
+    earlier = before;
     before = now;
   }
   return before.at(-1) ?? 0;

@@ -14,4 +14,10 @@ describe('the nearest name', () => {
   ])('of %j is %j', (name, near) => {
     expect(nearest(name, types)).toBe(near);
   });
+
+  it('has two swapped letters as one change', () => {
+    expect(nearest('wacth', ['watch', 'apply'])).toBe('watch');
+    expect(nearest('sotp', ['stop', 'runs'])).toBe('stop');
+    expect(nearest('tsop', ['watch'])).toBeUndefined();
+  });
 });
