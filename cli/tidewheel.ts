@@ -13,31 +13,7 @@ import { EXIT } from './command/exit.ts';
 import { tableText } from './command/format.ts';
 import { terminalOf } from './command/terminal.ts';
 import type { Verb } from './command/verb.ts';
-
-/** In the order of a person's work. Each is loaded when it is called: the AWS SDK takes a while. */
-const VERBS = {
-  init: () => import('./verbs/init.ts'),
-  check: () => import('./verbs/check.ts'),
-  up: () => import('./verbs/up.ts'),
-  apply: () => import('./verbs/apply.ts'),
-  drop: () => import('./verbs/drop.ts'),
-  run: () => import('./verbs/run.ts'),
-  runs: () => import('./verbs/runs.ts'),
-  watch: () => import('./verbs/watch.ts'),
-  logs: () => import('./verbs/logs.ts'),
-  why: () => import('./verbs/why.ts'),
-  compare: () => import('./verbs/compare.ts'),
-  doctor: () => import('./verbs/doctor.ts'),
-  stop: () => import('./verbs/stop.ts'),
-  retry: () => import('./verbs/retry.ts'),
-  cost: () => import('./verbs/cost.ts'),
-  market: () => import('./verbs/market.ts'),
-  model: () => import('./verbs/model.ts'),
-  data: () => import('./verbs/data.ts'),
-  page: () => import('./verbs/page.ts'),
-  try: () => import('./verbs/try.ts'),
-  interrupt: () => import('./verbs/interrupt.ts'),
-} as const satisfies Readonly<Record<string, () => Promise<{ readonly verb: Verb }>>>;
+import { VERBS } from './verbs.ts';
 
 /** Beside the verbs: what is about all of them. */
 const ABOUT = ['help', 'completion'] as const;

@@ -35,7 +35,7 @@ export function DataScreen({ pipeline }: { readonly pipeline: string }) {
           <Versions dataset={body} />
         </>
       )}
-      <Command text={`npx tidewheel data ls ${pipeline}`} />
+      <Command text={`npx tidewheel data list ${pipeline}`} />
       {chosen !== undefined && <Command text={`npx tidewheel data pin ${pipeline} ${chosen}`} />}
     </>
   );

@@ -43,7 +43,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
       {isKnown && runs.length === 0 && (
         <>
           <p>No run yet: data that arrives below its incoming/ starts one.</p>
-          <Command text={`npx tidewheel drop DIR --pipeline ${pipeline}`} />
+          <Command text={`npx tidewheel drop DIR ${pipeline}`} />
         </>
       )}
       <VirtualTable

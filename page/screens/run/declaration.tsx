@@ -15,6 +15,6 @@ export const Declaration = ({ declaration, pipeline }: DeclarationProps) => (
         {JSON.stringify(declaration, undefined, 2)}
       </pre>
     )}
-    <Command text={`npx tidewheel check pipelines/${pipeline}.yaml`} />
+    <Command text="npx tidewheel check" />
   </>
 );
