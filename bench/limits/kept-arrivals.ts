@@ -1,13 +1,10 @@
 /** A bucket whose arrivals are sealed in one generation, all but the last: what its planner and its audit wrote. */
 
 import { compress } from '../../functions/core/packing/model/compressed-lines.ts';
-import {
-  DOCUMENT_VERSION,
-  type Manifest,
-  type SealedLine,
-} from '../../functions/core/packing/model/documents.ts';
+import { DOCUMENT_VERSION } from '../../functions/core/packing/model/documents.ts';
 import { LineBuffer } from '../../functions/core/packing/model/line-buffer.ts';
 import { listedRangesBody, RangeCollector } from '../../functions/core/packing/model/listed-ranges.ts';
+import { type Manifest, type SealedLine } from '../../functions/core/packing/model/manifest.ts';
 import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
 import { LINES_IN_PART } from '../../functions/core/packing/seal/audit.ts';
 import { DEFAULT_FORMAT } from '../../functions/core/pipeline/shard-formats.ts';

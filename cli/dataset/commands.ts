@@ -8,7 +8,7 @@ import {
   chooseCompaction,
 } from '../../functions/core/packing/compaction/plan-compaction.ts';
 import { type BlobStore, readText } from '../../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../../functions/core/packing/model/documents.ts';
+import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
 import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import {
   blobVersions,

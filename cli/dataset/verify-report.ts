@@ -1,7 +1,7 @@
 /** The report of `tidewheel data verify` and `tidewheel data verify`. */
 
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../../functions/core/packing/model/documents.ts';
+import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
 import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
 import { otherDatasets } from './open.ts';

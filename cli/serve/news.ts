@@ -2,10 +2,10 @@
 
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
+import { nameOfPool } from '../../functions/core/runs/placement-records.ts';
 import {
   type AttemptOutcome,
   type AttemptRecord,
-  nameOfPool,
   type RunRecord,
 } from '../../functions/core/runs/run-records.ts';
 import { problemsText } from '../../functions/core/shared/errors.ts';

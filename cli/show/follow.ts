@@ -4,7 +4,8 @@ import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
-import type { PlacementDecision, Progress } from '../../functions/core/runs/run-records.ts';
+import type { PlacementDecision } from '../../functions/core/runs/placement-records.ts';
+import type { Progress } from '../../functions/core/runs/run-records.ts';
 import type { Screen } from './screen.ts';
 import { placementLines, reportLines } from './tables.ts';
 

@@ -7,7 +7,7 @@ import {
   type PlacementDecision,
   type PoolAssessment,
   samePool,
-} from '../../functions/core/runs/run-records.ts';
+} from '../../functions/core/runs/placement-records.ts';
 
 export const usd = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
 

@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { PlacementDecision, StoredDecision } from '../../core/runs/run-records.ts';
+import type { PlacementDecision, StoredDecision } from '../../core/runs/placement-records.ts';
 import type { PlacementStore, StoredPlacement } from '../../core/runs/stores.ts';
 import { type Item, type Key, recordOf, type StoredTable } from './table.ts';
 

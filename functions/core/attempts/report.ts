@@ -4,12 +4,12 @@ import type { Speed } from '../doctor/speed.ts';
 import type { Verdict } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
+import type { Pool } from '../runs/placement-records.ts';
 import { beganAgain, beganAt } from '../runs/resume.ts';
 import type {
   AttemptOutcome,
   AttemptRecord,
   JobLog,
-  Pool,
   Progress,
   RejectedArrivals,
   Retry,

@@ -1,6 +1,6 @@
 /** The counterfactual of one machine: the cheapest single On-Demand node that could have done a run's useful work. */
 import { catalogTypes, type InstanceFacts, instanceFacts, trainingPrice } from '../catalog/catalog.ts';
-import type { Placement } from '../runs/run-records.ts';
+import type { Placement } from '../runs/placement-records.ts';
 
 export interface SingleNode {
   readonly instanceType: string;

@@ -12,13 +12,8 @@ import {
   QUEUE_SECONDS,
   SAVE_SECONDS,
 } from '../placement/model/timings.ts';
-import {
-  type AttemptRecord,
-  type Placement,
-  type StopReason,
-  samePool,
-  type Topology,
-} from '../runs/run-records.ts';
+import { type Placement, samePool, type Topology } from '../runs/placement-records.ts';
+import { type AttemptRecord, type StopReason } from '../runs/run-records.ts';
 
 export interface RunningQuestion {
   readonly attempt: AttemptRecord;

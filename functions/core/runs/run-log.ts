@@ -3,7 +3,8 @@
  * ended. A reader goes on from a token, so that the log is read by pages and followed alike.
  */
 import * as z from 'zod';
-import { type AttemptRecord, FINISHED, type JobLog, nameOfPool, type RunRecord } from './run-records.ts';
+import { nameOfPool } from './placement-records.ts';
+import { type AttemptRecord, FINISHED, type JobLog, type RunRecord } from './run-records.ts';
 
 export interface LogLine {
   /** Unix milliseconds, by the host's clock. */

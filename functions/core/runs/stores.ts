@@ -11,14 +11,8 @@ import type {
   PoolOutcomeStore,
   ScoreQuestionStore,
 } from './market-history.ts';
-import type {
-  AttemptRecord,
-  Expiring,
-  RunRecord,
-  RunStatus,
-  StopRequest,
-  StoredDecision,
-} from './run-records.ts';
+import type { StoredDecision } from './placement-records.ts';
+import type { AttemptRecord, Expiring, RunRecord, RunStatus, StopRequest } from './run-records.ts';
 import type { ReopenChange } from './steering.ts';
 
 /** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */

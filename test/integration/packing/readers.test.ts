@@ -11,11 +11,8 @@ import * as z from 'zod';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { joinChunks } from '../../../functions/core/packing/model/blob-store.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
-import {
-  type Manifest,
-  type MemberLine,
-  manifestSchema,
-} from '../../../functions/core/packing/model/documents.ts';
+import { type MemberLine } from '../../../functions/core/packing/model/documents.ts';
+import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import {

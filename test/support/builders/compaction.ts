@@ -3,12 +3,12 @@
 import { type Compacted, compact } from '../../../functions/core/packing/compaction/compact.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
+import { type MemberLine } from '../../../functions/core/packing/model/documents.ts';
 import {
   type Manifest,
-  type MemberLine,
   type SealedLine,
   sealedLine,
-} from '../../../functions/core/packing/model/documents.ts';
+} from '../../../functions/core/packing/model/manifest.ts';
 import { manifestsOf, sealedGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';

@@ -4,11 +4,8 @@ import tar from 'tar-stream';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
-import {
-  itemSchema,
-  type MemberLine,
-  manifestSchema,
-} from '../../../functions/core/packing/model/documents.ts';
+import { itemSchema, type MemberLine } from '../../../functions/core/packing/model/documents.ts';
+import { manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { type SealResult, sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { type PackItemDeps, packItem } from '../../../functions/core/packing/shard/pack-item.ts';

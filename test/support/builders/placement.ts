@@ -7,13 +7,8 @@ import type {
   OnDemandPrice,
   SpotPrice,
 } from '../../../functions/core/placement/model/market-source.ts';
-import type {
-  AttemptOutcome,
-  AttemptRecord,
-  Placement,
-  Pool,
-  Progress,
-} from '../../../functions/core/runs/run-records.ts';
+import type { Placement, Pool } from '../../../functions/core/runs/placement-records.ts';
+import type { AttemptOutcome, AttemptRecord, Progress } from '../../../functions/core/runs/run-records.ts';
 
 export const CLOSED_AT = '2026-11-20T00:00:00.000Z';
 

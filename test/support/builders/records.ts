@@ -1,12 +1,11 @@
 /** Records that are right, to be varied by tests. */
 import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import type { Placement, StoredDecision } from '../../../functions/core/runs/placement-records.ts';
 import type {
   AttemptOutcome,
   AttemptRecord,
-  Placement,
   Progress,
   RunRecord,
-  StoredDecision,
 } from '../../../functions/core/runs/run-records.ts';
 
 export const AT = '2026-11-20T00:00:00.000Z';

@@ -14,12 +14,8 @@ import type {
   RequestedScore,
   ScoreQuestionStore,
 } from '../../../functions/core/runs/market-history.ts';
-import {
-  type AttemptRecord,
-  FINISHED,
-  type RunRecord,
-  type StoredDecision,
-} from '../../../functions/core/runs/run-records.ts';
+import { type StoredDecision } from '../../../functions/core/runs/placement-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
 import { reopened, stopToRecord } from '../../../functions/core/runs/steering.ts';
 import type {
   AttemptStore,

@@ -24,7 +24,7 @@ import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketView } from '../../../functions/core/placement/model/market-source.ts';
-import type { Pool } from '../../../functions/core/runs/run-records.ts';
+import type { Pool } from '../../../functions/core/runs/placement-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';

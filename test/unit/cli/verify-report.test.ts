@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { verifyAndPrint } from '../../../cli/dataset/verify-report.ts';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';

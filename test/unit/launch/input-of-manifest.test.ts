@@ -1,7 +1,7 @@
 /** From the manifest that packing writes to the channel of the job, and the words about it on the timeline. */
 import { expect, it } from 'vitest';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';

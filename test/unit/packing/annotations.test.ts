@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type AnnotationRow, rowReader } from '../../../functions/core/packing/labels/annotation-rows.ts';
 import { LabelTable } from '../../../functions/core/packing/labels/label-table.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
-import { manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';

@@ -1,7 +1,7 @@
 /** Equal counts are promised of the sealed shards, not only of the plan. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';

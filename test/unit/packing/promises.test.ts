@@ -1,7 +1,8 @@
 /** Promises about packing that no other test names. docs/datasets.md lists the test of each promise. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { itemSchema, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { itemSchema } from '../../../functions/core/packing/model/documents.ts';
+import { manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { assignSamples } from '../../../functions/core/packing/plan/assign-samples.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { listGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';

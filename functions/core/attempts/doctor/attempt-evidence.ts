@@ -3,8 +3,9 @@ import { instanceFacts, interchangeableTypes, regionOfZone, trainingPrice } from
 import type { Evidence, Point, PricedType } from '../../doctor/evidence.ts';
 import type { StartUp } from '../../runs/diagnosis.ts';
 import { type MeasuredAttempt, readMeasured } from '../../runs/evidence-files.ts';
+import type { Placement } from '../../runs/placement-records.ts';
 import { readProgress } from '../../runs/progress.ts';
-import type { AttemptRecord, Placement, RunRecord } from '../../runs/run-records.ts';
+import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 
 /** Fewer points of a host say nothing: diagnose leaves two out and wants three. */

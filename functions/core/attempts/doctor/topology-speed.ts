@@ -1,5 +1,7 @@
 /** How fast each topology of a run trained: attempts on the same nodes count together. */
-import type { AttemptRecord, Placement } from '../../runs/run-records.ts';
+
+import type { Placement } from '../../runs/placement-records.ts';
+import type { AttemptRecord } from '../../runs/run-records.ts';
 
 export interface TopologySpeed {
   /** Such as `2 x g5.xlarge`. */

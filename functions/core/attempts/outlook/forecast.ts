@@ -4,8 +4,9 @@
  */
 import { measuredThroughputs } from '../../placement/candidates/throughput-estimate.ts';
 import { estimateWork } from '../../placement/decision/work.ts';
+import { samePool } from '../../runs/placement-records.ts';
 import { furthestProgress } from '../../runs/progress.ts';
-import { type AttemptRecord, type Progress, samePool } from '../../runs/run-records.ts';
+import { type AttemptRecord, type Progress } from '../../runs/run-records.ts';
 
 export interface Interval {
   readonly low: number;

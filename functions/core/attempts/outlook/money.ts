@@ -1,12 +1,7 @@
 /** What a run has cost so far, what it will cost, and what On-Demand would have cost, from its records. Pure. */
 import { attemptCost, hoursCost } from '../../runs/attempt-cost.ts';
-import {
-  type AttemptRecord,
-  FINISHED,
-  type Pool,
-  type Progress,
-  type RunRecord,
-} from '../../runs/run-records.ts';
+import { type Pool } from '../../runs/placement-records.ts';
+import { type AttemptRecord, FINISHED, type Progress, type RunRecord } from '../../runs/run-records.ts';
 import { deadlineAt, lossOf, usefulOnDemandUsd } from '../report.ts';
 import { gangHourlyUsd } from '../stop-rules.ts';
 import { type Forecast, forecast, type Interval } from './forecast.ts';

@@ -6,7 +6,7 @@
 import { type Disk, diskBytesPerSecond, diskOf } from '../../catalog/launchers/disk.ts';
 import { bytesPerHost, downloadOf, FASTER_DOWNLOAD, whyTooLate } from '../../catalog/launchers/download.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Placement } from '../../runs/run-records.ts';
+import type { Placement } from '../../runs/placement-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { PreparedObject } from '../job/channels.ts';

@@ -10,7 +10,7 @@ import { neededChannels } from '../../pipeline/script/arguments.ts';
 import { SHARDS_CHANNEL } from '../../pipeline/script/placeholders.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
-import type { Placement } from '../../runs/run-records.ts';
+import type { Placement } from '../../runs/placement-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
 import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';

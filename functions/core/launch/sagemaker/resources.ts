@@ -2,7 +2,7 @@
 
 import { knownSizes, type TrainingType, trainingType } from '../../catalog/types/training-types.ts';
 import { type Pipeline, TRAINING_GROUP } from '../../pipeline/pipeline.ts';
-import type { Placement } from '../../runs/run-records.ts';
+import type { Placement } from '../../runs/placement-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { InstanceGroupRequest, ResourceConfigRequest } from '../job/request.ts';
 

@@ -6,7 +6,7 @@
 import { instanceFacts } from '../../catalog/catalog.ts';
 import { imageFor } from '../../catalog/images.ts';
 import { chooseInput, type InputChoice } from '../../catalog/launchers/input-mode.ts';
-import type { Placement } from '../../runs/run-records.ts';
+import type { Placement } from '../../runs/placement-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { PreparedObject } from '../job/channels.ts';
 import { downloadQuestion } from '../job/job-document.ts';

@@ -1,7 +1,7 @@
 /** The network of a training job: a single subnet in the placement's zone, so that SageMaker cannot split a gang. */
 
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Placement } from '../../runs/run-records.ts';
+import type { Placement } from '../../runs/placement-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';
 

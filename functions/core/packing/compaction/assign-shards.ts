@@ -1,6 +1,6 @@
 /** Assigns whole old shards to new shards. A shard is never split, and its samples are never decoded. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { numberOfShards, type ShardCountRules } from '../model/shard-count.ts';
 
 /** An old shard: index of the input, index of the shard in it. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../model/shard-count.ts';
 import { batchOf } from '../model/versions.ts';
 import { type AssignedShards, assignShards } from './assign-shards.ts';

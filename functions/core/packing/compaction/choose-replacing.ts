@@ -6,7 +6,7 @@ import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';

@@ -1,7 +1,8 @@
 /** Proves that joined shards hold the members of the old ones, without the samples that the plan leaves out. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest, MemberLine, PreparedTotals } from '../model/documents.ts';
+import type { MemberLine, PreparedTotals } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import { arrivalOf } from '../model/order.ts';

@@ -1,7 +1,7 @@
 /** Merges the sorted arrivals of several generations. The result holds each arrival, a key with one ETag, once. */
 
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest, SealedLine } from '../model/documents.ts';
+import type { Manifest, SealedLine } from '../model/manifest.ts';
 import { arrivalOf, compareKeys } from '../model/order.ts';
 import { sealedLines } from '../model/sealed-lines.ts';
 import type { ArrivalsWriter } from '../seal/audit.ts';

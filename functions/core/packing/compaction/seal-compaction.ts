@@ -2,7 +2,8 @@
 
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { DOCUMENT_VERSION, type Manifest, type PreparedTotals } from '../model/documents.ts';
+import { DOCUMENT_VERSION, type PreparedTotals } from '../model/documents.ts';
+import { type Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { sumOfColumns } from '../model/sample-columns.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';

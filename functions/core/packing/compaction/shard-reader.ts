@@ -3,7 +3,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
 import type { BlobStore, GetResult } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 
 /** A shard to be joined was damaged, replaced or pruned. The dataset is not changed. */
 export class CompactionAbandonedError extends Error {

@@ -4,7 +4,7 @@
  */
 import type { OnChange } from '../../pipeline/dataset.ts';
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { sealedLines } from '../model/sealed-lines.ts';

@@ -5,7 +5,8 @@
 import * as z from 'zod';
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { compressPlanned, decompress } from './compressed-lines.ts';
-import { DOCUMENT_VERSION, type Manifest } from './documents.ts';
+import { DOCUMENT_VERSION } from './documents.ts';
+import { type Manifest } from './manifest.ts';
 import { splitKey } from './member-names.ts';
 import { MultisetHash } from './multiset-hash.ts';
 import { packingKeys } from './packing-keys.ts';

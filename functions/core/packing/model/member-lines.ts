@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto';
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { decompress, linesOf } from './compressed-lines.ts';
-import { DocumentError, type Manifest, type MemberLine } from './documents.ts';
+import { DocumentError, type MemberLine } from './documents.ts';
+import { type Manifest } from './manifest.ts';
 import type { PackingKeys } from './packing-keys.ts';
 
 /** @throws DocumentError if it is not the list that was sealed */

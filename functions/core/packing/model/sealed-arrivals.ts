@@ -3,14 +3,8 @@ import type { OnChange } from '../../pipeline/dataset.ts';
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, readText } from './blob-store.ts';
 import { decompress, linesOf } from './compressed-lines.ts';
-import {
-  DocumentError,
-  type Manifest,
-  manifestSchema,
-  readDocument,
-  type SealedLine,
-  sealedLine,
-} from './documents.ts';
+import { DocumentError, readDocument } from './documents.ts';
+import { type Manifest, manifestSchema, type SealedLine, sealedLine } from './manifest.ts';
 import { compareKeys } from './order.ts';
 import { packingKeys } from './packing-keys.ts';
 import { batchOf, blobVersions, type DatasetVersion, newestVersion } from './versions.ts';

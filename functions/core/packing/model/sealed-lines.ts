@@ -1,7 +1,8 @@
 /** Reads the sealed arrivals of one generation. */
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { decompress, linesOf } from './compressed-lines.ts';
-import { DocumentError, type Manifest, type SealedLine, sealedLine } from './documents.ts';
+import { DocumentError } from './documents.ts';
+import { type Manifest, type SealedLine, sealedLine } from './manifest.ts';
 import { packingKeys } from './packing-keys.ts';
 
 /** In order. @throws DocumentError */

@@ -3,7 +3,8 @@
  * verified. A format omits the parts that it does not need. formats/formats.ts lists the formats.
  */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import type { Manifest, MemberLine } from './documents.ts';
+import type { MemberLine } from './documents.ts';
+import type { Manifest } from './manifest.ts';
 import type { Rejection } from './rejections.ts';
 
 /** Where the bytes of a shard go. */

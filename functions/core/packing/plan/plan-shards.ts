@@ -9,7 +9,7 @@ import { SampleLabels } from '../labels/sample-labels.ts';
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
-import { DOCUMENT_VERSION, type Manifest, type Plan } from '../model/documents.ts';
+import { DOCUMENT_VERSION, type Plan } from '../model/documents.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
 import {
   type KnownRanges,
@@ -18,6 +18,7 @@ import {
   RangeCollector,
   sealedRanges,
 } from '../model/listed-ranges.ts';
+import { type Manifest } from '../model/manifest.ts';
 import { lastInOrder } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { sumOfColumns } from '../model/sample-columns.ts';

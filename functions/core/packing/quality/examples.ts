@@ -1,6 +1,6 @@
 /** Examples for a report, found by a second look at the lists: keys of duplicates, and rejected arrivals by reason. */
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { sealedLines } from '../model/sealed-lines.ts';

@@ -1,6 +1,6 @@
 /** The tally of a generation, from its folder or, if it has none yet, from its member lists. */
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { decodeNumbers, encodeNumbers } from './digest-list.ts';

@@ -1,6 +1,6 @@
 /** The limits of `packing.hold`: a version that passes one is not trained on until a person releases it. */
 import type { HoldSettings } from '../../pipeline/packing-parts.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { percent } from './drift.ts';
 import type { ClassRow } from './report-document.ts';
 

@@ -1,6 +1,6 @@
 /** Which generations a report compares: the version that a generation made, and the one before it. */
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import {
   batchOf,
   blobVersions,

@@ -9,14 +9,12 @@ import { compress, decompress, linesOf } from '../model/compressed-lines.ts';
 import {
   type ArrivalLine,
   arrivalLine,
-  type LeftArrivals,
-  type Manifest,
   type MemberLine,
   type Plan,
-  type SealedLine,
   type ShardRecord,
 } from '../model/documents.ts';
 import { jsonLine, LineBuffer } from '../model/line-buffer.ts';
+import { type LeftArrivals, type Manifest, type SealedLine } from '../model/manifest.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
 import { isDeferral, type Rejection } from '../model/rejections.ts';

@@ -1,6 +1,7 @@
 /** Reads the records of a plan's committed shards, and checks that the shards exist before they are sealed. */
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest, ShardRecord } from '../model/documents.ts';
+import type { ShardRecord } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import { finishedShard } from '../shard/commit-shard.ts';
 

@@ -1,6 +1,7 @@
 /** What the manifest says of the content: channels of prepared images, lines and tokens of text. Copies do not count. */
 import { channelStatistics, PixelSums } from '../media/pixel-sums.ts';
-import type { Manifest, MemberLine } from '../model/documents.ts';
+import type { MemberLine } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 
 export class ContentFacts {
   readonly #pixels = new PixelSums();

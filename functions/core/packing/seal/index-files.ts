@@ -6,7 +6,8 @@ import type { FormatName } from '../../pipeline/shard-formats.ts';
 import { shardsFolder } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest, MemberLine } from '../model/documents.ts';
+import type { MemberLine } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
 import type { IndexedShards } from '../model/shard-format.ts';
 

@@ -4,7 +4,7 @@
  */
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import type { BlobStore } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';

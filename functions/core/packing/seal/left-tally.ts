@@ -1,5 +1,5 @@
 /** Counts the arrivals that a later generation packs, by reason and with examples. */
-import type { LeftArrivals } from '../model/documents.ts';
+import type { LeftArrivals } from '../model/manifest.ts';
 import type { Deferral, Rejection } from '../model/rejections.ts';
 
 const MOST_EXAMPLES = 100;

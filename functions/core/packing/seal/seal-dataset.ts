@@ -3,14 +3,8 @@ import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
-import {
-  DOCUMENT_VERSION,
-  type LeftArrivals,
-  type Manifest,
-  type MemberLine,
-  type Plan,
-  type ShardRecord,
-} from '../model/documents.ts';
+import { DOCUMENT_VERSION, type MemberLine, type Plan, type ShardRecord } from '../model/documents.ts';
+import { type LeftArrivals, type Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import { addSealed, blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';

@@ -3,7 +3,8 @@
  * shard whose headers and bytes disagree, and readers such as Python's tarfile end there without an error.
  */
 import { formatOf } from '../formats/formats.ts';
-import type { Manifest, MemberLine } from '../model/documents.ts';
+import type { MemberLine } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
 import { AuditError } from './audit.ts';
 

@@ -4,7 +4,7 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { decompress } from '../model/compressed-lines.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { arrivalOf } from '../model/order.ts';
 import { ClassCounter } from '../seal/class-counter.ts';
 import { CopyCounter } from '../shard/member-list.ts';

@@ -3,7 +3,8 @@ import { shardsFolder } from '../../shared/keys.ts';
 import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
-import type { Manifest, MemberLine } from '../model/documents.ts';
+import type { MemberLine } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { datasetIndex, type IndexFile, shardIndex } from '../seal/index-files.ts';
 
 /** A sealed generation that is being verified. */

@@ -9,7 +9,7 @@ import { bucketKeys, parseGeneration, parseRunId } from '../../shared/keys.ts';
 import { firstOf } from '../../shared/validation.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../model/blob-store.ts';
-import type { Manifest } from '../model/documents.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import {

@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { DocumentError, type Manifest, type MemberLine } from '../model/documents.ts';
+import { DocumentError, type MemberLine } from '../model/documents.ts';
+import { type Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';

@@ -1,7 +1,8 @@
 /** Turns attempts into pool outcomes, and pool outcomes into observations for the placements of other runs. */
 import { familyOf } from '../../catalog/types/instance-family.ts';
 import type { PoolOutcome, PoolOutcomeStore } from '../../runs/market-history.ts';
-import { type AttemptRecord, type Placement, samePool } from '../../runs/run-records.ts';
+import { type Placement, samePool } from '../../runs/placement-records.ts';
+import { type AttemptRecord } from '../../runs/run-records.ts';
 import type { Observation } from './observation.ts';
 
 /** Undefined while the attempt goes on: its outcome may still change. */

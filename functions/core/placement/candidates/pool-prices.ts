@@ -2,7 +2,7 @@
 import type { ListedPrices, NodePrices } from '../../catalog/launchers/launcher-facts.ts';
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Pool, Topology } from '../../runs/run-records.ts';
+import type { Pool, Topology } from '../../runs/placement-records.ts';
 import type { MarketView, OnDemandPrice, PlacementScore } from '../model/market-source.ts';
 
 export interface PoolPrices extends NodePrices {

@@ -3,7 +3,7 @@ import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
 import type { Download } from '../../catalog/launchers/download.ts';
 import { type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Pool, Topology, Transfer } from '../../runs/run-records.ts';
+import type { Pool, Topology, Transfer } from '../../runs/placement-records.ts';
 import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
 import type { DownloadIn } from './downloads.ts';
 import { adviseHelpers } from './helpers.ts';

@@ -3,7 +3,8 @@
  * throughput model extrapolates from measurements or data sheets and states its uncertainty.
  */
 import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
-import type { AttemptRecord, Progress, Topology } from '../../runs/run-records.ts';
+import type { Topology } from '../../runs/placement-records.ts';
+import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
 import { forecastStep, type HelperGroup, type Measured, type Workload, workloadOf } from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
 

@@ -1,6 +1,7 @@
 /** The money and time that training in another region costs before the first step and on the way back. */
 import type { ListPrices } from '../../catalog/price-list.ts';
-import type { AttemptRecord, Transfer } from '../../runs/run-records.ts';
+import type { Transfer } from '../../runs/placement-records.ts';
+import type { AttemptRecord } from '../../runs/run-records.ts';
 import { transferRate } from './priced-from-list.ts';
 
 export interface TransferQuestion {

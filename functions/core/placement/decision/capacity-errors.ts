@@ -1,5 +1,7 @@
 /** How long a pool is left alone after capacity errors. */
-import type { AttemptRecord, Pool } from '../../runs/run-records.ts';
+
+import type { Pool } from '../../runs/placement-records.ts';
+import type { AttemptRecord } from '../../runs/run-records.ts';
 import type { Observation } from '../belief/observation.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import type { Assessed } from './assessment.ts';

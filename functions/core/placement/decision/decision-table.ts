@@ -2,7 +2,7 @@
 import { factsWith } from '../../catalog/hardware.ts';
 import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
 import { strategiesWith, strategyTraits } from '../../pipeline/strategies.ts';
-import type { Pool, PoolAssessment, Transfer } from '../../runs/run-records.ts';
+import type { Pool, PoolAssessment, Transfer } from '../../runs/placement-records.ts';
 import { adviseHelpers } from '../candidates/helpers.ts';
 import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';

@@ -4,13 +4,8 @@
  * checkpoint and uses placement's own code. The stop lets the script save, and `place` decides where the run goes on.
  */
 
-import {
-  type AttemptRecord,
-  nameOfPool,
-  type Progress,
-  type StopReason,
-  samePool,
-} from '../../runs/run-records.ts';
+import { nameOfPool, samePool } from '../../runs/placement-records.ts';
+import { type AttemptRecord, type Progress, type StopReason } from '../../runs/run-records.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { hours } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';

@@ -1,6 +1,7 @@
 /** How much longer starts take than expected, from those of the run. */
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
-import type { AttemptOutcome, AttemptRecord, Placement } from '../../runs/run-records.ts';
+import type { Placement } from '../../runs/placement-records.ts';
+import type { AttemptOutcome, AttemptRecord } from '../../runs/run-records.ts';
 
 /** Seconds in which each host of a start there downloads its shards. */
 export type DownloadSeconds = (placement: Pick<Placement, 'pool' | 'topology'>) => number;

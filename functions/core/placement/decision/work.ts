@@ -3,13 +3,8 @@
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import { DEFAULT_LAUNCHER, type LauncherName } from '../../pipeline/launchers.ts';
 import { attemptCost } from '../../runs/attempt-cost.ts';
-import {
-  type AttemptRecord,
-  type Placement,
-  type Pool,
-  type Progress,
-  samePool,
-} from '../../runs/run-records.ts';
+import { type Placement, type Pool, samePool } from '../../runs/placement-records.ts';
+import { type AttemptRecord, type Progress } from '../../runs/run-records.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
 import { type DownloadSeconds, lowerMedian } from './start-ratio.ts';

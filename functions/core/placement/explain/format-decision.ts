@@ -1,6 +1,6 @@
 /** A decision as text: the sentence, then the table. */
 import { launcherFacts, launcherSuffix } from '../../catalog/launchers/registry.ts';
-import type { PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
+import type { PlacementDecision, PoolAssessment } from '../../runs/placement-records.ts';
 import { hours, usd } from '../model/amounts.ts';
 
 /** @param at when it was decided: `done by` counts from here */

@@ -1,12 +1,8 @@
 /** Puts the question of a stored decision again, from what was stored with it and what was on record before it. */
+
+import { type PlacementDecision, type StoredDecision, samePool } from '../../runs/placement-records.ts';
 import { furthestProgress } from '../../runs/progress.ts';
-import {
-  type AttemptRecord,
-  type PlacementDecision,
-  type RunRecord,
-  type StoredDecision,
-  samePool,
-} from '../../runs/run-records.ts';
+import { type AttemptRecord, type RunRecord } from '../../runs/run-records.ts';
 import type { Observation } from '../belief/observation.ts';
 import { type PlacementInput, storedQuestion } from '../decision/situation.ts';
 

@@ -1,7 +1,7 @@
 /** Tables are edited by hand: what a stored decision must still hold to be shown and put again. */
 import * as z from 'zod';
 import { LAUNCHERS } from '../../pipeline/launchers.ts';
-import type { StoredDecision } from '../../runs/run-records.ts';
+import type { StoredDecision } from '../../runs/placement-records.ts';
 import { StoredVersionError } from '../../shared/errors.ts';
 import { check } from '../../shared/validation.ts';
 import { storedQuestion } from '../decision/situation.ts';

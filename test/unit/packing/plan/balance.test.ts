@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, manifestSchema } from '../../../../functions/core/packing/model/documents.ts';
+import { type Manifest, manifestSchema } from '../../../../functions/core/packing/model/manifest.ts';
 import { balance, copiesOf, MOST_COPIES } from '../../../../functions/core/packing/plan/balance.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
 import { packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';

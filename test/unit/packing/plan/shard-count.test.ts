@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseInputs } from '../../../../functions/core/packing/compaction/choose-generations.ts';
 import { readPlan } from '../../../../functions/core/packing/model/committed-plan.ts';
-import { type Manifest, manifestSchema } from '../../../../functions/core/packing/model/documents.ts';
+import { type Manifest, manifestSchema } from '../../../../functions/core/packing/model/manifest.ts';
 import { numberOfShards, shardCountRules } from '../../../../functions/core/packing/model/shard-count.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';

@@ -8,7 +8,7 @@ import { completeMarket } from '../../../../functions/core/placement/explain/mar
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
 import { questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSample } from '../../../../functions/core/runs/market-history.ts';
-import type { PlacementDecision } from '../../../../functions/core/runs/run-records.ts';
+import type { PlacementDecision } from '../../../../functions/core/runs/placement-records.ts';
 import {
   attempt,
   hoursLater,

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Placement, PlacementDecision, Pool } from '../../../../functions/core/runs/run-records.ts';
+import type {
+  Placement,
+  PlacementDecision,
+  Pool,
+} from '../../../../functions/core/runs/placement-records.ts';
 import {
   attempt,
   CLOSED_AT,

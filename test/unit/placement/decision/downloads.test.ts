@@ -7,7 +7,8 @@ import {
   situationOf,
   storedPart,
 } from '../../../../functions/core/placement/decision/situation.ts';
-import type { AttemptOutcome, Pool } from '../../../../functions/core/runs/run-records.ts';
+import type { Pool } from '../../../../functions/core/runs/placement-records.ts';
+import type { AttemptOutcome } from '../../../../functions/core/runs/run-records.ts';
 import {
   attempt,
   CLOSED_AT,

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { AttemptRecord, PlacementDecision } from '../../../../functions/core/runs/run-records.ts';
+import type { PlacementDecision } from '../../../../functions/core/runs/placement-records.ts';
+import type { AttemptRecord } from '../../../../functions/core/runs/run-records.ts';
 import { evenly } from '../../../support/builders/evenly.ts';
 import {
   attempt,
