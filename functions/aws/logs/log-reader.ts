@@ -26,6 +26,13 @@ export const cloudWatchLogs = (
   },
 });
 
+/**
+ * SageMaker names a stream `<job>/algo-<n>-<time>`, with another time after a restart of the host:
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/logging-cloudwatch.html
+ */
+const hostOf = (stream: string, streamPrefix: string): string =>
+  stream.slice(streamPrefix.length).replace(/^(algo-\d+)-\d+$/, '$1');
+
 /** By name, because a prefix and an end of it would match the streams of another job, too. */
 async function streamsOf(
   client: CloudWatchLogsClient,
@@ -44,8 +51,7 @@ async function streamsOf(
     if (!(error instanceof ResourceNotFoundException)) throw error;
   }
   return names.filter(
-    (name) =>
-      name.startsWith(streamPrefix) && (host === undefined || name.slice(streamPrefix.length) === host),
+    (name) => name.startsWith(streamPrefix) && (host === undefined || hostOf(name, streamPrefix) === host),
   );
 }
 
@@ -73,7 +79,7 @@ async function linesOf(
       if (timestamp >= from && timestamp <= to)
         lines.push({
           at: timestamp,
-          host: logStreamName.slice(streamPrefix.length),
+          host: hostOf(logStreamName, streamPrefix),
           text: message.trimEnd(),
         });
     nextToken = page.nextToken === nextToken ? undefined : page.nextToken;
