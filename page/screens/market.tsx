@@ -67,13 +67,8 @@ interface PoolsProps {
 }
 
 function Pools({ market: { pools }, shown, days }: PoolsProps) {
-  if (pools.length === 0)
-    return (
-      <p>
-        No look at the market is on record yet. The service looks every 15 minutes at the types that valid
-        declarations name, where they may use Spot.
-      </p>
-    );
+  const isUnread = pools.every(({ readAt }) => readAt === undefined);
+  if (pools.length === 0) return <Unread />;
   const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
   const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
   const poolAt = (type: string, zone: string) =>
@@ -81,12 +76,20 @@ function Pools({ market: { pools }, shown, days }: PoolsProps) {
   const rows = types.map((name) => ({ name, cells: zones.map((zone) => cellOf(poolAt(name, zone), shown)) }));
   return (
     <>
+      {isUnread && shown !== 'luck' && <Unread />}
       <p class="quiet">{LEGENDS[shown]}</p>
       <HeatMap caption={`${shown} by type and zone`} columns={zones} rows={rows} />
       <Numbers id="market-numbers">{() => <History pools={pools} days={days} />}</Numbers>
     </>
   );
 }
+
+const Unread = () => (
+  <p>
+    No look at the market is on record yet. The service looks every 15 minutes at the types that valid
+    declarations name, where they may use Spot.
+  </p>
+);
 
 const LEGENDS: Readonly<Record<Shown, string>> = {
   score:
