@@ -5,7 +5,7 @@ import { dynamoStores } from '../dynamodb/stores.ts';
 import { eventBridgeNotifier } from '../events/notifier.ts';
 import { eventBridgeSchedules } from '../events/schedules.ts';
 import { s3ObjectStore } from '../s3/object-store.ts';
-import { type OpenStore, openBlobStore } from '../s3/open-store.ts';
+import { dataPath } from '../s3/open-store.ts';
 import * as clients from '../shared/clients.ts';
 import { config } from '../shared/config.ts';
 import { stepFunctionsExecutions } from '../stepfunctions/executions.ts';
@@ -16,12 +16,7 @@ export const tableStores = () => dynamoStores(clients.dynamo(), config.table());
 export const store = () => s3ObjectStore(clients.s3(), config.bucket());
 export const executions = () => stepFunctionsExecutions(clients.stepFunctions(), config.stateMachineArn());
 export const notifier = () => eventBridgeNotifier(clients.eventBridge(), config.eventBus());
-/** One a process: sockets and credentials outlive an invocation. */
-let opened: Promise<OpenStore> | undefined;
-const blobs = async (): Promise<BlobStore> => {
-  opened ??= openBlobStore({ bucket: config.bucket() });
-  return (await opened).store;
-};
+const blobs = async (): Promise<BlobStore> => (await dataPath()).store;
 /** Small objects, and the ranges of large ones. */
 export const objects = () => ({ store: store(), blobs });
 export const schedules = () => {

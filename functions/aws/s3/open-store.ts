@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { loadConfig, NODE_REGION_CONFIG_FILE_OPTIONS, NODE_REGION_CONFIG_OPTIONS } from '@smithy/core/config';
 import { ConfigurationError } from '../../core/shared/errors.ts';
+import { once } from '../../core/shared/once.ts';
+import { config } from '../shared/config.ts';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress, proxyProblem } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
@@ -93,3 +95,6 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
     [Symbol.asyncDispose]: () => transport.close(),
   };
 }
+
+/** That of the deployment's bucket, one a process: sockets and credentials outlive an invocation. */
+export const dataPath = /* @__PURE__ */ once(() => openBlobStore({ bucket: config.bucket() }));

@@ -10,7 +10,7 @@ import { storedTable } from '../dynamodb/table.ts';
 import { dynamo } from '../shared/clients.ts';
 import { config } from '../shared/config.ts';
 import { isRetryable } from './errors.ts';
-import { type OpenStore, openBlobStore } from './open-store.ts';
+import { dataPath } from './open-store.ts';
 
 export interface PackingContext {
   readonly store: BlobStore;
@@ -22,9 +22,6 @@ export interface PackingContext {
   readonly notifiedSince: string | undefined;
 }
 
-/** One a process: sockets and credentials outlive an invocation. */
-let opened: Promise<OpenStore> | undefined;
-
 /** Runs one packing step with the settings pinned on the run; passing troubles of S3 become TransientError. */
 export async function withPacking<T>(
   runId: string,
@@ -35,8 +32,7 @@ export async function withPacking<T>(
   const { declaration } = run;
   if (declaration === undefined)
     throw new ConfigurationError(`${runId} has no declaration: its batch is not closed yet`);
-  opened ??= openBlobStore({ bucket: config.bucket() });
-  const { store } = await opened;
+  const { store } = await dataPath();
   try {
     const { packing, settle, dataset } = declaration;
     return await step({
