@@ -1,14 +1,16 @@
 """Python imports this at its start, since the agent puts the folder on PYTHONPATH.
 
-It notes how the program has ended, and keeps W&B's newest rows once wandb is imported. The
+It notes when the program has ended well, and keeps W&B's newest rows once wandb is imported. The
 next `sitecustomize` on the path, which this one hides, runs as before.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib.abc
 import os
 import sys
+import time
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec
@@ -48,6 +50,39 @@ class _WhenWandbIsImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             print(f"tidewheel: W&B's last rows may be lost: {error!r}", file=sys.stderr, flush=True)
 
 
+_PEERS_SECONDS = 60.0
+
+
+def _note_end(folder: str) -> None:
+    """Leaves a file named by this process once the program's own code has ended without an error.
+
+    Threads of PyTorch may abort the process in the interpreter's end that follows. The agent then
+    knows that the work was done (supervision/aborted_end.py). A rank of torchrun is named by its
+    launcher, and waits for the others here: torchrun would kill them for the abort of this one.
+    """
+    process, rank = os.getpid(), os.environ.get("LOCAL_RANK")
+    name = str(process) if rank is None else f"{os.getppid()}-{rank}"
+    ranks = 1 if rank is None else int(os.environ.get("LOCAL_WORLD_SIZE") or 1)
+
+    def ended() -> None:
+        # A forked process is not the program, and an error has been shown before.
+        if os.getpid() != process or hasattr(sys, "last_value"):
+            return
+        try:
+            open(os.path.join(folder, name), "w").close()
+            deadline = time.monotonic() + _PEERS_SECONDS
+            mine = f"{name.partition('-')[0]}-"
+            while ranks > 1 and time.monotonic() < deadline:
+                if sum(each.startswith(mine) for each in os.listdir(folder)) >= ranks:
+                    break
+                time.sleep(0.05)
+        except OSError:
+            pass
+
+    # What is registered first runs last.
+    atexit.register(ended)
+
+
 def _run_hidden_one() -> None:
     # What comes before this folder hides nothing; this folder may be there twice.
     entries = [os.path.abspath(entry or ".") for entry in sys.path]
@@ -59,9 +94,7 @@ def _run_hidden_one() -> None:
 
 
 if os.environ.get("TIDEWHEEL_ENDED_DIR"):
-    from tidewheel_end import note_end
-
-    note_end(os.environ["TIDEWHEEL_ENDED_DIR"])
+    _note_end(os.environ["TIDEWHEEL_ENDED_DIR"])
 
 if os.environ.get("TIDEWHEEL_WANDB_ROWS"):
     sys.meta_path.insert(0, _WhenWandbIsImported())

@@ -43,7 +43,7 @@ class ScriptFiles:
     instrument: Path
     """A folder, in which the script's processes count where their time goes."""
     ended: Path
-    """A folder, in which each process of the script notes how its code has ended."""
+    """A folder, in which each process of the script notes that its code has ended well."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:

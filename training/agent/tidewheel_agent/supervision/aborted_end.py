@@ -2,7 +2,7 @@
 
 While Python's interpreter ends, a thread of PyTorch that waits for the interpreter's lock is ended
 by force, and `std::terminate` may answer with SIGABRT. By then the script's own code has run to its
-end; each process notes how it ended (for_scripts/tidewheel_end.py).
+end; each process notes that (for_scripts/sitecustomize.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from .script_end import ScriptEnd
 
 _WORDS = "terminate called without an active exception"
 _ABORTED = 128 + 6
-_GOOD = "good"
 _LAST_LINES = 100
 
 
@@ -27,12 +26,5 @@ def has_ended_before_abort(
     if not any(_WORDS in line for line in tail.last_lines(_LAST_LINES)):
         return False
     if ranks is None:
-        return end.script_code == _ABORTED and _is_good(ended / str(pid))
-    return all(_is_good(ended / f"{pid}-{rank}") for rank in range(ranks))
-
-
-def _is_good(path: Path) -> bool:
-    try:
-        return path.read_text(encoding="utf-8") == _GOOD
-    except OSError:
-        return False
+        return end.script_code == _ABORTED and (ended / str(pid)).exists()
+    return all((ended / f"{pid}-{rank}").exists() for rank in range(ranks))
