@@ -6,7 +6,6 @@ import type { BlobStore, UploadedPart } from '../../functions/core/packing/model
 import type { LocalFile } from './files.ts';
 
 const PART_BYTES = 32 * 1024 * 1024;
-const LEAST_PART_BYTES = 5 * 1024 * 1024;
 /** S3's limit. */
 const MOST_PARTS = 10_000;
 
@@ -36,7 +35,7 @@ async function putParts(
   file: LocalFile,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  const size = Math.max(PART_BYTES, LEAST_PART_BYTES, Math.ceil(file.size / MOST_PARTS));
+  const size = Math.max(PART_BYTES, Math.ceil(file.size / MOST_PARTS));
   const upload = await store.createUpload(key);
   const handle = await open(file.path);
   try {
