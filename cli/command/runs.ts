@@ -11,7 +11,6 @@ import type { Context } from './context.ts';
 
 export type RunRow = ListPipelineRunsAnswer['runs'][number];
 
-export const FINISHED: readonly string[] = ['succeeded', 'failed', 'stopped', 'empty'];
 const LARGEST_PAGE = 200;
 
 /** Names of the declared pipelines. */

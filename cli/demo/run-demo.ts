@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import * as z from 'zod';
+import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
-import { FINISHED } from '../../functions/core/runs/run-records.ts';
 import type { Session } from '../serve/session.ts';
 import { followRun } from '../show/follow.ts';
 import {
@@ -22,7 +22,7 @@ export async function runDemo(session: Session): Promise<RunReport | undefined> 
   const { api, region, screen, signal } = session;
   await declareDemo(session);
   const [newest] = await session.stores.runs.list(DEMO_PIPELINE, 1);
-  if (newest && !FINISHED.includes(newest.status)) return followRun(api, newest.runId, screen, signal);
+  if (newest && !isFinished(newest)) return followRun(api, newest.runId, screen, signal);
   const target = { s3: region.clients.s3, bucket: region.stack.bucket, projectFolder: session.projectFolder };
   if (await isDropped(target)) {
     screen.line('  the digits were dropped by an earlier start: a new run trains on them');

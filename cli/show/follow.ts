@@ -1,8 +1,10 @@
 /** Follows one run through the API until its report is there, and prints what is new: steps, placement, progress. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
+import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import type { PlacementDecision } from '../../functions/core/runs/placement-records.ts';
 import type { Progress } from '../../functions/core/runs/run-records.ts';
@@ -22,8 +24,6 @@ type RunView = z.infer<typeof view>;
 const placementView = z.object({ attempt: z.number(), decision: z.custom<PlacementDecision>() });
 const reportView = z.custom<RunReport>((value) => typeof value === 'object' && value !== null);
 
-const FINISHED = ['succeeded', 'failed', 'stopped', 'empty'];
-
 /** @returns the report, or undefined when the run came to nothing new or the signal ended the wait */
 export async function followRun(
   api: ApiClient,
@@ -38,7 +38,7 @@ export async function followRun(
     if (seen.success) {
       await show(api, runId, { seen: seen.data, shown, screen });
       step = showProgress(seen.data, step, screen);
-      if (FINISHED.includes(seen.data.run.status)) {
+      if (isFinished(seen.data.run)) {
         const { status, body } = await api.call('GET', `/runs/${runId}/report`);
         return status === 200 ? finish(reportView.parse(body), screen) : undefined;
       }

@@ -1,8 +1,8 @@
 /** Makes `<pipeline>/source/` equal to a folder of code. */
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { bytesText } from '../../client/amounts.ts';
 import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
-import { bytesText } from '../command/format.ts';
 import { filesBelow, type LocalFile } from './files.ts';
 import { etagOf } from './put-file.ts';
 

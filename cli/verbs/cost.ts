@@ -1,7 +1,8 @@
 /** `tidewheel cost`: what the runs of a month cost. */
 import * as z from 'zod';
+import { durationText, usdText } from '../../client/amounts.ts';
 import type { GetMoneyAnswer } from '../../client/operations.ts';
-import { durationText, tableText, usdText } from '../command/format.ts';
+import { tableText } from '../command/format.ts';
 import { defineVerb } from '../command/verb.ts';
 
 const BY = ['pipeline', 'day', 'pool'] as const;

@@ -2,12 +2,13 @@
 import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { bytesText, durationText } from '../../client/amounts.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { declarationAt, type LocalDeclaration } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
-import { bytesText, countText, durationText } from '../command/format.ts';
+import { countText } from '../command/format.ts';
 import { noPipeline, pipelineHere, pipelineMeant, runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';

@@ -4,8 +4,9 @@ import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import type { Attempt } from '../../client/operations.ts';
+import { isFinished } from '../../client/run-view.ts';
 import type { Api } from '../command/api.ts';
-import { FINISHED, runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { jobLog } from '../show/job-log.ts';
 import { beginning, durationOf, ending, inOrder, type LogEvent, lineOf } from '../show/run-log.ts';
@@ -79,7 +80,7 @@ async function printOnce(
   // Read before the lines: an ended run prints no more.
   const { run } = await api.call('getRun', { runId });
   const { attempts } = await api.call('listAttempts', { runId });
-  const isLast = !follow || FINISHED.includes(run.status);
+  const isLast = !follow || isFinished(run);
   const wanted = attempts.filter(({ attempt }) => (only ?? attempt) === attempt);
   for (const attempt of wanted) await printed.show(attempt);
   if (wanted.length === 0 && isLast) {

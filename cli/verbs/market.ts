@@ -1,7 +1,8 @@
 /** `tidewheel market`: scores and prices of the pools that pipelines may use, and what attempts met there. */
 import * as z from 'zod';
+import { usdText } from '../../client/amounts.ts';
 import type { GetMarketAnswer } from '../../client/operations.ts';
-import { tableText, usdText } from '../command/format.ts';
+import { tableText } from '../command/format.ts';
 import { defineVerb } from '../command/verb.ts';
 
 const DAYS = 'write a whole number of days from 1 to 90';

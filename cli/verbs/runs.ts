@@ -1,7 +1,9 @@
 /** `tidewheel runs`: the runs of all pipelines, or of one. */
 import * as z from 'zod';
-import { durationText, momentText, safe, tableText, usdText } from '../command/format.ts';
-import { FINISHED, listRuns, type RunRow, runsOf } from '../command/runs.ts';
+import { durationText, usdText } from '../../client/amounts.ts';
+import { isFinished } from '../../client/run-view.ts';
+import { momentText, safe, tableText } from '../command/format.ts';
+import { listRuns, type RunRow, runsOf } from '../command/runs.ts';
 import type { Colours } from '../command/terminal.ts';
 import { defineVerb } from '../command/verb.ts';
 import { durationOf } from '../show/run-log.ts';
@@ -79,7 +81,7 @@ const rowOf = ({
 function line(run: RunRow, colours: Colours): string[] {
   const now = new Date();
   const began = new Date(run.createdAt);
-  const ended = FINISHED.includes(run.status) ? new Date(run.updatedAt) : now;
+  const ended = isFinished(run) ? new Date(run.updatedAt) : now;
   return [
     run.runId,
     statusText(run.status, colours),

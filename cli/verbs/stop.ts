@@ -2,8 +2,8 @@
 
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { durationText, usdText } from '../../client/amounts.ts';
 import type { StopRunAnswer } from '../../client/operations.ts';
-import { durationText, usdText } from '../command/format.ts';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 

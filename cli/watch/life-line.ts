@@ -1,4 +1,5 @@
 /** The life line in one line of a terminal: settle, pack, and every attempt as long as it was, with what it lost. */
+import { timesOfAttempt } from '../../client/run-view.ts';
 import type { Colours } from '../command/terminal.ts';
 import type { RunView } from './view.ts';
 
@@ -36,32 +37,19 @@ function pieceOf({ attempts, report }: RunView, index: number, now: number): Pie
   if (attempt === undefined) throw new RangeError(`there is no attempt at ${index}`);
   const { instanceType, zoneId, purchaseOption } = attempt.placement.pool;
   const before = attempts[index - 1]?.placement.pool;
-  const { outcome } = attempt;
-  const end = outcome === undefined ? now : (timeOf(outcome.endedAt) ?? Date.parse(attempt.updatedAt));
-  const whole = Math.max(0, end - Date.parse(attempt.createdAt));
   const reported = report?.attempts.find((each) => each.attempt === attempt.attempt);
-  const lost = Math.min(whole, reported === undefined ? unsaved(attempt, end) : reported.lostSeconds * 1000);
+  const { begun, lostFrom, end } = timesOfAttempt(attempt, reported, now);
   return {
     label: [
       ...(before?.instanceType === instanceType ? [] : [instanceType]),
       ...(zoneId === undefined ? [] : [zoneId.replace(/^.*-/, '')]),
     ].join(' '),
-    kept: whole - lost,
-    lost,
-    end: outcome === undefined ? RUNS : outcome.kind === 'completed' ? '' : CUT,
+    kept: lostFrom - begun,
+    lost: end - lostFrom,
+    end: attempt.outcome === undefined ? RUNS : attempt.outcome.kind === 'completed' ? '' : CUT,
     isOnDemand: purchaseOption === 'on-demand',
   };
 }
-
-/** Before the report, only an interruption is known to lose what no save covers. */
-function unsaved({ createdAt, outcome, progressAfter }: RunView['attempts'][number], end: number): number {
-  if (outcome?.kind !== 'interrupted') return 0;
-  const begun = timeOf(outcome.scriptStartedAt) ?? Date.parse(createdAt);
-  return Math.max(0, end - Math.max(begun, timeOf(progressAfter?.updatedAt) ?? begun));
-}
-
-const timeOf = (text: string | undefined): number | undefined =>
-  text === undefined ? undefined : Date.parse(text);
 
 function bars(pieces: readonly Piece[], room: number, colours: Colours): string[] {
   const shown = fitting(pieces, room);

@@ -1,10 +1,11 @@
 /** The screen of `watch`: at most six lines that fit the terminal's width. */
 
-import { countText, durationText, momentText, safe, usdText, visible } from '../command/format.ts';
-import { FINISHED } from '../command/runs.ts';
+import { durationText, usdText } from '../../client/amounts.ts';
+import { isFinished, usdSoFar } from '../../client/run-view.ts';
+import { countText, momentText, safe, visible } from '../command/format.ts';
 import type { Colours } from '../command/terminal.ts';
 import { lifeLineText } from './life-line.ts';
-import { deadlineOf, doctorsWord, lossOf, positionOf, type RunView, type Series, usdSoFar } from './view.ts';
+import { deadlineOf, doctorsWord, lossOf, positionOf, type RunView, type Series } from './view.ts';
 
 export interface Watched {
   readonly view: RunView;
@@ -30,7 +31,7 @@ export function screenLines(watched: Watched, frame: Frame): string[] {
 }
 
 function headLine({ run, attempts, ...view }: RunView, { now, columns, colours }: Frame): string {
-  const status = FINISHED.includes(run.status)
+  const status = isFinished(run)
     ? run.status === 'succeeded'
       ? colours.green(run.status)
       : colours.red(run.status)
@@ -92,8 +93,7 @@ function progressLine({ view, series }: Watched, { columns, colours }: Frame): s
 }
 
 function paceText({ progress, run }: RunView): string {
-  if (progress?.trainingSeconds === undefined || progress.step <= 0 || FINISHED.includes(run.status))
-    return '';
+  if (progress?.trainingSeconds === undefined || progress.step <= 0 || isFinished(run)) return '';
   const seconds = progress.trainingSeconds / progress.step;
   const unit = progress.unit ?? 'step';
   return seconds < 1 ? `${number(1 / seconds)} ${unit}s/s` : `${number(seconds)} s a ${unit}`;
@@ -113,13 +113,13 @@ function moneyLine(view: RunView, { now, colours }: Frame): string[] {
   const wasted = lost.seconds === 0 ? '' : `   lost ${durationText(lost.seconds)} ($${usdText(lost.usd)})`;
   const onDemand = usdText(report?.onDemandUsd ?? expected?.onDemandUsd ?? money.onDemandUsd);
   return [
-    `USD ${colours.bold(usdText(usdSoFar(view, now)))}${of}   On-Demand would be ${onDemand}${wasted}${budget}`,
+    `USD ${colours.bold(usdText(report?.costUsd ?? usdSoFar(money, now)))}${of}   On-Demand would be ${onDemand}${wasted}${budget}`,
   ];
 }
 
 function wordLines({ view }: Watched, { colours }: Frame): string[] {
   const { run, report, timeline } = view;
-  const doctor = FINISHED.includes(run.status) ? undefined : doctorsWord(view);
+  const doctor = isFinished(run) ? undefined : doctorsWord(view);
   if (run.failure !== undefined && run.status === 'failed')
     return [colours.red(safe(run.failure.split('\n', 1)[0] ?? ''))];
   if (report?.modelUri !== undefined) return [`model ${colours.green(report.modelUri)}`];

@@ -1,12 +1,9 @@
 /** What `watch` makes of the API's answer at one moment. */
 import type { GetRunAnswer, GetSeriesAnswer } from '../../client/operations.ts';
+import { savedProgress, timeOf } from '../../client/run-view.ts';
 
 export type RunView = Pick<GetRunAnswer, 'run' | 'attempts' | 'timeline' | 'progress' | 'money' | 'report'>;
 export type Series = GetSeriesAnswer['series'];
-
-/** So far: the answer's sum, and what hosts have cost since. */
-export const usdSoFar = ({ money, report }: RunView, now: number): number =>
-  report?.costUsd ?? money.usd + (money.usdPerSecond * Math.max(0, now - Date.parse(money.asOf))) / 1000;
 
 export interface Position {
   readonly step: number;
@@ -15,8 +12,8 @@ export interface Position {
 }
 
 /** The furthest that the script has printed or saved. */
-export function positionOf({ progress, attempts }: RunView, series: Series): Position | undefined {
-  const saved = progress ?? attempts.at(-1)?.progressAfter;
+export function positionOf(view: RunView, series: Series): Position | undefined {
+  const saved = savedProgress(view);
   const unit = saved?.unit ?? 'step';
   const printed = Math.max(
     0,
@@ -60,7 +57,5 @@ export function doctorsWord({ attempts }: RunView): string | undefined {
   return verdicts.find(({ remedy }) => remedy !== undefined)?.remedy?.text;
 }
 
-export const deadlineOf = ({ money, report }: RunView): number | undefined => {
-  const at = report?.deadline.at ?? money.deadlineAt;
-  return at === undefined ? undefined : Date.parse(at);
-};
+export const deadlineOf = ({ money, report }: RunView): number | undefined =>
+  timeOf(report?.deadline.at ?? money.deadlineAt);

@@ -1,9 +1,9 @@
 /** Shows a run until it has ended. It only reads: the run goes on when the person leaves. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isFinished } from '../../client/run-view.ts';
 import type { Api } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT, type ExitCode } from '../command/exit.ts';
-import { FINISHED } from '../command/runs.ts';
 import { News, summary } from './news.ts';
 import { screenLines, type Watched } from './screen.ts';
 import type { RunView } from './view.ts';
@@ -85,7 +85,7 @@ async function look(api: Api, runId: string): Promise<Watched> {
 
 /** An ended run has a report a moment later, except where nothing was to be trained. */
 const hasEnded = ({ run, report }: RunView): boolean =>
-  FINISHED.includes(run.status) && (report !== undefined || run.status === 'empty');
+  isFinished(run) && (report !== undefined || run.status === 'empty');
 
 function exitCodeOf({ run, report }: RunView): ExitCode {
   if (run.status === 'failed' || run.status === 'stopped') return EXIT.runFailed;

@@ -1,5 +1,5 @@
 /** The life line of a run, as SVG: what it did when, on the axis of time that its curves share. */
-import { durationText, timeText } from '../model/format.ts';
+import { elapsedText, timeText } from '../model/format.ts';
 import type { LifeLine, SpanKind } from '../model/life-line.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 
@@ -75,7 +75,7 @@ const Spans = ({ line, x }: Placed) => (
         width={Math.max(1, x(to) - x(from))}
         height={BAR_HEIGHT}
       >
-        <title>{`${text}: ${durationText(to - from)}`}</title>
+        <title>{`${text}: ${elapsedText(from, to)}`}</title>
       </rect>
     ))}
   </>
@@ -173,7 +173,7 @@ function Spoken({ line: { spans, saves, flags, deadline, fan } }: { readonly lin
   const all = [
     ...spans.map(({ text, kind, from, to }) => ({
       at: from,
-      row: [text, NAMES[kind], timeText(from), durationText(to - from)],
+      row: [text, NAMES[kind], timeText(from), elapsedText(from, to)],
     })),
     ...saves.map(({ at, step }) => ({ at, row: [`saved ${step}`, 'save', timeText(at), ''] })),
     ...flags.map(({ at, text }) => ({ at, row: [text, 'flag', timeText(at), ''] })),

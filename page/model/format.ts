@@ -1,20 +1,14 @@
 /** Amounts as a person reads them, in the reader's own zone and language. */
-const HOUR_SECONDS = 3600;
+import { durationText, usdText } from '../../client/amounts.ts';
 
-const two = (value: number): string => String(value).padStart(2, '0');
+export const elapsedText = (from: string | number, to: string | number): string =>
+  durationText((new Date(to).getTime() - new Date(from).getTime()) / 1000);
 
-/** @returns such as `2 h 05 min`, `4 min 10 s` or `12 s` */
-export function durationText(milliseconds: number): string {
-  const seconds = Math.max(0, Math.round(milliseconds / 1000));
-  const minutes = Math.floor((seconds % HOUR_SECONDS) / 60);
-  const hours = Math.floor(seconds / HOUR_SECONDS);
-  if (hours > 0) return `${hours} h ${two(minutes)} min`;
-  return minutes > 0 ? `${minutes} min ${two(seconds % 60)} s` : `${seconds} s`;
-}
+/** With the sign of the currency. */
+export const dollarText = (usd: number): string => `${usd < 0 ? '−' : ''}$${usdText(Math.abs(usd))}`;
 
-/** Cents, and below a dollar their hundredths. */
-export const usdText = (usd: number): string =>
-  `${usd < 0 ? '−' : ''}$${Math.abs(usd).toFixed(usd !== 0 && Math.abs(usd) < 1 ? 4 : 2)}`;
+/** Of an hour of a node, whose differences lie behind the cents. */
+export const priceText = (usd: number): string => `$${usd.toFixed(4)}`;
 
 /** Only the time of day where the date is that of `since`. */
 export function clockText(time: string, since: string): string {
@@ -24,15 +18,6 @@ export function clockText(time: string, since: string): string {
 
 export const timeText = (time: string | number): string =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
-
-/** By thousands, as disks and bills count. */
-export function bytesText(bytes: number): string {
-  let [value, unit] = [bytes, 0];
-  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1];
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
-}
 
 const TINY = 0.001;
 

@@ -1,5 +1,6 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
 import type { Operations } from '../../client/operations.ts';
+import { type AttemptTimes, isFinished, timeOf, timesOfAttempt } from '../../client/run-view.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
 /** What is drawn of the answer of `GET /runs/{runId}`. */
@@ -91,11 +92,11 @@ function spansOf({ run, attempts, report }: RunView, end: number): Span[] {
   ];
   let free = sealed;
   for (const attempt of attempts) {
-    const begun = Date.parse(attempt.createdAt);
-    spans.push({ kind: 'place', from: free, to: begun, text: `chose a pool for attempt ${attempt.attempt}` });
-    const lost = report?.attempts.find((each) => each.attempt === attempt.attempt);
-    spans.push(...spansOfAttempt(attempt, lost, end));
-    free = endOfAttempt(attempt, end);
+    const reported = report?.attempts.find((each) => each.attempt === attempt.attempt);
+    const times = timesOfAttempt(attempt, reported, end);
+    const text = `chose a pool for attempt ${attempt.attempt}`;
+    spans.push({ kind: 'place', from: free, to: times.begun, text }, ...spansOfAttempt(attempt, times));
+    free = times.end;
   }
   if (run.status === 'placing') spans.push({ kind: 'place', from: free, to: end, text: 'looks for a pool' });
   return spans;
@@ -113,35 +114,16 @@ function fanOf(money: RunView['money'], end: number): Fan | undefined {
 const endOf = (run: RunView['run'], report: Report | undefined, now: number): number =>
   timeOf(report?.finishedAt) ?? (isFinished(run) ? Date.parse(run.updatedAt) : now);
 
-const endOfAttempt = ({ outcome, updatedAt }: Attempt, now: number): number =>
-  timeOf(outcome?.endedAt) ?? (outcome === undefined ? now : Date.parse(updatedAt));
-
-function spansOfAttempt(
-  attempt: Attempt,
-  reported: Report['attempts'][number] | undefined,
-  end: number,
-): Span[] {
-  const { placement, outcome } = attempt;
+function spansOfAttempt({ attempt, placement }: Attempt, times: AttemptTimes): Span[] {
   const { instanceType, zoneId, purchaseOption } = placement.pool;
   const pool = `${placement.topology.nodes} × ${instanceType}${zoneId === undefined ? '' : ` in ${zoneId}`}`;
-  const begun = Date.parse(attempt.createdAt);
-  const to = endOfAttempt(attempt, end);
-  const script = Math.min(to, timeOf(outcome?.scriptStartedAt) ?? timeOf(outcome?.startedAt) ?? begun);
-  const named = `attempt ${attempt.attempt}, ${pool}`;
-  const spans: Span[] = [
+  const { begun, script, lostFrom, end } = times;
+  const named = `attempt ${attempt}, ${pool}`;
+  return [
     { kind: 'start', from: begun, to: script, text: `${named}: started its hosts` },
-    { kind: purchaseOption, from: script, to, text: named },
+    { kind: purchaseOption, from: script, to: end, text: named },
+    { kind: 'lost', from: lostFrom, to: end, text: `${named}: lost work` },
   ];
-  const lostFrom = reported === undefined ? lostSince(attempt, script) : to - reported.lostSeconds * 1000;
-  if (lostFrom !== undefined)
-    spans.push({ kind: 'lost', from: Math.max(script, lostFrom), to, text: `${named}: lost work` });
-  return spans;
-}
-
-/** Before the report, only an interruption is known to lose what no save covers. */
-function lostSince({ outcome, progressAfter }: Attempt, script: number): number | undefined {
-  if (outcome?.kind !== 'interrupted') return undefined;
-  return timeOf(progressAfter?.updatedAt) ?? script;
 }
 
 function savesOf({ createdAt, progressAfter }: Attempt): { at: number; step: number }[] {
@@ -150,9 +132,3 @@ function savesOf({ createdAt, progressAfter }: Attempt): { at: number; step: num
   if (progressAfter === undefined || at === undefined || at < Date.parse(createdAt)) return [];
   return [{ at, step: progressAfter.step }];
 }
-
-export const isFinished = ({ status }: Pick<RunView['run'], 'status'>): boolean =>
-  status === 'succeeded' || status === 'failed' || status === 'stopped' || status === 'empty';
-
-const timeOf = (text: string | undefined): number | undefined =>
-  text === undefined ? undefined : Date.parse(text);

@@ -1,13 +1,13 @@
 /** Amounts with their basis on hover, times in the reader's zone, and commands that can be copied. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { clockText, timeText, usdText } from '../model/format.ts';
+import { clockText, dollarText, timeText } from '../model/format.ts';
 
 /** @param basis how the amount was computed */
 export function Usd({ usd, basis }: { readonly usd: number; readonly basis: string }) {
   return (
     <span class="basis" title={basis}>
-      {usdText(usd)}
+      {dollarText(usd)}
     </span>
   );
 }
@@ -23,6 +23,14 @@ export function Time({ at, since }: { readonly at: string; readonly since?: stri
 export const Problem = ({ children }: { readonly children: ComponentChildren }) => (
   <p class="problem">{children}</p>
 );
+
+/** A refusal of what the reader has just asked for; undefined: nothing was refused. */
+export const Refusal = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  );
 
 /** The command that says the same in a shell. */
 export function Command({ text }: { readonly text: string }) {

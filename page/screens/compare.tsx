@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { CompareCurve, type Line } from '../charts/compare-curve.tsx';
 import { COMPARED_BY, type ComparedBy, differences, xOf } from '../model/compare.ts';
-import { durationText, usdText } from '../model/format.ts';
+import { dollarText, elapsedText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { Table } from '../parts/table.tsx';
 import { Command } from '../parts/text.tsx';
@@ -174,9 +174,9 @@ const Outcomes = ({ runs }: RunsProps) => (
       rows={runs.map(({ view: { run, report, money } }) => [
         <RunLink runId={run.runId} />,
         run.status,
-        report === undefined ? '' : durationText(Date.parse(report.finishedAt) - Date.parse(run.createdAt)),
-        usdText(money.usd),
-        usdText(money.onDemandUsd),
+        report === undefined ? '' : elapsedText(run.createdAt, report.finishedAt),
+        dollarText(money.usd),
+        dollarText(money.onDemandUsd),
         report?.interruptions ?? '',
         Object.entries(report?.metrics ?? {})
           .map(([name, value]) => `${name} ${value}`)

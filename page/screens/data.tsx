@@ -1,7 +1,7 @@
 /** The screen "Data": generations and versions of a dataset, classes before and after, and what was rejected. */
 
+import { bytesText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
-import { bytesText } from '../model/format.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 import { Command, Problem, Time } from '../parts/text.tsx';
 import { Thumbnail } from '../parts/thumbnail.tsx';

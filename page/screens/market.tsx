@@ -1,6 +1,6 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
 import { type HeatCell, HeatMap } from '../charts/heat-map.tsx';
-import { usdText } from '../model/format.ts';
+import { priceText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { Numbers, Table } from '../parts/table.tsx';
 import { Command, Time } from '../parts/text.tsx';
@@ -126,9 +126,13 @@ function cellOf(pool: Pool | undefined, shown: Shown): HeatCell {
 
 function priceCell({ spotUsd, onDemandUsd }: Pool, title: string): HeatCell {
   if (spotUsd === undefined) return { text: '–', heat: undefined, title };
-  if (onDemandUsd === undefined) return { text: usdText(spotUsd), heat: undefined, title };
+  if (onDemandUsd === undefined) return { text: priceText(spotUsd), heat: undefined, title };
   const share = spotUsd / onDemandUsd;
-  return { text: `${usdText(spotUsd)} (${Math.round(share * 100)} %)`, heat: Math.max(0, 1 - share), title };
+  return {
+    text: `${priceText(spotUsd)} (${Math.round(share * 100)} %)`,
+    heat: Math.max(0, 1 - share),
+    title,
+  };
 }
 
 const History = ({ pools, days }: { readonly pools: readonly Pool[]; readonly days: number }) => (
@@ -147,7 +151,7 @@ const History = ({ pools, days }: { readonly pools: readonly Pool[]; readonly da
         zoneId,
         <Time at={at} />,
         score ?? '',
-        spotUsd === undefined ? '' : usdText(spotUsd),
+        spotUsd === undefined ? '' : priceText(spotUsd),
       ]),
     )}
   />

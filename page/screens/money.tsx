@@ -1,6 +1,7 @@
 /** The screen "Money": what the runs of a month cost, by pipeline, day and pool. */
+import { durationText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
-import { durationText, usdText } from '../model/format.ts';
+import { dollarText } from '../model/format.ts';
 import { forecastUsd, monthBefore } from '../model/month.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 import { Command, Facts, Usd } from '../parts/text.tsx';
@@ -59,14 +60,14 @@ function Month({ money }: { readonly money: Money }) {
           ],
           [
             'saved against it',
-            `${usdText(total.onDemandUsd - total.costUsd)} (${percent(1 - total.costUsd / total.onDemandUsd)})`,
+            `${dollarText(total.onDemandUsd - total.costUsd)} (${percent(1 - total.costUsd / total.onDemandUsd)})`,
           ],
           [
             'lost work',
             <span
               class="basis"
               title="training that no checkpoint covered, and its share of the cost"
-            >{`${usdText(total.lostUsd)}, ${durationText(total.lostSeconds * 1000)}`}</span>,
+            >{`${dollarText(total.lostUsd)}, ${durationText(total.lostSeconds)}`}</span>,
           ],
           ['runs', total.runs],
         ]}
@@ -89,14 +90,14 @@ const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
         class="days"
         ends={[byDay[0]?.day ?? '', byDay.at(-1)?.day ?? '']}
         label={`cost of each day of ${month}`}
-        bars={byDay.map(({ day, costUsd }) => ({ name: `${day}: ${usdText(costUsd)}`, value: costUsd }))}
+        bars={byDay.map(({ day, costUsd }) => ({ name: `${day}: ${dollarText(costUsd)}`, value: costUsd }))}
       />
       <Numbers id="days">
         {() => (
           <Table
             caption="cost by day"
             columns={['day (UTC)', { title: 'cost', isNumber: true }]}
-            rows={byDay.map(({ day, costUsd }) => [day, usdText(costUsd)])}
+            rows={byDay.map(({ day, costUsd }) => [day, dollarText(costUsd)])}
           />
         )}
       </Numbers>
@@ -118,9 +119,9 @@ const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) =>
           {pipeline}
         </a>,
         runs,
-        usdText(costUsd),
-        usdText(onDemandUsd),
-        usdText(lostUsd),
+        dollarText(costUsd),
+        dollarText(onDemandUsd),
+        dollarText(lostUsd),
       ])}
     />
     <h2>By pool</h2>
@@ -131,8 +132,8 @@ const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) =>
         ({ instanceType, zoneId = 'any zone', purchaseOption, attempts, costUsd, lostSeconds }) => [
           `${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`,
           attempts,
-          usdText(costUsd),
-          durationText(lostSeconds * 1000),
+          dollarText(costUsd),
+          durationText(lostSeconds),
         ],
       )}
     />

@@ -1,8 +1,8 @@
 /** The screen "Now": what needs a person, a row a pipeline with its last runs, and the runs that are open. */
 
+import { isFinished, savedProgress } from '../../client/run-view.ts';
 import { Bars } from '../charts/bars.tsx';
-import { durationText, poolText, usdText } from '../model/format.ts';
-import { isFinished } from '../model/life-line.ts';
+import { dollarText, elapsedText, poolText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { TableFrame } from '../parts/table.tsx';
 import { Command, Time, Usd } from '../parts/text.tsx';
@@ -118,8 +118,8 @@ function OpenRow({ run: { runId, status, deadlineAt } }: { readonly run: RunItem
 }
 
 function OpenCells({ view }: { readonly view: AnswerOf<'getRun'> }) {
-  const { run, money, progress, attempts } = view;
-  const { step = 0, totalSteps = 0 } = progress ?? attempts.at(-1)?.progressAfter ?? {};
+  const { run, money } = view;
+  const { step = 0, totalSteps = 0 } = savedProgress(view) ?? {};
   return (
     <>
       <td>
@@ -129,7 +129,7 @@ function OpenCells({ view }: { readonly view: AnswerOf<'getRun'> }) {
       </td>
       <td>
         <Usd usd={money.usd} basis={COST_BASIS} />
-        {money.expected !== undefined && ` of ${usdText(money.expected.usd.expected)}`}
+        {money.expected !== undefined && ` of ${dollarText(money.expected.usd.expected)}`}
       </td>
       <td>{money.expected !== undefined && <Time at={money.expected.finishAt.expected} />}</td>
     </>
@@ -186,8 +186,8 @@ function Row({ pipeline: { name }, runs }: RowProps) {
 function Sparks({ name, runs }: { readonly name: string; readonly runs: readonly RunItem[] }) {
   if (runs.length === 0) return null;
   const bars = runs.map(({ runId, status, result, createdAt, updatedAt }) => {
-    const cost = result === undefined ? '' : `, ${usdText(result.costUsd)}`;
-    const took = durationText(Date.parse(updatedAt) - Date.parse(createdAt));
+    const cost = result === undefined ? '' : `, ${dollarText(result.costUsd)}`;
+    const took = elapsedText(createdAt, updatedAt);
     return {
       name: `${runId}: ${status}${cost}, ${took}`,
       value: result?.costUsd ?? 0,

@@ -1,5 +1,5 @@
 /** All runs of a pipeline, however many. */
-import { durationText, timeText, usdText } from '../model/format.ts';
+import { dollarText, elapsedText, timeText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { Command } from '../parts/text.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
@@ -20,8 +20,8 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
     const run = shown[place];
     if (run === undefined) return [];
     const { runId, status, createdAt, updatedAt, trigger, failure, result } = run;
-    const took = durationText(Date.parse(updatedAt) - Date.parse(createdAt));
-    const cost = result === undefined ? '' : usdText(result.costUsd);
+    const took = elapsedText(createdAt, updatedAt);
+    const cost = result === undefined ? '' : dollarText(result.costUsd);
     return [<RunLink runId={runId} />, status, timeText(createdAt), took, cost, trigger, failure ?? ''];
   };
   return (

@@ -1,5 +1,6 @@
 /** What a placement decided, and the table behind it. */
-import { durationText, poolText, usdText } from '../../model/format.ts';
+import { durationText } from '../../../client/amounts.ts';
+import { dollarText, poolText, priceText } from '../../model/format.ts';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
@@ -17,7 +18,7 @@ export function DecisionTable({ decision }: { readonly decision: Decision }) {
           {isLaunch
             ? poolText(decision.placement)
             : decision.kind === 'wait'
-              ? `wait ${durationText(decision.seconds * 1000)}`
+              ? `wait ${durationText(decision.seconds)}`
               : 'give up'}
         </strong>
         {`: ${reason} `}
@@ -43,16 +44,16 @@ const rowOf = (each: Considered) => [
   poolText(each),
   each.score ?? '',
   <span class="basis" title="one node, at the price of that time">
-    {usdText(each.hourlyUsd)}
+    {priceText(each.hourlyUsd)}
   </span>,
   <span
     class="basis"
     title="of the rest of the run: waiting, starting, training, interruptions and copies between regions"
   >
-    {usdText(each.expectedCostUsd)}
+    {dollarText(each.expectedCostUsd)}
   </span>,
   <span class="basis" title={betweenText(each)}>
-    {durationText(each.expectedSeconds * 1000)}
+    {durationText(each.expectedSeconds)}
   </span>,
   each.chanceNow === undefined ? '' : `${Math.round(each.chanceNow * 100)} %`,
   each.verdict,
@@ -61,4 +62,4 @@ const rowOf = (each: Considered) => [
 const betweenText = ({ expectedSecondsBetween: between }: Considered): string =>
   between === undefined
     ? 'no interval: nothing has been measured yet'
-    : `90 % between ${durationText(between[0] * 1000)} and ${durationText(between[1] * 1000)}`;
+    : `90 % between ${durationText(between[0])} and ${durationText(between[1])}`;

@@ -1,6 +1,7 @@
 /** The head of a run: state, progress, money with its basis, deadline and finish. */
-import { durationText, timeText } from '../../model/format.ts';
-import { isFinished } from '../../model/life-line.ts';
+import { durationText } from '../../../client/amounts.ts';
+import { isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
+import { elapsedText, timeText } from '../../model/format.ts';
 import { Facts, Time, Usd } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
 import { useClock } from '../../state/clock.ts';
@@ -11,9 +12,9 @@ type Money = View['money'];
 type Item = readonly [string, preact.ComponentChildren];
 
 export function RunFacts({ view }: { readonly view: View }) {
-  const { run, attempts, progress, report, money } = view;
+  const { run, report, money } = view;
   const now = useClock(!isFinished(run));
-  const furthest = progress ?? attempts.at(-1)?.progressAfter;
+  const furthest = savedProgress(view);
   return (
     <>
       <Facts
@@ -31,11 +32,13 @@ export function RunFacts({ view }: { readonly view: View }) {
 
 /** Between two readings, the money grows at the rate of the last one. */
 function openItems(money: Money, now: number): Item[] {
-  const { usd, usdPerSecond, asOf, expected, deadlineAt, budgetUsd, onDemandUsd, lost } = money;
-  const grown = usd + Math.max(0, (now - Date.parse(asOf)) / 1000) * usdPerSecond;
+  const { usdPerSecond, asOf, expected, deadlineAt, budgetUsd, onDemandUsd, lost } = money;
   const since = `counted until ${timeText(asOf)}, and since then by ${(usdPerSecond * 3600).toFixed(2)} USD an hour`;
   return [
-    ['cost so far', <Usd usd={grown} basis={`billed seconds by the price of each pool, ${since}`} />],
+    [
+      'cost so far',
+      <Usd usd={usdSoFar(money, now)} basis={`billed seconds by the price of each pool, ${since}`} />,
+    ],
     ...(expected === undefined ? [] : expectedItems(expected)),
     [
       'On-Demand would be',
@@ -50,7 +53,7 @@ function openItems(money: Money, now: number): Item[] {
           [
             'lost work',
             <span>
-              {durationText(lost.seconds * 1000)},{' '}
+              {durationText(lost.seconds)},{' '}
               <Usd usd={lost.usd} basis="training that no checkpoint covered, at the price of its pool" />
             </span>,
           ] as const,
@@ -59,7 +62,7 @@ function openItems(money: Money, now: number): Item[] {
       'deadline',
       deadlineAt === undefined
         ? 'none'
-        : `${timeText(deadlineAt)} (${leftText(Date.parse(deadlineAt) - now)})`,
+        : `${timeText(deadlineAt)} (${leftText((Date.parse(deadlineAt) - now) / 1000)})`,
     ],
     ...(budgetUsd === undefined
       ? []
@@ -83,11 +86,12 @@ function expectedItems({ usd, finishAt, basis }: NonNullable<Money['expected']>)
   ];
 }
 
+/** @param left seconds */
 const leftText = (left: number): string =>
   left >= 0 ? `${durationText(left)} left` : `${durationText(-left)} ago`;
 
 const endedItems = (run: View['run'], report: Report): Item[] => [
-  ['took', durationText(Date.parse(report.finishedAt) - Date.parse(run.createdAt))],
+  ['took', elapsedText(run.createdAt, report.finishedAt)],
   ['deadline', <Deadline report={report} />],
   [
     'cost',
@@ -103,7 +107,7 @@ const endedItems = (run: View['run'], report: Report): Item[] => [
       basis="the same useful work on the same types at On-Demand prices, without an interruption"
     />,
   ],
-  ['lost work', durationText(report.lostSeconds * 1000)],
+  ['lost work', durationText(report.lostSeconds)],
   ['interruptions', String(report.interruptions)],
 ];
 
@@ -119,7 +123,7 @@ function Shares({ money: { usd, byPurchaseOption, lost } }: { readonly money: Mo
 
 function Deadline({ report: { deadline, finishedAt } }: { readonly report: Report }) {
   if (deadline.at === undefined) return <>none</>;
-  const left = Date.parse(deadline.at) - Date.parse(finishedAt);
+  const left = (Date.parse(deadline.at) - Date.parse(finishedAt)) / 1000;
   const title = timeText(deadline.at);
   if (deadline.met === null) return <>{title}</>;
   const text = left >= 0 ? `${durationText(left)} early` : `${durationText(-left)} late`;

@@ -1,5 +1,6 @@
 /** The screen "Run": outcome and money, what a person can do, and its tabs. */
-import { isFinished, type RunView } from '../../model/life-line.ts';
+import { isFinished } from '../../../client/run-view.ts';
+import { type RunView } from '../../model/life-line.ts';
 import { Table } from '../../parts/table.tsx';
 import { Command, Problem, Time } from '../../parts/text.tsx';
 import { hrefOf } from '../../state/address.ts';

@@ -1,8 +1,10 @@
 /** What a person can do to a run, each with its consequence beside the button. */
 import { useSignal } from '@preact/signals';
-import { durationText } from '../../model/format.ts';
-import { isFinished, type RunView } from '../../model/life-line.ts';
+import { isFinished } from '../../../client/run-view.ts';
+import { elapsedText } from '../../model/format.ts';
+import { type RunView } from '../../model/life-line.ts';
 import { Disclosure } from '../../parts/disclosure.tsx';
+import { Refusal } from '../../parts/text.tsx';
 import { type Answer, answered, client } from '../../state/api.ts';
 
 interface SteeringProps {
@@ -44,7 +46,7 @@ function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
 
 function unsavedText(progress: RunView['progress']): string {
   if (progress === undefined) return 'No checkpoint is known yet: without one all training is lost.';
-  const age = durationText(Date.now() - Date.parse(progress.updatedAt));
+  const age = elapsedText(progress.updatedAt, Date.now());
   return `The newest checkpoint is of ${progress.unit ?? 'step'} ${progress.step}, ${age} ago. "Stop after a save" leaves the script two minutes to save what came since.`;
 }
 
@@ -88,11 +90,7 @@ function Send({ text, call, onDone }: SendProps) {
       <button type="button" disabled={isSent.value} onClick={() => void press()}>
         {text}
       </button>
-      {refused.value !== undefined && (
-        <p class="problem" role="alert">
-          {refused.value}
-        </p>
-      )}
+      <Refusal text={refused.value} />
     </>
   );
 }

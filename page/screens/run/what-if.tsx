@@ -1,6 +1,7 @@
 /** A placement, decided again with something changed. Nothing is started. */
 import { type Signal, useSignal } from '@preact/signals';
 import { Disclosure } from '../../parts/disclosure.tsx';
+import { Refusal } from '../../parts/text.tsx';
 import { type AnswerOf, answered, client } from '../../state/api.ts';
 import { DecisionTable } from './decision.tsx';
 
@@ -32,11 +33,7 @@ export function WhatIf({ runId, attempt }: WhatIfProps) {
             The same question as of that moment, with something changed. Nothing is started.
           </p>
           <Fields change={change} onAsk={() => void ask()} />
-          {refused.value !== undefined && (
-            <p class="problem" role="alert">
-              {refused.value}
-            </p>
-          )}
+          <Refusal text={refused.value} />
           {decided.value !== undefined && <Otherwise decided={decided.value} />}
         </>
       )}

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { bytesText, durationText, safe, tableText, usdText } from '../../../../cli/command/format.ts';
+import { safe, tableText } from '../../../../cli/command/format.ts';
+import { bytesText, durationText, usdText } from '../../../../client/amounts.ts';
 
 it('durations have at most two units', () => {
   expect([0, 42, 185, 18_720, 190_000].map(durationText)).toEqual([

@@ -1,0 +1,29 @@
+/** Amounts in words, as the command line and the page both write them. */
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+
+/** "42 s", "3 m 05 s", "5 h 12 m", "2 d 4 h". */
+export function durationText(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const two = (value: number) => String(value).padStart(2, '0');
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < HOUR) return `${Math.floor(whole / MINUTE)} m ${two(whole % MINUTE)} s`;
+  if (whole < DAY) return `${Math.floor(whole / HOUR)} h ${two(Math.floor((whole % HOUR) / MINUTE))} m`;
+  return `${Math.floor(whole / DAY)} d ${Math.floor((whole % DAY) / HOUR)} h`;
+}
+
+const PRECISE_BELOW = 0.01;
+
+/** Cents, and below one cent their hundredths. Without a sign of the currency. */
+export const usdText = (usd: number): string =>
+  usd.toFixed(usd !== 0 && Math.abs(usd) < PRECISE_BELOW ? 4 : 2);
+
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** By thousands, as disks and bills count. */
+export function bytesText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${UNITS[power]}`;
+}
