@@ -34,13 +34,14 @@ const zlibOfAnyNode: Plugin = {
 };
 
 async function pageModule(): Promise<string> {
-  const files = [...(await buildPage())].map(([name, { type, content }]) => [
+  const files = [...(await buildPage())].map(([name, { type, brotli, gzip }]) => [
     name,
-    { type, content: Buffer.from(content).toString('base64') },
+    { type, brotli: Buffer.from(brotli).toString('base64'), gzip: Buffer.from(gzip).toString('base64') },
   ]);
   return `const files = ${JSON.stringify(files)};
+const bytes = (text) => Buffer.from(text, 'base64');
 export const buildPage = async () =>
-  new Map(files.map(([name, { type, content }]) => [name, { type, content: Buffer.from(content, 'base64') }]));`;
+  new Map(files.map(([name, { type, brotli, gzip }]) => [name, { type, brotli: bytes(brotli), gzip: bytes(gzip) }]));`;
 }
 
 /** Packages in CommonJS call require, which a module has to make for itself. */

@@ -2,6 +2,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { later } from './parts/later.tsx';
+import { Refusal } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
@@ -9,10 +10,10 @@ import { isHelpOpen, KEYS } from './state/keyboard.ts';
 import { liveness, refusal } from './state/readings.ts';
 
 const RunScreen = later(async () => (await import('./screens/run/run.tsx')).RunScreen);
-const CompareScreen = later(async () => (await import('./screens/compare.tsx')).CompareScreen);
-const DataScreen = later(async () => (await import('./screens/data.tsx')).DataScreen);
-const MarketScreen = later(async () => (await import('./screens/market.tsx')).MarketScreen);
-const MoneyScreen = later(async () => (await import('./screens/money.tsx')).MoneyScreen);
+const CompareScreen = later(async () => (await import('./screens/others.ts')).CompareScreen);
+const DataScreen = later(async () => (await import('./screens/others.ts')).DataScreen);
+const MarketScreen = later(async () => (await import('./screens/others.ts')).MarketScreen);
+const MoneyScreen = later(async () => (await import('./screens/others.ts')).MoneyScreen);
 
 function Screen() {
   const { path, query } = address.value;
@@ -87,11 +88,7 @@ const App = () => (
     <Head />
     {isHelpOpen.value && <Help />}
     <main id="main" tabIndex={-1}>
-      {refusal.value !== undefined && (
-        <p class="problem" role="alert">
-          {refusal.value}
-        </p>
-      )}
+      <Refusal text={refusal.value} />
       <Screen />
     </main>
     <span id="colour-probe" hidden />

@@ -1,13 +1,14 @@
 /** The page's files, built as a browser takes them. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 export interface PageFile {
   readonly type: string;
-  /** Compressed with gzip. */
-  readonly content: Uint8Array;
+  readonly brotli: Uint8Array;
+  /** For browsers that take brotli over TLS alone. */
+  readonly gzip: Uint8Array;
 }
 
 const FOLDER = path.join(import.meta.dirname, '../../page');
@@ -38,9 +39,13 @@ export async function buildPage(): Promise<ReadonlyMap<string, PageFile>> {
   ]);
   const files = built.outputFiles.map(({ path: file, contents }): readonly [string, PageFile] => [
     `/${path.basename(file)}`,
-    { type: TYPES[path.extname(file)] ?? 'application/octet-stream', content: compressed(contents) },
+    fileOf(TYPES[path.extname(file)] ?? 'application/octet-stream', contents),
   ]);
-  return new Map([['/', { type: 'text/html; charset=utf-8', content: compressed(html) }], ...files]);
+  return new Map([['/', fileOf('text/html; charset=utf-8', html)], ...files]);
 }
 
-const compressed = (content: Uint8Array): Uint8Array => gzipSync(content, { level: 9 });
+const fileOf = (type: string, content: Uint8Array): PageFile => ({
+  type,
+  brotli: brotliCompressSync(content),
+  gzip: gzipSync(content, { level: 9 }),
+});

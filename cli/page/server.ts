@@ -23,15 +23,19 @@ const STEERING = pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun]);
 const TIMEOUT_MILLISECONDS = 15_000;
 const LARGEST_BODY = 65_536;
 
+/** Of every answer. */
 const HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+/** A browser reads these of documents alone. */
+const DOCUMENT_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-  'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'cache-control': 'no-store',
 };
 
 function pathsOf(operations: readonly { readonly path: string }[]): RegExp {
@@ -90,19 +94,15 @@ async function respond(
     return sendProblem(response, 405, 'the page reads and steers: use GET or POST');
   if (equals(url.searchParams.get('token') ?? '', door.token)) {
     const cookie = `${door.cookie}=${door.token}; HttpOnly; SameSite=Strict; Path=/`;
-    response.writeHead(303, { ...HEADERS, location: url.pathname, 'set-cookie': cookie }).end();
+    response
+      .writeHead(303, { ...HEADERS, ...DOCUMENT_HEADERS, location: url.pathname, 'set-cookie': cookie })
+      .end();
     return;
   }
   if (!equals(cookieOf(request, door.cookie), door.token))
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
   const file = deps.files.get(url.pathname);
-  if (file !== undefined) {
-    // Every browser takes gzip.
-    response
-      .writeHead(200, { ...HEADERS, 'content-type': file.type, 'content-encoding': 'gzip' })
-      .end(file.content);
-    return;
-  }
+  if (file !== undefined) return sendFile(request, response, file);
   const call = READING.exec(url.pathname)?.[1];
   if (call === undefined) return sendProblem(response, 404, `the page has no ${url.pathname}`);
   await pass(
@@ -110,6 +110,20 @@ async function respond(
     { method: 'GET', call: `${call}${url.search}`, etag: request.headers['if-none-match'] },
     response,
   );
+}
+
+/** Every browser takes gzip. */
+function sendFile({ headers }: IncomingMessage, response: ServerResponse, file: PageFile): void {
+  const takesBrotli = /\bbr\b/.test(String(headers['accept-encoding'] ?? ''));
+  const content = takesBrotli ? file.brotli : file.gzip;
+  response.writeHead(200, {
+    ...HEADERS,
+    ...(file.type.startsWith('text/html') && DOCUMENT_HEADERS),
+    'content-type': file.type,
+    'content-encoding': takesBrotli ? 'br' : 'gzip',
+    'content-length': content.length,
+  });
+  response.end(content);
 }
 
 /** A stop or a retry. Pages of other origins were refused, and the cookie goes with requests of this page alone. */

@@ -1,0 +1,5 @@
+/** The screens that few readers open, loaded together: each file of its own would cost headers and compress worse. */
+export { CompareScreen } from './compare.tsx';
+export { DataScreen } from './data.tsx';
+export { MarketScreen } from './market.tsx';
+export { MoneyScreen } from './money.tsx';
