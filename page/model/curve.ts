@@ -56,3 +56,20 @@ export function evenly<T>(items: readonly T[], most: number): readonly T[] {
     (item) => item !== undefined,
   );
 }
+
+interface Trained {
+  readonly attempt: number;
+  readonly outcome?: { readonly kind: string; readonly scriptStartedAt?: string | undefined } | undefined;
+}
+
+/** Ended attempts that had begun to train, and of which no series has a point. Thinned series cannot tell. */
+export function attemptsWithoutPoints<T extends Trained>(
+  attempts: readonly T[],
+  all: readonly SeriesView[],
+): readonly T[] {
+  if (all.some(({ points, pointCount }) => points.length < pointCount)) return [];
+  const seen = new Set(all.flatMap(({ points, lost }) => [...points, ...lost].map(({ attempt }) => attempt)));
+  return attempts.filter(
+    ({ attempt, outcome }) => outcome?.scriptStartedAt !== undefined && !seen.has(attempt),
+  );
+}

@@ -1,7 +1,7 @@
 /** The life line and the curves share the axis of time, and the part of it that the reader has marked. */
 import { Curve } from '../../charts/curve.tsx';
 import { LifeLineChart, type Range } from '../../charts/life-line.tsx';
-import { type AxisOfCurve, finite, type SeriesView } from '../../model/curve.ts';
+import { type AxisOfCurve, attemptsWithoutPoints, finite, type SeriesView } from '../../model/curve.ts';
 import { lifeLineOf, type RunView } from '../../model/life-line.ts';
 import { address, setQuery } from '../../state/address.ts';
 import { useClock } from '../../state/clock.ts';
@@ -40,8 +40,26 @@ export function OneAxis({ view, runId, isEnded }: OneAxisProps) {
         {toggle('by step', 'step', 'position')}
         <Zoom line={line} marked={marked} />
       </div>
-      <Curves all={curves.body?.series ?? []} axis={axis} range={marked ?? line} detail={marked && runId} />
+      {curves.body !== undefined && (
+        <>
+          <Absent view={view} all={curves.body.series} />
+          <Curves all={curves.body.series} axis={axis} range={marked ?? line} detail={marked && runId} />
+        </>
+      )}
     </>
+  );
+}
+
+/** What no curve shows, so that an empty place is not taken for an attempt without loss. */
+function Absent({ view, all }: { readonly view: RunView; readonly all: readonly SeriesView[] }) {
+  const silent = attemptsWithoutPoints(view.attempts, all);
+  if (silent.length === 0) return null;
+  const numbers = silent.map(({ attempt }) => attempt).join(', ');
+  const isLost = silent.some(({ outcome }) => outcome?.kind === 'interrupted');
+  return (
+    <p class="quiet">
+      {`No curve has a point of attempt ${numbers}${isLost ? ', and so none of the work that it lost' : ''}: no number was read of its script. Lines such as "epoch 3 loss 0.12" make a curve (docs/training.md).`}
+    </p>
   );
 }
 
