@@ -28,6 +28,7 @@ import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
 import { release, report } from './quality.ts';
 import { verifyAndPrint } from './verify-report.ts';
+import { complain, counted, say } from './words.ts';
 
 interface DatasetRequest {
   readonly store: BlobStore;
@@ -43,13 +44,6 @@ interface DatasetRequest {
   /** How many samples `show` and `find` take. */
   readonly most: number;
 }
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const complain = (line: string): number => {
-  process.stderr.write(`✗ ${line}\n`);
-  return 1;
-};
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** The pin of a declaration. Its other parts may be invalid. */
 const declared = z.object({ dataset: z.object({ pin: z.string().optional() }).optional() });

@@ -14,17 +14,12 @@ import {
   versionContents,
 } from '../../functions/core/packing/versions/version-contents.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { complain, counted, incomingKey, say, shownKey } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
   readonly pipeline: string;
 }
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const complain = (line: string): number => {
-  process.stderr.write(`✗ ${line}\n`);
-  return 1;
-};
 
 /** The version that ended with this generation, or the newest one; else what is wrong. */
 export async function versionOf(
@@ -46,8 +41,6 @@ export async function versionOf(
     : `${gone.join(', ')} of the version of ${generation} was pruned: name another`;
 }
 
-const shown = ({ pipeline }: Asked, key: string): string => key.slice(bucketKeys.incoming(pipeline).length);
-
 export async function contents(asked: Asked & { readonly generation: string | undefined }): Promise<number> {
   const version = await versionOf(asked, asked.generation);
   if (typeof version === 'string') return complain(version);
@@ -56,7 +49,7 @@ export async function contents(asked: Asked & { readonly generation: string | un
     asked.pipeline,
     version,
   ))
-    say(`${digest}  ${generation}/${shard}  ${shown(asked, key)}`);
+    say(`${digest}  ${generation}/${shard}  ${shownKey(asked.pipeline, key)}`);
   return 0;
 }
 
@@ -71,7 +64,7 @@ export async function compare(asked: Asked, [first, second]: readonly string[]):
   const [before = [], after = []] = held;
   const changes = compareContents(before, after);
   for (const kind of ['added', 'replaced', 'retracted'] as const)
-    for (const key of changes[kind]) say(`${kind}  ${shown(asked, key)}`);
+    for (const key of changes[kind]) say(`${kind}  ${shownKey(asked.pipeline, key)}`);
   say(
     `${changes.added.length} added, ${changes.replaced.length} replaced, ${changes.retracted.length} retracted; ${after.length} objects`,
   );
@@ -84,8 +77,7 @@ export async function retract(
   keys: readonly string[],
   input: CompactionInput,
 ): Promise<number> {
-  const incoming = bucketKeys.incoming(pipeline);
-  const wanted = new Set(keys.map((key) => (key.startsWith(incoming) ? key : `${incoming}${key}`)));
+  const wanted = new Set(keys.map((key) => incomingKey(pipeline, key)));
   const isHeld = async (): Promise<ReadonlySet<string>> => {
     const version = await versionOf({ store, pipeline }, undefined);
     if (typeof version === 'string') return new Set();
@@ -96,14 +88,14 @@ export async function retract(
   const unknown = [...wanted].filter((key) => !before.has(key));
   if (unknown.length > 0)
     return complain(
-      `the newest version holds no ${unknown.map((key) => shown({ store, pipeline }, key)).join(', ')}, so nothing was retracted: see tidewheel data contents s3://${store.bucket}/${pipeline}`,
+      `the newest version holds no ${unknown.map((key) => shownKey(pipeline, key)).join(', ')}, so nothing was retracted: see tidewheel data contents s3://${store.bucket}/${pipeline}`,
     );
   const result = await compact(store, { ...input, retracted: wanted });
   const left = await isHeld();
   if (result.status !== 'compacted' || left.size > 0)
     return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
   say(
-    `${keys.length === 1 ? '1 object was' : `${keys.length} objects were`} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${incoming} too`,
+    `${counted(wanted.size, 'object')} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${bucketKeys.incoming(pipeline)} too`,
   );
   return 0;
 }

@@ -11,9 +11,10 @@ import {
   spreadSamples,
   storedSamples,
 } from '../../functions/core/packing/versions/read-samples.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { quoted } from '../../functions/core/shared/quoted.ts';
+import { belowIncoming } from '../../functions/core/shared/keys.ts';
+import { quotedIfNeeded } from '../../functions/core/shared/quoted.ts';
 import { versionOf } from './contents.ts';
+import { complain, incomingKey, say, shownKey } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
@@ -25,15 +26,6 @@ interface Asked {
   readonly most: number;
 }
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const complain = (line: string): number => {
-  process.stderr.write(`✗ ${line}\n`);
-  return 1;
-};
-
-/** A key may hold anything that a terminal would obey. */
-const shown = (text: string): string => (/^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : quoted(text));
-const below = (pipeline: string, key: string): string => key.slice(bucketKeys.incoming(pipeline).length);
 const labelOf = ({ lines }: StoredSample): string | undefined =>
   lines.find(({ label }) => label !== undefined)?.label;
 const digestOf = ({ source, sha256, crc32 }: MemberLine): string => source?.sha256 ?? crc32 ?? sha256;
@@ -45,8 +37,7 @@ export async function show(asked: Asked): Promise<number> {
   if (typeof version === 'string') return complain(version);
   const samples = await spreadSamples(store, { pipeline, generations: version.generations }, most);
   const title = `${samples.length} samples of ${version.generations.join(', ')}`;
-  const incoming = bucketKeys.incoming(pipeline);
-  const page = await contactSheet({ store, images: openImageEngine() }, { title, incoming, samples });
+  const page = await contactSheet({ store, images: openImageEngine() }, { title, pipeline, samples });
   await writeFile(out, page);
   say(`${title}: ${path.resolve(out)}`);
   return 0;
@@ -58,15 +49,14 @@ export async function sample(asked: Asked): Promise<number> {
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);
   const [word = ''] = words;
-  const incoming = bucketKeys.incoming(pipeline);
-  const key = word.startsWith(incoming) ? word : `${incoming}${word}`;
+  const key = incomingKey(pipeline, word);
   for await (const one of storedSamples(store, pipeline, version.generations)) {
     if (!one.lines.some((line) => line.key === key)) continue;
     await printSample({ store, pipeline, out }, one);
     return 0;
   }
   return complain(
-    `the newest version holds no ${shown(word)}: tidewheel data find s3://${store.bucket}/${pipeline} TEXT lists keys`,
+    `the newest version holds no ${quotedIfNeeded(word)}: tidewheel data find s3://${store.bucket}/${pipeline} TEXT lists keys`,
   );
 }
 
@@ -75,12 +65,14 @@ async function printSample(
   one: StoredSample,
 ): Promise<void> {
   const label = labelOf(one);
-  say(`${one.manifest.generation}/${one.shard.name}${label === undefined ? '' : `  label ${shown(label)}`}`);
+  say(
+    `${one.manifest.generation}/${one.shard.name}${label === undefined ? '' : `  label ${quotedIfNeeded(label)}`}`,
+  );
   for (const line of one.lines) {
     const bytes = await readMember(store, one, line);
     say(`  ${describe(pipeline, line)}`);
     const text = line.size <= 400 ? textOf(bytes) : undefined;
-    if (text !== undefined) say(`    ${shown(text.trimEnd())}`);
+    if (text !== undefined) say(`    ${quotedIfNeeded(text.trimEnd())}`);
     if (out === undefined) continue;
     // The names of members have no `..` and no leading slash, and a name that holds one is refused all the same.
     const file = path.resolve(out, line.name);
@@ -98,9 +90,9 @@ function describe(pipeline: string, line: MemberLine): string {
     ...(seconds === undefined ? [] : [`${seconds} s`]),
     ...(lines === undefined ? [] : [`lines ${lines}, tokens ${tokens}`]),
   ];
-  const from = line.key === undefined ? [] : [`from ${shown(below(pipeline, line.key))}`];
+  const from = line.key === undefined ? [] : [`from ${shownKey(pipeline, line.key)}`];
   return [
-    shown(line.name),
+    quotedIfNeeded(line.name),
     `${line.size} bytes`,
     ...facts,
     `at ${line.offset}`,
@@ -120,10 +112,10 @@ export async function find(asked: Asked): Promise<number> {
     if (!matches(one)) continue;
     found += 1;
     if (found > most) break;
-    const keys = one.lines.flatMap(({ key }) => (key === undefined ? [] : [shown(below(pipeline, key))]));
+    const keys = one.lines.flatMap(({ key }) => (key === undefined ? [] : [shownKey(pipeline, key)]));
     const label = labelOf(one);
     say(
-      `${one.manifest.generation}/${one.shard.name}  ${keys.join(' ')}${label === undefined ? '' : `  ${shown(label)}`}`,
+      `${one.manifest.generation}/${one.shard.name}  ${keys.join(' ')}${label === undefined ? '' : `  ${quotedIfNeeded(label)}`}`,
     );
   }
   if (found > most) say(`and more: --samples N shows more than ${most}`);
@@ -141,6 +133,6 @@ function matcherOf(text: string, pipeline: string): (one: StoredSample) => boole
     lines.some(
       (line) =>
         (isDigest && (digestOf(line).startsWith(text) || line.sha256.startsWith(text))) ||
-        (line.key !== undefined && below(pipeline, line.key).includes(text)),
+        (line.key !== undefined && belowIncoming(pipeline, line.key).includes(text)),
     );
 }

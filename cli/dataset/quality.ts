@@ -6,18 +6,13 @@ import { blobVersions, newestVersion } from '../../functions/core/packing/model/
 import { reportedHeld } from '../../functions/core/packing/quality/held.ts';
 import { writeQualityReport } from '../../functions/core/packing/quality/quality-report.ts';
 import type { HoldSettings } from '../../functions/core/pipeline/packing-parts.ts';
+import { complain, say } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
   readonly pipeline: string;
   readonly generation: string | undefined;
 }
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const complain = (line: string): number => {
-  process.stderr.write(`✗ ${line}\n`);
-  return 1;
-};
 
 /** Makes the report of one generation, or of each in the newest version. */
 export async function report(

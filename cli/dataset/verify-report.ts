@@ -1,21 +1,20 @@
-/** The report of `tidewheel data verify` and `tidewheel data verify`. */
+/** The report of `tidewheel data verify`. */
 
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
 import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
 import { otherDatasets } from './open.ts';
+import { counted } from './words.ts';
 
 const PROBLEMS_SHOWN = 50;
 const CLASSES_SHOWN = 30;
-
-const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 /** Such as `8 shards of 250 samples each, 2 for each of 4 workers`. */
 function describeShards({ shards, even, workers }: Manifest): string {
   const counts = shards.map(({ samples }) => samples);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  const each = least === most ? `${plural(least, 'sample')} each` : `${least} to ${most} samples`;
+  const each = least === most ? `${counted(least, 'sample')} each` : `${least} to ${most} samples`;
   const rest = workers === undefined ? 0 : shards.length % workers;
   const share =
     workers === undefined
@@ -24,7 +23,7 @@ function describeShards({ shards, even, workers }: Manifest): string {
         ? `, ${shards.length / workers} for each of ${workers} workers`
         : `, which do not divide among ${workers} workers (too few samples, or some as large as a shard)`;
   const equal = even === undefined || least === most ? '' : ` (${even.samples} in the first ${even.shards})`;
-  return `${plural(shards.length, 'shard')} of ${each}${equal}${share}`;
+  return `${counted(shards.length, 'shard')} of ${each}${equal}${share}`;
 }
 
 /** One line for each class: samples in the shards and, if the classes were balanced, arrived and planned ones. */
@@ -98,11 +97,11 @@ async function verifyOne(store: BlobStore, manifest: Manifest): Promise<number> 
   const verdict =
     problems.length === 0 ? 'intact' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
   process.stdout.write(
-    `${generation}: ${verdict}; ${plural(shards, 'shard')}, ${plural(members, 'member')}, ${bytes} bytes read\n`,
+    `${generation}: ${verdict}; ${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read\n`,
   );
   for (const line of describe(manifest, report)) process.stdout.write(`  ${line}\n`);
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) process.stdout.write(`  ✗ ${problem}\n`);
   const more = problems.length - PROBLEMS_SHOWN;
-  if (more > 0) process.stdout.write(`  ✗ and ${plural(more, 'more problem')}\n`);
+  if (more > 0) process.stdout.write(`  ✗ and ${counted(more, 'more problem')}\n`);
   return problems.length;
 }

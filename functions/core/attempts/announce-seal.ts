@@ -2,9 +2,9 @@
 
 import type { SealResult } from '../packing/seal/seal-dataset.ts';
 import type { Stores } from '../runs/stores.ts';
-import { bucketKeys } from '../shared/keys.ts';
+import { belowIncoming } from '../shared/keys.ts';
 import type { Clock, Notifier } from '../shared/ports.ts';
-import { quoted } from '../shared/quoted.ts';
+import { quotedIfNeeded } from '../shared/quoted.ts';
 
 export interface AnnounceDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly notifier: Notifier;
@@ -90,9 +90,8 @@ export function rejectedText(
 
 /** Anyone may choose a key, so characters that could change the line are escaped and long keys are cut. */
 function shownKey(pipeline: string, key: string): string {
-  const incoming = bucketKeys.incoming(pipeline);
-  const short = key.startsWith(incoming) ? key.slice(incoming.length) : key;
+  const short = belowIncoming(pipeline, key);
   const cut = short.slice(0, LONGEST_KEY_SHOWN).toWellFormed();
   const text = short.length <= LONGEST_KEY_SHOWN ? short : `${cut}...`;
-  return /^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : quoted(text);
+  return quotedIfNeeded(text);
 }

@@ -93,6 +93,12 @@ const VERSION_DIGITS = 8;
 export const shardsFolder = (revision?: string): string =>
   revision === undefined ? 'shards/' : `shards/${revision}/`;
 
+/** The key of an arrival as a person named it. */
+export function belowIncoming(pipeline: string, key: string): string {
+  const incoming = bucketKeys.incoming(pipeline);
+  return key.startsWith(incoming) ? key.slice(incoming.length) : key;
+}
+
 /** `s3://bucket/key` for requests that name data by URI. */
 export const s3Uri = (bucket: string, key: string): string => `s3://${bucket}/${key}`;
 

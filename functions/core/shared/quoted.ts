@@ -7,3 +7,7 @@ export const quoted = (text: string): string =>
     /[\p{C}\p{Zl}\p{Zp}]/gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
+
+/** The text itself where it has nothing but letters, digits, punctuation, symbols and blanks. */
+export const quotedIfNeeded = (text: string): string =>
+  /^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : quoted(text);

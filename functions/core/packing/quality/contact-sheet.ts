@@ -1,4 +1,5 @@
 /** Samples of a version on one page without scripts: pictures, and the beginning of texts. */
+import { belowIncoming } from '../../shared/keys.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
@@ -12,14 +13,13 @@ const MOST_CHARACTERS = 400;
 
 export interface SheetInput {
   readonly title: string;
-  /** Left out of the keys that are shown. */
-  readonly incoming: string;
+  readonly pipeline: string;
   readonly samples: readonly StoredSample[];
 }
 
 export async function contactSheet(
   { store, images }: { readonly store: BlobStore; readonly images?: ImageEngine | undefined },
-  { title, incoming, samples }: SheetInput,
+  { title, pipeline, samples }: SheetInput,
 ): Promise<string> {
   const items: Html[] = [];
   for (const sample of samples) {
@@ -27,9 +27,8 @@ export async function contactSheet(
     for (const line of sample.lines) parts.push(await memberPart({ store, images }, sample, line));
     const key = sample.lines.find((line) => line.key !== undefined)?.key ?? '';
     const label = sample.lines.find((line) => line.label !== undefined)?.label;
-    const name = key.startsWith(incoming) ? key.slice(incoming.length) : key;
     items.push(
-      html`<li>${parts}<code><bdi>${name}</bdi></code>${label === undefined ? html`` : html` <b><bdi>${label}</bdi></b>`}
+      html`<li>${parts}<code><bdi>${belowIncoming(pipeline, key)}</bdi></code>${label === undefined ? html`` : html` <b><bdi>${label}</bdi></b>`}
 <br><small>${sample.manifest.generation}/${sample.shard.name}</small></li>`,
     );
   }

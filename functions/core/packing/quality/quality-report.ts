@@ -3,7 +3,6 @@
  * follows from what is sealed, so it can be made again at any time, with the same result.
  */
 import type { HoldSettings } from '../../pipeline/packing-parts.ts';
-import { bucketKeys } from '../../shared/keys.ts';
 import { channelStatistics } from '../media/pixel-sums.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
@@ -46,7 +45,7 @@ export async function writeQualityReport(
   const report = await qualityReport(store, { manifest, pair, hold });
   const { quality } = packingKeys(pipeline, generation);
   const pictures = await thumbnails({ store, images: images?.() }, report.rejections.examples);
-  const page = reportPage(report, { incoming: bucketKeys.incoming(pipeline), pictures });
+  const page = reportPage(report, pictures);
   await store.put(quality('report.html'), Buffer.from(page), { contentType: 'text/html; charset=utf-8' });
   const body = Buffer.from(`${JSON.stringify(report, undefined, 1)}\n`);
   await store.put(quality('report.json'), body, { contentType: 'application/json' });

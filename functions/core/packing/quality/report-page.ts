@@ -1,20 +1,17 @@
 /** A quality report as one HTML file without scripts. */
+import { belowIncoming } from '../../shared/keys.ts';
 import { quantile, type StoredDistribution } from './distribution.ts';
 import { percent } from './drift.ts';
 import { type Column, type Html, html, pageOf, tableOfRows } from './html.ts';
 import type { ClassRow, QualityReport, Shift } from './report-document.ts';
 import { DISTRIBUTIONS } from './tally.ts';
 
-export interface PageInput {
-  /** Left out of the keys that are shown. */
-  readonly incoming: string;
-  /** Data URLs by key. */
-  readonly pictures: ReadonlyMap<string, string>;
-}
+/** Data URLs by key. */
+export type Pictures = ReadonlyMap<string, string>;
 
 const MOST_CLASSES_SHOWN = 200;
 
-export function reportPage(report: QualityReport, input: PageInput): string {
+export function reportPage(report: QualityReport, pictures: Pictures): string {
   const { generation, arrivals, generationTally: own, versionTally: all, before } = report;
   const then = before.length === 0 ? 'There is no version before.' : `Compared with ${before.join(', ')}.`;
   return pageOf(
@@ -25,8 +22,8 @@ ${arrivals.objects} objects arrived: ${arrivals.packed} packed, ${arrivals.rejec
 to the next run. ${then}</p>
 ${classPart(report)}
 ${columnPart(report)}
-${duplicatePart(report, input)}
-${rejectionPart(report, input)}
+${duplicatePart(report)}
+${rejectionPart(report, pictures)}
 ${driftPart(report)}`,
   );
 }
@@ -94,10 +91,7 @@ ${channels === undefined ? html`` : html`<p>Channels of the prepared images, fro
 
 const shown = (value: number): number => Math.round(value * 1_000) / 1_000;
 
-function duplicatePart(
-  { duplicates, near, shared, notCompared }: QualityReport,
-  { incoming }: PageInput,
-): Html {
+function duplicatePart({ pipeline, duplicates, near, shared, notCompared }: QualityReport): Html {
   const { within, earlier, conflicting, examples } = duplicates;
   return html`<h2>Duplicates</h2>
 <p>${within} samples repeat the bytes of another one in this generation, and ${earlier} those of another generation.
@@ -110,26 +104,24 @@ ${tableOfRows(
     { head: 'labels', cell: ({ labels }) => labels.join(', ') },
     {
       head: 'such as',
-      cell: ({ keys }) => html`<code><bdi>${keys.map((key) => short(key, incoming)).join('  ')}</bdi></code>`,
+      cell: ({ keys }) =>
+        html`<code><bdi>${keys.map((key) => belowIncoming(pipeline, key)).join('  ')}</bdi></code>`,
     },
   ],
   'No two samples of this generation have the same bytes.',
 )}
-${shared.map(({ pipeline, samples }) => html`<p>The pipeline ${pipeline} holds the bytes of ${samples} of them too.</p>`)}
+${shared.map(({ pipeline: other, samples }) => html`<p>The pipeline ${other} holds the bytes of ${samples} of them too.</p>`)}
 ${notCompared.length === 0 ? html`` : html`<p>Not compared with ${notCompared.join(', ')}, which have no report.</p>`}
 ${
   near === undefined
     ? html``
     : html`<h2>Images that look alike</h2><p>${near.isLowerBound ? 'At least ' : ''}${near.images}
 prepared images have a perceptual hash (dHash) within 3 of 64 bits of another one with other bytes. That is a hint, not a
-proof.</p><ul>${near.examples.map(([a, b]) => html`<li><code><bdi>${short(a, incoming)}</bdi> <bdi>${short(b, incoming)}</bdi></code></li>`)}</ul>`
+proof.</p><ul>${near.examples.map(([a, b]) => html`<li><code><bdi>${belowIncoming(pipeline, a)}</bdi> <bdi>${belowIncoming(pipeline, b)}</bdi></code></li>`)}</ul>`
 }`;
 }
 
-const short = (key: string, incoming: string): string =>
-  key.startsWith(incoming) ? key.slice(incoming.length) : key;
-
-function rejectionPart({ rejections }: QualityReport, { incoming, pictures }: PageInput): Html {
+function rejectionPart({ pipeline, rejections }: QualityReport, pictures: Pictures): Html {
   const reasons = Object.entries(rejections.byReason).sort(([a], [b]) => (a < b ? -1 : 1));
   if (reasons.length === 0) return html`<h2>Rejections</h2><p>Nothing was rejected.</p>`;
   return html`<h2>Rejections</h2>
@@ -137,7 +129,7 @@ ${reasons.map(([reason, count]) => {
   const some = rejections.examples[reason] ?? [];
   return html`<h3>${reason}: ${count}</h3><ul class="sheet">${some.map(({ key, size }) => {
     const picture = pictures.get(key);
-    return html`<li>${picture === undefined ? html`` : html`<img alt="" src="${picture}"><br>`}<code><bdi>${short(key, incoming)}</bdi></code> <small>${size} bytes</small></li>`;
+    return html`<li>${picture === undefined ? html`` : html`<img alt="" src="${picture}"><br>`}<code><bdi>${belowIncoming(pipeline, key)}</bdi></code> <small>${size} bytes</small></li>`;
   })}</ul>`;
 })}`;
 }

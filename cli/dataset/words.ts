@@ -1,0 +1,23 @@
+/** What the commands of `tidewheel data` print, and the keys that they are given. */
+import { belowIncoming, bucketKeys } from '../../functions/core/shared/keys.ts';
+import { quotedIfNeeded } from '../../functions/core/shared/quoted.ts';
+
+export const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** @returns the exit code */
+export const complain = (line: string): number => {
+  process.stderr.write(`✗ ${line}\n`);
+  return 1;
+};
+
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** A key may hold anything that a terminal would obey. */
+export const shownKey = (pipeline: string, key: string): string =>
+  quotedIfNeeded(belowIncoming(pipeline, key));
+
+/** @param word a key of the bucket, or below incoming/ */
+export function incomingKey(pipeline: string, word: string): string {
+  const incoming = bucketKeys.incoming(pipeline);
+  return word.startsWith(incoming) ? word : `${incoming}${word}`;
+}
