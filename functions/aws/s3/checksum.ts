@@ -64,20 +64,26 @@ function md5In(headers: IncomingHttpHeaders): string | undefined {
  * the composite checksum of a multipart upload ends in `-<parts>` and says nothing about the whole.
  */
 export function wholeCheckOf(headers: IncomingHttpHeaders): WholeCheck | undefined {
-  const isComposite = headers['x-amz-checksum-type'] === 'COMPOSITE';
-  for (const [name, start] of CHECKS) {
-    const expected = headers[name];
-    if (typeof expected === 'string' && !expected.includes('-') && !isComposite)
-      return checking(start(), expected);
-  }
-  const md5 = md5In(headers);
-  return md5 === undefined ? undefined : checking(hashing('md5', 'hex'), md5);
+  const kept = keptSum(headers);
+  if (kept === undefined) return undefined;
+  const summing = kept.start();
+  return { add: (chunk) => summing.add(chunk), isIntact: () => summing.sum() === kept.expected };
 }
 
-const checking = (summing: Summing, expected: string): WholeCheck => ({
-  add: (chunk) => summing.add(chunk),
-  isIntact: () => summing.sum() === expected,
-});
+interface KeptSum {
+  readonly start: () => Summing;
+  readonly expected: string;
+}
+
+function keptSum(headers: IncomingHttpHeaders): KeptSum | undefined {
+  if (headers['x-amz-checksum-type'] !== 'COMPOSITE')
+    for (const [name, start] of CHECKS) {
+      const expected = headers[name];
+      if (typeof expected === 'string' && !expected.includes('-')) return { start, expected };
+    }
+  const md5 = md5In(headers);
+  return md5 === undefined ? undefined : { start: () => hashing('md5', 'hex'), expected: md5 };
+}
 
 /** False if a checksum of the whole object differs. */
 export function isIntact(headers: IncomingHttpHeaders, chunks: readonly Uint8Array[]): boolean {
@@ -88,5 +94,4 @@ export function isIntact(headers: IncomingHttpHeaders, chunks: readonly Uint8Arr
 }
 
 /** Whether anything but length and ETag guards the body of a whole object. */
-export const isCheckable = (headers: IncomingHttpHeaders): boolean =>
-  CHECKS.some(([name]) => headers[name]?.includes('-') === false) || md5In(headers) !== undefined;
+export const isCheckable = (headers: IncomingHttpHeaders): boolean => keptSum(headers) !== undefined;

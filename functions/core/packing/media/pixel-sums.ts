@@ -1,12 +1,14 @@
 /** Mean and standard deviation of the channels of many prepared images, weighted by their pixels. */
+import * as z from 'zod';
 import type { MediaFacts } from '../model/documents.ts';
 
 /** Sums of red, green and blue over all pixels, from 0 to 255. */
-export interface StoredPixels {
-  readonly pixels: number;
-  readonly sums: readonly number[];
-  readonly squares: readonly number[];
-}
+export const pixelsSchema = z.object({
+  pixels: z.number().int().min(0),
+  sums: z.array(z.number()),
+  squares: z.array(z.number()),
+});
+type StoredPixels = z.infer<typeof pixelsSchema>;
 
 export interface ChannelStatistics {
   /** From 0 to 1, as loaders want them. */
@@ -38,9 +40,8 @@ export class PixelSums {
   }
 
   /** Undefined without a prepared image. */
-  get stored(): { pixels: number; sums: number[]; squares: number[] } | undefined {
-    const { pixels, sums, squares } = this.#all;
-    return pixels === 0 ? undefined : { pixels, sums: [...sums], squares: [...squares] };
+  get stored(): StoredPixels | undefined {
+    return this.#all.pixels === 0 ? undefined : this.#all;
   }
 }
 

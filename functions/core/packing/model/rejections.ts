@@ -31,7 +31,8 @@ export const rejectionSchema = z.enum(REJECTIONS);
 
 /**
  * Why an arrival is left to a later generation. `unreadable`: the store refused it. `archived`: its storage class says
- * that it cannot be read. `incomplete`: the rest of its sample has not arrived. `remainder`: the shards would have had unequal counts.
+ * that it cannot be read. `incomplete`: the rest of its sample has not arrived. `remainder`: the shards would have had
+ * unequal counts.
  */
 const DEFERRALS = [
   'changed',

@@ -228,7 +228,8 @@ class GenerationCursor {
 
 /**
  * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
- * corrects was gone. `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else comes of its sample.
+ * corrects was gone. `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed
+ * again, whatever else comes of its sample.
  */
 export type ArrivalState = 'new' | 'changed' | 'incomplete' | 'late' | 'retracted' | 'sealed';
 

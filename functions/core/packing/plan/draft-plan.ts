@@ -14,7 +14,7 @@ import type { ShardFormat } from '../model/shard-format.ts';
 import { type Balance, balance } from './balance.ts';
 import { GrowingNumbers } from './growing-numbers.ts';
 import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
-import { WaitingSamples } from './waiting-samples.ts';
+import { type EarlierColumns, WaitingSamples } from './waiting-samples.ts';
 
 export interface AcceptRules {
   readonly incoming: string;
@@ -25,8 +25,7 @@ export interface AcceptRules {
 }
 
 interface Earlier {
-  /** Columns of the generations before, and of the oldest of them. */
-  readonly earlier: { readonly earlier: SampleColumns; readonly first?: SampleColumns | undefined };
+  readonly earlier: EarlierColumns;
   /** When the listing began, in milliseconds. */
   readonly at: number;
 }

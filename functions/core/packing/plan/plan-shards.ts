@@ -290,7 +290,7 @@ function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifes
 /** @param manifests oldest first */
 function columnsBefore(manifests: readonly Manifest[]) {
   const all = manifests.flatMap(({ columns }) => columns ?? []);
-  return { earlier: sumOfColumns(all), first: all[0] };
+  return { all: sumOfColumns(all), first: all[0] };
 }
 
 /** @returns the time when it began, ISO 8601 */

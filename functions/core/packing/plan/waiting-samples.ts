@@ -15,6 +15,13 @@ export interface WaitingRules {
   readonly makesLabels: boolean;
 }
 
+/** Columns of the generations before. */
+export interface EarlierColumns {
+  readonly all: SampleColumns;
+  /** Of the oldest of them. */
+  readonly first?: SampleColumns | undefined;
+}
+
 export interface Waiting {
   readonly reason: Deferral | 'requiredMissing';
   /** When the last object of the sample arrived, in seconds since 1970. */
@@ -77,23 +84,19 @@ export class WaitingSamples {
 
   /**
    * Call it after the last object.
-   * @param planned columns of this plan @param earlier of the generations before, `first` of the oldest
+   * @param planned columns of this plan
    * @param at when the listing began, in milliseconds
    * @returns the learnt columns, if any
    */
-  decide(
-    planned: SampleColumns,
-    { earlier, first }: { readonly earlier: SampleColumns; readonly first?: SampleColumns | undefined },
-    at: number,
-  ): readonly string[] | undefined {
+  decide(planned: SampleColumns, { all, first }: EarlierColumns, at: number): readonly string[] | undefined {
     const { require, waitHours, makesLabels } = this.#rules;
     const learnt = require === 'learn' ? columnsOfMost(first ?? planned) : undefined;
     const required = (learnt ?? (require === 'learn' ? [] : (require ?? []))).filter(
       (column) => !(makesLabels && column === 'label'),
     );
     for (const column of required) this.#required |= this.#bitOf(column);
-    const data = this.#withData + hasData(earlier);
-    this.#wantsData = require?.length !== 0 && 2 * data > this.#samples + earlier.samples;
+    const data = this.#withData + hasData(all);
+    this.#wantsData = require?.length !== 0 && 2 * data > this.#samples + all.samples;
     this.#oldest = at / 1_000 - waitHours * 3_600;
     return learnt;
   }

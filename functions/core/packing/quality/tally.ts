@@ -1,7 +1,7 @@
 /** Counts what one generation holds, by its member lists. Tallies of several generations can be added up. */
 import * as z from 'zod';
 import { tableOf } from '../../shared/tables.ts';
-import { PixelSums } from '../media/pixel-sums.ts';
+import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
 import type { MediaFacts, MemberLine } from '../model/documents.ts';
 import { halfOf, NumberList } from './digest-list.ts';
 import { Distribution, distributionSchema } from './distribution.ts';
@@ -19,9 +19,6 @@ const columnSchema = z.object({
   lines: distributionSchema.optional(),
 });
 
-/** Of prepared images: sums over all pixels of red, green and blue. */
-const pixelsSchema = z.object({ pixels: count, sums: z.array(z.number()), squares: z.array(z.number()) });
-
 export const tallySchema = z.object({
   version: z.literal(1),
   samples: count,
@@ -29,6 +26,7 @@ export const tallySchema = z.object({
   /** Absent if the labels are no classes. */
   classes: tableOf(z.object({ samples: count, copies: count })).optional(),
   columns: tableOf(columnSchema),
+  /** Of prepared images. */
   pixels: pixelsSchema.optional(),
 });
 export type Tally = z.infer<typeof tallySchema>;
