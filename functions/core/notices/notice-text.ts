@@ -33,7 +33,7 @@ const SAYS_ITS_COST: ReadonlySet<NoticeEvent['detail-type']> = new Set([
 ]);
 
 const VERBS = {
-  RunFinished: 'model',
+  RunFinished: 'model get',
   RunFailed: 'logs',
   RunStopped: 'retry',
   AttemptInterrupted: 'why',
