@@ -1,6 +1,7 @@
 /** The answers to a person who steers a run. */
 import type * as z from 'zod';
 import { changeLimits } from '../attempts/change-limits.ts';
+import { unsavedWork } from '../attempts/outlook/unsaved.ts';
 import {
   continueRetry,
   isOpenAgain,
@@ -9,7 +10,6 @@ import {
   retryRun,
   whyNoRetry,
 } from '../attempts/retry-run.ts';
-import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { stopRun } from '../attempts/stop-run.ts';
 import { generationsNow } from '../dataset/dataset-version.ts';
 import { type Allowed, onlyAllowed } from '../ingest/allowed.ts';
@@ -20,7 +20,7 @@ import { questionOf } from '../placement/explain/replay.ts';
 import { whyUnreadable } from '../placement/explain/stored-decision.ts';
 import { type PlacementDecision } from '../runs/placement-records.ts';
 import { readProgress } from '../runs/progress.ts';
-import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
+import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
 import { type Checked, check } from '../shared/validation.ts';
@@ -197,24 +197,7 @@ function bodyOf<T>(schema: z.ZodType<T>, body: string): Checked<T> {
   }
 }
 
-/** Training since the newest checkpoint. `afterSave` leaves the script 120 seconds to save it. */
-interface Unsaved {
-  readonly seconds: number;
-  readonly usd: number;
-  /** Of the newest checkpoint. */
-  readonly step?: number | undefined;
-}
-
-async function unsavedOf(deps: SteeringDeps, run: RunRecord): Promise<Unsaved | undefined> {
-  const attempt = (await deps.attempts.list(run.runId)).at(-1);
-  if (attempt === undefined || attempt.outcome !== undefined || attempt.status !== 'running')
-    return undefined;
-  const progress = await readProgress(deps.store, run.pipeline, run.runId);
-  const seconds = secondsSince(deps.clock.now(), attempt, progress?.updatedAt);
-  return { seconds, usd: (gangHourlyUsd(attempt.placement) * seconds) / 3_600, step: progress?.step };
-}
-
-function secondsSince(now: Date, { createdAt }: AttemptRecord, savedAt = createdAt): number {
-  const from = Math.max(Date.parse(createdAt), Date.parse(savedAt));
-  return Math.round(Math.max(0, now.getTime() - from) / 1_000);
+async function unsavedOf({ attempts, store, clock }: SteeringDeps, run: RunRecord) {
+  const last = (await attempts.list(run.runId)).at(-1);
+  return last && unsavedWork(last, await readProgress(store, run.pipeline, run.runId), clock.now());
 }

@@ -7,6 +7,7 @@ import { estimateWork } from '../../placement/decision/work.ts';
 import { samePool } from '../../runs/placement-records.ts';
 import { furthestProgress } from '../../runs/progress.ts';
 import { type AttemptRecord, type Progress } from '../../runs/run-records.ts';
+import { isUp, secondsSinceSave } from './unsaved.ts';
 
 export interface Interval {
   readonly low: number;
@@ -79,8 +80,6 @@ const interval = (low: number, expected: number, high: number): Interval => ({
   high: Math.max(expected, high),
 });
 
-const isUp = ({ outcome, status }: AttemptRecord): boolean => outcome === undefined && status === 'running';
-
 function workLeft(
   { attempts, progress = furthestProgress(attempts), now, maximumRunSeconds }: ForecastQuestion,
   last: AttemptRecord,
@@ -95,15 +94,9 @@ function workLeft(
     campaignSeconds: 0,
   });
   if (basis === 'assumed') return undefined;
-  return { workSeconds: Math.max(0, workSeconds - sinceSave(last, progress, now)), basis, restartSeconds };
-}
-
-/** Training since the newest checkpoint is done as well, as long as nothing takes it away. */
-function sinceSave(last: AttemptRecord, progress: Progress | undefined, now: Date): number {
-  if (!isUp(last)) return 0;
-  const begun = Date.parse(last.startedAt ?? last.createdAt);
-  const saved = Date.parse(progress?.updatedAt ?? '');
-  return Math.max(0, now.getTime() - Math.max(begun, Number.isFinite(saved) ? saved : begun)) / 1_000;
+  // Training since the newest checkpoint is done as well, as long as nothing takes it away.
+  const unsaved = secondsSinceSave(last, progress, now);
+  return { workSeconds: Math.max(0, workSeconds - unsaved), basis, restartSeconds };
 }
 
 /** Standard deviation of the logarithm of a step's duration, over attempts on the present types. */

@@ -5,6 +5,7 @@ import { type AttemptRecord, FINISHED, type Progress, type RunRecord } from '../
 import { deadlineAt, lossOf, usefulOnDemandUsd } from '../report.ts';
 import { gangHourlyUsd } from '../stop-rules.ts';
 import { type Forecast, forecast, type Interval } from './forecast.ts';
+import { isUp } from './unsaved.ts';
 
 export interface Money {
   readonly asOf: string;
@@ -46,7 +47,7 @@ export interface MoneyQuestion {
 export function moneyOf({ run, attempts, progress, now }: MoneyQuestion): Money {
   const spent = attempts.map((attempt) => spentOn(attempt, now));
   const open = attempts.at(-1);
-  const holds = open !== undefined && holdsHosts(open) && !FINISHED.includes(run.status);
+  const holds = open !== undefined && isUp(open) && !FINISHED.includes(run.status);
   const usd = sum(spent.map((each) => each.usd));
   const onDemandUsd = usefulOnDemandUsd(attempts) + sum(spent.map((each) => each.onDemandUsd));
   return {
@@ -72,10 +73,6 @@ export function moneyOf({ run, attempts, progress, now }: MoneyQuestion): Money 
   };
 }
 
-/** An open attempt is paid for from the moment when its hosts were there. */
-const holdsHosts = ({ outcome, status }: AttemptRecord): boolean =>
-  outcome === undefined && status === 'running';
-
 function spentOn(attempt: AttemptRecord, now: Date) {
   const { purchaseOption } = attempt.placement.pool;
   if (attempt.outcome !== undefined)
@@ -86,7 +83,8 @@ function spentOn(attempt: AttemptRecord, now: Date) {
       onDemandUsd: 0,
     };
   const since = Date.parse(attempt.startedAt ?? attempt.createdAt);
-  const seconds = holdsHosts(attempt) ? Math.max(0, now.getTime() - since) / 1_000 : 0;
+  // An open attempt is paid for from the moment when its hosts were there.
+  const seconds = isUp(attempt) ? Math.max(0, now.getTime() - since) / 1_000 : 0;
   const copied = attempt.placement.transfer?.usd ?? 0;
   return {
     purchaseOption,
