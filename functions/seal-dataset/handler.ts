@@ -5,7 +5,7 @@ import { clock, notifier, tableStores } from '../aws/lambda/services.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { announceSeal } from '../core/attempts/announce-seal.ts';
 import { sealOrRepeat } from '../core/attempts/packing-rounds.ts';
-import { reportQuality } from '../core/attempts/report-quality.ts';
+import { reportQuality } from '../core/attempts/reports/report-quality.ts';
 import { mayCompact } from '../core/packing/compaction/plan-compaction.ts';
 import { sealDataset } from '../core/packing/seal/seal-dataset.ts';
 

@@ -1,9 +1,10 @@
 /** The answer about money over all runs of a month, from their reports: a run counts in the month of its end. */
 import type * as z from 'zod';
-import { type AttemptReport, REPORT_VERSION, type RunReport } from '../attempts/report.ts';
+import type { AttemptReport, RunReport } from '../attempts/report.ts';
+import { readReport } from '../attempts/reports/stored-report.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { bucketKeys } from '../shared/keys.ts';
+import { StoredVersionError } from '../shared/errors.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type AnswerOf, ok, type RequestOf } from './answers.ts';
 import type { moneyAnswer } from './schemas/money.ts';
@@ -67,22 +68,11 @@ async function endedIn({ runs }: MoneyDeps, pipeline: string, { from, to }: Mont
 }
 
 /** A report of another version is left out, as is one that a person has damaged. */
-async function reportOf(
-  { store }: MoneyDeps,
-  { pipeline, runId }: RunRecord,
-): Promise<RunReport | undefined> {
-  const stored = await store.readText(bucketKeys.report(pipeline, runId));
-  try {
-    const value: unknown = JSON.parse(stored?.text ?? 'null');
-    return isReport(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The service alone writes reports, so the version names the fields. */
-const isReport = (value: unknown): value is RunReport =>
-  typeof value === 'object' && value !== null && 'version' in value && value.version === REPORT_VERSION;
+const reportOf = ({ store }: MoneyDeps, run: RunRecord): Promise<RunReport | undefined> =>
+  readReport(store, run).catch((error: unknown) => {
+    if (error instanceof StoredVersionError) return undefined;
+    throw error;
+  });
 
 export function sumsOf(
   reports: readonly RunReport[],
