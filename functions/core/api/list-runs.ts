@@ -61,12 +61,14 @@ async function newestOf(
   const begin = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const isWanted = (run: RunRecord): boolean =>
     (status === undefined || status.includes(run.status)) && (before === undefined || placeOf(run) < before);
+  // Without a filter every run counts, so no more than asked for are read.
+  const atOnce = status === undefined && before === undefined ? Math.min(limit, READ_AT_ONCE) : READ_AT_ONCE;
   let after: string | undefined;
   do {
-    const next = await runs.list(pipeline, READ_AT_ONCE, after);
+    const next = await runs.list(pipeline, atOnce, after);
     const young = next.filter(({ createdAt }) => Date.parse(createdAt) >= begin);
     found.push(...young.filter(isWanted));
-    after = young.length === READ_AT_ONCE ? next.at(-1)?.runId : undefined;
+    after = young.length === atOnce ? next.at(-1)?.runId : undefined;
   } while (after !== undefined && found.length < limit);
   return found.slice(0, limit);
 }
