@@ -45,3 +45,10 @@ export const safe = (text: string): string =>
     const code = each.codePointAt(0) ?? 0;
     return code < 32 || (code > 126 && code < 160) ? ' ' : each;
   }).join('');
+
+/** Milliseconds of "90s", "15m", "2h" or "1d"; undefined for anything else. */
+export function millisecondsOf(text: string): number | undefined {
+  const [, count = '', letter = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const seconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[letter];
+  return seconds === undefined ? undefined : Number(count) * seconds * 1000;
+}

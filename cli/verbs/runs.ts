@@ -2,11 +2,10 @@
 import * as z from 'zod';
 import { durationText, usdText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
-import { momentText, safe, tableText } from '../command/format.ts';
+import { millisecondsOf, momentText, safe, tableText } from '../command/format.ts';
 import { listRuns, type RunRow, runsOf } from '../command/runs.ts';
 import type { Colours } from '../command/terminal.ts';
 import { defineVerb } from '../command/verb.ts';
-import { durationOf } from '../show/run-log.ts';
 
 const MOST = 1_000;
 const OPEN = 'settling,packing,placing,training';
@@ -28,7 +27,8 @@ export const verb = defineVerb({
     open: z.boolean().default(false),
     since: z
       .string()
-      .refine((text) => durationOf(text) !== undefined, 'write 90m, 12h or 7d')
+      .refine((text) => millisecondsOf(text) !== undefined, 'write 90m, 12h or 7d')
+      .transform(millisecondsOf)
       .optional(),
     limit: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(MOST, COUNT).default(20),
   }),
@@ -42,8 +42,7 @@ export const verb = defineVerb({
     const { pipeline, limit } = values;
     // The list of one pipeline knows whether there is such a one.
     if (pipeline !== undefined) await runsOf(api, pipeline, 1);
-    const since =
-      values.since === undefined ? undefined : new Date(Date.now() - (durationOf(values.since) ?? 0));
+    const since = values.since === undefined ? undefined : new Date(Date.now() - values.since);
     const status = values.failed ? 'failed' : values.open ? OPEN : undefined;
     const runs = await listRuns(api, { pipeline, status, since: since?.toISOString() }, limit);
     const { terminal } = context;
@@ -56,27 +55,19 @@ export const verb = defineVerb({
 
 const HEAD = ['RUN', 'STATUS', 'BEGAN', 'TOOK', 'USD', 'BY', ''];
 
-const rowOf = ({
-  runId,
-  pipeline,
-  status,
-  trigger,
-  createdAt,
-  updatedAt,
-  failure,
-  modelUri,
-  result,
-}: RunRow) => ({
-  runId,
-  pipeline,
-  status,
-  trigger,
-  createdAt,
-  updatedAt,
-  failure,
-  modelUri,
-  result,
-});
+const FIELDS = [
+  'runId',
+  'pipeline',
+  'status',
+  'trigger',
+  'createdAt',
+  'updatedAt',
+  'failure',
+  'modelUri',
+  'result',
+] as const satisfies readonly (keyof RunRow)[];
+
+const rowOf = (run: RunRow) => Object.fromEntries(FIELDS.map((field) => [field, run[field]]));
 
 function line(run: RunRow, colours: Colours): string[] {
   const now = new Date();

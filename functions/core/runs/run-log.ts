@@ -99,7 +99,7 @@ export async function readRunLog(reader: LogReader, question: LogQuestion): Prom
   );
   const from = question.position;
   const current = from === undefined ? wanted[0] : wanted.find(({ attempt }) => attempt === from.attempt);
-  if (current === undefined) return { entries: [], next: from, isCurrent: true };
+  if (current === undefined) return noAttempt(question);
   const start = from ?? beginningOf(current, question.since);
   const began = start.at === BEFORE ? [beganMark(current)] : [];
   const lines = await linesOf(reader, current, start, question);
@@ -118,6 +118,12 @@ export async function readRunLog(reader: LogReader, question: LogQuestion): Prom
   return { entries, next: isOver ? undefined : upcoming, isCurrent: true };
 }
 
+/** Before the first attempt, or between two. */
+function noAttempt({ run, attempt = 1, position: from, since }: LogQuestion): LogPage {
+  const next = from ?? beginningOf({ attempt }, since);
+  return { entries: [], next: FINISHED.includes(run.status) ? undefined : next, isCurrent: true };
+}
+
 /** Its last lines may be on their way. */
 const isFresh = ({ outcome, updatedAt }: AttemptRecord, now: Date): boolean =>
   now.getTime() < Date.parse(outcome?.endedAt ?? updatedAt) + LAG_MILLISECONDS;
@@ -126,7 +132,7 @@ const isFresh = ({ outcome, updatedAt }: AttemptRecord, now: Date): boolean =>
 const BEFORE = 0;
 const MARKED = 1;
 
-const beginningOf = ({ attempt }: AttemptRecord, since: Date | undefined): LogPosition => ({
+const beginningOf = ({ attempt }: Pick<AttemptRecord, 'attempt'>, since: Date | undefined): LogPosition => ({
   attempt,
   at: since?.getTime() ?? BEFORE,
   seen: 0,

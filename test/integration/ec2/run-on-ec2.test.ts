@@ -10,7 +10,7 @@ import {
   sendInstanceEvents,
 } from '@tidewheel/emulators/spot-market/model/instance-events.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { jobLog } from '../../../cli/show/job-log.ts';
+import { cloudWatchLogs } from '../../../functions/aws/logs/log-reader.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
@@ -166,11 +166,11 @@ it('replaces a dead host and keeps the other', async () => {
   expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
 }, 300_000);
 
-/** As `tidewheel logs` reads them. */
+/** As the API reads them. */
 async function linesOf({ deps, logs }: Ground, attempt: number) {
   const record = await deps.attempts.get(RUN, attempt);
-  if (record === undefined) throw new Error(`attempt ${attempt} is not on record`);
-  const lines: { host: string; message: string }[] = [];
-  for await (const { host, message } of jobLog(logs, record, 0)) lines.push({ host, message });
-  return lines;
+  if (record?.log === undefined) throw new Error(`attempt ${attempt} is not on record`);
+  const range = { ...record.log, from: 0, to: Date.now(), limit: 1_000 };
+  const lines = await cloudWatchLogs(() => logs, 'us-east-1').read(range);
+  return lines.map(({ host, text }) => ({ host, message: text }));
 }

@@ -125,6 +125,24 @@ it('follows an attempt that goes on, behind late lines', async () => {
   expect((await read(late.nextToken)).entries).toEqual([]);
 });
 
+it('is followed from before the first attempt on', async () => {
+  const runId = 'digits-000003';
+  await at.runs.create(runOf('digits', 3, { status: 'placing' }));
+  const read = async (query: Record<string, string> = {}) =>
+    (await answer(at, { route: ROUTE, parameters: { runId }, query, body: '' })).body as Page;
+  const { nextToken = '', ...early } = await read();
+  expect(early).toEqual({ entries: [], isCurrent: true });
+  await at.attempts.create(
+    attemptOf(runId, 1, { createdAt: at.clock.now().toISOString(), status: 'running' }),
+  );
+  expect(await read({ nextToken })).toMatchObject({ entries: [{ kind: 'began', attempt: 1 }] });
+});
+
+it('ends where the run ended between two attempts', async () => {
+  const next = Buffer.from('[3,0,0]').toString('base64url');
+  expect(await page({ nextToken: next })).toEqual({ entries: [], isCurrent: true });
+});
+
 it('reads one attempt, one host, from a time on', async () => {
   for (const [moment, host] of [
     [1, 'algo-1'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { safe, tableText } from '../../../../cli/command/format.ts';
+import { millisecondsOf, safe, tableText } from '../../../../cli/command/format.ts';
 import { bytesText, durationText, usdText } from '../../../../client/amounts.ts';
 
 it('durations have at most two units', () => {
@@ -31,4 +31,16 @@ it('columns count what is seen, not colours', () => {
 
 it('foreign text cannot move the cursor', () => {
   expect(safe('a\u001b[2Jb\u009bc\nd')).toBe('a [2Jb c d');
+});
+
+it.each([
+  ['90s', 90_000],
+  ['15m', 900_000],
+  ['2h', 7_200_000],
+  ['1d', 86_400_000],
+  ['15', undefined],
+  ['-1m', undefined],
+  ['', undefined],
+])('the age %j is read', (text, milliseconds) => {
+  expect(millisecondsOf(text)).toBe(milliseconds);
 });
