@@ -1391,6 +1391,8 @@ export type GetWhatIfAnswer = {
   readonly decidedAt: string;
   /** Without any change. */
   readonly again: PlacementDecision;
+  /** Whether `again` comes to the pool and the gang that were chosen. */
+  readonly isSame: boolean;
   /** With the change. */
   readonly changed: PlacementDecision;
   /** What is not known of that time. */
@@ -1477,6 +1479,36 @@ export type GetGenerationAnswer = {
 export type GetImageAnswer = {
   readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   readonly base64: string;
+};
+
+export type CompareRunsAnswer = {
+  readonly rows: readonly ({
+    readonly runId: string;
+    readonly status: RunStatus;
+    readonly strategy?: string | undefined;
+    /** Of the longest measured one, such as 2 x g5.xlarge. */
+    readonly topology?: string | undefined;
+    readonly samplesPerSecond?: number | undefined;
+    /** US dollars. */
+    readonly usdPerMillionSamples?: number | undefined;
+    readonly stepSeconds?: {
+      readonly median: number;
+      readonly p95: number;
+    } | undefined;
+    /** Share of 1. */
+    readonly cpuBusy?: number | undefined;
+    /** Share of 1. */
+    readonly gpuBusy?: number | undefined;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** Paid when the run first reached the value of the metric. */
+    readonly costToMetricUsd?: number | undefined;
+  })[];
+  /** What every run that logged it has reached; absent without such a metric. */
+  readonly metric?: {
+    readonly name: string;
+    readonly value: number;
+  } | undefined;
 };
 
 export type GetMarketAnswer = {
@@ -2110,6 +2142,10 @@ export interface Operations {
       readonly instanceTypes?: string | undefined;
       /** Such as use1-az1,use1-az4. */
       readonly zoneIds?: string | undefined;
+      /** Such as us-east-1,us-west-2. */
+      readonly regions?: string | undefined;
+      /** How much would move to a region that the pipeline did not name. */
+      readonly dataGigabytes?: number | undefined;
     };
     readonly body: undefined;
     readonly answer: GetWhatIfAnswer;
@@ -2147,6 +2183,17 @@ export interface Operations {
     };
     readonly body: undefined;
     readonly answer: GetImageAnswer;
+  };
+  /** Shows runs side by side: speed, utilisation, and dollars until the same metric. For the role viewer. */
+  readonly compareRuns: {
+    readonly parameters: {
+      /** Such as digits-000041,digits-000042. */
+      readonly runs: string;
+      /** A series; absent: one that all runs have, a loss first. */
+      readonly metric?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: CompareRunsAnswer;
   };
   /** Shows scores and prices of the pools that pipelines may use, and what attempts met there. For the role viewer. */
   readonly getMarket: {
@@ -2206,6 +2253,7 @@ export const OPERATIONS = {
   getDataset: { method: "GET", path: "/pipelines/{name}/dataset" },
   getGeneration: { method: "GET", path: "/pipelines/{name}/dataset/{generation}" },
   getImage: { method: "GET", path: "/pipelines/{name}/dataset/{generation}/image" },
+  compareRuns: { method: "GET", path: "/compare" },
   getMarket: { method: "GET", path: "/market" },
   getMoney: { method: "GET", path: "/money" },
   deleteCheckpoints: { method: "DELETE", path: "/runs/{runId}/checkpoints" },

@@ -1,18 +1,9 @@
-/** `tidewheel compare`: runs side by side. Reads the table and the bucket; writes nothing. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+/** `tidewheel compare`: runs side by side. */
 import * as z from 'zod';
-import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
-import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
-import { dynamo, s3 } from '../../functions/aws/shared/clients.ts';
-import {
-  type Comparison,
-  type ComparisonRow,
-  compareRuns,
-} from '../../functions/core/attempts/doctor/compare-runs.ts';
-import { readSeries } from '../../functions/core/runs/series.ts';
+import type { CompareRunsAnswer } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
+import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
-import { absentRunText } from '../show/absent-run.ts';
 
 export const verb = defineVerb({
   name: 'compare',
@@ -36,23 +27,10 @@ of them reached.`,
     ['ps-000003 mpi-000003 --metric accuracy', 'by a metric'],
   ],
   run: async ({ values, positionals }, context) => {
-    const { table, bucket } = await context.deployment();
-    const stores = dynamoStores(dynamo(), table);
-    const store = s3ObjectStore(s3(), bucket);
-    const found = await Promise.all(positionals.map((runId) => stores.runs.get(runId)));
-    const absent = positionals.filter((_, index) => found[index] === undefined);
-    if (absent.length > 0)
-      throw new UsageError(await Promise.all(absent.map((runId) => absentRunText(stores, runId, table))));
-    const runs = await Promise.all(
-      found
-        .filter((run) => run !== undefined)
-        .map(async (run) => ({
-          run,
-          attempts: await stores.attempts.list(run.runId),
-          series: await readSeries(store, run.pipeline, run.runId),
-        })),
-    );
-    const compared = compareRuns(runs, values.metric);
+    const runs: string[] = [];
+    for (const given of positionals) runs.push(await runMeant(context, given));
+    const api = await context.api();
+    const compared = await api.call('compareRuns', { runs: runs.join(','), metric: values.metric });
     context.terminal.print(context.json ? JSON.stringify(compared, null, 2) : text(compared));
     return 0;
   },
@@ -71,12 +49,12 @@ const HEAD = [
   'cost',
 ];
 
-function text({ rows, metric }: Comparison): string {
+function text({ rows, metric }: CompareRunsAnswer): string {
   const head = metric === undefined ? HEAD : [...HEAD, `cost to ${metric.name} ${shown(metric.value, 4)}`];
   return tableText([head, ...rows.map((row) => cellsOf(row, metric !== undefined))]);
 }
 
-function cellsOf(row: ComparisonRow, hasMetric: boolean): string[] {
+function cellsOf(row: CompareRunsAnswer['rows'][number], hasMetric: boolean): string[] {
   const { stepSeconds, cpuBusy, gpuBusy } = row;
   return [
     row.runId,

@@ -1,4 +1,4 @@
-/** `tidewheel doctor`: what holds a training back. Reads the table and the bucket; writes a declaration only if asked. */
+/** `tidewheel doctor`: what holds a training back. It changes a declaration only if asked. */
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,10 +20,9 @@ import { readEvidence } from '../../functions/core/doctor/read-evidence.ts';
 import type { Verdict } from '../../functions/core/doctor/verdict.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { problemsText } from '../../functions/core/shared/errors.ts';
-import { bucketKeys, parseRunId } from '../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../functions/core/shared/ports.ts';
+import { parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
-import { runMeant } from '../command/runs.ts';
+import { DECLARATION_FILE, runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 
 const COUNTED = 'attempts are counted from 1';
@@ -78,7 +77,7 @@ deployment has. docs/doctor.md describes causes, forecasts and the file of --evi
       const evidence = await evidenceOfAttempt(store, { run, attempt, startUp, leastSeconds: 0 });
       if (evidence === undefined) continue;
       const verdicts = show(context, `${runId}, attempt ${attempt.attempt}`, evidence);
-      if (values.apply) await apply({ context, store, pipeline: run.pipeline }, diagnose(evidence));
+      if (values.apply) await apply(context, run.pipeline, diagnose(evidence));
       return verdicts;
     }
     context.terminal.problem(
@@ -107,15 +106,7 @@ function show({ json, terminal }: Context, title: string | undefined, evidence: 
   return 0;
 }
 
-interface Target {
-  readonly context: Context;
-  readonly store: ObjectStore;
-  readonly pipeline: string;
-}
-
-const HERE = 'tidewheel.yaml';
-
-async function apply({ context, store, pipeline }: Target, verdicts: readonly Verdict[]): Promise<void> {
+async function apply(context: Context, pipeline: string, verdicts: readonly Verdict[]): Promise<void> {
   const fields = verdicts
     .map(({ remedy }) => remedy && declaredFields(remedy.change))
     .find((each) => each !== undefined);
@@ -123,17 +114,18 @@ async function apply({ context, store, pipeline }: Target, verdicts: readonly Ve
     throw new Error(
       'no remedy is a change of the declaration: nothing was written; change the script as said above',
     );
-  const file = path.join(context.folder, HERE);
+  const file = path.join(context.folder, DECLARATION_FILE);
   const here = await readFile(file, 'utf8').catch(() => undefined);
   if (here !== undefined && readDeclaration(pipeline, here).valid) {
     await writeFile(file, changed(pipeline, here, fields));
-    return context.terminal.note(`${HERE} is changed (${said(fields)}): declare it with tidewheel apply`);
+    return context.terminal.note(
+      `${DECLARATION_FILE} is changed (${said(fields)}): declare it with tidewheel apply`,
+    );
   }
-  const key = bucketKeys.pipeline(pipeline);
-  const stored = await store.readText(key);
-  if (stored === undefined) throw new Error(`the declaration ${key} is gone: declare ${pipeline} again`);
-  await store.writeText(key, changed(pipeline, stored.text, fields));
-  context.terminal.note(`${key} is changed for the next run: ${said(fields)}`);
+  const api = await context.api();
+  const { declaration } = await api.call('getPipeline', { name: pipeline });
+  await api.call('putPipeline', { name: pipeline, body: { yaml: changed(pipeline, declaration, fields) } });
+  context.terminal.note(`the declaration of ${pipeline} is changed for the next run: ${said(fields)}`);
 }
 
 const said = (fields: readonly DeclaredField[]): string =>

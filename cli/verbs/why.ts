@@ -1,25 +1,14 @@
 /** `tidewheel why`: why each attempt went where it went. */
-
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
-import { dynamo } from '../../functions/aws/shared/clients.ts';
-import { factsWith } from '../../functions/core/catalog/hardware.ts';
+import type { GetPlacementAnswer, GetWhatIfAnswer } from '../../client/operations.ts';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
-import { observationsOfOthers } from '../../functions/core/placement/belief/attempt-observations.ts';
-import { typesOf } from '../../functions/core/placement/candidates/topologies.ts';
-import { choosePlacement } from '../../functions/core/placement/decision/choose.ts';
-import { type PlacementInput, storedQuestion } from '../../functions/core/placement/decision/situation.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
-import { completeMarket } from '../../functions/core/placement/explain/market-for-what-if.ts';
-import { questionOf, sameChoice } from '../../functions/core/placement/explain/replay.ts';
-import { whyUnreadable } from '../../functions/core/placement/explain/stored-decision.ts';
-import { decideIf, type WhatIf } from '../../functions/core/placement/explain/what-if.ts';
-import type { StoredPlacement, Stores } from '../../functions/core/runs/stores.ts';
-import type { Context } from '../command/context.ts';
+import { type Api, ApiError } from '../command/api.ts';
+import { EXIT } from '../command/exit.ts';
 import { runMeant } from '../command/runs.ts';
+import type { Terminal } from '../command/terminal.ts';
 import { defineVerb } from '../command/verb.ts';
-import { withRemedy } from '../deployment/surroundings.ts';
-import { absentRunText } from '../show/absent-run.ts';
 
 const ABOVE_0 = 'write a number above 0';
 const amount = z.coerce.number(ABOVE_0).positive(ABOVE_0).optional();
@@ -27,7 +16,6 @@ const COUNTED = 'attempts are counted from 1';
 const list = z
   .string()
   .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, 'write names with commas between them')
-  .transform((text) => text.split(','))
   .optional();
 
 const options = {
@@ -73,8 +61,8 @@ export const verb = defineVerb({
   name: 'why',
   summary: 'say why each attempt went where it went, and what else would have been decided',
   about: `
-Each decision is made again on this machine from what is stored. With options it is also made as if the declaration had
-been another one at that moment. Reads the table; writes nothing.`,
+Each decision is made again from what is stored. With options it is also made as if the declaration had been another one
+at that moment. Nothing is started.`,
   positionals: ['RUN?'],
   options,
   schema,
@@ -83,55 +71,58 @@ been another one at that moment. Reads the table; writes nothing.`,
     ['digits-000042 --deadline-hours 12 --purchase-option on-demand', 'what if'],
   ],
   run: async ({ values, positionals }, context) => {
-    const { table } = await context.deployment();
-    const stores = dynamoStores(dynamo(), table);
-    const runId = positionals[0] ?? (await runMeant(context, undefined));
-    return withRemedy(() => explainRun(stores, runId, { values, table, context }));
+    const runId = await runMeant(context, positionals[0]);
+    const { terminal, json } = context;
+    const api = await context.api();
+    const numbers = await attemptsMeant(api, runId, values.attempt);
+    if (numbers.length === 0) terminal.note(`nothing was decided for ${runId} yet`);
+    if (json) {
+      const placements: GetPlacementAnswer[] = [];
+      for (const attempt of numbers) placements.push(await placementOf(api, runId, attempt));
+      terminal.print(JSON.stringify({ runId, placements }, null, 2));
+      return EXIT.ok;
+    }
+    const unreadable: string[] = [];
+    for (const attempt of numbers) {
+      const again = await decidedAgain(api, { runId, attempt, values });
+      if (typeof again === 'string')
+        unreadable.push(`what was decided for attempt ${attempt} cannot be read: ${again}`);
+      else explain(terminal, await placementOf(api, runId, attempt), { ...again, values });
+    }
+    for (const each of unreadable) terminal.problem(each);
+    return unreadable.length > 0 ? EXIT.error : EXIT.ok;
   },
 });
 
+/** @throws UsageError where the run has no such attempt */
+async function attemptsMeant(api: Api, runId: string, only: number | undefined): Promise<number[]> {
+  const { placements } = await api.call('listPlacements', { runId });
+  const numbers = placements.map(({ attempt }) => attempt);
+  if (only === undefined || numbers.length === 0) return numbers;
+  if (numbers.includes(only)) return [only];
+  throw new UsageError([`${runId} has no attempt ${only}: its last is ${numbers.at(-1)}`]);
+}
+
+const placementOf = (api: Api, runId: string, attempt: number): Promise<GetPlacementAnswer> =>
+  api.call('getPlacement', { runId, attempt: String(attempt) });
+
 interface Asked {
+  readonly runId: string;
+  readonly attempt: number;
   readonly values: Values;
-  readonly table: string;
-  readonly context: Pick<Context, 'json' | 'terminal'>;
 }
 
-async function explainRun(stores: Stores, runId: string, { values, table, context }: Asked): Promise<number> {
-  const placements = await stores.placements.list(runId);
-  if ((await stores.runs.get(runId)) === undefined)
-    throw new Error(await absentRunText(stores, runId, table));
-  const wanted = placements.filter(
-    ({ attempt }) => values.attempt === undefined || attempt === values.attempt,
-  );
-  if (wanted.length === 0) {
-    const last = placements.at(-1);
-    if (values.attempt !== undefined && last !== undefined)
-      throw new Error(`${runId} has no attempt ${values.attempt}: its last is ${last.attempt}`);
-    context.terminal.note(`nothing was decided for ${runId} yet`);
+/** @returns why the stored decision cannot be read, or what it comes to now */
+async function decidedAgain(api: Api, { runId, attempt, values }: Asked): Promise<GetWhatIfAnswer | string> {
+  try {
+    return await api.call('getWhatIf', { runId, attempt: String(attempt), ...changeOf(values) });
+  } catch (error: unknown) {
+    if (error instanceof ApiError && error.status === 409) return error.message;
+    throw error;
   }
-  if (context.json) {
-    context.terminal.print(JSON.stringify({ runId, placements: wanted.map(withoutQuestion) }, null, 2));
-    return 0;
-  }
-  const unreadable = new Map(
-    wanted.flatMap(({ attempt, decision }) => {
-      const why = whyUnreadable(decision);
-      return why === undefined ? [] : [[attempt, why]];
-    }),
-  );
-  for (const placement of wanted)
-    if (!unreadable.has(placement.attempt)) await explain(stores, runId, placement, values);
-  for (const [attempt, why] of unreadable)
-    context.terminal.problem(`what was decided for attempt ${attempt} cannot be read: ${why}`);
-  return unreadable.size > 0 ? 1 : 0;
 }
 
-const withoutQuestion = ({ attempt, decision: { question: _question, ...decision } }: StoredPlacement) => ({
-  attempt,
-  decision,
-});
-
-const changeOf = (values: Values): WhatIf => ({
+const changeOf = (values: Values) => ({
   deadlineHours: values['deadline-hours'],
   budgetUsd: values.budget,
   purchaseOption: values['purchase-option'],
@@ -139,60 +130,19 @@ const changeOf = (values: Values): WhatIf => ({
   instanceTypes: values.types,
   zoneIds: values.zones,
   regions: values.regions,
+  dataGigabytes: values['data-gigabytes'],
 });
-
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
-
-type ExplainDeps = Pick<Stores, 'runs' | 'attempts' | 'poolOutcomes' | 'marketSamples'>;
-
-async function explain(
-  stores: ExplainDeps,
-  runId: string,
-  { attempt, decision }: StoredPlacement,
-  values: Values,
-): Promise<void> {
-  say(`\nattempt ${attempt}, as decided\n${formatDecision(decision, storedQuestion(decision).now)}`);
-  const [run, attempts] = await Promise.all([stores.runs.get(runId), stores.attempts.list(runId)]);
-  if (run?.declaration === undefined) return;
-  const now = new Date(storedQuestion(decision).now);
-  const observationsIn = (instanceTypes: readonly string[]) =>
-    observationsOfOthers(stores.poolOutcomes, { runId, instanceTypes, now });
-  const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision).hardware));
-  const question = questionOf({
-    run,
-    attempts,
-    attempt,
-    decision,
-    observations: await observationsIn(types),
-  });
-  if (question === undefined) return;
-  const again = sameChoice(choosePlacement(question), decision);
-  say(`\nDecided again from what is stored: ${again ? 'the same' : OTHERWISE}.`);
-  const change = changeOf(values);
-  if (Object.values(change).some((each) => each !== undefined)) {
-    const observations = await observationsIn([...types, ...(values.types ?? [])]);
-    await whatIf(stores, attempt, { question: { ...question, observations: observations }, change, values });
-  }
-}
 
 const OTHERWISE = 'otherwise; rules, catalog or what other runs met on record have changed since';
 
-interface Request {
-  readonly question: PlacementInput;
-  readonly change: WhatIf;
-  readonly values: Values;
-}
-
-async function whatIf(
-  { marketSamples }: ExplainDeps,
-  attempt: number,
-  { question, change, values }: Request,
-): Promise<void> {
-  const gigabytes = values['data-gigabytes'];
-  const { input, notes } = await completeMarket(question, change, {
-    marketSamples,
-    datasetBytes: gigabytes === undefined ? undefined : gigabytes * 1e9,
-  });
-  say(`\nattempt ${attempt}, what if\n${formatDecision(decideIf(input, change), input.now)}`);
-  for (const note of notes) say(`- ${note}`);
+function explain(
+  { print }: Terminal,
+  { attempt, decision }: GetPlacementAnswer,
+  { decidedAt, isSame, changed, notes, values }: GetWhatIfAnswer & { readonly values: Values },
+): void {
+  print(`\nattempt ${attempt}, as decided\n${formatDecision(decision, decidedAt)}`);
+  print(`\nDecided again from what is stored: ${isSame ? 'the same' : OTHERWISE}.`);
+  if (Object.values(changeOf(values)).every((each) => each === undefined)) return;
+  print(`\nattempt ${attempt}, what if\n${formatDecision(changed, decidedAt)}`);
+  for (const note of notes) print(`- ${note}`);
 }

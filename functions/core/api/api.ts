@@ -5,15 +5,24 @@ import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { awsErrorClass } from '../shared/aws-error-class.ts';
 import { StoredVersionError } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
-import { type ApiRequest, type ApiResponse, ok, problem, refused } from './answers.ts';
+import {
+  type AnswerOf,
+  type ApiRequest,
+  type ApiResponse,
+  ok,
+  problem,
+  type RequestOf,
+  refused,
+} from './answers.ts';
 import { deleteCheckpoints } from './checkpoints.ts';
+import { type CompareDeps, getComparison } from './compare.ts';
 import { type DatasetDeps, getDataset, getGeneration, getImage } from './dataset.ts';
 import { listPipelineRuns, listRuns } from './list-runs.ts';
 import { getLog, type LogDeps } from './log.ts';
 import { getMarket, type MarketDeps } from './market.ts';
 import { getMoney, type MoneyDeps } from './money.ts';
 import { openApiDocument } from './open-api.ts';
-import { isRoute, OPERATIONS, type Route } from './operations.ts';
+import { isRoute, OPERATIONS, type Operations, type Route } from './operations.ts';
 import {
   deletePipeline,
   getPipeline,
@@ -43,66 +52,56 @@ export interface ApiDeps
     DatasetDeps,
     MarketDeps,
     MoneyDeps,
-    WhatIfDeps {}
+    WhatIfDeps,
+    CompareDeps {}
 
 /** The SDK has waited and tried again before it reports a throttle. */
 const RETRY_AFTER_SECONDS = 2;
 
-type Answer = (deps: ApiDeps, request: ApiRequest) => Promise<ApiResponse>;
-
-/** Checks the query of an operation before its answer. */
-const on =
-  <Query extends z.ZodObject>(
-    { query: schema }: { readonly query: Query },
-    respond: (
-      deps: ApiDeps,
-      request: Omit<ApiRequest, 'query'> & { readonly query: z.output<Query> },
-    ) => Promise<ApiResponse>,
-  ): Answer =>
-  async (deps, request) => {
-    const query = check(schema, request.query, 'shown');
-    return query.ok
-      ? respond(deps, { ...request, query: query.value })
-      : refused('the query is not valid', query.problems);
-  };
-
-const ANSWERS: Readonly<Record<Route, Answer>> = {
-  'GET /pipelines': on(OPERATIONS['GET /pipelines'], listPipelines),
-  'GET /pipelines/{name}': on(OPERATIONS['GET /pipelines/{name}'], getPipeline),
-  'PUT /pipelines/{name}': on(OPERATIONS['PUT /pipelines/{name}'], putPipeline),
-  'DELETE /pipelines/{name}': on(OPERATIONS['DELETE /pipelines/{name}'], deletePipeline),
-  'GET /pipelines/{name}/runs': on(OPERATIONS['GET /pipelines/{name}/runs'], listPipelineRuns),
-  'POST /pipelines/{name}/runs': on(OPERATIONS['POST /pipelines/{name}/runs'], startRun),
-  'GET /runs/{runId}': on(OPERATIONS['GET /runs/{runId}'], getRun),
-  'GET /runs': on(OPERATIONS['GET /runs'], listRuns),
-  'GET /runs/{runId}/attempts': on(OPERATIONS['GET /runs/{runId}/attempts'], listAttempts),
-  'GET /runs/{runId}/timeline': on(OPERATIONS['GET /runs/{runId}/timeline'], getTimeline),
-  'GET /runs/{runId}/placements': on(OPERATIONS['GET /runs/{runId}/placements'], listPlacements),
-  'GET /runs/{runId}/placements/{attempt}': on(
-    OPERATIONS['GET /runs/{runId}/placements/{attempt}'],
-    getPlacement,
-  ),
-  'GET /runs/{runId}/report': on(OPERATIONS['GET /runs/{runId}/report'], getReport),
-  'GET /runs/{runId}/series': on(OPERATIONS['GET /runs/{runId}/series'], getSeries),
-  'GET /runs/{runId}/log': on(OPERATIONS['GET /runs/{runId}/log'], getLog),
-  'POST /runs/{runId}/stop': on(OPERATIONS['POST /runs/{runId}/stop'], postStop),
-  'POST /runs/{runId}/retry': on(OPERATIONS['POST /runs/{runId}/retry'], postRetry),
-  'PUT /runs/{runId}/limits': on(OPERATIONS['PUT /runs/{runId}/limits'], putLimits),
-  'GET /runs/{runId}/what-if/{attempt}': on(OPERATIONS['GET /runs/{runId}/what-if/{attempt}'], getWhatIf),
-  'GET /pipelines/{name}/dataset': on(OPERATIONS['GET /pipelines/{name}/dataset'], getDataset),
-  'GET /pipelines/{name}/dataset/{generation}': on(
-    OPERATIONS['GET /pipelines/{name}/dataset/{generation}'],
-    getGeneration,
-  ),
-  'GET /pipelines/{name}/dataset/{generation}/image': on(
-    OPERATIONS['GET /pipelines/{name}/dataset/{generation}/image'],
-    getImage,
-  ),
-  'GET /market': on(OPERATIONS['GET /market'], getMarket),
-  'GET /money': on(OPERATIONS['GET /money'], getMoney),
-  'DELETE /runs/{runId}/checkpoints': on(OPERATIONS['DELETE /runs/{runId}/checkpoints'], deleteCheckpoints),
-  'GET /openapi.json': on(OPERATIONS['GET /openapi.json'], async () => ok(openApiDocument())),
+type Responses = {
+  readonly [R in Route]: (deps: ApiDeps, request: RequestOf<R>) => AnswerOf<R>;
 };
+
+const RESPONSES: Responses = {
+  'GET /pipelines': listPipelines,
+  'GET /pipelines/{name}': getPipeline,
+  'PUT /pipelines/{name}': putPipeline,
+  'DELETE /pipelines/{name}': deletePipeline,
+  'GET /pipelines/{name}/runs': listPipelineRuns,
+  'POST /pipelines/{name}/runs': startRun,
+  'GET /runs/{runId}': getRun,
+  'GET /runs': listRuns,
+  'GET /runs/{runId}/attempts': listAttempts,
+  'GET /runs/{runId}/timeline': getTimeline,
+  'GET /runs/{runId}/placements': listPlacements,
+  'GET /runs/{runId}/placements/{attempt}': getPlacement,
+  'GET /runs/{runId}/report': getReport,
+  'GET /runs/{runId}/series': getSeries,
+  'GET /runs/{runId}/log': getLog,
+  'POST /runs/{runId}/stop': postStop,
+  'POST /runs/{runId}/retry': postRetry,
+  'PUT /runs/{runId}/limits': putLimits,
+  'GET /runs/{runId}/what-if/{attempt}': getWhatIf,
+  'GET /pipelines/{name}/dataset': getDataset,
+  'GET /pipelines/{name}/dataset/{generation}': getGeneration,
+  'GET /pipelines/{name}/dataset/{generation}/image': getImage,
+  'GET /compare': getComparison,
+  'GET /market': getMarket,
+  'GET /money': getMoney,
+  'DELETE /runs/{runId}/checkpoints': deleteCheckpoints,
+  'GET /openapi.json': async () => ok(openApiDocument()),
+};
+
+type QueryOf<R extends Route> = z.output<Operations[R]['query']>;
+const QUERIES: { readonly [R in Route]: { readonly query: z.ZodType<QueryOf<R>> } } = OPERATIONS;
+
+/** Checks the query before the answer. */
+async function respond<R extends Route>(route: R, deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
+  const query = check(QUERIES[route].query, request.query, 'shown');
+  return query.ok
+    ? RESPONSES[route](deps, { ...request, query: query.value })
+    : refused('the query is not valid', query.problems);
+}
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
   const { route } = request;
@@ -112,7 +111,7 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   if (nameProblem !== undefined)
     return problem(400, `name is "${name ?? ''}", which cannot name a pipeline: ${nameProblem}`);
   try {
-    return withETag(request, await ANSWERS[route](deps, request));
+    return withETag(request, await respond(route, deps, request));
   } catch (error: unknown) {
     if (error instanceof StoredVersionError) return problem(409, error.message);
     if (awsErrorClass(error) === 'throttle') return throttled;

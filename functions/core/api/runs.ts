@@ -1,7 +1,8 @@
 /** The answers about one run. */
 import { hash } from 'node:crypto';
 import { moneyOf } from '../attempts/outlook/money.ts';
-import { REPORT_VERSION, type RunReport } from '../attempts/report.ts';
+import type { RunReport } from '../attempts/report.ts';
+import { readReport } from '../attempts/reports/stored-report.ts';
 import { isOpenAgain } from '../attempts/retry-run.ts';
 import { attemptCost } from '../runs/attempt-cost.ts';
 import { readProgress } from '../runs/progress.ts';
@@ -9,11 +10,10 @@ import { beganAt } from '../runs/resume.ts';
 import { type AttemptRecord, FINISHED, type Progress, type RunRecord } from '../runs/run-records.ts';
 import { readSeries, thinned } from '../runs/series.ts';
 import type { Stores, TimelineEntry } from '../runs/stores.ts';
-import { StoredVersionError } from '../shared/errors.ts';
-import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type AnswerOf, noRun, ok, problem, type RequestOf } from './answers.ts';
 import { MOST_POINTS } from './schemas/series.ts';
+import { noPlacement, storedPlacementOf } from './what-if.ts';
 
 export interface RunDeps extends Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'placements' | 'timeline'> {
   readonly store: ObjectStore;
@@ -41,7 +41,7 @@ export async function getRun(
     deps.attempts.list(runId),
     deps.timeline.list(runId),
     readProgress(deps.store, run.pipeline, runId),
-    FINISHED.includes(run.status) ? readReport(deps, run) : undefined,
+    FINISHED.includes(run.status) ? reportOf(deps, run) : undefined,
   ]);
   const isNew = (at: string): boolean => since === undefined || Date.parse(at) >= Date.parse(since);
   const changed = timeline.filter(({ at }) => isNew(at));
@@ -180,14 +180,8 @@ export async function getPlacement(
 ): AnswerOf<'GET /runs/{runId}/placements/{attempt}'> {
   const { runId = '', attempt = '' } = parameters;
   if ((await deps.runs.get(runId)) === undefined) return noRun(runId);
-  const stored = /^[1-9]\d{0,3}$/.test(attempt)
-    ? await deps.placements.get(runId, Number(attempt))
-    : undefined;
-  if (stored === undefined)
-    return problem(
-      404,
-      `${runId} has no placement "${attempt}": GET /runs/${runId}/placements lists those there are`,
-    );
+  const stored = await storedPlacementOf(deps, runId, attempt);
+  if (stored === undefined) return noPlacement(runId, attempt);
   // Its stored question is large, and for deciding again.
   const { question: _question, ...decision } = stored.decision;
   return ok({ attempt: stored.attempt, decision });
@@ -200,7 +194,7 @@ export async function getReport(
   const runId = parameters['runId'] ?? '';
   const run = await deps.runs.get(runId);
   if (run === undefined) return noRun(runId);
-  const report = await readReport(deps, run);
+  const report = await reportOf(deps, run);
   if (report !== undefined) return ok(report);
   return FINISHED.includes(run.status)
     ? problem(404, `the report of ${runId} is not there, or cannot be read`)
@@ -251,29 +245,5 @@ function shortOf({
  * The report of an earlier end says nothing of a run that goes on.
  * @throws StoredVersionError
  */
-async function readReport({ store }: Pick<RunDeps, 'store'>, run: RunRecord): Promise<RunReport | undefined> {
-  if (isOpenAgain(run)) return undefined;
-  const stored = await store.readText(bucketKeys.report(run.pipeline, run.runId));
-  return reportIn(stored?.text);
-}
-
-/** @throws StoredVersionError */
-function reportIn(text: string | undefined): RunReport | undefined {
-  const report = parse(text);
-  if (typeof report !== 'object' || report === null) return undefined;
-  if (isReport(report)) return report;
-  const found = 'version' in report ? report.version : undefined;
-  throw new StoredVersionError('the report of this run', { found, read: REPORT_VERSION });
-}
-
-/** The service alone writes reports, so the version tells the fields. */
-const isReport = (value: object): value is RunReport =>
-  'version' in value && value.version === REPORT_VERSION;
-
-function parse(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const reportOf = async ({ store }: Pick<RunDeps, 'store'>, run: RunRecord): Promise<RunReport | undefined> =>
+  isOpenAgain(run) ? undefined : readReport(store, run);

@@ -5,43 +5,60 @@ import { typesOf } from '../placement/candidates/topologies.ts';
 import { choosePlacement } from '../placement/decision/choose.ts';
 import { storedQuestion } from '../placement/decision/situation.ts';
 import { completeMarket } from '../placement/explain/market-for-what-if.ts';
-import { questionOf } from '../placement/explain/replay.ts';
+import { questionOf, sameChoice } from '../placement/explain/replay.ts';
 import { whyUnreadable } from '../placement/explain/stored-decision.ts';
 import { decideIf } from '../placement/explain/what-if.ts';
-import type { Stores } from '../runs/stores.ts';
+import type { StoredPlacement, Stores } from '../runs/stores.ts';
 import { type AnswerOf, noRun, ok, problem, type RequestOf } from './answers.ts';
 
 export type WhatIfDeps = Pick<Stores, 'runs' | 'attempts' | 'placements' | 'poolOutcomes' | 'marketSamples'>;
+
+/** @param attempt as a path has it */
+export const storedPlacementOf = async (
+  { placements }: Pick<Stores, 'placements'>,
+  runId: string,
+  attempt: string,
+): Promise<StoredPlacement | undefined> =>
+  /^[1-9]\d{0,3}$/.test(attempt) ? placements.get(runId, Number(attempt)) : undefined;
+
+export const noPlacement = (runId: string, attempt: string) =>
+  problem(404, `${runId} has no placement "${attempt}": GET /runs/${runId}/placements lists those there are`);
 
 export async function getWhatIf(
   deps: WhatIfDeps,
   { parameters, query }: RequestOf<'GET /runs/{runId}/what-if/{attempt}'>,
 ): AnswerOf<'GET /runs/{runId}/what-if/{attempt}'> {
-  const runId = parameters['runId'] ?? '';
-  const attempt = Number(parameters['attempt']);
-  const [run, attempts, placements] = await Promise.all([
+  const { runId = '', attempt = '' } = parameters;
+  const [run, attempts, stored] = await Promise.all([
     deps.runs.get(runId),
     deps.attempts.list(runId),
-    deps.placements.list(runId),
+    storedPlacementOf(deps, runId, attempt),
   ]);
   if (run === undefined) return noRun(runId);
-  const decision = placements.find((each) => each.attempt === attempt)?.decision;
-  if (decision === undefined || run.declaration === undefined)
-    return problem(404, `nothing was decided for attempt ${parameters['attempt'] ?? ''} of ${runId}`);
+  if (stored === undefined || run.declaration === undefined) return noPlacement(runId, attempt);
+  const { decision } = stored;
   const damage = whyUnreadable(decision);
   if (damage !== undefined) return problem(409, damage);
   const asked = storedQuestion(decision);
   const types = typesOf(run.declaration.compute, factsWith(asked.hardware));
-  const instanceTypes = [...types, ...(query.instanceTypes ?? [])];
   const now = new Date(asked.now);
-  const observations = await observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes, now });
-  const question = questionOf({ run, attempts, attempt, decision, observations });
-  if (question === undefined) return problem(404, `nothing was decided for ${runId}`);
-  const { input, notes } = await completeMarket(question, query, deps);
+  const observationsIn = (instanceTypes: readonly string[]) =>
+    observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes, now });
+  const question = questionOf({ run, attempts, ...stored, observations: await observationsIn(types) });
+  if (question === undefined) return noPlacement(runId, attempt);
+  const { dataGigabytes, ...change } = query;
+  const more = change.instanceTypes;
+  const { input, notes } = await completeMarket(
+    more === undefined ? question : { ...question, observations: await observationsIn([...types, ...more]) },
+    change,
+    { ...deps, datasetBytes: dataGigabytes === undefined ? undefined : dataGigabytes * 1e9 },
+  );
+  const again = choosePlacement(question);
   return ok({
     decidedAt: asked.now,
-    again: choosePlacement(question),
-    changed: decideIf(input, query),
+    again,
+    isSame: sameChoice(again, decision),
+    changed: decideIf(input, change),
     notes,
   });
 }

@@ -4,22 +4,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import {
-  CloudFormationClient,
-  CreateStackCommand,
-  waitUntilStackCreateComplete,
-} from '@aws-sdk/client-cloudformation';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { AT, attemptOf, declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  TEST_KEY,
-  type TestEmulator,
-} from '../../support/emulator.ts';
+import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
+import { createStack } from '../../support/stack.ts';
+import { type ApiServer, startApi } from '../../support/world/api-server.ts';
+import { ground } from '../../support/world/ground.ts';
 import { evidenceOf } from '../../unit/doctor/evidence.ts';
 import { makeObjectStore, makeStores } from '../control-plane/ground.ts';
 
@@ -33,6 +26,7 @@ compute: { instanceTypes: [g5.xlarge] }
 `;
 
 let emulator: TestEmulator | undefined;
+let api: ApiServer | undefined;
 let store: ObjectStore;
 let folder: string;
 let environment: NodeJS.ProcessEnv;
@@ -42,7 +36,13 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-doctor-'));
   const stores = await makeStores(emulator.url, 'diagnosed');
   store = await makeObjectStore(emulator.url, 'diagnosed');
-  await standIn(emulator.url);
+  const at = ground();
+  const { jobName } = attemptOf(RUN, 1);
+  for (const [second, text] of ['\u001b[2Jstep 1', 'loss 0.5'].entries())
+    at.logs.print(`${jobName}/`, { at: Date.parse(AT) + second * 1_000, host: 'algo-1', text });
+  at.clock.advance(60);
+  api = await startApi({ ...at, ...stores, store }, 'ann');
+  await createStack(emulator.url, { TableName: 'diagnosed', DataBucketName: 'diagnosed', ApiUrl: api.url });
   environment = {
     ...process.env,
     AWS_REGION: 'us-east-1',
@@ -69,22 +69,10 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
+  api?.stop();
   await emulator?.stop();
   await rm(folder, { recursive: true, force: true });
 }, 60_000);
-
-/** What the verb reads of a deployment. */
-async function standIn(url: string): Promise<void> {
-  const client = new CloudFormationClient(clientConfiguration(url));
-  const outputs = { TableName: 'diagnosed', DataBucketName: 'diagnosed', ApiUrl: 'http://127.0.0.1:9' };
-  const template = {
-    Resources: { Queue: { Type: 'AWS::SQS::Queue' } },
-    Outputs: Object.fromEntries(Object.entries(outputs).map(([name, Value]) => [name, { Value }])),
-  };
-  const stack = { StackName: 'tidewheel-dev' };
-  await client.send(new CreateStackCommand({ ...stack, TemplateBody: JSON.stringify(template) }));
-  await waitUntilStackCreateComplete({ client, maxWaitTime: 60, minDelay: 1, maxDelay: 1 }, stack);
-}
 
 const tidewheel = (...args: string[]) =>
   run(process.execPath, [path.join(ROOT, 'cli/tidewheel.ts'), ...args], { cwd: folder, env: environment });
@@ -118,6 +106,22 @@ describe('doctor', () => {
     await expect(tidewheel('compare', RUN, 'digits-000009')).rejects.toMatchObject({
       code: 8,
       stderr: expect.stringContaining('there is no run "digits-000009"'),
+    });
+  }, 60_000);
+
+  it('has the log of the run beside it', async () => {
+    const { stdout } = await tidewheel('logs', RUN);
+    expect(stdout.split('\n').slice(1)).toEqual([
+      `${AT.slice(11, 19)}  [2Jstep 1`,
+      expect.stringMatching(/ loss 0\.5$/),
+      '',
+    ]);
+    expect(stdout).toMatch(/^── attempt 1 began on 1 × g5\.xlarge/);
+    const found = await tidewheel('logs', RUN, '--grep', 'loss', '--json');
+    expect(JSON.parse(found.stdout)).toMatchObject({ attempt: 1, host: 'algo-1', message: 'loss 0.5' });
+    await expect(tidewheel('logs', RUN, '--attempt', '3')).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('digits-000001 has no attempt 3: its last is 1'),
     });
   }, 60_000);
 

@@ -8,11 +8,13 @@ import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { hoursLater, market, vpc } from '../../support/builders/placement.ts';
-import { runOf } from '../../support/builders/records.ts';
+import { attemptOf, runOf } from '../../support/builders/records.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { marketSource } from '../../support/market/source.ts';
 import { createStack } from '../../support/stack.ts';
+import { type ApiServer, startApi } from '../../support/world/api-server.ts';
+import { ground } from '../../support/world/ground.ts';
 import { makeStores } from '../control-plane/ground.ts';
 
 const TABLE = 'explained';
@@ -20,13 +22,15 @@ const ROOT = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
 let emulator: TestEmulator | undefined;
+let api: ApiServer | undefined;
 let stores: Stores;
 let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
   stores = await makeStores(emulator.url, TABLE);
-  await createStack(emulator.url, { TableName: TABLE, DataBucketName: 'unread', ApiUrl: emulator.url });
+  api = await startApi({ ...ground(), ...stores }, 'ann');
+  await createStack(emulator.url, { TableName: TABLE, DataBucketName: 'unread', ApiUrl: api.url });
   environment = {
     ...process.env,
     AWS_REGION: 'us-east-1',
@@ -59,6 +63,7 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
+  api?.stop();
   await emulator?.stop();
 }, 60_000);
 
@@ -90,17 +95,18 @@ describe('explain', () => {
   it('names damaged and missing attempts', async () => {
     const [first] = await stores.placements.list('digits-000001');
     if (first === undefined) throw new Error('nothing was placed');
-    const damaged = JSON.parse('{"kind":"launch","question":{}}') as typeof first.decision;
+    await stores.attempts.create(attemptOf('digits-000001', 1));
+    const damaged = JSON.parse('{"kind":"launch","placement":{},"question":{}}') as typeof first.decision;
     await stores.placements.put('digits-000001', 2, damaged);
     await expect(explain('digits-000001')).rejects.toMatchObject({
       code: 1,
       stdout: expect.stringContaining('attempt 1, as decided'),
       stderr: expect.stringMatching(
-        /^✗ what was decided for attempt 2 cannot be read: decision placement: /m,
+        /^✗ what was decided for attempt 2 cannot be read: decision placement\.pool: /m,
       ),
     });
     await expect(explain('digits-000001', '--attempt', '9')).rejects.toMatchObject({
-      code: 1,
+      code: 8,
       stderr: expect.stringContaining('digits-000001 has no attempt 9: its last is 2'),
     });
   }, 60_000);

@@ -32,6 +32,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getDataset": ("GET", "/pipelines/{name}/dataset"),
     "getGeneration": ("GET", "/pipelines/{name}/dataset/{generation}"),
     "getImage": ("GET", "/pipelines/{name}/dataset/{generation}/image"),
+    "compareRuns": ("GET", "/compare"),
     "getMarket": ("GET", "/market"),
     "getMoney": ("GET", "/money"),
     "deleteCheckpoints": ("DELETE", "/runs/{runId}/checkpoints"),
@@ -347,6 +348,41 @@ class AttemptSummaryDiagnosisVerdictsItemGainDollars(TypedDict):
 class AttemptSummaryLog(TypedDict):
     group: str
     streamPrefix: str
+
+
+class _CompareRunsAnswer(TypedDict):
+    rows: list[CompareRunsAnswerRowsItem]
+
+
+class CompareRunsAnswer(_CompareRunsAnswer, total=False):
+    metric: CompareRunsAnswerMetric
+
+
+class _CompareRunsAnswerRowsItem(TypedDict):
+    runId: str
+    status: RunStatus
+    costUsd: float
+
+
+class CompareRunsAnswerRowsItem(_CompareRunsAnswerRowsItem, total=False):
+    strategy: str
+    topology: str
+    samplesPerSecond: float
+    usdPerMillionSamples: float
+    stepSeconds: CompareRunsAnswerRowsItemStepSeconds
+    cpuBusy: float
+    gpuBusy: float
+    costToMetricUsd: float
+
+
+class CompareRunsAnswerRowsItemStepSeconds(TypedDict):
+    median: float
+    p95: float
+
+
+class CompareRunsAnswerMetric(TypedDict):
+    name: str
+    value: float
 
 
 class _Declaration(TypedDict):
@@ -1016,6 +1052,7 @@ class GetTimelineAnswer(TypedDict):
 class GetWhatIfAnswer(TypedDict):
     decidedAt: str
     again: PlacementDecision
+    isSame: bool
     changed: PlacementDecision
     notes: list[str]
 

@@ -41,6 +41,12 @@ export const numberText = (minimum: number, maximum: number) =>
 export const wholeNumber = (minimum: number, maximum: number, usual: number) =>
   numberText(minimum, maximum).meta({ type: 'integer', minimum, maximum, default: usual }).default(usual);
 
+/** Such as `g5.xlarge,g6.xlarge`. */
+export const namesText = z
+  .string()
+  .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, 'write names with commas between them')
+  .transform((text) => text.split(','));
+
 /** ISO 8601 in UTC. */
 export const time = z.string().meta({ format: 'date-time' });
 export const usd = z.number().describe('US dollars.');

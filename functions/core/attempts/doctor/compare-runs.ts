@@ -12,9 +12,9 @@ export interface ComparedRun {
   readonly series: Series;
 }
 
-export interface ComparisonRow {
+interface ComparisonRow {
   readonly runId: string;
-  readonly status: string;
+  readonly status: RunRecord['status'];
   readonly strategy?: string | undefined;
   /** Of the longest measured one, such as `2 x g5.xlarge`; several topologies of a run are not mixed. */
   readonly topology?: string | undefined;
@@ -29,7 +29,7 @@ export interface ComparisonRow {
   readonly costToMetricUsd?: number | undefined;
 }
 
-export interface Comparison {
+interface Comparison {
   readonly rows: readonly ComparisonRow[];
   /** What every run that logged the metric has reached; absent without such a metric. */
   readonly metric?: { readonly name: string; readonly value: number } | undefined;

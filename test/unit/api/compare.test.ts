@@ -1,0 +1,51 @@
+/** What the API says of runs side by side. */
+import { beforeEach, expect, it } from 'vitest';
+import { answer } from '../../../functions/core/api/api.ts';
+import { attemptOf, runOf } from '../../support/builders/records.ts';
+import { expectAsDescribed } from '../../support/described.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+const ROUTE = 'GET /compare';
+
+let at: Ground;
+beforeEach(async () => {
+  at = ground();
+  for (const batch of [1, 2]) {
+    const run = runOf('digits', batch, { status: 'training' });
+    await at.runs.create(run);
+    await at.attempts.create(attemptOf(run.runId, 1));
+  }
+});
+
+async function compare(query: Record<string, string>) {
+  const response = await answer(at, { route: ROUTE, parameters: {}, query, body: '' });
+  expectAsDescribed(ROUTE, response);
+  return response;
+}
+
+it('has a row for each run, as listed', async () => {
+  expect(await compare({ runs: 'digits-000002,digits-000001' })).toMatchObject({
+    status: 200,
+    body: {
+      rows: [
+        { runId: 'digits-000002', status: 'training', costUsd: 0 },
+        { runId: 'digits-000001', status: 'training', costUsd: 0 },
+      ],
+    },
+  });
+});
+
+it('names a run that is not there', async () => {
+  expect(await compare({ runs: 'digits-000001,digits-000009' })).toMatchObject({
+    status: 404,
+    body: { message: expect.stringContaining('digits-000009') },
+  });
+});
+
+it.each([
+  ['one run', { runs: 'digits-000001' }],
+  ['no run', {}],
+  ['a path', { runs: '../x,digits-000001' }],
+])('refuses %s', async (_what, query) => {
+  expect((await compare(query)).status).toBe(400);
+});
