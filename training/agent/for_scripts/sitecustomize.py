@@ -7,14 +7,18 @@ next `sitecustomize` on the path, which this one hides, runs as before.
 from __future__ import annotations
 
 import atexit
+import functools
 import importlib.abc
 import os
 import sys
+import threading
 import time
+from _sitebuiltins import Quitter
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
+from typing import NoReturn
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -54,8 +58,9 @@ _PEERS_SECONDS = 60.0
 
 
 def _note_end(folder: str) -> None:
-    """Leaves a file named by this process once the program's own code has ended without an error.
+    """Leaves a file named by this process once the program's own code has ended well.
 
+    An error or a code other than 0 is no good end; only that of `raise SystemExit(1)` is not seen.
     Threads of PyTorch may abort the process in the interpreter's end that follows. The agent then
     knows that the work was done (supervision/aborted_end.py). A rank of torchrun is named by its
     launcher, and waits for the others here: torchrun would kill them for the abort of this one.
@@ -63,10 +68,11 @@ def _note_end(folder: str) -> None:
     process, rank = os.getpid(), os.environ.get("LOCAL_RANK")
     name = str(process) if rank is None else f"{os.getppid()}-{rank}"
     ranks = 1 if rank is None else int(os.environ.get("LOCAL_WORLD_SIZE") or 1)
+    codes = _exit_codes()
 
     def ended() -> None:
         # A forked process is not the program, and an error has been shown before.
-        if os.getpid() != process or hasattr(sys, "last_value"):
+        if os.getpid() != process or hasattr(sys, "last_value") or not _is_good(codes):
             return
         try:
             open(os.path.join(folder, name), "w").close()
@@ -81,6 +87,37 @@ def _note_end(folder: str) -> None:
 
     # What is registered first runs last.
     atexit.register(ended)
+
+
+def _exit_codes() -> list[object]:
+    """A list that gets the code of each `sys.exit`, `exit` and `quit` of the main thread."""
+    codes: list[object] = []
+    leave, leave_shell = sys.exit, Quitter.__call__
+
+    def note(code: object) -> None:
+        # In another thread it ends the thread, not the program.
+        if threading.current_thread() is threading.main_thread():
+            codes.append(code)
+
+    @functools.wraps(leave)
+    def noted_exit(code: object = None, /) -> NoReturn:
+        note(code)
+        leave(code)  # type: ignore[arg-type] # Whatever the script gave.
+
+    @functools.wraps(leave_shell)
+    def noted_shell_exit(self: Quitter, code: object = None) -> NoReturn:
+        note(code)
+        leave_shell(self, code)  # type: ignore[arg-type] # Likewise.
+
+    sys.exit = noted_exit
+    Quitter.__call__ = noted_shell_exit  # type: ignore[method-assign]
+    return codes
+
+
+def _is_good(codes: list[object]) -> bool:
+    # The last counts: a program may catch SystemExit and go on.
+    last = codes[-1] if codes else 0
+    return last is None or (isinstance(last, int) and last == 0)
 
 
 def _run_hidden_one() -> None:

@@ -47,6 +47,24 @@ def test_an_abort_after_an_error_is_the_scripts_failure(tmp_path: Path) -> None:
     assert code == 134, log
 
 
+EXITS_ELSEWHERE = """
+import threading
+threading.Thread(target=sys.exit, args=(1,)).start()
+"""
+
+
+@pytest.mark.parametrize("leave", ["sys.exit()", "sys.exit(0)", "exit()", EXITS_ELSEWHERE])
+def test_an_abort_after_a_good_exit_counts_as_finished(tmp_path: Path, leave: str) -> None:
+    code, log = run(host(tmp_path, ABORTS + SAVES + leave))
+    assert code == 0, log
+
+
+@pytest.mark.parametrize("leave", ["sys.exit(1)", "sys.exit('no data')", "quit(3)"])
+def test_an_abort_after_a_bad_exit_is_a_failure(tmp_path: Path, leave: str) -> None:
+    code, log = run(host(tmp_path, ABORTS + SAVES + leave))
+    assert code == 134, log
+
+
 @pytest.mark.slow
 def test_a_rank_that_aborts_leaves_the_others_their_time(tmp_path: Path) -> None:
     late = "if os.environ['RANK'] == '0': time.sleep(2)\n"
