@@ -1306,6 +1306,33 @@ export type GetSeriesAnswer = {
   })[];
 };
 
+export type GetUtilisationAnswer = {
+  /** In order of time. Empty where no host measured, or checkpoints are deleted. */
+  readonly points: readonly ({
+    /** The end of the time that it stands for. */
+    readonly at: string;
+    readonly attempt: number;
+    /** How many measured. */
+    readonly hosts: number;
+    /** Share of 1, the mean over the hosts. */
+    readonly cpuBusy: number;
+    /** Absent without an accelerator. */
+    readonly gpuBusy?: number | undefined;
+    /** Of the wall time, how long the processes waited for their next batch. */
+    readonly waiting: number;
+  })[];
+  /** Hosts of all attempts that were too many to read. */
+  readonly hostsLeftOut: number;
+  /** The doctor's, of every attempt. */
+  readonly verdicts: readonly ({
+    readonly attempt: number;
+    readonly at: string;
+    readonly cause: string;
+    /** What to change. */
+    readonly remedy?: string | undefined;
+  })[];
+};
+
 export type GetLogAnswer = {
   readonly entries: readonly ({
     readonly kind: "began" | "ended";
@@ -2081,6 +2108,17 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: GetSeriesAnswer;
   };
+  /** Shows how busy the hosts of all attempts were, and the doctor's verdicts. For the role viewer. */
+  readonly getUtilisation: {
+    readonly parameters: {
+      /** Such as digits-000042. */
+      readonly runId: string;
+      /** The most points, and one more an attempt. */
+      readonly points?: number | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: GetUtilisationAnswer;
+  };
   /** Shows what the hosts of all attempts printed, as one stream, by pages or to follow. For the role viewer. */
   readonly getLog: {
     readonly parameters: {
@@ -2245,6 +2283,7 @@ export const OPERATIONS = {
   getPlacement: { method: "GET", path: "/runs/{runId}/placements/{attempt}" },
   getReport: { method: "GET", path: "/runs/{runId}/report" },
   getSeries: { method: "GET", path: "/runs/{runId}/series" },
+  getUtilisation: { method: "GET", path: "/runs/{runId}/utilisation" },
   getLog: { method: "GET", path: "/runs/{runId}/log" },
   stopRun: { method: "POST", path: "/runs/{runId}/stop" },
   retryRun: { method: "POST", path: "/runs/{runId}/retry" },

@@ -42,6 +42,7 @@ import {
   type RunDeps,
 } from './runs.ts';
 import { postRetry, postStop, putLimits, type SteeringDeps } from './steering.ts';
+import { getUtilisation, type UtilisationDeps } from './utilisation.ts';
 import { getWhatIf, type WhatIfDeps } from './what-if.ts';
 
 export interface ApiDeps
@@ -52,6 +53,7 @@ export interface ApiDeps
     DatasetDeps,
     MarketDeps,
     MoneyDeps,
+    UtilisationDeps,
     WhatIfDeps,
     CompareDeps {}
 
@@ -77,6 +79,7 @@ const RESPONSES: Responses = {
   'GET /runs/{runId}/placements/{attempt}': getPlacement,
   'GET /runs/{runId}/report': getReport,
   'GET /runs/{runId}/series': getSeries,
+  'GET /runs/{runId}/utilisation': getUtilisation,
   'GET /runs/{runId}/log': getLog,
   'POST /runs/{runId}/stop': postStop,
   'POST /runs/{runId}/retry': postRetry,

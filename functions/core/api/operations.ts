@@ -16,6 +16,7 @@ import { storedPlacement } from './schemas/placements.ts';
 import * as runs from './schemas/runs.ts';
 import { seriesAnswer, seriesQuery } from './schemas/series.ts';
 import * as steering from './schemas/steering.ts';
+import { utilisationAnswer, utilisationQuery } from './schemas/utilisation.ts';
 import { whatIfAnswer, whatIfQuery } from './schemas/what-if.ts';
 
 const READS = { role: 'viewer', query: noQuery, status: 200, refusals: [] } as const;
@@ -122,6 +123,15 @@ export const OPERATIONS = {
     summary: 'Shows what the script printed or logged, as one curve over all attempts.',
     query: seriesQuery,
     answer: seriesAnswer,
+    refusals: [404],
+  },
+  'GET /runs/{runId}/utilisation': {
+    id: 'getUtilisation',
+    summary: "Shows how busy the hosts of all attempts were, and the doctor's verdicts.",
+    role: 'viewer',
+    query: utilisationQuery,
+    status: 200,
+    answer: utilisationAnswer,
     refusals: [404],
   },
   'GET /runs/{runId}/log': {

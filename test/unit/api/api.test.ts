@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ApiRequest } from '../../../functions/core/api/answers.ts';
 import { answer } from '../../../functions/core/api/api.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { runOf } from '../../support/builders/records.ts';
+import { AT, attemptOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
@@ -267,6 +267,43 @@ describe('a throttled call', () => {
       headers: { 'retry-after': '2' },
       body: { message: 'AWS throttles the service: make the same call again in 2 s' },
     });
+  });
+});
+
+describe('GET /runs/{runId}/utilisation', () => {
+  const show = (runId: string, query: Record<string, string> = {}) =>
+    ask('GET /runs/{runId}/utilisation', { parameters: { runId }, query });
+
+  it("shows the doctor's verdict on every attempt", async () => {
+    await at.runs.create(runOf('digits', 1));
+    const gain = { low: 1, expected: 2, high: 3 };
+    const verdict = {
+      cause: 'too-few-workers' as const,
+      evidence: {},
+      gain: { seconds: gain, dollars: gain },
+      remedy: undefined,
+      next: undefined,
+    };
+    await at.attempts.create(
+      attemptOf('digits-000001', 1, {
+        diagnosis: { at: AT, verdicts: [{ ...verdict, also: [], unknown: [] }] },
+      }),
+    );
+    await at.attempts.create(attemptOf('digits-000001', 2));
+    expect(await show('digits-000001')).toEqual(
+      expect.objectContaining({
+        status: 200,
+        body: {
+          points: [],
+          hostsLeftOut: 0,
+          verdicts: [{ attempt: 1, at: AT, cause: 'too-few-workers', remedy: undefined }],
+        },
+      }),
+    );
+  });
+
+  it('refuses unknown runs', async () => {
+    expect(await show('digits-000009')).toMatchObject({ status: 404 });
   });
 });
 

@@ -24,6 +24,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getPlacement": ("GET", "/runs/{runId}/placements/{attempt}"),
     "getReport": ("GET", "/runs/{runId}/report"),
     "getSeries": ("GET", "/runs/{runId}/series"),
+    "getUtilisation": ("GET", "/runs/{runId}/utilisation"),
     "getLog": ("GET", "/runs/{runId}/log"),
     "stopRun": ("POST", "/runs/{runId}/stop"),
     "retryRun": ("POST", "/runs/{runId}/retry"),
@@ -1047,6 +1048,34 @@ class GetSeriesAnswerSeriesItemLostItem(TypedDict):
 
 class GetTimelineAnswer(TypedDict):
     timeline: list[TimelineEntry]
+
+
+class GetUtilisationAnswer(TypedDict):
+    points: list[GetUtilisationAnswerPointsItem]
+    hostsLeftOut: int
+    verdicts: list[GetUtilisationAnswerVerdictsItem]
+
+
+class _GetUtilisationAnswerPointsItem(TypedDict):
+    at: str
+    attempt: int
+    hosts: int
+    cpuBusy: float
+    waiting: float
+
+
+class GetUtilisationAnswerPointsItem(_GetUtilisationAnswerPointsItem, total=False):
+    gpuBusy: float
+
+
+class _GetUtilisationAnswerVerdictsItem(TypedDict):
+    attempt: int
+    at: str
+    cause: str
+
+
+class GetUtilisationAnswerVerdictsItem(_GetUtilisationAnswerVerdictsItem, total=False):
+    remedy: str
 
 
 class GetWhatIfAnswer(TypedDict):

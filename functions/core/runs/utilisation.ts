@@ -1,0 +1,141 @@
+/**
+ * How busy the hosts of a run were, over all its attempts, from what the agent measured
+ * (training/agent/tidewheel_agent/evidence).
+ */
+import * as z from 'zod';
+import { evidenceFileOf } from '../doctor/points.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+
+/** Shares of 1, the means over the hosts that trained. */
+export interface UtilisationPoint {
+  /** The end of the time that it stands for. */
+  readonly at: string;
+  readonly attempt: number;
+  readonly hosts: number;
+  readonly cpuBusy: number;
+  /** Absent on hosts without an accelerator. */
+  readonly gpuBusy?: number;
+  /** Of the wall time, how long the processes waited for their next batch. */
+  readonly waiting: number;
+}
+
+export interface Utilisation {
+  readonly points: readonly UtilisationPoint[];
+  /** Hosts of all attempts whose files were left out, because they are too many to read at once. */
+  readonly hostsLeftOut: number;
+}
+
+/** What a mean needs of a point (functions/core/doctor/points.ts has all of it). */
+const measuredSchema = z.object({
+  at: z.iso.datetime(),
+  processes: z.number().default(1),
+  cpu: z.object({ cores: z.number().positive(), all: z.number() }),
+  gpu: z.object({ busy: z.number() }).nullable(),
+  shares: z.object({ wait: z.number() }),
+});
+
+export interface Measured extends z.output<typeof measuredSchema> {
+  readonly attempt: number;
+  readonly host: string;
+}
+
+/** A host writes some 6 MB in 28 days. Parsing more would take longer than a person waits. */
+const MOST_BYTES = 16e6;
+/** The agent's rhythm: hosts measure at different moments of it. */
+const SHORTEST_MILLISECONDS = 10_000;
+
+/** @param most how many points at most, evenly spread over the run; each attempt may have one more */
+export async function readUtilisation(
+  store: ObjectStore,
+  { pipeline, runId, most }: { readonly pipeline: string; readonly runId: string; readonly most: number },
+): Promise<Utilisation> {
+  const { read, hostsLeftOut } = chosen(await hostFiles(store, pipeline, runId));
+  const texts = await Promise.all(
+    read.map(async (file) => ({ ...file, text: (await store.readText(file.key))?.text ?? '' })),
+  );
+  const measured = texts.flatMap(({ attempt, host, text }) => measuredIn(text, { attempt, host }));
+  return { points: meansOf(measured, most), hostsLeftOut };
+}
+
+interface HostFile {
+  readonly key: string;
+  readonly bytes: number;
+  readonly attempt: number;
+  readonly host: string;
+}
+
+async function hostFiles(store: ObjectStore, pipeline: string, runId: string): Promise<HostFile[]> {
+  const files: HostFile[] = [];
+  for await (const { key, size } of store.list(bucketKeys.evidence(pipeline, runId))) {
+    const file = evidenceFileOf(key);
+    if (file?.kind === 'points') files.push({ key, bytes: size, attempt: file.attempt, host: file.host });
+  }
+  return files;
+}
+
+/** The first host of every attempt comes before the second of any, so that no attempt is empty while another is full. */
+function chosen(files: readonly HostFile[]): { read: readonly HostFile[]; hostsLeftOut: number } {
+  const byAttempt = [...Map.groupBy(files, ({ attempt }) => attempt).values()];
+  const ranked = byAttempt.flatMap((hosts) => hosts.map((file, rank) => ({ file, rank })));
+  let bytes = 0;
+  const read = ranked
+    .toSorted((one, other) => one.rank - other.rank)
+    .filter(({ file }, place) => {
+      bytes += file.bytes;
+      return place === 0 || bytes <= MOST_BYTES;
+    })
+    .map(({ file }) => file);
+  return { read, hostsLeftOut: files.length - read.length };
+}
+
+/** Lines that cannot be read, such as one that a kill has cut short, are passed over. A helper host trains nothing. */
+export function measuredIn(text: string, of: Pick<Measured, 'attempt' | 'host'>): Measured[] {
+  return text.split('\n').flatMap((line) => {
+    const { data } = measuredSchema.safeParse(parseJson(line));
+    return data === undefined || data.processes === 0 ? [] : [{ ...data, ...of }];
+  });
+}
+
+/** In order of time. Each stands for as long as the others, however often the hosts measured in it. */
+export function meansOf(measured: readonly Measured[], most: number): UtilisationPoint[] {
+  const times = measured.map(({ at }) => Date.parse(at));
+  const first = times.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);
+  const last = times.reduce((greatest, time) => Math.max(greatest, time), 0);
+  const width = Math.max(SHORTEST_MILLISECONDS, (last - first + 1) / most);
+  const bins = Map.groupBy(
+    measured,
+    ({ at, attempt }) => `${attempt} ${Math.floor((Date.parse(at) - first) / width)}`,
+  );
+  return [...bins.values()]
+    .flatMap((bin) => meanOf(bin))
+    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at) || one.attempt - other.attempt);
+}
+
+function meanOf(bin: readonly Measured[]): UtilisationPoint[] {
+  const [one] = bin;
+  if (one === undefined) return [];
+  const gpus = bin.flatMap(({ gpu }) => gpu ?? []);
+  return [
+    {
+      at: bin.reduce((latest, { at }) => (Date.parse(at) > Date.parse(latest) ? at : latest), one.at),
+      attempt: one.attempt,
+      hosts: new Set(bin.map(({ host }) => host)).size,
+      cpuBusy: mean(bin.map(({ cpu }) => Math.min(1, cpu.all / cpu.cores))),
+      ...(gpus.length > 0 && { gpuBusy: mean(gpus.map(({ busy }) => busy)) }),
+      waiting: mean(bin.map(({ shares }) => shares.wait)),
+    },
+  ];
+}
+
+/** To a thousandth: more was not measured. */
+const mean = (values: readonly number[]): number =>
+  Math.round((values.reduce((sum, value) => sum + value, 0) / values.length) * 1_000) / 1_000;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
