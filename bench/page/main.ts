@@ -12,7 +12,7 @@ import type { Ground } from '../../test/support/world/ground.ts';
 import { dayUsd, HOURS_A_DAY, PEOPLE, type Watched } from './costs.ts';
 import * as measure from './measures.ts';
 import { takeScreenshots } from './screenshots.ts';
-import { LONG_RUN, makeWorld, OPEN_RUN, POINTS, RUNS } from './world.ts';
+import { LONG_RUN, makeWorld, OPEN_RUN, POINTS, RUNS, save } from './world.ts';
 
 const USAGE = `npm run bench:page -- [--json FILE]
 
@@ -93,6 +93,7 @@ async function measured(bench: Bench): Promise<Record<Figure, number>> {
 }
 
 const WATCHED_SECONDS = 60;
+const SAVE_SECONDS = 20;
 
 async function watching({ browser, served, at }: Bench) {
   const { context, page } = await measure.open(browser, served);
@@ -101,7 +102,11 @@ async function watching({ browser, served, at }: Bench) {
   // As after two minutes without a touch or news.
   await page.evaluate(IDLE);
   await page.waitForTimeout(6_000);
+  // A run that trains changes all the time.
+  let step = 700;
+  const saves = setInterval(() => save(at, (step += 1)), SAVE_SECONDS * 1_000);
   const shown = await countCalls(page, WATCHED_SECONDS);
+  clearInterval(saves);
   // Another tab in front: a page that is not seen reads nothing.
   await page.evaluate(HIDE);
   await page.waitForTimeout(3_000);

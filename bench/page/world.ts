@@ -10,6 +10,7 @@ import {
   runOf,
 } from '../../test/support/builders/records.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
+import { diagnosisAt, putEvidence } from './hosts.ts';
 import { fillMarket, packDataset, putReport } from './surroundings.ts';
 
 export const RUNS = 10_000;
@@ -107,6 +108,7 @@ async function openRun(at: Ground): Promise<void> {
       log: logOf(1),
       createdAt: earlier(began - 760),
       progressAfter: progressOf(400, { totalSteps: 1_000, updatedAt: earlier(HOUR + 300) }),
+      diagnosis: diagnosisAt(earlier(HOUR - 5)),
       outcome: outcomeOf('interrupted', {
         startedAt: earlier(began - 900),
         scriptStartedAt: earlier(began - 960),
@@ -128,13 +130,7 @@ async function openRun(at: Ground): Promise<void> {
       progressAfter: progressOf(700, { totalSteps: 1_000, updatedAt: earlier(240) }),
     }),
   );
-  const saved = progressOf(700, {
-    totalSteps: 1_000,
-    updatedAt: earlier(240),
-    trainingSeconds: 5_400,
-    saveSeconds: 2,
-  });
-  at.store.put(bucketKeys.progress('digits', OPEN_RUN), JSON.stringify(saved));
+  save(at, 700, earlier(240));
   await at.placements.put(OPEN_RUN, 1, launchOf());
   await at.placements.put(OPEN_RUN, 2, launchOf({ pool }));
   const entries = [
@@ -160,8 +156,16 @@ async function openRun(at: Ground): Promise<void> {
       text,
     });
   }
+  putEvidence(at, OPEN_RUN, { attempt: 1, began: began - 1_000, ended: HOUR, cpu: 0.92, gpu: 0.52 });
+  putEvidence(at, OPEN_RUN, { attempt: 2, began: HOUR - 120, ended: 0, cpu: 0.6, gpu: 0.9 });
   putSeries(at, OPEN_RUN, { attempt: 1, from: 0, to: 460, began: began - 1_000, ended: HOUR });
   putSeries(at, OPEN_RUN, { attempt: 2, from: 400, to: 720, began: HOUR - 120, ended: 0 }, 400);
+}
+
+/** The open run has saved. */
+export function save(at: Ground, step: number, updatedAt = earlier(0)): void {
+  const saved = progressOf(step, { totalSteps: 1_000, updatedAt, trainingSeconds: 5_400, saveSeconds: 2 });
+  at.store.put(bucketKeys.progress('digits', OPEN_RUN), JSON.stringify(saved));
 }
 
 interface Stretch {

@@ -1,10 +1,11 @@
 /**
- * Whether a person attends to the page. Watching costs by the call, so a page that only stands open, of a run that does
- * not change, is read more rarely: ten people pay for calls all day, and see by a glance what is six seconds old.
+ * Whether a person attends to the page. Watching costs by the call, so a page that only stands open, of a run whose
+ * timeline says nothing new, is read more rarely: ten people pay for calls all day, and see by a glance what is eight
+ * seconds old.
  */
 const ATTENTIVE_MILLISECONDS = 120_000;
 /** Between two readings of a page that only stands open. */
-const IDLE_SECONDS = 6;
+const IDLE_SECONDS = 8;
 /** Where it is read rarely anyway, it is read still more rarely. */
 const IDLE_FACTOR = 4;
 

@@ -46,11 +46,16 @@ function note(path: string, poller: Poller | undefined): void {
   pollers.value = next;
 }
 
-/** @param parameters of path and query; undefined: nothing is read */
+/**
+ * @param parameters of path and query; undefined: nothing is read
+ * @param news where it differs from before, something has happened that is worth a closer look. What only grows, such as
+ *   a curve or a cost, is no news: a run that trains would keep the page awake all day.
+ */
 export function useReading<Id extends OperationId>(
   operation: Id,
   parameters: ParametersOf<Id> | undefined,
   interval: Interval<AnswerOf<Id>>,
+  news: (body: AnswerOf<Id>) => string = () => '',
 ): Reading<AnswerOf<Id>> {
   const state = useSignal<State<AnswerOf<Id>>>({ body: undefined, refusal: undefined });
   const restart = useRef<() => void>(() => {});
@@ -64,6 +69,7 @@ export function useReading<Id extends OperationId>(
       name,
       read: async (etag) => answered(await client.call(operation, parameters, { etag })),
       interval: (body) => intervalOf.current(body),
+      news,
       show: (next) => {
         state.value = next;
       },
@@ -81,6 +87,7 @@ interface Source<T> {
   readonly name: string;
   readonly read: (etag: string | undefined) => Promise<Answer<T>>;
   readonly interval: Interval<T>;
+  readonly news: (body: T) => string;
   readonly show: (state: State<T>) => void;
 }
 
@@ -89,6 +96,7 @@ class Poll<T> {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #state: State<T> = { body: undefined, refusal: undefined };
   #shown = '';
+  #news: string | undefined;
   #etag: string | undefined;
   #number = 0;
   #isStopped = false;
@@ -133,9 +141,10 @@ class Poll<T> {
   #changed(body: T): T {
     const text = JSON.stringify(body);
     const isSame = text === this.#shown;
-    // News, after the first reading, are worth a closer look.
-    if (!isSame && this.#shown !== '') attend();
     this.#shown = text;
+    const news = this.#source.news(body);
+    if (this.#news !== undefined && news !== this.#news) attend();
+    this.#news = news;
     return isSame ? (this.#state.body ?? body) : body;
   }
 

@@ -29,7 +29,12 @@ interface RunScreenProps {
 }
 
 export function RunScreen({ runId, tab }: RunScreenProps) {
-  const run = useReading('getRun', { runId }, (view) => (isFinished(view.run) ? undefined : POLL_SECONDS));
+  const run = useReading(
+    'getRun',
+    { runId },
+    (view) => (isFinished(view.run) ? undefined : POLL_SECONDS),
+    (view) => `${view.run.status} ${view.timelineCount}`,
+  );
   if (run.body === undefined) return run.refusal === undefined ? <p>Reading the API…</p> : null;
   const view = run.body;
   const isEnded = isFinished(view.run);
@@ -62,6 +67,7 @@ export function RunScreen({ runId, tab }: RunScreenProps) {
           <h2>Timeline</h2>
           <Timeline view={view} />
           <Command text={`npx tidewheel watch ${runId}`} />
+          <Command text={`npx tidewheel doctor ${runId}`} />
           <Command text={`npx tidewheel logs ${runId}`} />
         </>
       )}
