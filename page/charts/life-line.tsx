@@ -12,7 +12,7 @@ export interface Range {
 const WIDTH = 1000;
 const BAR_TOP = 18;
 const BAR_HEIGHT = 26;
-const HEIGHT = BAR_TOP + BAR_HEIGHT + 10;
+const HEIGHT = BAR_TOP + BAR_HEIGHT + 14;
 
 const NAMES: Readonly<Record<SpanKind, string>> = {
   settle: 'settle',
@@ -102,7 +102,7 @@ const fanText = ({ low, expected, high }: NonNullable<LifeLine['fan']>): string 
   `expected to end ${timeText(expected)}; 90 % between ${timeText(low)} and ${timeText(high)}`;
 
 function Marks({ line, x }: Placed) {
-  const { deadline, saves, flags } = line;
+  const { deadline, saves, flags, verdicts } = line;
   return (
     <>
       {saves.map(({ at, step }) => (
@@ -110,6 +110,11 @@ function Marks({ line, x }: Placed) {
       ))}
       {flags.map(({ at, text }) => (
         <path key={`${at} ${text}`} class="flag" d={`M${x(at)} ${BAR_TOP - 2}v-14l8 5l-8 5z`}>
+          <title>{`${timeText(at)}: ${text}`}</title>
+        </path>
+      ))}
+      {verdicts.map(({ at, text }) => (
+        <path key={text} class="verdict" d={`M${x(at)} ${BAR_TOP + BAR_HEIGHT + 2}l6 11h-12z`}>
           <title>{`${timeText(at)}: ${text}`}</title>
         </path>
       ))}
@@ -135,13 +140,13 @@ const Upright = ({
 );
 
 /** A reader who hears the page learns the outline; the table has the rest. */
-function labelOf({ spans, saves, flags }: LifeLine): string {
+function labelOf({ spans, saves, flags, verdicts }: LifeLine): string {
   const attempts = spans.filter(({ kind }) => kind === 'spot' || kind === 'on-demand').length;
   const lost = spans.filter(({ kind }) => kind === 'lost').length;
-  return `life line of the run: ${attempts} attempts, ${lost} with lost work, ${saves.length} saves, ${flags.length} warnings`;
+  return `life line of the run: ${attempts} attempts, ${lost} with lost work, ${saves.length} saves, ${flags.length} warnings, ${verdicts.length} verdicts of the doctor`;
 }
 
-const Legend = ({ line: { spans, deadline, flags, saves, fan } }: { readonly line: LifeLine }) => (
+const Legend = ({ line: { spans, deadline, flags, verdicts, saves, fan } }: { readonly line: LifeLine }) => (
   <ul class="legend">
     {[...new Set(spans.map(({ kind }) => kind))].map((kind) => (
       <li key={kind}>
@@ -153,6 +158,7 @@ const Legend = ({ line: { spans, deadline, flags, saves, fan } }: { readonly lin
     ))}
     {saves.length > 0 && <Key text="save">{<line class="mark" x1={6} x2={6} y1={0} y2={12} />}</Key>}
     {flags.length > 0 && <Key text="warning or request">{<path class="flag" d="M3 12V0l8 4l-8 4z" />}</Key>}
+    {verdicts.length > 0 && <Key text="doctor">{<path class="verdict" d="M6 0l6 12h-12z" />}</Key>}
     {fan !== undefined && <Key text="expected end, 90 %">{<rect class="fan" width={12} height={12} />}</Key>}
     {deadline !== undefined && (
       <Key text="deadline">{<line class="deadline" x1={6} x2={6} y1={0} y2={12} />}</Key>
@@ -169,7 +175,7 @@ const Key = ({ text, children }: { readonly text: string; readonly children: pre
   </li>
 );
 
-function Spoken({ line: { spans, saves, flags, deadline, fan } }: { readonly line: LifeLine }) {
+function Spoken({ line: { spans, saves, flags, verdicts, deadline, fan } }: { readonly line: LifeLine }) {
   const all = [
     ...spans.map(({ text, kind, from, to }) => ({
       at: from,
@@ -177,6 +183,7 @@ function Spoken({ line: { spans, saves, flags, deadline, fan } }: { readonly lin
     })),
     ...saves.map(({ at, step }) => ({ at, row: [`saved ${step}`, 'save', timeText(at), ''] })),
     ...flags.map(({ at, text }) => ({ at, row: [text, 'flag', timeText(at), ''] })),
+    ...verdicts.map(({ at, text }) => ({ at, row: [text, 'doctor', timeText(at), ''] })),
     ...(fan === undefined
       ? []
       : [{ at: fan.expected, row: [fanText(fan), 'expected', timeText(fan.expected), ''] }]),

@@ -19,6 +19,9 @@ export function clockText(time: string, since: string): string {
 export const timeText = (time: string | number): string =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
+/** @param share of 1 */
+export const percentText = (share: number): string => `${Math.round(share * 100)} %`;
+
 const TINY = 0.001;
 
 /** Four digits say as much as an eye reads from a curve; the table has all. */

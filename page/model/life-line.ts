@@ -1,6 +1,7 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
 import type { Operations } from '../../client/operations.ts';
 import { type AttemptTimes, isFinished, timeOf, timesOfAttempt } from '../../client/run-view.ts';
+import type { VerdictMark } from './utilisation.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
 /** What is drawn of the answer of `GET /runs/{runId}`. */
@@ -32,6 +33,8 @@ export interface LifeLine {
   readonly spans: readonly Span[];
   /** Warnings of capacity, and what persons asked for. */
   readonly flags: readonly { readonly at: number; readonly text: string }[];
+  /** What the doctor said of an attempt. */
+  readonly verdicts: readonly VerdictMark[];
   /** Last save of each attempt. */
   readonly saves: readonly { readonly at: number; readonly step: number }[];
   /** When the run is expected to end, with the 90 % interval. */
@@ -56,7 +59,7 @@ const FLAGGED: ReadonlySet<string> = new Set([
 const NEAR_DEADLINE = 2;
 
 /** @param now end of what still goes on */
-export function lifeLineOf(view: RunView, now: number): LifeLine {
+export function lifeLineOf(view: RunView, now: number, verdicts: readonly VerdictMark[] = []): LifeLine {
   const { run, attempts, timeline, report, money } = view;
   const from = Date.parse(run.createdAt);
   const end = endOf(run, report, now);
@@ -72,6 +75,7 @@ export function lifeLineOf(view: RunView, now: number): LifeLine {
     flags: timeline.flatMap(({ kind, at, text }) =>
       FLAGGED.has(kind) ? [{ at: Date.parse(at), text }] : [],
     ),
+    verdicts,
     saves: attempts.flatMap((attempt) => savesOf(attempt)),
     fan,
     deadline,

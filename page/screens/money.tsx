@@ -1,7 +1,7 @@
 /** The screen "Money": what the runs of a month cost, by pipeline, day and pool. */
 import { durationText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
-import { dollarText } from '../model/format.ts';
+import { dollarText, percentText } from '../model/format.ts';
 import { forecastUsd, monthBefore } from '../model/month.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 import { Command, Facts, Usd } from '../parts/text.tsx';
@@ -105,7 +105,7 @@ const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
   </>
 );
 
-const percent = (share: number): string => (Number.isFinite(share) ? `${Math.round(share * 100)} %` : '0 %');
+const percent = (share: number): string => percentText(Number.isFinite(share) ? share : 0);
 const numbered = (...titles: string[]) => titles.map((title) => ({ title, isNumber: true }));
 
 const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) => (

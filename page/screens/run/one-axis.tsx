@@ -1,13 +1,19 @@
 /** The life line and the curves share the axis of time, and the part of it that the reader has marked. */
+import type { ComponentChildren } from 'preact';
 import { Curve } from '../../charts/curve.tsx';
 import { LifeLineChart, type Range } from '../../charts/life-line.tsx';
+import { UtilisationChart } from '../../charts/utilisation.tsx';
 import { type AxisOfCurve, attemptsWithoutPoints, finite, type SeriesView } from '../../model/curve.ts';
 import { lifeLineOf, type RunView } from '../../model/life-line.ts';
+import { type UtilisationView, verdictMarks } from '../../model/utilisation.ts';
+import { Table } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
 import { useClock } from '../../state/clock.ts';
 import { useReading } from '../../state/readings.ts';
 
 const SERIES_POLL_SECONDS = 5;
+/** A point stands for ten seconds or more. */
+const UTILISATION_POLL_SECONDS = 20;
 const POINTS = 500;
 const DETAILED_POINTS = 20_000;
 const CURVES = 6;
@@ -20,7 +26,10 @@ interface OneAxisProps {
 
 export function OneAxis({ view, runId, isEnded }: OneAxisProps) {
   const now = useClock(!isEnded);
-  const line = lifeLineOf(view, now);
+  const { body: busy } = useReading('getUtilisation', { runId }, () =>
+    isEnded ? undefined : UTILISATION_POLL_SECONDS,
+  );
+  const line = lifeLineOf(view, now, verdictMarks(busy?.verdicts ?? []));
   const { query } = address.value;
   const marked = rangeIn(query.get('t'));
   const axis: AxisOfCurve = query.get('x') === 'step' ? 'position' : 'time';
@@ -43,8 +52,34 @@ export function OneAxis({ view, runId, isEnded }: OneAxisProps) {
       {curves.body !== undefined && (
         <>
           <Absent view={view} all={curves.body.series} />
-          <Curves all={curves.body.series} axis={axis} range={marked ?? line} detail={marked && runId} />
+          <Curves all={curves.body.series} axis={axis} range={marked ?? line} detail={marked && runId}>
+            {busy !== undefined && <Hosts busy={busy} axis={axis} range={marked ?? line} />}
+          </Curves>
         </>
+      )}
+    </>
+  );
+}
+
+interface HostsProps {
+  readonly busy: UtilisationView;
+  readonly axis: AxisOfCurve;
+  readonly range: Range;
+}
+
+function Hosts({ busy, axis, range }: HostsProps) {
+  const { points, verdicts } = busy;
+  return (
+    <>
+      {points.length > 0 && axis === 'time' && (
+        <UtilisationChart utilisation={busy} range={range} onRange={mark} />
+      )}
+      {verdicts.length > 0 && (
+        <Table
+          caption="verdicts of the doctor"
+          columns={[{ title: 'attempt', isNumber: true }, 'the doctor says', 'what to change']}
+          rows={verdicts.map(({ attempt, cause, remedy }) => [attempt, cause, remedy ?? ''])}
+        />
       )}
     </>
   );
@@ -101,23 +136,28 @@ interface CurvesProps {
   readonly range: Range;
   /** The run, where the reader looks closer than at all of it. */
   readonly detail: string | undefined;
+  /** Below the first curve, which is the loss as a rule. */
+  readonly children: ComponentChildren;
 }
 
-function Curves({ all, axis, range, detail }: CurvesProps) {
+function Curves({ all, axis, range, detail, children }: CurvesProps) {
   const drawn = all.filter(({ points, lost }) => finite(points).length + finite(lost).length > 0);
   const isWhole = address.value.query.get('curves') === 'all';
   const some = isWhole ? drawn : drawn.slice(0, CURVES);
+  const [first, ...rest] = some.map((series) => (
+    <DetailedCurve
+      key={`${series.source} ${series.name} ${series.unit}`}
+      series={series}
+      axis={axis}
+      range={range}
+      detail={detail}
+    />
+  ));
   return (
     <>
-      {some.map((series) => (
-        <DetailedCurve
-          key={`${series.source} ${series.name} ${series.unit}`}
-          series={series}
-          axis={axis}
-          range={range}
-          detail={detail}
-        />
-      ))}
+      {first}
+      {children}
+      {rest}
       {some.length < drawn.length && (
         <button
           type="button"
@@ -128,7 +168,7 @@ function Curves({ all, axis, range, detail }: CurvesProps) {
   );
 }
 
-interface DetailedCurveProps extends Omit<CurvesProps, 'all'> {
+interface DetailedCurveProps extends Omit<CurvesProps, 'all' | 'children'> {
   readonly series: SeriesView;
 }
 

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/files.ts';
 import { type ServedPage, servePage } from '../../../cli/page/server.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import {
   AT,
@@ -135,6 +136,50 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('Stop this run').waitFor();
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1 } });
+  });
+
+  it('draws how busy the hosts were, and the verdicts', async () => {
+    await interruptedRun();
+    const gain = { low: 1, expected: 2, high: 3 };
+    await at.attempts.update(RUN, 1, {
+      diagnosis: {
+        at: secondsAfter(390),
+        verdicts: [
+          {
+            cause: 'too-few-workers',
+            evidence: {},
+            remedy: { change: { kind: 'workers', workers: 4 }, where: 'script', text: HOSTILE },
+            gain: { seconds: gain, dollars: gain },
+            also: [],
+            unknown: [],
+            next: undefined,
+          },
+        ],
+      },
+      updatedAt: secondsAfter(400),
+    });
+    const measured = [
+      { at: secondsAfter(210), processes: 1, cpu: { cores: 4, all: 3 }, gpu: null, shares: { wait: 0.2 } },
+      { at: secondsAfter(310), processes: 1, cpu: { cores: 4, all: 1 }, gpu: null, shares: { wait: 0.4 } },
+    ];
+    at.store.put(
+      `${bucketKeys.evidence('digits', RUN)}1-algo-1.jsonl`,
+      measured.map((each) => JSON.stringify(each)).join('\n'),
+    );
+    await page.goto(`${served.address}#/runs/${RUN}`);
+    await page.locator('[aria-label="utilisation by time"] canvas').waitFor();
+    expect(await page.locator('.legend').last().textContent()).toBe(
+      'CPU, mean 50 %waiting for data, mean 30 %',
+    );
+    expect(await page.locator('path.verdict title').first().textContent()).toContain(
+      `doctor on attempt 1: too-few-workers, ${HOSTILE}`,
+    );
+    await page.locator('#utilisation-numbers summary').click();
+    expect(
+      await page.getByRole('region', { name: 'numbers of the utilisation' }).locator('tbody tr').count(),
+    ).toBe(2);
+    expect(await page.locator('img').count()).toBe(0);
+    expect(errors).toEqual([]);
   });
 
   it('follows the log of a run over attempts', async () => {
