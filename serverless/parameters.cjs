@@ -1,6 +1,10 @@
 /** The parameters of a deployment (`--param="name=value"`): their defaults, and what each takes. */
 
 const YES_OR_NO = { pattern: /^(yes|no)$/, remedy: 'write yes or no' };
+const CLAIMS = {
+  pattern: /^[^\s,=]+=[^\s,=[\]]+(, ?[^\s,=]+=[^\s,=[\]]+)*$/,
+  remedy: 'write claim=value, such as cognito:groups=ml-operators, with commas between several and no space in a value',
+};
 const REFUSED = { remedy: 'see docs/deploy.md' };
 
 /** A stack remembers these. */
@@ -27,6 +31,19 @@ const REMEMBERED = {
     remedy: 'write a name of letters, digits, dots, hyphens and underscores that ends neither in .yaml nor in .check',
   },
   notify: { default: 'objects', pattern: /^(objects|markers)$/, remedy: 'write objects or markers' },
+  oidcAudience: {
+    default: '',
+    pattern: /^[^\s,]+(, ?[^\s,]+)*$/,
+    remedy: 'write the client id that the issuer knows, with commas between several',
+  },
+  // API Gateway compares it with the claim iss of a token, to the last slash.
+  oidcIssuer: {
+    default: '',
+    pattern: /^https:\/\/[^\s?#]+$/,
+    remedy: 'write its address with https://, as in the claim iss of its tokens',
+  },
+  oidcOperators: { default: '', ...CLAIMS },
+  oidcViewers: { default: '', ...CLAIMS },
   packageIndexSecret: {
     default: '',
     pattern: /^arn:[^:]+:secretsmanager:/,
@@ -85,13 +102,26 @@ function problemsOf(given) {
  * @param parameters `effective` ones
  * @returns {string[]} what does not go together
  */
-function combinationProblems({ alarmEmail, alarmTopic, bucket, versioning }) {
+function combinationProblems(parameters) {
+  const { alarmEmail, alarmTopic, bucket, versioning } = parameters;
   const problems = [];
   if (alarmEmail !== undefined && alarmTopic !== undefined)
     problems.push('alarmEmail and alarmTopic exclude each other: subscribe the address to your topic');
   if (bucket !== undefined && versioning !== undefined)
     problems.push('bucket and versioning exclude each other: set versioning on the bucket');
-  return problems;
+  return [...problems, ...peopleProblems(parameters)];
+}
+
+/** An issuer such as Google gives anyone a token for a client id, so who may call is said by claims, never by default. */
+function peopleProblems({ oidcIssuer, oidcAudience, oidcOperators, oidcViewers }) {
+  const rest = { oidcAudience, 'oidcOperators or oidcViewers': oidcOperators ?? oidcViewers };
+  const names = Object.keys(rest).filter((name) => (rest[name] === undefined) === (oidcIssuer !== undefined));
+  if (names.length === 0) return [];
+  return [
+    oidcIssuer === undefined
+      ? `${names.join(' and ')} need oidcIssuer: name the issuer of the tokens`
+      : `oidcIssuer needs ${names.join(' and ')}: a token of another client or person would pass`,
+  ];
 }
 
 /** Other partitions differ in service principals, in the accounts of training images and in where prices are read. */

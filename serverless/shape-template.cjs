@@ -1,5 +1,7 @@
 /** What the parameters change in the packaged template. Pure: it returns another template. */
 
+const { addPeopleApi } = require('./people-api.cjs');
+
 const resourcesOf = (template, type) =>
   Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
 
@@ -202,10 +204,12 @@ const adoptTable = (template, name) => adopt(template, 'Table', { name, arn: tab
 /** @param parameters a value for each: `withDefaults` of parameters.cjs */
 function shapeTemplate(template, parameters) {
   const { alarmEmail, alarmTopic, bucket, dashboard, kmsKey, table, tracing, versioning } = parameters;
+  const people = { issuer: parameters.oidcIssuer, audience: parameters.oidcAudience };
   const steps = [
     [dashboard === 'no', (made) => ({ ...made, Resources: without(made.Resources, 'Dashboard') })],
     [alarmTopic !== '', (made) => useTopic(made, alarmTopic)],
     [alarmEmail !== '' && alarmTopic === '', (made) => subscribe(made, alarmEmail)],
+    [people.issuer !== '', (made) => addPeopleApi(made, people)],
     [tracing === 'yes', trace],
     [versioning === 'yes', keepVersions],
     [kmsKey !== '', (made) => encrypt(made, kmsKey)],

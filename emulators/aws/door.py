@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
+from http_api import takes_tokens
 from ministack.app import _parse_execute_api_url
 from ministack.core.iam_actions import access_denied_response
 from ministack.core.responses import fix_error_content_type
@@ -96,11 +97,15 @@ def _refusal_of_page(request: Request, scheme: str) -> str | None:
 
 def _is_open(request: Request) -> bool:
     """What AWS answers without a signature. An API's own routes say themselves what they ask for;
-    MiniStack takes any authorization there, so one that is given is verified here."""
+    MiniStack takes any authorization there, so a signature that is given is verified here. A token
+    is verified by MiniStack, on routes that take tokens."""
     if _OPEN.fullmatch(f"{request.method} {request.raw_path}"):
         return True
-    host = request.headers["host"]
-    return is_unsigned(request) and _parse_execute_api_url(host, request.raw_path) is not None
+    called = _parse_execute_api_url(request.headers["host"], request.raw_path)
+    if called is None:
+        return False
+    is_token = request.headers.get("authorization", "").startswith("Bearer ")
+    return is_unsigned(request) or (is_token and takes_tokens(called[0]))
 
 
 async def _read(receive: Receive) -> tuple[bytes, Receive]:

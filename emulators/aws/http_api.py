@@ -21,6 +21,17 @@ def install() -> None:
     _answer_overload_as_api_gateway_does()
 
 
+def takes_tokens(api_id: str) -> bool:
+    """Whether every route of the API has a JWT authorizer."""
+    routes = [
+        route
+        for scope, of_api in apigateway._routes._data.items()
+        if scope[-1] == api_id
+        for route in of_api.values()
+    ]
+    return routes != [] and all(route.get("authorizationType") == "JWT" for route in routes)
+
+
 def _name_a_resolvable_address() -> None:
     """Names an API's endpoint by a path of this machine's address. curl resolves MiniStack's
     `<id>.execute-api.localhost` by itself; Python's and Java's clients do not. MiniStack answers

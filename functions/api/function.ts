@@ -2,6 +2,7 @@ import {
   allowedNames,
   type FunctionDescription,
   notifiedMarker,
+  people,
   route,
   schedules,
   stateMachine,
@@ -10,10 +11,10 @@ import * as allow from '../../serverless/describe/permissions.ts';
 import { ROUTES } from '../core/api/operations.ts';
 
 export const api: FunctionDescription = {
-  description: 'Pipelines and runs over HTTP; IAM-authorised',
+  description: 'Pipelines and runs over HTTP, for IAM identities and for people with a token',
   // API Gateway waits 30 seconds.
   timeoutSeconds: 29,
-  environment: { ...stateMachine, ...schedules, ...notifiedMarker, ...allowedNames },
+  environment: { ...stateMachine, ...schedules, ...notifiedMarker, ...allowedNames, ...people },
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),

@@ -16,6 +16,7 @@ export const handler = lambdaHandler('api', httpEvent, async (event) => {
     clock,
     notifiedMarker: config.notifiedMarker(),
     allowed: config.allowed(),
+    people: config.people(),
   };
   return resultOf(await answer(deps, requestIn(event)));
 });

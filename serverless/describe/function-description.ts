@@ -49,6 +49,12 @@ export const allowedNames = {
   TIDEWHEEL_PACKAGE_INDEX_ARN: "${param:packageIndexSecret, ''}",
 };
 
+/** Who may call the API for people, by claims of their tokens (`functions/core/api/people.ts`). */
+export const people = {
+  TIDEWHEEL_OPERATORS: "${param:oidcOperators, ''}",
+  TIDEWHEEL_VIEWERS: "${param:oidcViewers, ''}",
+};
+
 interface Batch {
   readonly batchSize: number;
   readonly maximumBatchingWindow?: number;

@@ -1,5 +1,6 @@
 /** The only reader of the environment: checks the values that serverless.yml gives a function and reports all problems. */
 import * as z from 'zod';
+import type { PeopleRoles } from '../../core/api/people.ts';
 import type { Allowed } from '../../core/ingest/allowed.ts';
 import type { RoleKind } from '../../core/launch/pipeline-role.ts';
 import { ConfigurationError } from '../../core/shared/errors.ts';
@@ -13,6 +14,14 @@ const list = z
   .string()
   .default('')
   .transform((text) => text.split(',').flatMap((value) => value.trim() || []));
+
+/** Claims with their values, such as `cognito:groups=ml-operators`. */
+const claims = list.transform((pairs) =>
+  pairs.map((pair) => {
+    const at = pair.lastIndexOf('=');
+    return { claim: pair.slice(0, at), value: pair.slice(at + 1) };
+  }),
+);
 
 const schemas = {
   bucket: z.object({ TIDEWHEEL_BUCKET: z.string().min(3).max(63) }),
@@ -40,6 +49,7 @@ const schemas = {
     TIDEWHEEL_SHARED_PREFIXES: list,
     TIDEWHEEL_PACKAGE_INDEX_ARN: z.string().default(''),
   }),
+  people: z.object({ TIDEWHEEL_OPERATORS: claims, TIDEWHEEL_VIEWERS: claims }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
     TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
@@ -88,6 +98,10 @@ export const config = {
       sharedPrefixes: values.TIDEWHEEL_SHARED_PREFIXES,
       packageIndexSecret: values.TIDEWHEEL_PACKAGE_INDEX_ARN,
     };
+  },
+  people: (): PeopleRoles => {
+    const { TIDEWHEEL_OPERATORS: operators, TIDEWHEEL_VIEWERS: viewers } = read(schemas.people);
+    return { operators, viewers };
   },
   region: () => read(schemas.region).AWS_REGION,
   schedules: () => read(schemas.schedules),

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import type { Problem } from '../shared/errors.ts';
 import type { Operations, Route } from './operations.ts';
+import type { Claims } from './people.ts';
 
 export interface ApiRequest {
   /** Method and path template, such as `PUT /pipelines/{name}`. */
@@ -9,8 +10,10 @@ export interface ApiRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: string;
-  /** ARN of the IAM identity that signed the request. */
+  /** Who it is: the ARN of the IAM identity that signed the request, or the name in a person's token. */
   readonly caller?: string | undefined;
+  /** Of a person's token. Absent: IAM has let the caller pass. */
+  readonly claims?: Claims | undefined;
   /** ETags of answers that the caller still has, as `If-None-Match` gives them. */
   readonly ifNoneMatch?: string | undefined;
 }

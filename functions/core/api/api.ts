@@ -23,6 +23,7 @@ import { getMarket, type MarketDeps } from './market.ts';
 import { getMoney, type MoneyDeps } from './money.ts';
 import { openApiDocument } from './open-api.ts';
 import { isRoute, OPERATIONS, type Operations, type Route } from './operations.ts';
+import { may, type PeopleRoles, roleOf } from './people.ts';
 import {
   deletePipeline,
   getPipeline,
@@ -41,6 +42,7 @@ import {
   listPlacements,
   type RunDeps,
 } from './runs.ts';
+import type { Role } from './schemas/operation.ts';
 import { postRetry, postStop, putLimits, type SteeringDeps } from './steering.ts';
 import { getUtilisation, type UtilisationDeps } from './utilisation.ts';
 import { getWhatIf, type WhatIfDeps } from './what-if.ts';
@@ -55,7 +57,9 @@ export interface ApiDeps
     MoneyDeps,
     UtilisationDeps,
     WhatIfDeps,
-    CompareDeps {}
+    CompareDeps {
+  readonly people: PeopleRoles;
+}
 
 /** The SDK has waited and tried again before it reports a throttle. */
 const RETRY_AFTER_SECONDS = 2;
@@ -109,6 +113,8 @@ async function respond<R extends Route>(route: R, deps: ApiDeps, request: ApiReq
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
   const { route } = request;
   if (!isRoute(route)) return problem(404, `there is no route ${route}: docs/api.md lists the routes`);
+  const refusal = whyNot(deps, request, OPERATIONS[route].role);
+  if (refusal !== undefined) return refusal;
   const name = request.parameters['name'];
   const nameProblem = name === undefined ? undefined : pipelineNameProblem(name);
   if (nameProblem !== undefined)
@@ -120,6 +126,16 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
     if (awsErrorClass(error) === 'throttle') return throttled;
     throw error;
   }
+}
+
+function whyNot({ people }: ApiDeps, { claims }: ApiRequest, needed: Role): ApiResponse | undefined {
+  const role = claims === undefined ? 'operator' : roleOf(claims, people);
+  if (may(role, needed)) return undefined;
+  const has = role === undefined ? 'none' : `the role ${role}`;
+  return problem(
+    403,
+    `this needs the role ${needed}, and your token has ${has}: docs/deploy.md#people says what gives it`,
+  );
 }
 
 /** A caller that still has the answer gets no body. */

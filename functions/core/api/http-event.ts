@@ -1,6 +1,7 @@
 /** API Gateway's event and answer, payload format 2.0, as far as they are used. */
 import * as z from 'zod';
 import type { ApiRequest, ApiResponse } from './answers.ts';
+import { nameOf } from './people.ts';
 
 export const httpEvent = z.object({
   routeKey: z.string(),
@@ -10,23 +11,39 @@ export const httpEvent = z.object({
   headers: z.record(z.string(), z.string()).nullish(),
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().optional(),
+  stageVariables: z.record(z.string(), z.string()).nullish(),
   requestContext: z
     .object({
-      authorizer: z.object({ iam: z.object({ userArn: z.string().nullish() }).nullish() }).nullish(),
+      authorizer: z
+        .object({
+          iam: z.object({ userArn: z.string().nullish() }).nullish(),
+          jwt: z.object({ claims: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+        })
+        .nullish(),
     })
     .optional(),
 });
 
-export function requestIn(event: z.output<typeof httpEvent>): ApiRequest {
+type HttpEvent = z.output<typeof httpEvent>;
+
+export function requestIn(event: HttpEvent): ApiRequest {
   const body = event.body ?? '';
   return {
     route: event.routeKey,
     parameters: event.pathParameters ?? {},
     query: event.queryStringParameters ?? {},
-    caller: event.requestContext?.authorizer?.iam?.userArn ?? undefined,
+    ...callerIn(event),
     ifNoneMatch: event.headers?.['if-none-match'],
     body: event.isBase64Encoded ? Buffer.from(body, 'base64').toString() : body,
   };
+}
+
+function callerIn({ requestContext, stageVariables }: HttpEvent): Pick<ApiRequest, 'caller' | 'claims'> {
+  const { iam, jwt } = requestContext?.authorizer ?? {};
+  // serverless/people-api.cjs sets the variable. Without claims a person has no role.
+  if (jwt == null && stageVariables?.['callers'] !== 'people') return { caller: iam?.userArn ?? undefined };
+  const claims = jwt?.claims ?? {};
+  return { caller: nameOf(claims), claims };
 }
 
 export const resultOf = ({ status, headers, body }: ApiResponse) => ({

@@ -67,9 +67,15 @@ export function openApiDocument(): Document {
           description: 'AWS Signature Version 4, for the service execute-api.',
           'x-amazon-apigateway-authtype': 'awsSigv4',
         },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'Of the deployment’s OIDC issuer, at the address in the output PeopleApiUrl.',
+        },
       },
     },
-    security: [{ sigv4: [] }],
+    security: [{ sigv4: [] }, { token: [] }],
   };
 }
 

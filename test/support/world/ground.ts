@@ -7,6 +7,7 @@ import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
 import { ANY_NETWORK } from '../builders/allowed.ts';
 import { launchersOver } from '../builders/launchers.ts';
+import { PEOPLE } from '../builders/people.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { memoryExecutions } from '../fakes/executions.ts';
 import { type FleetScript, scriptedFleets } from '../fakes/fleets.ts';
@@ -64,6 +65,7 @@ export function ground(
     notifier: memoryNotifier(),
     schedules: memorySchedules(),
     allowed: ANY_NETWORK,
+    people: PEOPLE,
     market: silentMarket,
     /** Every job gets this error from now on. */
     failCreates: (outcome: CreateOutcome) => {

@@ -27,6 +27,7 @@ import type {
   Schedules,
 } from '../../../functions/core/shared/ports.ts';
 import { launchersOver } from '../builders/launchers.ts';
+import { PEOPLE } from '../builders/people.ts';
 import { memoryLogs } from '../fakes/logs.ts';
 import type { Data } from './asl.ts';
 import { pack, plan, seal } from './packing-model.ts';
@@ -100,7 +101,12 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
   OnSpotWarning: (ports, event) => takeSpotWarnings(launching(ports), messages(event)),
   Api: (ports, event) =>
     answer(
-      { ...ports, logs: memoryLogs(), blobs: () => Promise.reject(new Error('this world packs no bytes')) },
+      {
+        ...ports,
+        people: PEOPLE,
+        logs: memoryLogs(),
+        blobs: () => Promise.reject(new Error('this world packs no bytes')),
+      },
       {
         route: text(event, 'route'),
         parameters: event['parameters'] as Record<string, string>,

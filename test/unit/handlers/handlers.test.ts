@@ -75,6 +75,8 @@ beforeEach(() => {
   vi.stubEnv('TIDEWHEEL_HOST_POLICY_ARN', 'arn:aws:iam::123456789012:policy/hosts');
   vi.stubEnv('TIDEWHEEL_HOST_ROLE_PATH', '/hosts/');
   vi.stubEnv('TIDEWHEEL_HOST_LOG_GROUP', '/tidewheel/dev/hosts');
+  vi.stubEnv('TIDEWHEEL_OPERATORS', 'groups=ml');
+  vi.stubEnv('TIDEWHEEL_VIEWERS', '');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_GROUP', 'group');
   vi.stubEnv('TIDEWHEEL_NOTIFIED_MARKER', '');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_ROLE_ARN', 'arn:aws:iam::123456789012:role/schedules');

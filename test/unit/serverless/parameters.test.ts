@@ -70,6 +70,40 @@ describe('parameters together', () => {
   });
 });
 
+describe('an issuer of people’s tokens', () => {
+  const oidcIssuer = 'https://id.example.org/';
+
+  it('needs an audience, and claims that give a role', () => {
+    const problemsWith = (more: Parameters) => parameters.combinationProblems({ oidcIssuer, ...more });
+    expect(problemsWith({})).toEqual([
+      expect.stringContaining('needs oidcAudience and oidcOperators or oidcViewers'),
+    ]);
+    expect(problemsWith({ oidcAudience: 'a' })).toEqual([expect.stringContaining('needs oidcOperators or')]);
+    expect(problemsWith({ oidcAudience: 'a', oidcViewers: 'groups=ml' })).toEqual([]);
+    expect(parameters.combinationProblems({ oidcAudience: 'a' })).toEqual([
+      expect.stringContaining('need oidcIssuer'),
+    ]);
+  });
+
+  it.each(['groups', 'groups=', '=ml', 'groups=a b', 'groups=[ml]', 'groups=a,', 'groups==ml'])(
+    'gives no role by %j',
+    (claims) => {
+      expect(problemsOf(`oidcOperators=${claims}`)).toEqual([expect.stringContaining('claim=value')]);
+    },
+  );
+
+  it.each(['cognito:groups=ml-operators', 'https://example.org/roles=ops, email=ada@example.org'])(
+    'gives a role by %j',
+    (claims) => {
+      expect(problemsOf(`oidcOperators=${claims}`)).toEqual([]);
+    },
+  );
+
+  it('is refused without TLS', () => {
+    expect(problemsOf('oidcIssuer=http://id.example.org')).toEqual([expect.stringContaining('https://')]);
+  });
+});
+
 describe('a region', () => {
   it('is refused in another partition', () => {
     for (const region of ['us-east-1', 'eu-central-1', 'ap-south-2'])

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 
 /** viewer: reads; operator: also changes something. An operator may all that a viewer may. */
-type Role = 'viewer' | 'operator';
+export type Role = 'viewer' | 'operator';
 
 export interface Operation {
   /** Name of the method in a client. */

@@ -1,0 +1,7 @@
+/** Who may call the API with a token. */
+import type { PeopleRoles } from '../../../functions/core/api/people.ts';
+
+export const PEOPLE: PeopleRoles = {
+  operators: [{ claim: 'cognito:groups', value: 'ml-operators' }],
+  viewers: [{ claim: 'cognito:groups', value: 'ml' }],
+};
