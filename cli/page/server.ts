@@ -1,7 +1,7 @@
 /**
- * The page's server, on 127.0.0.1 only. It signs reading calls, a stop and a retry with the credentials of the person who
- * started it, and passes on nothing else. It answers only browsers that have opened its address, which carries a random token: other
- * users of the machine reach the port, too.
+ * The page's server, on 127.0.0.1 only. It signs reading calls, and those of the page's buttons, with the credentials of
+ * the person who started it, and passes on nothing else. It answers only browsers that have opened its address, which
+ * carries a random token: other users of the machine reach the port, too.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -19,7 +19,10 @@ export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
 
 /** The calls of a reader, and those of the buttons, by the API's own list. */
 const READING = pathsOf(Object.values(OPERATIONS).filter(({ method }) => method === 'GET'));
-const STEERING = pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun]);
+const STEERING = {
+  POST: pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun]),
+  PUT: pathsOf([OPERATIONS.putLimits]),
+};
 const TIMEOUT_MILLISECONDS = 15_000;
 const LARGEST_BODY = 65_536;
 
@@ -87,18 +90,12 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   if (refusesPage(request, response)) return;
-  const url = new URL(`http://127.0.0.1${request.url?.startsWith('/') ? request.url : '/'}`);
-  if (request.method === 'POST') return steer(deps, door, request, response);
+  const url = addressIn(request);
+  const { method } = request;
+  if (method === 'POST' || method === 'PUT') return steer({ deps, door, method }, request, response);
   request.resume();
-  if (request.method !== 'GET')
-    return sendProblem(response, 405, 'the page reads and steers: use GET or POST');
-  if (equals(url.searchParams.get('token') ?? '', door.token)) {
-    const cookie = `${door.cookie}=${door.token}; HttpOnly; SameSite=Strict; Path=/`;
-    response
-      .writeHead(303, { ...HEADERS, ...DOCUMENT_HEADERS, location: url.pathname, 'set-cookie': cookie })
-      .end();
-    return;
-  }
+  if (method !== 'GET') return sendProblem(response, 405, 'the page reads and steers: use GET, POST or PUT');
+  if (equals(url.searchParams.get('token') ?? '', door.token)) return letIn(door, url, response);
   if (!equals(cookieOf(request, door.cookie), door.token))
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
   const file = deps.files.get(url.pathname);
@@ -110,6 +107,19 @@ async function respond(
     { method: 'GET', call: `${call}${url.search}`, etag: request.headers['if-none-match'] },
     response,
   );
+}
+
+/** A request may name anything. */
+const addressIn = ({ url }: IncomingMessage): URL =>
+  new URL(`http://127.0.0.1${url?.startsWith('/') ? url : '/'}`);
+
+/** The token leaves the address bar. */
+function letIn({ cookie, token }: Door, { pathname }: URL, response: ServerResponse): void {
+  const headers = {
+    location: pathname,
+    'set-cookie': `${cookie}=${token}; HttpOnly; SameSite=Strict; Path=/`,
+  };
+  response.writeHead(303, { ...HEADERS, ...DOCUMENT_HEADERS, ...headers }).end();
 }
 
 /** Every browser takes gzip. */
@@ -126,21 +136,26 @@ function sendFile({ headers }: IncomingMessage, response: ServerResponse, file: 
   response.end(content);
 }
 
-/** A stop or a retry. Pages of other origins were refused, and the cookie goes with requests of this page alone. */
+interface Steering {
+  readonly deps: PageDeps;
+  readonly door: Door;
+  readonly method: keyof typeof STEERING;
+}
+
+/** What the page's buttons change. Pages of other origins were refused, and the cookie goes with requests of this page alone. */
 async function steer(
-  deps: PageDeps,
-  door: Door,
+  { deps, door, method }: Steering,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const body = await bodyOf(request);
   if (!equals(cookieOf(request, door.cookie), door.token))
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
-  const call = STEERING.exec(request.url ?? '')?.[1];
-  if (call === undefined) return sendProblem(response, 405, 'the page can only stop and retry runs');
+  const call = STEERING[method].exec(request.url ?? '')?.[1];
+  if (call === undefined) return sendProblem(response, 405, 'the page has no button for that');
   if (request.headers['content-type'] !== 'application/json' || body === undefined)
     return sendProblem(response, 415, `send application/json of at most ${LARGEST_BODY} bytes`);
-  await pass(deps, { method: 'POST', call, body }, response);
+  await pass(deps, { method, call, body }, response);
 }
 
 /** @returns undefined where it is too large */
@@ -165,7 +180,7 @@ const equals = (given: string, token: string): boolean =>
   given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
 
 interface Call {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly call: string;
   readonly body?: string;
   /** Of the answer that the browser holds. */

@@ -28,8 +28,9 @@ export function answered<T>(answer: ClientAnswer<T>): Answer<T> {
         'The page has lost its server: start npm start or npx tidewheel page again, and open what it prints.',
       waitSeconds: USUAL_WAIT_SECONDS,
     };
-  const { status, message, retryAfterSeconds = USUAL_WAIT_SECONDS } = answer;
-  return { kind: 'refused', message: remedy(status, message), waitSeconds: retryAfterSeconds };
+  const { status, message, problems, retryAfterSeconds = USUAL_WAIT_SECONDS } = answer;
+  const whole = [message, ...problems.map((each) => `${each.path} ${each.message}`.trim())].join('; ');
+  return { kind: 'refused', message: remedy(status, whole), waitSeconds: retryAfterSeconds };
 }
 
 function remedy(status: number, message: string): string {

@@ -1,11 +1,11 @@
 /** What a person can do to a run, each with its consequence beside the button. */
-import { useSignal } from '@preact/signals';
 import { isFinished } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
 import { type RunView } from '../../model/life-line.ts';
 import { Disclosure } from '../../parts/disclosure.tsx';
-import { Refusal } from '../../parts/text.tsx';
-import { type Answer, answered, client } from '../../state/api.ts';
+import { Send } from '../../parts/send.tsx';
+import { answered, client } from '../../state/api.ts';
+import { Limits } from './limits.tsx';
 
 interface SteeringProps {
   readonly view: RunView;
@@ -17,7 +17,13 @@ export function Steering({ view, onChange }: SteeringProps) {
   const { run } = view;
   if (run.stop !== undefined && !isFinished(run))
     return <p role="status">{`Is being stopped, as ${run.stop.requestedBy} asked.`}</p>;
-  if (!isFinished(run)) return <Stop view={view} onChange={onChange} />;
+  if (!isFinished(run))
+    return (
+      <>
+        <Stop view={view} onChange={onChange} />
+        <Limits view={view} onChange={onChange} />
+      </>
+    );
   return run.status === 'failed' || run.status === 'stopped' ? (
     <Retry view={view} onChange={onChange} />
   ) : null;
@@ -65,32 +71,5 @@ function Retry({ view: { run, progress }, onChange }: SteeringProps) {
         </>
       )}
     </Disclosure>
-  );
-}
-
-interface SendProps {
-  readonly text: string;
-  readonly call: () => Promise<Answer<unknown>>;
-  readonly onDone: () => void;
-}
-
-function Send({ text, call, onDone }: SendProps) {
-  const isSent = useSignal(false);
-  const refused = useSignal<string | undefined>(undefined);
-  const press = async (): Promise<void> => {
-    isSent.value = true;
-    refused.value = undefined;
-    const answer = await call();
-    isSent.value = false;
-    if (answer.kind === 'refused') refused.value = answer.message;
-    else onDone();
-  };
-  return (
-    <>
-      <button type="button" disabled={isSent.value} onClick={() => void press()}>
-        {text}
-      </button>
-      <Refusal text={refused.value} />
-    </>
   );
 }

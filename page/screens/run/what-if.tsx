@@ -1,6 +1,7 @@
 /** A placement, decided again with something changed. Nothing is started. */
 import { type Signal, useSignal } from '@preact/signals';
 import { Disclosure } from '../../parts/disclosure.tsx';
+import { Field } from '../../parts/field.tsx';
 import { Refusal } from '../../parts/text.tsx';
 import { type AnswerOf, answered, client } from '../../state/api.ts';
 import { DecisionTable } from './decision.tsx';
@@ -46,15 +47,7 @@ function Fields({ change, onAsk }: { readonly change: Signal<Change>; readonly o
     change.value = { ...change.value, [name]: value };
   };
   const field = (name: keyof Change, text: string, mode: 'decimal' | 'text') => (
-    <label>
-      {text}{' '}
-      <input
-        inputMode={mode}
-        size={12}
-        value={change.value[name]}
-        onInput={({ currentTarget }) => set(name, currentTarget.value)}
-      />
-    </label>
+    <Field text={text} mode={mode} value={change.value[name]} onInput={(value) => set(name, value)} />
   );
   return (
     <p class="tools">
@@ -91,7 +84,7 @@ function given({ deadlineHours, budgetUsd, instanceTypes, purchaseOption }: Chan
   };
 }
 
-const Otherwise = ({ decided: { changed, notes } }: { readonly decided: AnswerOf<'getWhatIf'> }) => (
+export const Otherwise = ({ decided: { changed, notes } }: { readonly decided: AnswerOf<'getWhatIf'> }) => (
   <div role="status">
     <DecisionTable decision={changed} />
     {notes.map((note) => (

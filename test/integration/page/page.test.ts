@@ -3,8 +3,11 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/files.ts';
 import { type ServedPage, servePage } from '../../../cli/page/server.ts';
+import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
+import { storedPart } from '../../../functions/core/placement/decision/situation.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
+import { CLOSED_AT, question } from '../../support/builders/placement.ts';
 import {
   AT,
   attemptOf,
@@ -136,6 +139,34 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('Stop this run').waitFor();
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1 } });
+  });
+
+  it('foresees and changes the limits of a run', async () => {
+    const asked = question();
+    const { compute, limits } = asked;
+    await at.runs.create(
+      runOf('digits', 1, {
+        status: 'training',
+        closedAt: CLOSED_AT,
+        sealedAt: CLOSED_AT,
+        declaration: { ...declarationOf('digits'), compute, limits },
+      }),
+    );
+    await at.attempts.create(attemptOf(RUN, 1, { status: 'running', createdAt: CLOSED_AT }));
+    await at.placements.put(RUN, 1, { ...choosePlacement(asked), question: storedPart(asked) });
+    await page.goto(`${served.address}#/runs/${RUN}`);
+    await page.getByText('Change deadline or budget').click();
+    await page.getByLabel('deadline in hours').fill('2 days');
+    await page.getByRole('button', { name: 'Change the limits' }).click();
+    expect(await page.getByRole('alert').textContent()).toContain('"2 days": write a number above 0');
+    await page.getByLabel('deadline in hours').fill('48');
+    await page.getByRole('button', { name: 'What would placement do?' }).click();
+    await page.getByRole('status').getByRole('region', { name: 'pools that were considered' }).waitFor();
+    expect((await at.runs.get(RUN))?.declaration?.limits).toEqual(limits);
+    await page.getByRole('button', { name: 'Change the limits' }).click();
+    await page.getByText('The run has a deadline of 48 h').waitFor();
+    expect((await at.runs.get(RUN))?.declaration?.limits).toEqual({ ...limits, deadlineHours: 48 });
+    expect(errors).toEqual([]);
   });
 
   it('draws how busy the hosts were, and the verdicts', async () => {
