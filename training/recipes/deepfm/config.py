@@ -8,6 +8,9 @@ from typing import ClassVar
 
 from common.settings import Settings
 
+PRECISIONS = ("auto", "float32", "bfloat16")
+CROSS_DEVICE_OPS = ("auto", "nccl", "hierarchical-copy", "reduction-to-one-device", "ring")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings):
@@ -27,8 +30,9 @@ class Config(Settings):
     """Batches between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds checkpoints by time."""
     keep_checkpoints: int = 2
     """Complete checkpoints to keep."""
-    devices: int = 1
-    """For MirroredStrategy on a host without GPUs: logical devices of its CPU."""
+    precision: str = "auto"
+    """Of the matrix products: float32, bfloat16, or `auto`, which is bfloat16 on GPUs that have it.
+    Weights, Adagrad's sums and the loss stay in float32."""
     seed: int = 17
     """Seed of every random choice."""
     steps: int = 0
@@ -45,8 +49,30 @@ class Config(Settings):
         "hidden": (1, 65_536),
         "checkpoint_steps": (1, 10_000_000),
         "keep_checkpoints": (1, 1000),
-        "devices": (1, 1024),
         "seed": (0, 2**31 - 1),
         "steps": (0, 1_000_000_000),
         "pause": (0, 3600),
     }
+
+    def problems(self) -> list[str]:
+        return [*super().problems(), *_unknown("precision", self.precision, PRECISIONS)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorFlowConfig(Config):
+    devices: int = 1
+    """For MirroredStrategy on a host without GPUs: logical devices of its CPU."""
+    cross_device_ops: str = "auto"
+    """How mirrored devices sum gradients. On one host nccl, hierarchical-copy or
+    reduction-to-one-device; `auto` leaves it to TensorFlow. On several hosts nccl or ring, and
+    `auto` is ring. nccl needs GPUs."""
+
+    LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {**Config.LIMITS, "devices": (1, 1024)}
+
+    def problems(self) -> list[str]:
+        problems = _unknown("cross_device_ops", self.cross_device_ops, CROSS_DEVICE_OPS)
+        return [*super().problems(), *problems]
+
+
+def _unknown(name: str, value: str, choices: tuple[str, ...]) -> list[str]:
+    return [] if value in choices else [f"{name}={value!r}: choose one of {', '.join(choices)}"]

@@ -14,6 +14,7 @@ import tensorflow as tf
 from arrays import Arrays
 
 TABLES = ("embedding", "linear")
+LAYERS = ("hidden1", "hidden1_bias", "hidden2", "hidden2_bias", "output")
 
 
 def make_variables(arrays: Arrays) -> dict[str, Any]:
@@ -52,6 +53,15 @@ def parts_of(variable: Any) -> list[Any]:  # noqa: ANN401
     return list(getattr(variable, "variables", [variable]))
 
 
+def bytes_by_device(variables: dict[str, Any]) -> dict[str, int]:
+    """The size of the parts that each device holds, by the devices' names in order."""
+    sizes: dict[str, int] = {}
+    for part in (part for variable in variables.values() for part in parts_of(variable)):
+        size = part.shape.num_elements() * part.dtype.size
+        sizes[part.device] = sizes.get(part.device, 0) + size
+    return dict(sorted(sizes.items()))
+
+
 def read_arrays(variables: dict[str, Any]) -> Arrays:
     """Whole arrays, gathered from all their parts."""
     return {
@@ -60,7 +70,26 @@ def read_arrays(variables: dict[str, Any]) -> Arrays:
     }
 
 
-def logits(variables: dict[str, Any], ids: Any, values: Any) -> Any:  # noqa: ANN401
+def kind_of(precision: str) -> Any:  # noqa: ANN401
+    """The type of the matrix products. Tensor cores for bfloat16 came with capability 8."""
+    if precision != "auto":
+        return tf.as_dtype(precision)
+    details = [
+        tf.config.experimental.get_device_details(gpu)
+        for gpu in tf.config.list_physical_devices("GPU")
+    ]
+    has = [found.get("compute_capability", (0, 0)) >= (8, 0) for found in details]
+    return tf.bfloat16 if has and all(has) else tf.float32
+
+
+def logits(
+    variables: dict[str, Any],
+    ids: Any,  # noqa: ANN401
+    values: Any,  # noqa: ANN401
+    kind: Any = tf.float32,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """In float32; the layers are computed in `kind`, from weights that stay in float32."""
+    own = {name: tf.cast(variables[name], kind) for name in LAYERS}
     # ShardedVariable partitions rows one after the other ("div").
     look_up = tf.nn.embedding_lookup
     rows = look_up(variables["embedding"], ids)
@@ -69,10 +98,11 @@ def logits(variables: dict[str, Any], ids: Any, values: Any) -> Any:  # noqa: AN
     summed = tf.reduce_sum(rows, 1)
     pairs = 0.5 * tf.reduce_sum(summed**2 - tf.reduce_sum(rows**2, 1), 1)
     wide = rows.shape[1] * rows.shape[2]
-    deep = tf.concat([tf.reshape(rows, [-1, wide]), values], 1)
-    deep = tf.nn.relu(tf.matmul(deep, variables["hidden1"]) + variables["hidden1_bias"])
-    deep = tf.nn.relu(tf.matmul(deep, variables["hidden2"]) + variables["hidden2_bias"])
-    return first + pairs + tf.squeeze(tf.matmul(deep, variables["output"]), 1)
+    deep = tf.cast(tf.concat([tf.reshape(rows, [-1, wide]), values], 1), kind)
+    deep = tf.nn.relu(tf.matmul(deep, own["hidden1"]) + own["hidden1_bias"])
+    deep = tf.nn.relu(tf.matmul(deep, own["hidden2"]) + own["hidden2_bias"])
+    scores = tf.cast(tf.matmul(deep, own["output"]), tf.float32)
+    return first + pairs + tf.squeeze(scores, 1)
 
 
 def adagrad(variable: Any, accumulator: Any, gradient: Any, rate: float) -> None:  # noqa: ANN401

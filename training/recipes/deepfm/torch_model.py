@@ -19,3 +19,11 @@ def logits(
     deep = torch.relu(deep @ weights["hidden1"] + weights["hidden1_bias"])
     deep = torch.relu(deep @ weights["hidden2"] + weights["hidden2_bias"])
     return first + pairs + (deep @ weights["output"]).squeeze(1)
+
+
+def autocast(precision: str, device: torch.device) -> torch.autocast:
+    """For `logits`: matrix products in bfloat16 where `precision` asks for it."""
+    is_on = precision == "bfloat16"
+    if precision == "auto" and device.type == "cuda":
+        is_on = torch.cuda.is_bf16_supported()
+    return torch.autocast(device.type, torch.bfloat16, enabled=is_on)

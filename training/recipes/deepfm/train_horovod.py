@@ -24,7 +24,7 @@ import tidewheel
 from arrays import Arrays
 from config import Config
 from records import read_clicks
-from torch_model import TABLES, logits
+from torch_model import TABLES, autocast, logits
 from training_run import TrainingRun, first_weights
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -108,7 +108,8 @@ class Trainer:
     def _train_step(self) -> float:
         labels, ids, values = self._read()
         self.optimizer.zero_grad()
-        scores = self.model(ids, values)
+        with autocast(self.config.precision, self.device):
+            scores = self.model(ids, values)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
         # Horovod averages over the ranks.
         torch.autograd.backward(loss / self.own)

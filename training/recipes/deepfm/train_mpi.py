@@ -22,7 +22,7 @@ from arrays import Arrays
 from config import Config
 from pipe import PipeReader, is_piped
 from records import Click, read_clicks
-from torch_model import TABLES, Weights, logits
+from torch_model import TABLES, Weights, autocast, logits
 from training_run import TrainingRun, first_weights
 
 
@@ -119,7 +119,8 @@ class Trainer:
         rows = self.weights["embedding"][ids].requires_grad_()
         linear = self.weights["linear"][ids].requires_grad_()
         leaves = {name: self.weights[name].requires_grad_() for name in self.dense}
-        scores = logits(leaves, rows, linear, values)
+        with autocast(self.config.precision, torch.device("cpu")):
+            scores = logits(leaves, rows, linear, values)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
         torch.autograd.backward(loss / self.config.batch_size)
         all_ids = self._gather(ids.flatten().numpy())

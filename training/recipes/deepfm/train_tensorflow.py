@@ -25,10 +25,13 @@ import tensorflow as tf
 
 import tidewheel
 from arrays import Arrays
-from config import Config
+from config import TensorFlowConfig as Config
+from mirrored import mirrored_strategy
 from records import read_clicks
 from tensorflow_model import (
     adagrad,
+    bytes_by_device,
+    kind_of,
     logits,
     make_variables,
     parse,
@@ -44,6 +47,7 @@ class Trainer:
 
     def __init__(self, config: Config, strategy: Any, *, index: int, workers: int) -> None:  # noqa: ANN401
         self.config, self.strategy, self.workers = config, strategy, workers
+        self.kind = kind_of(config.precision)
         self.run = TrainingRun(config, is_main=index == 0)
         path, _ = self.run.plan.shards[0]
         example = next(read_clicks(path, self.run.positions[path][:1]))
@@ -65,7 +69,7 @@ class Trainer:
             part for name in names for part in parts_of(self.variables[f"adagrad/{name}"])
         ]
         with tf.GradientTape() as tape:
-            scores = logits(self.variables, ids, values)
+            scores = logits(self.variables, ids, values, self.kind)
             losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=scores)
             loss = tf.reduce_sum(losses) / samples
         return loss, list(zip(parts, accumulators, tape.gradient(loss, parts), strict=True))
@@ -102,7 +106,11 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
     trainer = Trainer(config, strategy, index=0, workers=workers)
     run = trainer.run
     parts = {name: len(parts_of(v)) for name, v in trainer.variables.items() if "/" not in name}
-    run.print0(f"{workers} workers, {servers} parameter servers, parts: {parts}")
+    held = ", ".join(f"{size} B" for size in bytes_by_device(trainer.variables).values())
+    run.print0(
+        f"{workers} workers, {servers} parameter servers that hold {held}, parts: {parts}, "
+        f"products in {trainer.kind.name}"
+    )
 
     @tf.function  # type: ignore[untyped-decorator]
     def train_step(path: Any, first: Any) -> Any:  # noqa: ANN401
@@ -135,22 +143,9 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
     trainer.finish(read_arrays(trainer.variables))
 
 
-def mirrored_strategy(workers: int) -> Any:  # noqa: ANN401
-    """Mirrors over the hosts of TF_CONFIG, or on one host over its GPUs or its CPU's devices."""
-    if workers > 1:
-        options = tf.distribute.experimental.CommunicationOptions(
-            implementation=tf.distribute.experimental.CommunicationImplementation.RING
-        )
-        return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
-    devices = [device.name for device in tf.config.list_logical_devices("GPU")]
-    if not devices:
-        devices = [device.name for device in tf.config.list_logical_devices("CPU")]
-    return tf.distribute.MirroredStrategy(devices)
-
-
 def train_mirrored(config: Config, index: int, workers: int) -> None:
     """Every device of every worker computes its share of each batch; sums the gradients."""
-    strategy = mirrored_strategy(workers)
+    strategy = mirrored_strategy(config.cross_device_ops, workers)
     trainer = Trainer(config, strategy, index=index, workers=workers)
     run = trainer.run
     replicas = strategy.num_replicas_in_sync
@@ -185,7 +180,10 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
 
         return strategy.run(on_device, args=(path, first, flags))
 
-    run.print0(f"{workers} mirrored workers, {replicas} devices, {own} samples each")
+    run.print0(
+        f"{workers} mirrored workers, {replicas} devices, {own} samples each, "
+        f"products in {trainer.kind.name}, cross_device_ops={config.cross_device_ops}"
+    )
     # All workers take the first one's position: other hosts may not have the checkpoint.
     with strategy.scope():
         position = tf.Variable(trainer.step, dtype=tf.int64, trainable=False)
@@ -268,7 +266,14 @@ def main() -> None:
         tf.config.set_logical_device_configuration(cpu, parts)
     tf_config = json.loads(os.environ.get("TF_CONFIG") or "{}")
     task = tf_config.get("task", {"type": "worker", "index": 0})
-    if task["type"] == "chief" or "ps" in tf_config.get("cluster", {}):
+    has_servers = task["type"] == "chief" or "ps" in tf_config.get("cluster", {})
+    service = os.environ.get("TIDEWHEEL_DATA_SERVICE")
+    if (has_servers or service) and config.cross_device_ops != "auto":
+        raise ValueError(
+            f"cross_device_ops={config.cross_device_ops} is for mirrored devices, and this "
+            "strategy has none: leave it out"
+        )
+    if has_servers:
         resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
         if task["type"] in ("worker", "ps"):
             server = tf.distribute.Server(
@@ -281,7 +286,6 @@ def main() -> None:
             server.join()
         train_with_servers(config, resolver)
         return
-    service = os.environ.get("TIDEWHEEL_DATA_SERVICE")
     if service:
         train_from_service(config, service)
         return
