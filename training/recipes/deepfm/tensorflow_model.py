@@ -116,21 +116,3 @@ def adagrad(variable: Any, accumulator: Any, gradient: Any, rate: float) -> None
     else:
         accumulator.assign_add(gradient**2)
         variable.assign_sub(rate * gradient / tf.sqrt(accumulator))
-
-
-def parse(serialized: Any, fields: int, values: int) -> tuple[Any, Any, Any]:  # noqa: ANN401
-    found = tf.io.parse_example(
-        serialized,
-        {
-            "label": tf.io.FixedLenFeature([], tf.int64),
-            "ids": tf.io.FixedLenFeature([fields], tf.int64),
-            "values": tf.io.FixedLenFeature([values], tf.float32),
-        },
-    )
-    return tf.cast(found["label"], tf.float32), found["ids"], found["values"]
-
-
-def read_batch(path: Any, first: Any, size: int) -> Any:  # noqa: ANN401
-    """The records of one batch; the worker that computes them reads them."""
-    records = tf.data.TFRecordDataset(path).skip(first).take(size).batch(size)
-    return records.get_single_element()

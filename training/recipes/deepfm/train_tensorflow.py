@@ -28,16 +28,15 @@ from arrays import Arrays
 from config import TensorFlowConfig as Config
 from mirrored import mirrored_strategy
 from records import read_clicks
+from tensorflow_input import Shares, parse, pipeline, read_records
 from tensorflow_model import (
     adagrad,
     bytes_by_device,
     kind_of,
     logits,
     make_variables,
-    parse,
     parts_of,
     read_arrays,
-    read_batch,
 )
 from training_run import TrainingRun, first_weights
 
@@ -115,7 +114,7 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
     @tf.function  # type: ignore[untyped-decorator]
     def train_step(path: Any, first: Any) -> Any:  # noqa: ANN401
         def on_worker(path: Any, first: Any) -> Any:  # noqa: ANN401
-            serialized = read_batch(path, first, config.batch_size)
+            serialized = read_records(path, first, config.batch_size)
             loss, updates = trainer.gradients(parse(serialized, *trainer.shape), config.batch_size)
             for part, accumulator, gradient in updates:
                 adagrad(part, accumulator, gradient, config.learning_rate)
@@ -154,12 +153,9 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
     own = config.batch_size // replicas
 
     @tf.function  # type: ignore[untyped-decorator]
-    def train_step(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
-        def on_device(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
-            context = tf.distribute.get_replica_context()
-            number = tf.cast(context.replica_id_in_sync_group, tf.int64)
-            serialized = read_batch(path, first + number * own, own)
-            loss, updates = trainer.gradients(parse(serialized, *trainer.shape), config.batch_size)
+    def train_step(share: Any, flags: Any) -> Any:  # noqa: ANN401
+        def on_device(share: Any, flags: Any) -> Any:  # noqa: ANN401
+            loss, updates = trainer.gradients(share, config.batch_size)
             figures = tf.concat([[loss], flags], 0)
 
             def update(strategy: Any, figures: Any, *gradients: Any) -> Any:  # noqa: ANN401
@@ -174,11 +170,11 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
             def apply(part: Any, accumulator: Any, gradient: Any) -> None:  # noqa: ANN401
                 adagrad(part, accumulator, gradient, config.learning_rate)
 
-            return context.merge_call(
+            return tf.distribute.get_replica_context().merge_call(
                 update, args=(figures, *(gradient for _, _, gradient in updates))
             )
 
-        return strategy.run(on_device, args=(path, first, flags))
+        return strategy.run(on_device, args=(share, flags))
 
     run.print0(
         f"{workers} mirrored workers, {replicas} devices, {own} samples each, "
@@ -188,15 +184,14 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
     with strategy.scope():
         position = tf.Variable(trainer.step, dtype=tf.int64, trainable=False)
     trainer.step = int(position.numpy())
+    shares = Shares(run.plan, trainer.step, own, trainer.shape)
     while trainer.step < run.plan.total:
-        (batch,) = run.plan.batches_between(trainer.step, trainer.step + 1)
+        share = strategy.experimental_distribute_values_from_function(shares)
         trainer.step += 1
         is_due = run.is_main and run.is_due(trainer.step)
         # The flags are summed with the gradients: all save, and all leave, at the same step.
         flags = tf.constant([float(tidewheel.stop_soon()), float(is_due)])
-        figures = train_step(
-            tf.constant(str(batch.shard)), tf.constant(batch.first, tf.int64), flags
-        )
+        figures = train_step(share, flags)
         loss, stopping, due = (
             float(value) for value in strategy.experimental_local_results(figures)[0]
         )
@@ -227,17 +222,14 @@ def train_from_service(config: Config, service: str) -> None:
     while trainer.step < run.plan.total:
         end = (trainer.step // config.checkpoint_steps + 1) * config.checkpoint_steps
         batches = run.plan.batches_between(trainer.step, end)
-        data = tf.data.Dataset.from_tensor_slices(
-            ([str(b.shard) for b in batches], np.array([b.first for b in batches], np.int64))
-        )
-        data = data.map(lambda path, first: _prepared(path, first, config, trainer.shape))
+        data = pipeline(batches, lambda path, first: _prepared(path, first, config, trainer.shape))
         data = data.apply(
             tf.data.experimental.service.distribute(
                 tf.data.experimental.service.ShardingPolicy.DYNAMIC, service
             )
         )
         loss = 0.0
-        for batch in data:
+        for batch in data.prefetch(tf.data.AUTOTUNE):
             loss = float(train_step(batch))
             time.sleep(config.pause)
         trainer.step += len(batches)
@@ -250,7 +242,7 @@ def train_from_service(config: Config, service: str) -> None:
 def _prepared(path: Any, first: Any, config: Config, shape: tuple[int, int]) -> Any:  # noqa: ANN401
     if first == 0:
         tf.print("prepared here: the beginning of", path)
-    return parse(read_batch(path, first, config.batch_size), *shape)
+    return parse(read_records(path, first, config.batch_size), *shape)
 
 
 def main() -> None:
