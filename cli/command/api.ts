@@ -1,4 +1,4 @@
-/** Calls of the HTTP API, signed with the person's credentials. */
+/** Calls of the HTTP API, signed with the person's credentials of AWS, or with a token of the deployment's issuer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { signedHeaders } from '@tidewheel/emulators/shared/signed-headers.ts';
@@ -37,8 +37,21 @@ const TRIES = 6;
 const FIRST_WAIT_SECONDS = 1;
 const LATER = [429, 500, 502, 503, 504];
 
-export function apiOf(deployment: Pick<Deployment, 'apiUrl' | 'region' | 'title'>): Api {
-  const client = createClient(untilTaken(signedSend(deployment)));
+export const apiOf = (deployment: Pick<Deployment, 'apiUrl' | 'region' | 'title'>): Api =>
+  apiOver(signedSend(deployment), deployment.title);
+
+/** Where a person without credentials of AWS calls, and with what (docs/deploy.md#people). */
+export interface TokenAccess {
+  /** Without a slash at its end. */
+  readonly apiUrl: string;
+  readonly token: string;
+}
+
+export const apiWithToken = (access: TokenAccess): Api =>
+  apiOver(tokenSend(access), `deployment at ${access.apiUrl}`);
+
+function apiOver(send: Send, title: string): Api {
+  const client = createClient(untilTaken(send));
   return {
     call: async (operation, input) => {
       const answer = await client.call(operation, input);
@@ -52,7 +65,7 @@ export function apiOf(deployment: Pick<Deployment, 'apiUrl' | 'region' | 'title'
         case 'unreachable': {
           const remedy = remedyOf(answer.cause, process.env);
           const why = remedy ?? (answer.cause instanceof Error ? answer.cause.message : String(answer.cause));
-          throw new Error(`the API of the ${deployment.title} gave no answer: ${why}`, {
+          throw new Error(`the API of the ${title} gave no answer: ${why}`, {
             cause: answer.cause,
           });
         }
@@ -67,15 +80,27 @@ function signedSend({ apiUrl, region }: Pick<Deployment, 'apiUrl' | 'region'>): 
     const url = new URL(`${apiUrl}${path}`);
     // fetch sets the host itself.
     const { host: _host, ...signed } = await signedHeaders(url, { method, body, headers }, signing);
-    return fetch(url, {
-      method,
-      headers: signed,
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
-      ...(body !== undefined && { body }),
-    });
+    return sent(url, { method, body, headers: signed });
   };
 }
+
+const tokenSend =
+  ({ apiUrl, token }: TokenAccess): Send =>
+  ({ method, path, headers, body }) =>
+    sent(new URL(`${apiUrl}${path}`), {
+      method,
+      body,
+      headers: { ...headers, authorization: `Bearer ${token}` },
+    });
+
+const sent = (url: URL, { method, headers, body }: Omit<ApiCall, 'path'>): Promise<Response> =>
+  fetch(url, {
+    method,
+    headers,
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+    ...(body !== undefined && { body }),
+  });
 
 const untilTaken =
   (send: Send): Send =>
@@ -90,9 +115,15 @@ const untilTaken =
   };
 
 function refused({ status, message, problems }: Refused, operation: OperationId): Error {
+  if (status === 401)
+    return new NotAllowedError(
+      'the token is not taken: it has expired, or is of another issuer or client. Set TIDEWHEEL_TOKEN to a new one',
+    );
   if (status === 403)
     return new NotAllowedError(
-      `${operation} is not allowed (${message}): allow execute-api:Invoke on it to these credentials (docs/api.md)`,
+      message.includes('your token')
+        ? `${operation} is not allowed: ${message}`
+        : `${operation} is not allowed (${message}): allow execute-api:Invoke on it to these credentials (docs/api.md)`,
     );
   const details = problems.map((each) => `\n  ${each.path || '(whole document)'}: ${each.message}`);
   return new ApiError(status, message + details.join(''));

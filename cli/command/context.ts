@@ -1,6 +1,7 @@
 /** What a verb has of its surroundings: the terminal, the folder, and the deployment that its words name. */
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { once } from '../../functions/core/shared/once.ts';
-import { type Api, apiOf } from './api.ts';
+import { type Api, apiOf, apiWithToken, type TokenAccess } from './api.ts';
 import { type Deployment, findDeployment, type Place } from './deployment.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -40,6 +41,27 @@ export function contextOf(
     json,
     place,
     deployment,
-    api: once(async () => apiOf(await deployment())),
+    api: once(async () => {
+      const access = isNamed(place) ? undefined : tokenAccess(surroundings.environment);
+      if (access === undefined) return apiOf(await deployment());
+      surroundings.terminal.note(`deployment at ${access.apiUrl}, with the token in TIDEWHEEL_TOKEN`);
+      return apiWithToken(access);
+    }),
   };
+}
+
+const isNamed = ({ stage, region, state }: Place): boolean =>
+  [stage, region, state].some((word) => word !== undefined);
+
+/** @throws UsageError where one of the two variables is missing, or the token would travel in the open */
+function tokenAccess(environment: Surroundings['environment']): TokenAccess | undefined {
+  const { TIDEWHEEL_API_URL: url = '', TIDEWHEEL_TOKEN: token = '' } = environment;
+  if (url === '' && token === '') return undefined;
+  if (url === '' || token === '')
+    throw new UsageError([
+      `${url === '' ? 'TIDEWHEEL_TOKEN is set without TIDEWHEEL_API_URL' : 'TIDEWHEEL_API_URL is set without TIDEWHEEL_TOKEN'}: set both (docs/deploy.md#people), or neither`,
+    ]);
+  if (!/^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/.test(url))
+    throw new UsageError([`TIDEWHEEL_API_URL is ${url}: write https://, so that the token stays secret`]);
+  return { apiUrl: url.replace(/\/+$/, ''), token };
 }

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startApi } from '../../support/world/api-server.ts';
+import { ground } from '../../support/world/ground.ts';
 
 const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, '../../..');
@@ -92,4 +94,30 @@ it('completes verbs and options in bash', async () => {
     ]);
   expect((await ask('tidewheel wa', 1)).stdout).toBe('watch\n');
   expect((await ask('tidewheel stop --n', 2)).stdout).toBe('--now\n');
+});
+
+it('calls with a token where one is set', async () => {
+  const api = await startApi(ground(), 'ada');
+  const at = { TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'abc' };
+  try {
+    expect(await tidewheel(['runs', '--json'], at)).toMatchObject({ code: 0 });
+    expect(new Set(api.signatures)).toEqual(new Set(['Bearer abc']));
+    api.instead = { status: 401, body: { message: 'Unauthorized' } };
+    expect(await tidewheel(['runs'], at)).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('Set TIDEWHEEL_TOKEN to a new one'),
+    });
+  } finally {
+    api.stop();
+  }
+});
+
+it.each([
+  [{ TIDEWHEEL_TOKEN: 'abc' }, 'set both'],
+  [{ TIDEWHEEL_TOKEN: 'abc', TIDEWHEEL_API_URL: 'http://example.org' }, 'write https://'],
+])('sends no token without an address or TLS: %o', async (environment, remedy) => {
+  expect(await tidewheel(['runs'], environment)).toMatchObject({
+    code: 8,
+    stderr: expect.stringContaining(remedy),
+  });
 });
