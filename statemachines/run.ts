@@ -116,6 +116,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     [
       when('$.seal.status', 'incomplete', 'WaitForNextRound'),
       when('$.seal.status', 'nothingToTrain', 'AllArrivalsRejected'),
+      when('$.seal.status', 'unchanged', 'IsTrainingWanted'),
       when('$.seal.mayCompact', true, 'PlanCompaction'),
     ],
     'Judge',
@@ -126,6 +127,11 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     resultPath: '$.packing',
     next: 'PackInParallel',
   }),
+  IsTrainingWanted: choice(
+    'The dataset holds the bytes of all arrivals. A requested run trains all the same.',
+    [when('$.settle.trainAnyway', true, 'Judge')],
+    'NoNewData',
+  ),
   AllArrivalsRejected: pass('The run fails.', {
     parameters: {
       ...RUN,

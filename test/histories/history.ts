@@ -19,12 +19,15 @@ interface Step {
   readonly kind: 'put' | 'delete' | 'run' | 'compact' | 'retract' | 'prune';
   readonly key?: string;
   readonly body?: string;
+  readonly etag?: string;
   /** In base64, of the newest version after a step that may change it. */
   shards?: readonly string[];
 }
 
 const STEMS = 6;
 const BODIES = 3;
+/** Of one body, as multipart uploads and KMS give it. */
+const ETAGS = 3;
 const STEPS = 30;
 const MOST_TRIES = 400;
 
@@ -93,9 +96,10 @@ class World {
   }
 
   #put(): void {
-    const [key, body] = [this.#key(), `"body ${this.#below(BODIES)}"`];
-    this.#store.seed(`${incoming}${key}`, body);
-    this.steps.push({ kind: 'put', key, body });
+    const [key, number] = [this.#key(), this.#below(BODIES)];
+    const [body, etag] = [`"body ${number}"`, `${number}v${this.#below(ETAGS)}`];
+    this.#store.seed(`${incoming}${key}`, body, etag);
+    this.steps.push({ kind: 'put', key, body, etag });
   }
 
   #delete(): void {

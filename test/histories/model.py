@@ -15,7 +15,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterable
 
-Objects = dict[str, str]
+Objects = dict[str, tuple[str, str]]  # body and ETag by key
 
 
 def stem_of(key: str) -> str:
@@ -29,12 +29,13 @@ class Model:
         self.suffixes = {{"image": "jpg"}.get(column, column) for column in require}
         self.incoming: Objects = {}
         self.samples: list[Objects] = []
-        self.retracted: set[tuple[str, str]] = set()
+        self.retracted: set[tuple[str, str]] = set()  # key and ETag
+        self.same: dict[tuple[str, str], str] = {}  # the ETag of the packed object with these bytes
 
     def take(self, step: dict[str, str]) -> None:
         kind, key, body = step["kind"], step.get("key", ""), step.get("body", "")
         if kind == "put":
-            self.incoming[key] = body
+            self.incoming[key] = (body, step["etag"])
         elif kind == "delete":
             self.incoming.pop(key, None)
         elif kind == "retract":
@@ -44,16 +45,19 @@ class Model:
 
     def run(self) -> None:
         listed: dict[str, Objects] = {}
-        for key, body in self.incoming.items():
-            if (key, body) not in self.retracted:
-                listed.setdefault(stem_of(key), {})[key] = body
+        for key, (body, etag) in self.incoming.items():
+            packed = self.same.get((key, etag), etag)
+            if (key, packed) not in self.retracted:
+                listed.setdefault(stem_of(key), {})[key] = (body, etag)
         for sample in listed.values():
             # It waits for the rest.
             if not self.suffixes <= {key.rpartition(".")[2] for key in sample}:
                 continue
             olds = [old for old in self.samples if old.keys() & sample.keys()]
-            # The same bytes are no news.
-            if sample.items() <= {item for old in olds for item in old.items()}:
+            # The same bytes are no news, whatever their ETag.
+            held = {key: found for old in olds for key, found in old.items()}
+            if all(key in held and held[key][0] == body for key, (body, _) in sample.items()):
+                self.same.update({(key, etag): held[key][1] for key, (_, etag) in sample.items()})
                 continue
             # A correction that lacks members of the sample replaces nothing.
             if all(old.keys() <= sample.keys() for old in olds):
@@ -64,14 +68,15 @@ class Model:
         # A dataset has a sample.
         if left:
             for sample in self.samples:
-                self.retracted.update(sample.items() if key in sample else ())
+                if key in sample:
+                    self.retracted.update((each, etag) for each, (_, etag) in sample.items())
             self.samples = left
 
     def members(self) -> Counter[tuple[str, str]]:
         held: Counter[tuple[str, str]] = Counter()
         for sample in self.samples:
             stem = stem_of(next(iter(sample)))
-            held.update(sample.items())
+            held.update((key, body) for key, (body, _) in sample.items())
             held[(f"{stem}.cls", stem.split("/")[0])] += 1
         return held
 

@@ -17,15 +17,9 @@ export async function announceSeal<Sealed extends SealResult>(
   result: Sealed,
 ): Promise<Sealed> {
   const { generation, samples, shards, rejected, rejections, left } = result;
-  const waits = leftText(run.pipeline, left);
+  const others = [unchangedText(result), leftText(run.pipeline, left)].filter((text) => text !== undefined);
   if (shards === 0 && rejected === 0) {
-    if (waits !== undefined)
-      await deps.timeline.add(run.runId, {
-        id: 'left',
-        at: deps.clock.now().toISOString(),
-        kind: 'ArrivalsLeft',
-        text: waits,
-      });
+    if (others.length > 0) await noteOthers(deps, run.runId, { others, left });
     return result;
   }
   const at = deps.clock.now().toISOString();
@@ -41,7 +35,12 @@ export async function announceSeal<Sealed extends SealResult>(
     id: 'sealed',
     at,
     kind: shards === 0 ? 'AllRejected' : 'DatasetSealed',
-    text: [packed, rejected > 0 ? rejectedText(run.pipeline, result) : undefined, learntText(result), waits]
+    text: [
+      packed,
+      rejected > 0 ? rejectedText(run.pipeline, result) : undefined,
+      learntText(result),
+      ...others,
+    ]
       .filter((text) => text !== undefined)
       .join(', '),
   });
@@ -49,6 +48,21 @@ export async function announceSeal<Sealed extends SealResult>(
     await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
   return result;
 }
+
+const noteOthers = (
+  { timeline, clock }: Pick<AnnounceDeps, 'timeline' | 'clock'>,
+  runId: string,
+  { others, left }: { readonly others: readonly string[]; readonly left: SealResult['left'] },
+): Promise<unknown> =>
+  timeline.add(runId, {
+    id: 'left',
+    at: clock.now().toISOString(),
+    kind: left.objects > 0 ? 'ArrivalsLeft' : 'ArrivalsUnchanged',
+    text: others.join(', '),
+  });
+
+const unchangedText = ({ unchanged }: SealResult): string | undefined =>
+  unchanged === 0 ? undefined : `${unchanged} with the same bytes as before, under another ETag`;
 
 const learntText = ({ learnt = [] }: SealResult): string | undefined =>
   learnt.length === 0 ? undefined : `each sample must have ${learnt.join(' and ')} (learnt)`;

@@ -16,6 +16,7 @@ const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   bytes: 900,
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
+  unchanged: 0,
   left: { objects: 0, byReason: {}, examples: [] },
   generations: 1,
   waiting: 0,
@@ -61,6 +62,15 @@ describe('a seal', () => {
     expect(timeline[0]?.text).toBe('0 samples in 0 shards, 1 rejected: notes.txt (suffixNotAccepted)');
     expect(record?.generation).toBeUndefined();
     expect(record?.rejected?.count).toBe(1);
+  });
+
+  it('calls the same bytes no rejection', async () => {
+    const again = sealed({ status: 'unchanged', shards: 0, samples: 0, unchanged: 2 });
+    const { timeline, record } = await announced(again);
+    expect(timeline).toMatchObject([
+      { kind: 'ArrivalsUnchanged', text: '2 with the same bytes as before, under another ETag' },
+    ]);
+    expect(record?.rejected).toBeUndefined();
   });
 
   it('is silent about rejections where there are none', async () => {

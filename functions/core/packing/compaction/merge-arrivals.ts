@@ -3,6 +3,7 @@
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest, SealedLine } from '../model/manifest.ts';
 import { arrivalOf, compareKeys } from '../model/order.ts';
+import type { Rejection } from '../model/rejections.ts';
 import { sealedLines } from '../model/sealed-lines.ts';
 import type { ArrivalsWriter } from '../seal/audit.ts';
 import type { LeftOut } from './left-out.ts';
@@ -28,13 +29,29 @@ async function* linesFrom(
       if (reason === undefined) yield [key, etag, size, shardOf.get(outcome) ?? neverAssigned(key)];
       else if (reason !== 'replaced') yield [key, etag, size, reason];
     } else {
-      const version =
-        outcome === 'labelMissing' || outcome === 'labelDoubled' ? (annotationsVersion ?? mine) : undefined;
-      yield version === undefined || version === newest
-        ? [key, etag, size, outcome]
-        : [key, etag, size, outcome, version];
+      const last = lastField(outcome, { written: annotationsVersion, mine, newest });
+      yield last === undefined ? [key, etag, size, outcome] : [key, etag, size, outcome, last];
     }
   }
+}
+
+/** The version of the annotations under which a label was missing, or the ETag of the packed object. */
+function lastField(
+  outcome: Rejection,
+  {
+    written,
+    mine,
+    newest,
+  }: {
+    readonly written: string | undefined;
+    readonly mine: string | undefined;
+    readonly newest: string | undefined;
+  },
+): string | undefined {
+  if (outcome === 'unchanged') return written;
+  if (outcome !== 'labelMissing' && outcome !== 'labelDoubled') return undefined;
+  const version = written ?? mine;
+  return version === newest ? undefined : version;
 }
 
 function neverAssigned(key: string): never {

@@ -133,6 +133,8 @@ export const planSchema = z.object({
   rejected: z.number().int(),
   /** Planned arrivals of keys that earlier generations know. Above 0; absent if changed objects are kept. */
   changes: z.number().int().optional(),
+  /** Samples that may have the bytes that the dataset holds (held-samples.ts). Above 0. */
+  held: z.number().int().optional(),
   sourceSchema: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
   /** Samples that a later generation packs, so that the shards have equal counts. */
   dropped: z.array(z.number().int()),

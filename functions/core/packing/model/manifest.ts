@@ -135,9 +135,9 @@ export const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /**
- * A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the reason of the rejection. In a
- * joined generation the version of the annotations follows, under which a label was missing, unless it is the
- * manifest's.
+ * A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the reason of the rejection. For
+ * `unchanged`, the ETag of the object with the same bytes follows. In a joined generation the version of the
+ * annotations follows, under which a label was missing, unless it is the manifest's.
  */
 export const sealedLine = z.tuple([
   z.string(),

@@ -21,6 +21,7 @@ export const packingKeys = (pipeline: string, runId: string) => {
     planItems: bucketKeys.planItems(pipeline, runId),
     planArrivals: (digest: string, part: number) => `${plan}${digest}/arrivals-${digits(part)}.jsonl.zst`,
     planRanges: (digest: string) => `${plan}${digest}/listed-ranges.json.zst`,
+    planHeld: (digest: string) => `${plan}${digest}/held-samples.jsonl.zst`,
     planProblems: (digest: string) => `${plan}${digest}/annotation-problems.jsonl.gz`,
     planList: (digest: string, item: number) => `${plan}${digest}/item-${digits(item)}.jsonl.zst`,
     shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,

@@ -1,7 +1,7 @@
 /** Why arrivals are in no shard, and which planned samples are missing in their shard. */
 import * as z from 'zod';
 
-/** Reasons for which an arrival is rejected for good. */
+/** Reasons for which an arrival is rejected for good. `unchanged`: the dataset holds its bytes under another ETag. */
 const REJECTIONS = [
   'suffixNotAccepted',
   'folderPlaceholder',
@@ -25,6 +25,7 @@ const REJECTIONS = [
   'retracted',
   'correctionIncomplete',
   'requiredMissing',
+  'unchanged',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);

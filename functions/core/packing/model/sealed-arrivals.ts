@@ -7,6 +7,7 @@ import { DocumentError, readDocument } from './documents.ts';
 import { type Manifest, manifestSchema, type SealedLine, sealedLine } from './manifest.ts';
 import { compareKeys } from './order.ts';
 import { packingKeys } from './packing-keys.ts';
+import type { Rejection } from './rejections.ts';
 import { batchOf, blobVersions, type DatasetVersion, newestVersion } from './versions.ts';
 
 /** The manifest that a run sealed. It has no shards if all arrivals were rejected or the generation was pruned. */
@@ -165,28 +166,36 @@ class GenerationCursor {
    */
   async find(key: string, etag: string, annotations: string | undefined): Promise<Found> {
     let found: Found = 'none';
+    await this.#walk(key, () => {
+      if (this.#outcome === 'unchanged') return false;
+      found = this.#etag === etag ? this.#sameAs(annotations) : 'other';
+      return found !== 'other';
+    });
+    return found;
+  }
+
+  /** The ETag of the packed object that has the bytes of this one. For a cursor that finds nothing else. */
+  async packedEtag(key: string, etag: string): Promise<string | undefined> {
+    let packed: string | undefined;
+    await this.#walk(key, () => {
+      if (this.#outcome === 'unchanged' && this.#etag === etag) packed = this.#annotationsVersion;
+      return packed !== undefined;
+    });
+    return packed;
+  }
+
+  /** Goes from line to line of the key, until one is enough. */
+  async #walk(key: string, isEnough: () => boolean): Promise<void> {
     let part = this.#parts[this.#part];
     while (part !== undefined && compareKeys(part.last, key) < 0) part = this.#skip();
     while (part !== undefined && compareKeys(part.first, key) <= 0) {
       if (this.#lines === undefined) await this.#open(part);
-      const here = this.#findOpened(key, etag, annotations);
-      if (here !== 'none') found = here;
+      while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
+      for (; this.#lines !== undefined && this.#key === key; this.#step()) if (isEnough()) return;
       // A key may go on in the next part.
-      if (this.#lines !== undefined) return found;
+      if (this.#lines !== undefined) return;
       part = this.#skip();
     }
-    return found;
-  }
-
-  /** In what is left of the opened part. */
-  #findOpened(key: string, etag: string, annotations: string | undefined): Found {
-    let found: Found = 'none';
-    while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
-    for (; this.#lines !== undefined && this.#key === key; this.#step()) {
-      if (this.#etag === etag) return this.#sameAs(annotations);
-      found = 'other';
-    }
-    return found;
   }
 
   /** Other annotations may have a label that was missing, and the rest of a sample may come again. */
@@ -261,11 +270,18 @@ export function sealedFilter(
       .toSorted((a, b) => batchOf(b.generation) - batchOf(a.generation))
       .map((manifest) => new GenerationCursor(store, manifest));
   const cursors = open(manifests);
-  const retracting = open(
-    manifests.filter(({ rejections }) => rejections.byReason['retracted'] !== undefined),
-  );
+  const openWith = (reason: Rejection): GenerationCursor[] =>
+    open(manifests.filter(({ rejections }) => rejections.byReason[reason] !== undefined));
+  const [retracting, unchanging] = [openWith('retracted'), openWith('unchanged')];
   if (cursors.length === 0) return () => 'new';
-  return async (key, etag) => {
+  return async (key, listed) => {
+    let etag = listed;
+    for (const cursor of unchanging) {
+      const packed = await cursor.packedEtag(key, listed);
+      if (packed === undefined) continue;
+      etag = packed;
+      break;
+    }
     for (const cursor of retracting)
       if ((await cursor.find(key, etag, annotations)) === 'retracted') return 'retracted';
     for (const cursor of cursors) {

@@ -13,6 +13,7 @@ import { columnOf } from '../model/sample-layout.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
 import { type Balance, balance } from './balance.ts';
 import { GrowingNumbers } from './growing-numbers.ts';
+import { ReturningSamples } from './returning-samples.ts';
 import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
 import { type EarlierColumns, WaitingSamples } from './waiting-samples.ts';
 
@@ -65,6 +66,7 @@ export class DraftPlan {
   #toDigest = '';
   readonly #columns = new Map<string, number>();
   readonly #waiting: WaitingSamples;
+  readonly returning = new ReturningSamples();
   /** The first arrivals that can be read and are not empty. */
   readonly first: ListedBlob[] = [];
   #samples = 0;
@@ -207,6 +209,7 @@ export class DraftPlan {
     if (object.size > 0 && object.archived !== true && this.first.length < MOST_FIRST)
       this.first.push(object);
     const { ordinal, alone, first } = this.#member(key);
+    this.returning.add(ordinal, { isKnown, isFirst: first });
     const { stem, suffix: raw } = splitKey(key);
     const suffix = memberSuffix(raw);
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;

@@ -10,6 +10,7 @@ import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Plan } from '../model/documents.ts';
+import { type HeldSamples, heldText, NOTHING_HELD, writeHeld } from '../model/held-samples.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
 import {
   type KnownRanges,
@@ -21,7 +22,6 @@ import {
 import { type Manifest } from '../model/manifest.ts';
 import { lastInOrder } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
-import { sumOfColumns } from '../model/sample-columns.ts';
 import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
@@ -36,7 +36,9 @@ import { itemLists } from './item-lists.ts';
 import { NewArrivals } from './new-arrivals.ts';
 import { listRanges, notifiedRanges } from './notified-ranges.ts';
 import { listInParallel } from './parallel-listing.ts';
+import { heldOf } from './returning-samples.ts';
 import { sourceSchemaOf } from './source-schema.ts';
+import { columnsBefore } from './waiting-samples.ts';
 import { WholeSamples } from './whole-samples.ts';
 
 export interface PlanDeps {
@@ -145,7 +147,7 @@ async function makePlan(
 ): Promise<Plan> {
   const over = before.kind === 'outdated' ? before.etag : undefined;
   const drafted = await draftPlan(deps, input);
-  const { draft, listedAt, annotations, labels } = drafted;
+  const { draft, listedAt, annotations, labels, held } = drafted;
   const copies = draft.balance?.copies ?? new Uint32Array();
   const assignment = assign(draft, copies, input);
   const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
@@ -161,6 +163,7 @@ async function makePlan(
   }))
     await deps.store.put(keys.planList(digest, item), bytes);
   await deps.store.put(keys.planRanges(digest), drafted.listed);
+  await writeHeld(deps.store, keys.planHeld(digest), held);
   const plan: Plan = {
     version: DOCUMENT_VERSION,
     pipeline: input.pipeline,
@@ -191,16 +194,22 @@ async function makePlan(
 /** Digest of everything that the lists follow from. @param over ETag of the replaced plan, which has other lists */
 const digestOf = (
   input: PlanInput,
-  { draft, annotations }: Awaited<ReturnType<typeof draftPlan>>,
+  { draft, annotations, held }: Awaited<ReturnType<typeof draftPlan>>,
   over: string | undefined,
 ): string => {
   const engine = input.packing.prepare && IMAGE_ENGINE;
   return draft.digest(
-    [JSON.stringify(input.packing), annotations?.version, engine, readersText(input), over].join(''),
+    [
+      JSON.stringify(input.packing),
+      annotations?.version,
+      engine,
+      readersText(input),
+      over,
+      heldText(held),
+    ].join(''),
   );
 };
 
-/** Other readers give other lists. */
 const readersText = ({ readers }: PlanInput): string =>
   readers === undefined ? '' : JSON.stringify(readers);
 
@@ -224,7 +233,10 @@ const columnsIn = ({ learnt, sampleColumns }: DraftPlan): Pick<Plan, 'learnt' | 
   ...(sampleColumns && { columns: { ...sampleColumns } }),
 });
 
-const changesOf = ({ changes }: Drafted): Pick<Plan, 'changes'> => (changes > 0 ? { changes } : {});
+const changesOf = ({ changes, held }: Drafted): Pick<Plan, 'changes' | 'held'> => ({
+  ...(changes > 0 && { changes }),
+  ...(held.size > 0 && { held: held.size }),
+});
 
 interface Drafted {
   readonly draft: DraftPlan;
@@ -234,6 +246,7 @@ interface Drafted {
   readonly listed: Uint8Array;
   readonly annotations: Annotations | undefined;
   readonly labels: SampleLabels | undefined;
+  readonly held: HeldSamples;
 }
 
 interface Listing {
@@ -277,7 +290,10 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
     sealed.manifests.map(({ generation }) => generation),
     { ranges, at },
   );
-  return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels };
+  const returned = { pipeline: input.pipeline, manifests: sealed.manifests, draft };
+  // The same bytes may get another label of other annotations.
+  const held = annotations === undefined ? await heldOf(deps.store, returned) : NOTHING_HELD;
+  return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held };
 }
 
 function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifest[]) {
@@ -285,12 +301,6 @@ function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifes
   const replaces = onChange === 'replace';
   const isAnyLate = manifests.some(({ rejections }) => rejections.byReason['requiredMissing'] !== undefined);
   return { isWhole, replaces, looksBack: isWhole && (replaces || isAnyLate) };
-}
-
-/** @param manifests oldest first */
-function columnsBefore(manifests: readonly Manifest[]) {
-  const all = manifests.flatMap(({ columns }) => columns ?? []);
-  return { all: sumOfColumns(all), first: all[0] };
 }
 
 /** @returns the time when it began, ISO 8601 */

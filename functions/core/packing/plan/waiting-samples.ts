@@ -3,8 +3,9 @@
  * are rejected.
  */
 import type { ListedBlob } from '../model/blob-store.ts';
+import type { Manifest } from '../model/manifest.ts';
 import type { Deferral } from '../model/rejections.ts';
-import { hasData, isSidecar, NO_COLUMNS, type SampleColumns } from '../model/sample-columns.ts';
+import { hasData, isSidecar, NO_COLUMNS, type SampleColumns, sumOfColumns } from '../model/sample-columns.ts';
 import { GrowingNumbers } from './growing-numbers.ts';
 
 export interface WaitingRules {
@@ -20,6 +21,12 @@ export interface EarlierColumns {
   readonly all: SampleColumns;
   /** Of the oldest of them. */
   readonly first?: SampleColumns | undefined;
+}
+
+/** @param manifests oldest first */
+export function columnsBefore(manifests: readonly Pick<Manifest, 'columns'>[]): EarlierColumns {
+  const all = manifests.flatMap(({ columns }) => columns ?? []);
+  return { all: sumOfColumns(all), first: all[0] };
 }
 
 export interface Waiting {

@@ -10,10 +10,15 @@ const numberIn = (written: string): number => Number.parseFloat(written);
 export interface Measured {
   readonly classes: readonly ClassRow[];
   readonly arrivals: Pick<Manifest['arrivals'], 'objects' | 'rejected'>;
+  /** Of the rejected ones. */
+  readonly unchanged?: number | undefined;
 }
 
 /** A sentence for each limit that is passed. */
-export function limitsPassed(hold: HoldSettings | undefined, { classes, arrivals }: Measured): string[] {
+export function limitsPassed(
+  hold: HoldSettings | undefined,
+  { classes, arrivals, unchanged = 0 }: Measured,
+): string[] {
   if (hold === undefined) return [];
   const passed: string[] = [];
   const isFirst = classes.every(({ before }) => before === 0);
@@ -28,7 +33,10 @@ export function limitsPassed(hold: HoldSettings | undefined, { classes, arrivals
     }
   }
   if (hold.rejected !== undefined && arrivals.objects > 0) {
-    const [limit, share] = [numberIn(hold.rejected), percent(arrivals.rejected / arrivals.objects)];
+    const [limit, share] = [
+      numberIn(hold.rejected),
+      percent((arrivals.rejected - unchanged) / arrivals.objects),
+    ];
     if (share > limit) passed.push(`${share} % of the arrivals were rejected (limit: ${limit} %)`);
   }
   return passed;

@@ -96,7 +96,11 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
       examples: await rejectedExamples(store, manifest),
     },
     drift,
-    held: limitsPassed(hold, { classes: classes ?? [], arrivals: manifest.arrivals }),
+    held: limitsPassed(hold, {
+      classes: classes ?? [],
+      arrivals: manifest.arrivals,
+      unchanged: manifest.rejections.byReason['unchanged'],
+    }),
   };
 }
 

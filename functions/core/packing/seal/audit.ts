@@ -13,6 +13,7 @@ import {
   type Plan,
   type ShardRecord,
 } from '../model/documents.ts';
+import type { HeldSamples } from '../model/held-samples.ts';
 import { jsonLine, LineBuffer } from '../model/line-buffer.ts';
 import { type LeftArrivals, type Manifest, type SealedLine } from '../model/manifest.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
@@ -28,6 +29,8 @@ export interface AuditInput {
   readonly plan: Plan;
   readonly records: readonly Omit<ShardRecord, 'exclusions'>[];
   readonly exclusions: Exclusions;
+  /** As in the plan. */
+  readonly held: HeldSamples;
   /** Sees the shard's member list line by line. */
   readonly observer?: (record: Pick<ShardRecord, 'name'>) => MemberObserver;
 }
@@ -77,7 +80,9 @@ export async function auditArrivals(store: BlobStore, input: AuditInput): Promis
     if (exclusion?.outcome === 'rejected') rejected.add(key, '');
     if (exclusion?.outcome === 'deferred')
       return left.add({ key, reason: 'remainder', ...exclusion.causeOf(key) });
-    if (exclusion !== undefined) return recordRejected(writer, exclusion, [key, etag, size]);
+    const packedEtag = input.held.get(sample)?.etags[key];
+    if (exclusion !== undefined)
+      return recordRejected(writer, exclusion, { line: [key, etag, size], packedEtag });
     planned.add(key, etag);
     return writer.packed([key, etag, size, shardOf[sample] ?? NO_SHARD]);
   };
@@ -121,12 +126,18 @@ const isPlanned = (value: unknown): value is [string, number, string, number, 0 
 function recordRejected(
   writer: ArrivalsWriter,
   exclusion: Excluded,
-  [key, etag, size]: [string, string, number],
+  {
+    line: [key, etag, size],
+    packedEtag,
+  }: { readonly line: [string, string, number]; readonly packedEtag: string | undefined },
 ): Promise<void> {
   const reason = exclusion.causeOf(key)?.reason;
   if (reason === undefined || isDeferral(reason))
     throw new AuditError(key, 'its sample was rejected, but without a reason for this member');
-  return writer.rejected([key, etag, size, reason]);
+  if (reason !== 'unchanged') return writer.rejected([key, etag, size, reason]);
+  if (packedEtag === undefined)
+    throw new AuditError(key, 'it was left out as unchanged, but the plan knows nothing packed of it');
+  return writer.rejected([key, etag, size, reason, packedEtag]);
 }
 
 async function readLines(store: BlobStore, key: string): Promise<string> {

@@ -67,10 +67,10 @@ export async function deletePacked(
  */
 async function rejectedLater(
   store: BlobStore,
-  { pipeline, generation, changes }: Manifest,
+  { pipeline, generation, changes, shards }: Manifest,
 ): Promise<ReadonlySet<string> | 'unknown'> {
   const rejected = new Set<string>();
-  if (changes === undefined) return rejected;
+  if (changes === undefined || shards.length === 0) return rejected;
   const newest = await newestVersion(blobVersions(store), pipeline);
   if (newest?.added[generation] === undefined) return 'unknown';
   for (const manifest of await manifestsOf(store, pipeline, newest.generations))
@@ -115,7 +115,8 @@ async function deleteEach(
     for (const line of queue) {
       const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
       if (rejected.has(arrivalOf(key, etag))) continue;
-      if (typeof fate === 'number' && (await store.delete(key, etag)) === 'deleted') deleted += 1;
+      const isPacked = typeof fate === 'number' || fate === 'unchanged';
+      if (isPacked && (await store.delete(key, etag)) === 'deleted') deleted += 1;
     }
   };
   await Promise.all(Array.from({ length: PARALLEL_DELETES }, worker));

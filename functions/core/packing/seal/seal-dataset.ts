@@ -4,6 +4,7 @@ import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
 import { DOCUMENT_VERSION, type MemberLine, type Plan, type ShardRecord } from '../model/documents.ts';
+import { readHeld } from '../model/held-samples.ts';
 import { type LeftArrivals, type Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
@@ -41,13 +42,17 @@ export interface SealInput {
 }
 
 export interface SealResult {
-  readonly status: 'sealed' | 'alreadySealed' | 'nothingToTrain';
+  /** `unchanged`: the dataset holds the bytes of every arrival. */
+  readonly status: 'sealed' | 'alreadySealed' | 'nothingToTrain' | 'unchanged';
   readonly generation: string;
   readonly shards: number;
   readonly samples: number;
   readonly bytes: number;
+  /** Without unchanged ones. */
   readonly rejected: number;
   readonly rejections: Rejections;
+  /** Arrivals whose bytes the dataset holds under another ETag. */
+  readonly unchanged: number;
   /** Arrivals that a later run packs. */
   readonly left: Left;
   /** Columns that samples must have, as learnt from the first generation. */
@@ -88,22 +93,38 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   const waiting = await waitingGenerations(versions, input.pipeline, newest);
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
   return {
-    status: shards === 0 ? 'nothingToTrain' : sealed,
+    status: shards === 0 ? emptyStatus(rejectedOf(manifest)) : sealed,
     generation: input.runId,
     shards,
     samples: manifest.samples,
     bytes: manifest.bytes,
-    rejected: manifest.arrivals.rejected,
-    rejections: {
-      byReason: manifest.rejections.byReason,
-      examples: manifest.rejections.examples.slice(0, EXAMPLES_REPORTED),
-    },
+    ...rejectedOf(manifest),
     left: leftOf(manifest),
     learnt: manifest.learnt,
     generations: newest?.generations.length ?? 0,
     waiting: waiting.length,
   };
 }
+
+function rejectedOf({
+  arrivals,
+  rejections,
+}: Manifest): Pick<SealResult, 'rejected' | 'rejections' | 'unchanged'> {
+  const { unchanged = 0, ...byReason } = rejections.byReason;
+  const examples = rejections.examples.filter(({ reason }) => reason !== 'unchanged');
+  return {
+    rejected: arrivals.rejected - unchanged,
+    rejections: { byReason, examples: examples.slice(0, EXAMPLES_REPORTED) },
+    unchanged,
+  };
+}
+
+/** Of a generation without shards. */
+const emptyStatus = ({
+  rejected,
+  unchanged,
+}: Pick<SealResult, 'rejected' | 'unchanged'>): SealResult['status'] =>
+  rejected === 0 && unchanged > 0 ? 'unchanged' : 'nothingToTrain';
 
 const emptyResult = (generation: string): SealResult => ({
   status: 'nothingToTrain',
@@ -113,6 +134,7 @@ const emptyResult = (generation: string): SealResult => ({
   bytes: 0,
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
+  unchanged: 0,
   left: NOTHING_LEFT,
   generations: 0,
   waiting: 0,
@@ -138,7 +160,9 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
     write: (file) => writeIndexFile(store, keys, file),
   });
-  const { repeated, ...accounts } = await auditArrivals(store, { keys, plan, records, exclusions, observer });
+  const held = await readHeld(store, plan);
+  const accounted = { keys, plan, records, exclusions, held, observer };
+  const { repeated, ...accounts } = await auditArrivals(store, accounted);
   if (shards.length > 0) {
     const { sourceSchema, revision } = plan;
     const { runId: generation, packing: settings } = input;

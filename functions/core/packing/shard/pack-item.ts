@@ -12,6 +12,7 @@ import {
   type PlannedSample,
   type ShardRecord,
 } from '../model/documents.ts';
+import { type HeldSamples, readHeld } from '../model/held-samples.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { maskFinder } from '../model/sample-layout.ts';
@@ -62,13 +63,14 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
     slots: slotsFor(window),
   };
   const engine = plan.prepare && engineFor(plan.prepare.engine, deps.images?.());
+  const held = await readHeld(deps.store, plan);
   let skipped = 0;
   for (const [shard, samples] of list) {
     const recordKey = keys.shardRecord(plan.digest, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
     else {
       const even = evenOf(plan, shard);
-      await packOne(pack, input, { shard, samples, recordKey, plan, even, engine });
+      await packOne(pack, input, { shard, samples, recordKey, plan, even, engine, held });
     }
   }
   return { item: input.item.item, shards: list.size, skipped };
@@ -85,11 +87,12 @@ interface OneShard {
   /** Samples that the shard must hold. */
   readonly even: number | undefined;
   readonly engine: ImageEngine | undefined;
+  readonly held: HeldSamples;
 }
 
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
   const { packing, pipeline } = input;
-  const { samples, shard, even, engine } = one;
+  const { samples, shard, even, engine, held } = one;
   const { revision, sourceSchema } = one.plan;
   const keys = packingKeys(pipeline, input.runId);
   const format = formatOf(packing);
@@ -106,6 +109,7 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
     sourceSchema,
     samples,
     even,
+    held,
     preparations,
   });
   const { sha256 } = built.list;

@@ -1,6 +1,7 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
 import { HEAD_BYTES, mediaFacts } from '../media/media-facts.ts';
-import type { MediaFacts, MemberLine, PlannedMember } from '../model/documents.ts';
+import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';
+import { sampleDigest } from '../model/held-samples.ts';
 import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 import {
   type EncodedMember,
@@ -18,14 +19,16 @@ export type BodyOf = (part: MemberLayout) => EncodedMember['body'];
 export class SampleWriter {
   readonly #encoder: ShardEncoder;
   readonly #sink: ShardSink;
-  readonly #job: Pick<ShardJob, 'format'>;
+  readonly #job: Pick<ShardJob, 'format' | 'held'>;
   readonly list = new MemberList();
   /** Sources of which the store has no checksum, until they are listed. */
   readonly unchecked = new Set<PlannedMember>();
+  /** Written samples whose bytes the dataset holds already. */
+  readonly unchanged: PlannedSample[] = [];
   /** Written so far. */
   samples = 0;
 
-  constructor(encoder: ShardEncoder, sink: ShardSink, job: Pick<ShardJob, 'format'>) {
+  constructor(encoder: ShardEncoder, sink: ShardSink, job: Pick<ShardJob, 'format' | 'held'>) {
     this.#encoder = encoder;
     this.#sink = sink;
     this.#job = job;
@@ -51,19 +54,31 @@ export class SampleWriter {
     });
     if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new UnfitSampleError('tooLarge');
     const enlist = (written: readonly WrittenMember[]): void => {
+      const lines: MemberLine[] = [];
       for (const [index, member] of members.entries()) {
         const [part, at] = [layout.members[index], written[index]];
         if (part === undefined || at === undefined) continue;
         const { source, media = factsOf(part, member) } = imageOf(part) ?? {};
         const line = lineOf(layout, { part, member, ...(source && { source }), ...(media && { media }) }, at);
-        this.list.add(this.#marked(part, line));
+        lines.push(this.#marked(part, line));
       }
+      for (const line of lines) this.list.add(line);
+      if (this.#isUnchanged(layout, lines)) this.unchanged.push(layout.sample);
       this.samples += 1;
     };
     const written = this.#encoder.add(this.#sink, layout, members);
     if (written instanceof Promise) return written.then(enlist);
     enlist(written);
     return undefined;
+  }
+
+  #isUnchanged({ ordinal }: SampleLayout, lines: readonly MemberLine[]): boolean {
+    const held = this.#job.held?.get(ordinal);
+    if (held === undefined) return false;
+    const sources = lines.flatMap(({ key, sha256, source }) =>
+      key === undefined ? [] : [{ key, sha256: source?.sha256 ?? sha256 }],
+    );
+    return sampleDigest(sources) === held.digest;
   }
 
   #marked(part: MemberLayout, line: MemberLine): MemberLine {

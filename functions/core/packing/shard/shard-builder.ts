@@ -144,14 +144,23 @@ class ShardBuilder {
     }
     await this.#encoder.finish?.(this.#sink);
     await this.#gzip?.finish();
-    const isFixed = hasFixedLayout(this.#job.format) || this.#job.even !== undefined;
+    this.#checkWritten();
     const { list, samples } = this.#writer;
-    if (isFixed && samples < (this.#fixedCount ?? 0)) throw new RebuildError(this.#excluded);
     const uploaded = await this.#upload.finish();
     const exclusions = this.#excluded
       .flatMap(({ sample, exclusion }) => (sample.repeat === 0 ? [exclusion] : []))
       .toSorted((a, b) => a.sample - b.sample);
     return { ...uploaded, list, samples, exclusions };
+  }
+
+  /** @throws RebuildError if the shard holds samples that it must not hold, or too few */
+  #checkWritten(): void {
+    const isFixed = hasFixedLayout(this.#job.format) || this.#job.even !== undefined;
+    const { samples, unchanged } = this.#writer;
+    for (const sample of unchanged)
+      this.#excluded.push({ sample, exclusion: excludeAll(sample, 'unchanged') });
+    if (unchanged.length > 0 || (isFixed && samples < (this.#fixedCount ?? 0)))
+      throw new RebuildError(this.#excluded);
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { PlannedSample } from '../model/documents.ts';
+import type { HeldSamples } from '../model/held-samples.ts';
 import type { Exclusion, Rejection } from '../model/rejections.ts';
 import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
 import {
@@ -36,6 +37,8 @@ export interface ShardJob {
   readonly samples: Iterable<PlannedSample>;
   /** The shard holds this number of samples, or none: copies of its other samples replace the excluded ones. */
   readonly even?: number | undefined;
+  /** Samples that are left out if their bytes are those that the dataset holds. */
+  readonly held?: HeldSamples | undefined;
   /** Only if images are prepared. */
   readonly preparations?: PreparedImages | undefined;
 }

@@ -1,0 +1,109 @@
+/**
+ * Finds what the dataset holds of samples that come back with other ETags, because a copy or another part size gives the
+ * same bytes another ETag. Only the worker that reads them can say whether the bytes are others.
+ */
+import type { BlobStore } from '../model/blob-store.ts';
+import type { CompressedLines } from '../model/compressed-lines.ts';
+import type { ArrivalLine } from '../model/documents.ts';
+import { type HeldMember, type HeldSamples, heldSample, NOTHING_HELD } from '../model/held-samples.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { memberLines } from '../model/member-lines.ts';
+import { packingKeys, shardNumberOf } from '../model/packing-keys.ts';
+import { sealedLines } from '../model/sealed-lines.ts';
+import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
+
+/** More are packed again, and the compaction replaces them. They are held in memory. */
+const MOST_COMPARED = 200_000;
+
+/** Numbers of the samples of which the dataset knows every key. */
+export class ReturningSamples {
+  readonly numbers = new Set<number>();
+
+  /** @param isFirst the first object of its sample */
+  add(sample: number, { isKnown, isFirst }: { readonly isKnown: boolean; readonly isFirst: boolean }): void {
+    if (!isKnown) this.numbers.delete(sample);
+    else if (isFirst && this.numbers.size < MOST_COMPARED) this.numbers.add(sample);
+  }
+}
+
+interface Returned {
+  readonly pipeline: string;
+  readonly manifests: readonly Manifest[];
+  readonly draft: { readonly returning: ReturningSamples; readonly arrivals: CompressedLines };
+}
+
+/** Nothing while a generation waits for its compaction: what the dataset will hold is not decided. */
+export async function heldOf(store: BlobStore, returned: Returned): Promise<HeldSamples> {
+  const { pipeline, draft } = returned;
+  if (draft.returning.numbers.size === 0) return NOTHING_HELD;
+  const versions = blobVersions(store);
+  const newest = await newestVersion(versions, pipeline);
+  if (newest === undefined || (await waitingGenerations(versions, pipeline, newest)).length > 0)
+    return NOTHING_HELD;
+  const keys = keysOf(returned);
+  const current = returned.manifests.filter(({ generation }) => newest.generations.includes(generation));
+  const members = await membersOf(store, current, new Set([...keys.values()].flat()));
+  const held = new Map<number, ReturnType<typeof heldSample>>();
+  for (const [sample, some] of keys) {
+    const all = some.flatMap((key) => members.get(key) ?? []);
+    if (all.length === some.length) held.set(sample, heldSample(all));
+  }
+  return held;
+}
+
+function keysOf({ draft: { returning, arrivals } }: Returned): Map<number, string[]> {
+  const keys = new Map<number, string[]>();
+  for (const text of arrivals.read()) {
+    const [key, , , sample]: ArrivalLine = JSON.parse(text);
+    if (typeof sample !== 'number' || !returning.numbers.has(sample)) continue;
+    const some = keys.get(sample) ?? [];
+    keys.set(sample, some);
+    some.push(key);
+  }
+  return keys;
+}
+
+/** A key that is packed twice is not compared. */
+async function membersOf(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+  wanted: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, HeldMember>> {
+  const members = new Map<string, HeldMember>();
+  const doubled = new Set<string>();
+  for (const manifest of manifests)
+    for await (const member of heldMembers(store, manifest, wanted)) {
+      if (members.has(member.key)) doubled.add(member.key);
+      members.set(member.key, member);
+    }
+  for (const key of doubled) members.delete(key);
+  return members;
+}
+
+async function* heldMembers(
+  store: BlobStore,
+  manifest: Manifest,
+  wanted: ReadonlySet<string>,
+): AsyncGenerator<HeldMember> {
+  const shards = await shardsWith(store, manifest, wanted);
+  const keys = packingKeys(manifest.pipeline, manifest.generation);
+  for (const shard of manifest.shards) {
+    if (!shards.has(shardNumberOf(shard.name))) continue;
+    for (const { key, etag, sha256, source, crc32, repeat } of await memberLines(store, keys, shard)) {
+      if (key === undefined || etag === undefined || repeat !== undefined || !wanted.has(key)) continue;
+      // A source that the store copied has no digest.
+      if (crc32 === undefined) yield { key, etag, sha256: source?.sha256 ?? sha256 };
+    }
+  }
+}
+
+async function shardsWith(
+  store: BlobStore,
+  manifest: Manifest,
+  wanted: ReadonlySet<string>,
+): Promise<ReadonlySet<number>> {
+  const shards = new Set<number>();
+  for await (const [key, , , shard] of sealedLines(store, manifest))
+    if (typeof shard === 'number' && wanted.has(key)) shards.add(shard);
+  return shards;
+}

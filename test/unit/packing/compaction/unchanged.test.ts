@@ -1,0 +1,160 @@
+/** The same bytes under another ETag are no news. */
+import { describe, expect, it } from 'vitest';
+import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
+import { blobVersions, newestVersion } from '../../../../functions/core/packing/model/versions.ts';
+import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
+import { deletePacked } from '../../../../functions/core/packing/seal/delete-packed.ts';
+import { type SealResult, sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
+import { accounts, contents, incoming, problems, runOf } from '../../../support/builders/compaction.ts';
+import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../support/builders/packing.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const tar = settings({ shardMegabytes: 0.06 });
+
+class World {
+  readonly store = new MemoryBlobStore();
+  readonly #packing: PackingSettings;
+  #batch = 0;
+
+  constructor(packing: PackingSettings = tar) {
+    this.#packing = packing;
+  }
+
+  put(files: Readonly<Record<string, string>>, etag?: string): void {
+    for (const [key, body] of Object.entries(files)) this.store.seed(`${incoming}${key}`, body, etag);
+  }
+
+  async run(): Promise<SealResult> {
+    this.#batch += 1;
+    const run = { runId: runOf(this.#batch), pipeline: PIPELINE, packing: this.#packing };
+    const { store } = this;
+    const planned = await planShards({ store, now, rangeObjects: 3 }, { ...run, onChange: 'replace' });
+    if (planned.status === 'planned') await planAndPack(store, this.#packing, run.runId);
+    const sealed = await sealDataset({ store }, run);
+    await this.compact(new Set());
+    return sealed;
+  }
+
+  compact(retracted: ReadonlySet<string>): Promise<unknown> {
+    const input = {
+      pipeline: PIPELINE,
+      packing: this.#packing,
+      after: 'never',
+      onChange: 'replace',
+    } as const;
+    return compact(this.store, retracted.size === 0 ? input : { ...input, retracted }, {
+      ...SMALL,
+      readBytes: 1_000,
+    });
+  }
+
+  /** Digests of the newest version by key, without ETags. */
+  async held(): Promise<readonly string[]> {
+    const wrong = await problems(this.store);
+    if (wrong.length > 0) throw new Error(wrong.join('; '));
+    return (await contents(this.store)).map((line) => line.replace(/^\S*incoming\/(\S+) \S+/, '$1'));
+  }
+
+  async version(): Promise<number | undefined> {
+    return (await newestVersion(blobVersions(this.store), PIPELINE))?.number;
+  }
+}
+
+const FORMATS: readonly Partial<PackingSettings>[] = [
+  {},
+  { format: 'tfrecord' },
+  { format: 'mds' },
+  { format: 'lines' },
+  { remainder: 'even' },
+];
+
+describe('the same bytes under another ETag', () => {
+  it.each(FORMATS)('change nothing with %o', async (packing) => {
+    const world = new World(settings({ shardMegabytes: 0.06, ...packing }));
+    world.put({ 'a/1.txt': 'one', 'a/2.txt': 'two', 'b/3.txt': 'three' });
+    await world.run();
+    const [before, version] = [await world.held(), await world.version()];
+    world.put({ 'a/1.txt': 'one', 'b/3.txt': 'three' }, 'other-2');
+    expect(await world.run()).toMatchObject({ status: 'unchanged', unchanged: 2, rejected: 0 });
+    expect([await world.held(), await world.version()]).toEqual([before, version]);
+    expect((await world.run()).shards).toBe(0);
+    expect(await accounts(world.store)).toHaveLength(5);
+  });
+
+  it('are found beside corrections and new objects', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await world.run();
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    world.put({ 'a/2.jpg': 'TWO', 'a/3.jpg': 'three' });
+    expect(await world.run()).toMatchObject({ status: 'sealed', samples: 2, unchanged: 2 });
+    expect((await world.held()).map((line) => line.split(' ')[0])).toEqual([
+      'a/1.jpg',
+      'a/1.json',
+      'a/2.jpg',
+      'a/3.jpg',
+    ]);
+  });
+
+  it('of a large object are found too', async () => {
+    const world = new World();
+    const body = 'large '.repeat(2_000);
+    world.put({ 'a/1.jpg': body, 'a/2.jpg': 'two' });
+    await world.run();
+    world.put({ 'a/1.jpg': body }, 'parts-3');
+    expect(await world.run()).toMatchObject({ status: 'unchanged', unchanged: 1 });
+  });
+
+  it('come back after a correction as a change', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
+    await world.run();
+    const first = await world.held();
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    await world.run();
+    world.put({ 'a/1.jpg': 'ONE' });
+    await world.run();
+    expect(await world.held()).not.toEqual(first);
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    expect(await world.run()).toMatchObject({ status: 'sealed', samples: 1 });
+    expect(await world.held()).toEqual(first);
+  });
+
+  it('let the rest of the sample be corrected', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await world.run();
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    await world.run();
+    world.put({ 'a/1.json': '{"right":true}' });
+    expect(await world.run()).toMatchObject({ samples: 1, unchanged: 0 });
+    expect(await world.held()).toHaveLength(3);
+  });
+
+  it('are not packed again after a retraction', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
+    await world.run();
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    await world.run();
+    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    expect((await world.run()).shards).toBe(0);
+    expect(await world.held()).toHaveLength(1);
+  });
+
+  it('are deleted as the packed object would be', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
+    await world.run();
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    await world.run();
+    const deleted = await deletePacked(
+      { store: world.store, isTimeUp: () => false },
+      { pipeline: PIPELINE, runId: runOf(2) },
+    );
+    expect(deleted).toEqual({ status: 'done', deleted: 1 });
+    expect(world.store.objects.has(`${incoming}a/1.jpg`)).toBe(false);
+    expect(world.store.objects.has(`${incoming}a/2.jpg`)).toBe(true);
+  });
+});
