@@ -50,7 +50,7 @@ function parseTally(bytes: Uint8Array | undefined): Tally | undefined {
 /** Reads one member list at a time. The tally is written last: without it the lists beside it do not count. */
 async function countFacts(store: BlobStore, manifest: Manifest): Promise<GenerationFacts> {
   const keys = packingKeys(manifest.pipeline, manifest.generation);
-  const counted = new GenerationTally();
+  const counted = new GenerationTally(manifest.prepared !== undefined);
   for (const shard of manifest.shards) {
     for (const line of await memberLines(store, keys, shard)) counted.add(line);
     counted.endShard();

@@ -79,6 +79,8 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     before: pair.before,
     now: pair.now,
     arrivals: { objects, packed, rejected, deferred },
+    ...leftIn(manifest),
+    unprepared: unpreparedIn(facts),
     generationTally: facts.tally,
     versionTally: now,
     ...(now.pixels && { channels: channelStatistics(now.pixels) }),
@@ -103,6 +105,26 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     }),
   };
 }
+
+const MOST_EXAMPLES = 10;
+
+function leftIn({ left }: Manifest): Pick<QualityReport, 'left'> {
+  if (left === undefined) return {};
+  const shown = new Map<string, number>();
+  const examples = left.examples.filter(({ reason }) => {
+    const before = shown.get(reason) ?? 0;
+    shown.set(reason, before + 1);
+    return before < MOST_EXAMPLES;
+  });
+  return { left: { ...left, examples } };
+}
+
+const unpreparedIn = ({ tally: { columns } }: GenerationFacts): QualityReport['unprepared'] =>
+  Object.fromEntries(
+    Object.entries(columns).flatMap(([name, { unprepared = 0 }]) =>
+      unprepared > 0 ? [[name, unprepared]] : [],
+    ),
+  );
 
 const nearRow = (
   { looks }: GenerationFacts,

@@ -1,4 +1,5 @@
 /** The document of a quality report. The page shows the same. */
+import type { LeftArrivals } from '../model/manifest.ts';
 import type { Tally } from './tally.ts';
 
 export interface ClassRow {
@@ -58,9 +59,13 @@ export interface QualityReport {
     readonly objects: number;
     readonly packed: number;
     readonly rejected: number;
-    /** Left to the next run, because they changed or vanished, or by `remainder: drop`. */
+    /** Left to the next run. */
     readonly deferred: number;
   };
+  /** Why arrivals were left, with S3's code of unreadable ones. At most ten examples of each reason. */
+  readonly left?: LeftArrivals;
+  /** Images of this generation that were left as they came, by column, where others were prepared. */
+  readonly unprepared: Readonly<Record<string, number>>;
   readonly generationTally: Tally;
   readonly versionTally: Tally;
   /** Mean and standard deviation of the version's prepared images, from 0 to 1. */

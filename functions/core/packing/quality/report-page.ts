@@ -22,8 +22,10 @@ ${arrivals.objects} objects arrived: ${arrivals.packed} packed, ${arrivals.rejec
 to the next run. ${then}</p>
 ${classPart(report)}
 ${columnPart(report)}
+${unpreparedPart(report)}
 ${duplicatePart(report)}
 ${rejectionPart(report, pictures)}
+${leftPart(report)}
 ${driftPart(report)}`,
   );
 }
@@ -132,6 +134,33 @@ ${reasons.map(([reason, count]) => {
     return html`<li>${picture === undefined ? html`` : html`<img alt="" src="${picture}"><br>`}<code><bdi>${belowIncoming(pipeline, key)}</bdi></code> <small>${size} bytes</small></li>`;
   })}</ul>`;
 })}`;
+}
+
+function unpreparedPart({ unprepared }: QualityReport): Html {
+  const counts = Object.entries(unprepared);
+  if (counts.length === 0) return html``;
+  return html`<p>Images that were left as they came, because packing.prepare.image does not name their column:
+${counts.map(([column, count], index) => html`${index === 0 ? '' : ', '}<bdi>${column}</bdi> (${count})`)}.</p>`;
+}
+
+function leftPart({ pipeline, left }: QualityReport): Html {
+  if (left === undefined) return html``;
+  const reasons = Object.entries(left.byReason).sort(([a], [b]) => (a < b ? -1 : 1));
+  const codes = Object.entries(left.byCode ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return html`<h2>Left to the next run</h2>
+<p>${reasons.map(([reason, count], index) => `${index === 0 ? '' : ', '}${reason}: ${count}`)}.
+${codes.length === 0 ? '' : `S3 answered ${codes.map(([code, count]) => `${code} (${count})`).join(', ')}.`}
+${left.since === undefined ? '' : `The first waits since ${left.since}.`}</p>
+${tableOfRows(
+  left.examples,
+  [
+    { head: 'such as', cell: ({ key }) => html`<code><bdi>${belowIncoming(pipeline, key)}</bdi></code>` },
+    { head: 'reason', cell: ({ reason }) => reason },
+    { head: 'S3', cell: ({ code }) => code },
+    { head: 'since', cell: ({ since }) => since },
+  ],
+  '',
+)}`;
 }
 
 function driftPart({ drift, before }: QualityReport): Html {

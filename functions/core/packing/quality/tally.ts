@@ -12,6 +12,8 @@ const columnSchema = z.object({
   members: count,
   bytes: count,
   size: distributionSchema,
+  /** Images that packing left as they came, in a generation that prepares images. Above 0. */
+  unprepared: count.optional(),
   width: distributionSchema.optional(),
   height: distributionSchema.optional(),
   seconds: distributionSchema.optional(),
@@ -48,6 +50,7 @@ export const DISTRIBUTIONS: readonly ('size' | Measure)[] = ['size', ...MEASURES
 class ColumnTally {
   members = 0;
   bytes = 0;
+  unprepared = 0;
   readonly size = new Distribution();
   readonly measured = new Map<Measure, Distribution>();
 
@@ -66,6 +69,7 @@ class ColumnTally {
     this.members += other.members;
     this.bytes += other.bytes;
     this.size.addAll(other.size);
+    this.unprepared += other.unprepared ?? 0;
     for (const measure of MEASURES) {
       const values = other[measure];
       if (values !== undefined) this.#of(measure).addAll(values);
@@ -78,6 +82,7 @@ class ColumnTally {
       members: this.members,
       bytes: this.bytes,
       size: this.size.stored,
+      ...(this.unprepared > 0 && { unprepared: this.unprepared }),
       ...Object.fromEntries(measured),
     };
   }
@@ -96,18 +101,25 @@ export class TallyCounter {
   #classes: Map<string, { samples: number; copies: number }> | undefined = new Map();
   readonly #columns = new Map<string, ColumnTally>();
   readonly #pixels = new PixelSums();
+  readonly #preparesImages: boolean;
+
+  constructor(preparesImages = false) {
+    this.#preparesImages = preparesImages;
+  }
 
   sample(isCopy: boolean): void {
     if (isCopy) this.#copies += 1;
     else this.#samples += 1;
   }
 
-  member({ column = 'data', size, label, repeat, media }: MemberLine): void {
+  member({ column: name = 'data', size, label, repeat, media, source }: MemberLine): void {
     const isCopy = repeat !== undefined;
     if (label !== undefined)
       this.#label(label, isCopy ? { samples: 0, copies: 1 } : { samples: 1, copies: 0 });
     if (isCopy) return;
-    this.#column(column).add(size, media);
+    const column = this.#column(name);
+    column.add(size, media);
+    if (this.#preparesImages && source === undefined && media?.width !== undefined) column.unprepared += 1;
     if (media !== undefined) this.#pixels.addImage(media);
   }
 
@@ -208,7 +220,7 @@ const weightOf = ({ size, source }: MemberLine): number => source?.size ?? size;
 
 /** The tally of one generation with its digests, and the looks of its prepared images. */
 export class GenerationTally {
-  readonly #counter = new TallyCounter();
+  readonly #counter: TallyCounter;
   readonly #digests = new NumberList();
   readonly #looks = new NumberList();
   readonly #scan = new SampleScan(
@@ -222,6 +234,10 @@ export class GenerationTally {
       this.#counter.sample(isCopy);
     },
   );
+
+  constructor(preparesImages = false) {
+    this.#counter = new TallyCounter(preparesImages);
+  }
 
   add(line: MemberLine): void {
     this.#scan.add(line);

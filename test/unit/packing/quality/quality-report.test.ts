@@ -2,6 +2,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../../functions/aws/images/image-engine.ts';
+import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
 import { type PackingSettings, packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
@@ -9,6 +10,7 @@ import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { compactAll, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
 import { PIPELINE, packAll, packPipeline, settings } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { misbehaving } from '../../../support/fakes/misbehaving-store.ts';
 
 const packing = settings();
 const quality = (batch: number, file: string): string =>
@@ -140,6 +142,38 @@ describe('the page of a report', () => {
     ]);
     const page = store.body(quality(1, 'report.html')).toString();
     expect(page.match(/src="data:image\/(jpeg|png);base64,/g)).toHaveLength(2);
+  });
+
+  it('shows what was left, with the code of S3', async () => {
+    const whole = await packedInDrops([], packing);
+    for (const [key, body] of Object.entries(many('cat', 12))) whole.seed(`${incoming}${key}`, body);
+    whole.seed(`${incoming}cat/3.json`, '{}');
+    const denied = new UnreadableBlobError('AccessDenied', new Error('AccessDenied'));
+    const store = misbehaving(whole, {
+      get: (key, options) => (key.endsWith('cat/3.txt') ? Promise.reject(denied) : whole.get(key, options)),
+    });
+    await packAll(store, packing);
+    const { left } = await reportOf(whole, 1);
+    expect(left).toMatchObject({
+      byReason: { unreadable: 1, sampleDeferred: 1 },
+      byCode: { AccessDenied: 1 },
+    });
+    const page = whole.body(quality(1, 'report.html')).toString();
+    expect(page).toContain('S3 answered AccessDenied (1).');
+    expect(page).toContain('<bdi>cat/3.txt</bdi>');
+  });
+
+  it('counts images that were left as they came', async () => {
+    const photo = await sharp({ create: { width: 90, height: 60, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const { prepare } = packingSchema.parse({ prepare: { image: { maxSide: 16 } } });
+    const drop = { 'a/1.png': photo, 'a/2.left.png': photo, 'a/2.right.png': photo, 'a/3.left.png': photo };
+    const store = await packedInDrops([drop], settings({ prepare }));
+    expect((await reportOf(store, 1)).unprepared).toEqual({ left: 2, right: 1 });
+    expect(store.body(quality(1, 'report.html')).toString()).toContain(
+      '<bdi>left</bdi> (2), <bdi>right</bdi> (1).',
+    );
   });
 });
 
