@@ -1508,6 +1508,13 @@ export type GetImageAnswer = {
   readonly base64: string;
 };
 
+export type PutPinAnswer = {
+  readonly name: string;
+  readonly pinned?: string | undefined;
+  /** What runs that close from now on train on; without a pin, beside what they pack themselves. */
+  readonly generations: readonly (string)[];
+};
+
 export type CompareRunsAnswer = {
   readonly rows: readonly ({
     readonly runId: string;
@@ -1959,6 +1966,11 @@ export type RetryRunBody = {
 
 export type PutLimitsBody = Readonly<Record<string, number | null>>;
 
+export type PutPinBody = {
+  /** Such as digits-000003; null takes the pin out. */
+  readonly generation: string | null;
+};
+
 export interface Operations {
   /** Lists pipelines by name. For the role viewer. */
   readonly listPipelines: {
@@ -2222,6 +2234,15 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: GetImageAnswer;
   };
+  /** Pins a version of the dataset in the stored declaration, or takes the pin out. For the role operator. */
+  readonly putPin: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+    };
+    readonly body: PutPinBody;
+    readonly answer: PutPinAnswer;
+  };
   /** Shows runs side by side: speed, utilisation, and dollars until the same metric. For the role viewer. */
   readonly compareRuns: {
     readonly parameters: {
@@ -2292,6 +2313,7 @@ export const OPERATIONS = {
   getDataset: { method: "GET", path: "/pipelines/{name}/dataset" },
   getGeneration: { method: "GET", path: "/pipelines/{name}/dataset/{generation}" },
   getImage: { method: "GET", path: "/pipelines/{name}/dataset/{generation}/image" },
+  putPin: { method: "PUT", path: "/pipelines/{name}/dataset/pin" },
   compareRuns: { method: "GET", path: "/compare" },
   getMarket: { method: "GET", path: "/market" },
   getMoney: { method: "GET", path: "/money" },

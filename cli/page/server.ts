@@ -21,7 +21,7 @@ export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
 const READING = pathsOf(Object.values(OPERATIONS).filter(({ method }) => method === 'GET'));
 const STEERING = {
   POST: pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun]),
-  PUT: pathsOf([OPERATIONS.putLimits]),
+  PUT: pathsOf([OPERATIONS.putLimits, OPERATIONS.putPin]),
 };
 const TIMEOUT_MILLISECONDS = 15_000;
 const LARGEST_BODY = 65_536;

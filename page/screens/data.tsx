@@ -8,6 +8,7 @@ import { Thumbnail } from '../parts/thumbnail.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
+import { Pin } from './pin.tsx';
 
 const POLL_SECONDS = 15;
 const EXAMPLES = 10;
@@ -16,7 +17,7 @@ type Dataset = AnswerOf<'getDataset'>;
 type Generation = AnswerOf<'getGeneration'>;
 
 export function DataScreen({ pipeline }: { readonly pipeline: string }) {
-  const { body, refusal } = useReading('getDataset', { name: pipeline }, () => POLL_SECONDS);
+  const { body, refusal, again } = useReading('getDataset', { name: pipeline }, () => POLL_SECONDS);
   const chosen = address.value.query.get('generation') ?? body?.generations[0]?.name;
   return (
     <>
@@ -31,6 +32,15 @@ export function DataScreen({ pipeline }: { readonly pipeline: string }) {
       ) : (
         <>
           <Generations dataset={body} chosen={chosen} />
+          {chosen !== undefined && (
+            <Pin
+              key={`pin ${chosen}`}
+              pipeline={pipeline}
+              dataset={body}
+              generation={chosen}
+              onChange={again}
+            />
+          )}
           {chosen !== undefined && <Chosen key={chosen} pipeline={pipeline} generation={chosen} />}
           <Versions dataset={body} />
         </>

@@ -29,7 +29,8 @@ export function answered<T>(answer: ClientAnswer<T>): Answer<T> {
       waitSeconds: USUAL_WAIT_SECONDS,
     };
   const { status, message, problems, retryAfterSeconds = USUAL_WAIT_SECONDS } = answer;
-  const whole = [message, ...problems.map((each) => `${each.path} ${each.message}`.trim())].join('; ');
+  const untold = problems.filter((each) => !message.includes(each.message));
+  const whole = [message, ...untold.map((each) => `${each.path} ${each.message}`.trim())].join('; ');
   return { kind: 'refused', message: remedy(status, whole), waitSeconds: retryAfterSeconds };
 }
 

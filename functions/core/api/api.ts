@@ -24,6 +24,7 @@ import { getMoney, type MoneyDeps } from './money.ts';
 import { openApiDocument } from './open-api.ts';
 import { isRoute, OPERATIONS, type Operations, type Route } from './operations.ts';
 import { may, type PeopleRoles, roleOf } from './people.ts';
+import { putPin } from './pin.ts';
 import {
   deletePipeline,
   getPipeline,
@@ -92,6 +93,7 @@ const RESPONSES: Responses = {
   'GET /pipelines/{name}/dataset': getDataset,
   'GET /pipelines/{name}/dataset/{generation}': getGeneration,
   'GET /pipelines/{name}/dataset/{generation}/image': getImage,
+  'PUT /pipelines/{name}/dataset/pin': putPin,
   'GET /compare': getComparison,
   'GET /market': getMarket,
   'GET /money': getMoney,

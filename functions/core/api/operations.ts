@@ -195,6 +195,13 @@ export const OPERATIONS = {
     answer: dataset.imageAnswer,
     refusals: [404, 409],
   },
+  'PUT /pipelines/{name}/dataset/pin': {
+    ...CHANGES,
+    id: 'putPin',
+    summary: 'Pins a version of the dataset in the stored declaration, or takes the pin out.',
+    body: { schema: dataset.pinBody, required: true },
+    answer: dataset.pinAnswer,
+  },
   'GET /compare': {
     ...READS,
     id: 'compareRuns',

@@ -1,5 +1,4 @@
 /** The answers to a person who steers a run. */
-import type * as z from 'zod';
 import { changeLimits } from '../attempts/change-limits.ts';
 import { unsavedWork } from '../attempts/outlook/unsaved.ts';
 import {
@@ -23,8 +22,8 @@ import { readProgress } from '../runs/progress.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
-import { type Checked, check } from '../shared/validation.ts';
 import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf, refused } from './answers.ts';
+import { bodyOf } from './body.ts';
 import { retryBody, stopBody } from './schemas/steering.ts';
 
 export interface SteeringDeps extends RetryDeps, Pick<Stores, 'placements'> {
@@ -185,17 +184,6 @@ const fieldsOf = (change: Readonly<Record<string, unknown>>): string[] =>
   );
 
 const UNKNOWN = 'an unknown caller';
-
-function bodyOf<T>(schema: z.ZodType<T>, body: string): Checked<T> {
-  try {
-    return check(schema, body.trim() === '' ? {} : JSON.parse(body), 'shown');
-  } catch {
-    return {
-      ok: false,
-      problems: [{ path: '', message: 'the body is no JSON: send an object, or nothing' }],
-    };
-  }
-}
 
 async function unsavedOf({ attempts, store, clock }: SteeringDeps, run: RunRecord) {
   const last = (await attempts.list(run.runId)).at(-1);

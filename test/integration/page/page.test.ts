@@ -7,6 +7,7 @@ import { choosePlacement } from '../../../functions/core/placement/decision/choo
 import { storedPart } from '../../../functions/core/placement/decision/situation.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
+import { packAll, settings } from '../../support/builders/packing.ts';
 import { CLOSED_AT, question } from '../../support/builders/placement.ts';
 import {
   AT,
@@ -210,6 +211,25 @@ describe('the page', () => {
       await page.getByRole('region', { name: 'numbers of the utilisation' }).locator('tbody tr').count(),
     ).toBe(2);
     expect(await page.locator('img').count()).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  it('pins a version of the dataset, then unpins it', async () => {
+    await at.blobStore.put(`${bucketKeys.incoming('digits')}a.txt`, Buffer.from('one'));
+    await packAll(at.blobStore, settings());
+    at.declare();
+    const pinned = async () =>
+      /pin: (\S+)/.exec((await at.store.readText(bucketKeys.pipeline('digits')))?.text ?? '')?.[1];
+    await page.goto(`${served.address}#/pipelines/digits/data`);
+    await page.getByText(`Pin the version of ${RUN}`).click();
+    await page.getByText(`train on version 1: 1 samples of ${RUN}`).waitFor();
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByText('sealed, pinned').waitFor();
+    expect(await pinned()).toBe(RUN);
+    await page.getByText(`Take the pin of ${RUN} out`).click();
+    await page.getByRole('button', { name: 'Take the pin out' }).click();
+    await page.getByText(`Pin the version of ${RUN}`).waitFor();
+    expect(await pinned()).toBeUndefined();
     expect(errors).toEqual([]);
   });
 

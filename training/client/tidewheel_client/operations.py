@@ -33,6 +33,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getDataset": ("GET", "/pipelines/{name}/dataset"),
     "getGeneration": ("GET", "/pipelines/{name}/dataset/{generation}"),
     "getImage": ("GET", "/pipelines/{name}/dataset/{generation}/image"),
+    "putPin": ("PUT", "/pipelines/{name}/dataset/pin"),
     "compareRuns": ("GET", "/compare"),
     "getMarket": ("GET", "/market"),
     "getMoney": ("GET", "/money"),
@@ -1300,6 +1301,19 @@ class PutLimitsAnswerLimits(_PutLimitsAnswerLimits, total=False):
     patienceHours: float
     valueOfTimeUsdPerHour: float
     budgetUsd: float
+
+
+class _PutPinAnswer(TypedDict):
+    name: str
+    generations: list[str]
+
+
+class PutPinAnswer(_PutPinAnswer, total=False):
+    pinned: str
+
+
+class PutPinBody(TypedDict):
+    generation: Any
 
 
 class _PutPipelineAnswer(TypedDict):

@@ -40,6 +40,18 @@ export const datasetAnswer = z.object({
   generations: list(generation).describe('Newest first.'),
 });
 
+export const pinBody = z.strictObject({
+  generation: z.string().nullable().describe('Such as digits-000003; null takes the pin out.'),
+});
+
+export const pinAnswer = z.object({
+  name: z.string(),
+  pinned: z.string().optional(),
+  generations: list(z.string()).describe(
+    'What runs that close from now on train on; without a pin, beside what they pack themselves.',
+  ),
+});
+
 const classCount = z.object({
   label: z.string(),
   arrived: z.number().int().describe('Samples that came.'),
