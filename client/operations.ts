@@ -12,6 +12,15 @@ export type Attempt = {
   readonly updatedAt: string;
   /** When its hosts were there. */
   readonly startedAt?: string | undefined;
+  /** From the launch to the start of the script. */
+  readonly startUp?: {
+    /** Seconds. */
+    readonly hosts: number;
+    /** Seconds. */
+    readonly download: number;
+    /** Seconds. */
+    readonly image: number;
+  } | undefined;
   readonly progressBefore?: Progress | undefined;
   readonly progressAfter?: Progress | undefined;
   /** How the script went on from what earlier attempts had saved. */
@@ -82,6 +91,8 @@ export type Attempt = {
   })[] | undefined;
   readonly diagnosis?: {
     readonly at: string;
+    /** Whether the attempt had ended. */
+    readonly isFinal?: boolean | undefined;
     readonly speed?: {
       /** Of all hosts together. */
       readonly samplesPerSecond?: number | undefined;
@@ -976,6 +987,8 @@ export type AttemptSummary = {
   /** Of the newest attempt alone. */
   readonly diagnosis?: {
     readonly at: string;
+    /** Whether the attempt had ended. */
+    readonly isFinal?: boolean | undefined;
     readonly speed?: {
       /** Of all hosts together. */
       readonly samplesPerSecond?: number | undefined;

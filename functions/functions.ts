@@ -7,6 +7,7 @@ import { api } from './api/function.ts';
 import { collectScores } from './collect-scores/function.ts';
 import { compactShards } from './compact-shards/function.ts';
 import { deletePacked } from './delete-packed/function.ts';
+import { diagnose } from './diagnose/function.ts';
 import { expireRuns } from './expire-runs/function.ts';
 import { judge } from './judge/function.ts';
 import { launch } from './launch/function.ts';
@@ -39,6 +40,7 @@ export const functions = {
   'collect-scores': collectScores,
   launch,
   judge,
+  diagnose,
   'start-next-execution': startNextExecution,
   report,
   'delete-packed': deletePacked,

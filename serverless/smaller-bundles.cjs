@@ -23,12 +23,13 @@ const operationsInUse = {
 
 /**
  * Lambda hands its credentials over in the environment. The other providers of the SDK's chain bring clients of SSO and
- * STS, or ask an instance for its role. As they are imported dynamically, esbuild drops nothing that they share with the rest.
+ * STS, or ask an instance or a container for its role. As they are imported dynamically, esbuild drops nothing that they
+ * share with the rest.
  */
 const credentialsOfLambda = {
   name: 'credentials-of-lambda',
   setup(build) {
-    build.onLoad({ filter: /(?:@aws-sdk|@smithy)[/\\]credential-provider-(ini|process|sso|web-identity|imds)[/\\]/ }, ({ path: file }) => ({
+    build.onLoad({ filter: /(?:@aws-sdk|@smithy)[/\\]credential-provider-(http|ini|process|sso|web-identity|imds)[/\\]/ }, ({ path: file }) => ({
       contents: `throw new Error('this bundle does not hold ${path.basename(file)} of ${/credential-provider-[\w-]+/.exec(file)[0]}');`,
     }));
   },

@@ -208,6 +208,14 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   Judge: task('judge', 'Decides from the records, the job and its checkpoints where training stands.', {
     resultPath: '$.judgement',
     catch: endRun,
+    next: 'Diagnose',
+  }),
+  // Place and Report read what it says. The run goes on without it, too.
+  Diagnose: task('diagnose', 'Says what held the attempt back that has ended, if one has.', {
+    parameters: RUN,
+    retry: { attempts: 2, delaySeconds: 10 },
+    resultPath: '$.diagnosis',
+    catch: [on('States.ALL', 'WhatNext', '$.diagnosis')],
     next: 'WhatNext',
   }),
   WhatNext: choice(

@@ -1,11 +1,6 @@
 import * as z from 'zod';
 import { attemptServices } from '../aws/lambda/attempt-services.ts';
-import {
-  countPartialFailures,
-  lambdaHandler,
-  logger,
-  publishDiagnoses,
-} from '../aws/lambda/lambda-handler.ts';
+import { countPartialFailures, lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { schedules } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
@@ -28,7 +23,6 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }, conte
   const done = await reconcile(deps, { sweep: sweep ?? false });
   const failures = [...done.failures, ...(await watchLimits(deps))];
   if (failures.length > 0) logger.error('could not reconcile everything', { failures });
-  publishDiagnoses(done.diagnosed);
   countPartialFailures(context, failures.length);
   return { ...done, failures };
 });

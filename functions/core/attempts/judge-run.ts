@@ -6,13 +6,11 @@ import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
 import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
-import { tellHooks } from '../runs/hooks.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, RunRecord, StopRequest } from '../runs/run-records.ts';
 import { RunNotFoundError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { watchDoctor } from './doctor/watch-doctor.ts';
 import { type Judgement, judge } from './judge.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import { watchResume } from './watch/watch-resume.ts';
@@ -148,9 +146,8 @@ async function withProgress(
 ): Promise<AttemptRecord[]> {
   const copied = await withResultsCopiedBack(deps, attempts.at(-1));
   if (copied === undefined || copied.progressAfter !== undefined) return [...attempts];
-  const last = await watchDoctor(deps, await watchResume(deps, copied));
+  const last = await watchResume(deps, copied);
   await tellAutomatic(deps, last);
-  await tellHooks(deps, last);
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
   if (progressAfter === undefined) return [...attempts.slice(0, -1), last];
   const updatedAt = deps.clock.now().toISOString();

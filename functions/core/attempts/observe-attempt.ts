@@ -1,5 +1,6 @@
 /** Records the state of an attempt's job, and reports its end to the waiting execution. Safe to repeat at any time. */
-
+import { isDeepStrictEqual } from 'node:util';
+import { startUpOf } from '../launch/job/job-state.ts';
 import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
 import { waitsForCapacity } from '../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
@@ -61,15 +62,18 @@ async function observeLiving(
 /** An attempt that waits for capacity is called that, and its first wait is on the timeline. */
 async function recordWait(
   deps: ObserveDeps,
-  { runId, attempt, status, startedAt }: AttemptRecord,
+  { runId, attempt, status, startedAt, startUp }: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<void> {
   const now = deps.clock.now();
   const current = waitsForCapacity(job, now) ? 'waitingForCapacity' : 'running';
   const started = startedAt ?? job.TrainingStartTime?.toISOString();
-  if (status === current && startedAt === started) return;
+  // A job that starts again in place has no phases until its script runs.
+  const phases = startUpOf(job) ?? startUp;
+  if (status === current && startedAt === started && isDeepStrictEqual(startUp, phases)) return;
   const at = now.toISOString();
-  await deps.attempts.update(runId, attempt, { status: current, startedAt: started, updatedAt: at });
+  const seen = { status: current, startedAt: started, startUp: phases, updatedAt: at } as const;
+  await deps.attempts.update(runId, attempt, seen);
   if (status === current) return;
   if (current === 'running') return;
   const message = job.SecondaryStatusTransitions.at(-1)?.StatusMessage;

@@ -7,12 +7,9 @@ import { jobSaltOf, parseJobName } from '../launch/job/job-name.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
-import type { Diagnosis } from '../runs/diagnosis.ts';
-import { tellHooks } from '../runs/hooks.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
-import { watchDoctor } from './doctor/watch-doctor.ts';
 import { endOpenAttempts } from './end-attempt.ts';
 import { continueRun } from './next-execution.ts';
 import { observeAttempt } from './observe-attempt.ts';
@@ -34,8 +31,6 @@ export interface ReconcileResult {
   readonly woken: readonly string[];
   /** Errors of this pass; the next pass tries again. */
   readonly failures: readonly string[];
-  /** What the doctor says of running attempts. */
-  readonly diagnosed: readonly { readonly pipeline: string; readonly diagnosis: Diagnosis }[];
 }
 
 /** A run whose executions keep failing is given up. Each execution has retried its own states. */
@@ -49,7 +44,6 @@ export async function reconcile(
   options: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
   const failures: string[] = [];
-  const diagnosed: { readonly pipeline: string; readonly diagnosis: Diagnosis }[] = [];
   const each: Each = async (items, name, act) => {
     for (const item of items) {
       // A failure of one item must not stop the others.
@@ -71,9 +65,6 @@ export async function reconcile(
       await watchHangs(deps, attempt, observed.job);
       await watchResume(deps, attempt);
       await tellAutomatic(deps, attempt);
-      const { diagnosis } = await watchDoctor(deps, attempt, observed.job);
-      if (diagnosis !== undefined) diagnosed.push({ pipeline: attempt.pipeline, diagnosis });
-      await tellHooks(deps, attempt);
       await reviseAttempt(deps, attempt, observed.job);
     },
   );
@@ -92,7 +83,7 @@ export async function reconcile(
     },
   );
   const woken = options.sweep ? await sweepPipelines(deps, each) : [];
-  return { attempts: attempts.length, resumed, woken, failures, diagnosed };
+  return { attempts: attempts.length, resumed, woken, failures };
 }
 
 type Each = <T>(

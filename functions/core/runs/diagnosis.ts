@@ -23,6 +23,8 @@ export interface StartUp {
 /** What the doctor says of an attempt, by what the agent has measured so far. */
 export interface Diagnosis {
   readonly at: string;
+  /** Whether the attempt had ended, so that nothing more is measured. */
+  readonly isFinal?: boolean | undefined;
   readonly speed?: Speed | undefined;
   /** The most worthwhile first. */
   readonly verdicts: readonly Verdict[];

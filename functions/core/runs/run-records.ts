@@ -219,6 +219,8 @@ export interface AttemptRecord {
   readonly status: AttemptStatus;
   /** When its hosts were there, once a look has seen them. */
   readonly startedAt?: string | undefined;
+  /** Once its script has started, as the last look saw it. */
+  readonly startUp?: StartUp | undefined;
   readonly taskToken?: string | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;

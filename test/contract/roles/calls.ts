@@ -346,6 +346,16 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...['DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'].map(ec2),
     stopExecution,
   ],
+  diagnose: [
+    log('diagnose'),
+    ...items('Get', 'Put', 'Update'),
+    query,
+    index('open'),
+    ...progress,
+    list(bucketKeys.evidence('digits', RUN)),
+    read(`${bucketKeys.evidence('digits', RUN)}1-algo-1.jsonl`),
+    notify,
+  ],
   'send-notices': [
     log('send-notices'),
     ...consume('tw-noticedeliveriesqueue'),

@@ -1,6 +1,7 @@
 /** The functions as the handlers make them, over the world's ports. Packing is the small model. */
 
 import { answer } from '../../../functions/core/api/api.ts';
+import { diagnoseEnded } from '../../../functions/core/attempts/doctor/diagnose-attempts.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
@@ -89,6 +90,7 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     ),
   Judge: (ports, event) =>
     judgeRun(launching(ports), { runId: text(event, 'runId'), timedOut: event['timedOut'] === true }),
+  Diagnose: (ports, event) => diagnoseEnded(ports, text(event, 'runId')),
   Report: async (ports, event) => {
     const report = await reportRun(launching(ports), text(event, 'runId'), verdictOf(event));
     return { status: report.status, failure: report.failure ?? '', whenDone: 'keep' };

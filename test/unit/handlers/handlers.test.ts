@@ -47,6 +47,7 @@ const EVENTS: Readonly<Record<string, unknown>> = {
   'abandon-compaction': { ...RUN, error: { Error: 'TransientError', Cause: '' } },
   place: RUN,
   judge: RUN,
+  diagnose: RUN,
   'start-next-execution': { ...RUN, execution: 'digits-000001-x1' },
   report: RUN,
   launch: { ...RUN, attempt: 1, taskToken: 'token' },

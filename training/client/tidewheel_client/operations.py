@@ -57,6 +57,7 @@ class _Attempt(TypedDict):
 
 class Attempt(_Attempt, total=False):
     startedAt: str
+    startUp: AttemptStartUp
     progressBefore: Progress
     progressAfter: Progress
     resume: AttemptResume
@@ -67,6 +68,12 @@ class Attempt(_Attempt, total=False):
     applied: list[AttemptAppliedItem]
     diagnosis: AttemptDiagnosis
     restoredAt: str
+
+
+class AttemptStartUp(TypedDict):
+    hosts: float
+    download: float
+    image: float
 
 
 class _AttemptResume(TypedDict):
@@ -157,6 +164,7 @@ class _AttemptDiagnosis(TypedDict):
 
 
 class AttemptDiagnosis(_AttemptDiagnosis, total=False):
+    isFinal: bool
     speed: AttemptDiagnosisSpeed
 
 
@@ -286,6 +294,7 @@ class _AttemptSummaryDiagnosis(TypedDict):
 
 
 class AttemptSummaryDiagnosis(_AttemptSummaryDiagnosis, total=False):
+    isFinal: bool
     speed: AttemptSummaryDiagnosisSpeed
 
 

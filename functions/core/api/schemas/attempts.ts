@@ -64,15 +64,16 @@ export const outcomeKind = z.enum([
   'stopped',
 ]);
 
+const startUp = z
+  .object({ hosts: seconds, download: seconds, image: seconds })
+  .describe('From the launch to the start of the script.');
+
 const outcome = z.object({
   kind: outcomeKind,
   message: z.string(),
   startedAt: time.optional(),
   scriptStartedAt: time.optional(),
-  startUp: z
-    .object({ hosts: seconds, download: seconds, image: seconds })
-    .optional()
-    .describe('From the launch to the start of the script.'),
+  startUp: startUp.optional(),
   endedBeforeScript: z.literal(true).optional(),
   endedAt: time.optional(),
   trainingSeconds: seconds,
@@ -104,6 +105,7 @@ export const attempt = z.object({
   createdAt: time,
   updatedAt: time,
   startedAt: time.optional().describe('When its hosts were there.'),
+  startUp: startUp.optional(),
   progressBefore: progress.optional(),
   progressAfter: progress.optional(),
   resume: resume.optional(),

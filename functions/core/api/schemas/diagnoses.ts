@@ -30,7 +30,12 @@ export const verdict = z.object({
   next: z.string().optional().describe('What limits the steps after the remedy.'),
 });
 
-export const diagnosis = z.object({ at: time, speed: speed.optional(), verdicts: list(verdict) });
+export const diagnosis = z.object({
+  at: time,
+  isFinal: z.boolean().optional().describe('Whether the attempt had ended.'),
+  speed: speed.optional(),
+  verdicts: list(verdict),
+});
 
 export const topologySpeed = z.object({
   topology: z.string().describe('Such as 2 x g5.xlarge.'),

@@ -1,48 +1,71 @@
 /**
- * Diagnoses an attempt by what the agent has measured: on its record, and each change of the first verdict on the
- * timeline and the event bus.
+ * Diagnoses attempts by what the agent has measured: on the record, and each change of the first verdict on the timeline
+ * and the event bus. It has a function of its own, so that no error or delay here touches a run.
  */
 import { diagnose } from '../../doctor/diagnose.ts';
 import { speedOf } from '../../doctor/speed.ts';
 import type { Verdict } from '../../doctor/verdict.ts';
-import { startUpOf } from '../../launch/job/job-state.ts';
-import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
 import type { Diagnosis } from '../../runs/diagnosis.ts';
+import { tellHooks } from '../../runs/hooks.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
 import type { WatchDeps } from '../watch/training-since.ts';
 import { evidenceOfAttempt } from './attempt-evidence.ts';
 
-export type DoctorDeps = WatchDeps & Pick<Stores, 'runs'>;
+type DoctorDeps = WatchDeps & Pick<Stores, 'runs'>;
 
 /** Steps before this are warm-up: kernels are tuned, caches are filled. */
 const FIRST_VERDICT_SECONDS = 120;
 
-/**
- * Safe to repeat: the same measurements give the same verdicts, and a verdict that stands is announced once.
- * @param job a fresh description; without it the attempt has ended, and whatever was measured has to do
- */
-export async function watchDoctor(
-  deps: DoctorDeps,
-  attempt: AttemptRecord,
-  job?: TrainingJobDescription,
-): Promise<AttemptRecord> {
+export interface Diagnosed {
+  readonly diagnosed: readonly { readonly pipeline: string; readonly diagnosis: Diagnosis }[];
+  /** Errors of this pass; the next pass tries again. */
+  readonly failures: readonly string[];
+}
+
+/** Every open attempt; a failure of one does not stop the others. */
+export async function diagnoseOpen(deps: DoctorDeps): Promise<Diagnosed> {
+  const diagnosed: { readonly pipeline: string; readonly diagnosis: Diagnosis }[] = [];
+  const failures: string[] = [];
+  for (const attempt of await deps.attempts.listOpen()) {
+    try {
+      const diagnosis = await diagnoseAttempt(deps, attempt);
+      if (diagnosis !== undefined) diagnosed.push({ pipeline: attempt.pipeline, diagnosis });
+    } catch (error: unknown) {
+      failures.push(`${attempt.jobName}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { diagnosed, failures };
+}
+
+/** The newest attempt of a run, once after its end. Judge has copied home what it measured in another region. */
+export async function diagnoseEnded(deps: DoctorDeps, runId: string): Promise<Diagnosed> {
+  const last = (await deps.attempts.list(runId)).at(-1);
+  if (last?.outcome !== undefined && last.diagnosis?.isFinal !== true) await diagnoseAttempt(deps, last);
+  return { diagnosed: [], failures: [] };
+}
+
+/** Safe to repeat: the same measurements give the same verdicts, and a verdict that stands is announced once. */
+async function diagnoseAttempt(deps: DoctorDeps, attempt: AttemptRecord): Promise<Diagnosis | undefined> {
+  const isFinal = attempt.outcome !== undefined;
   // Measurements of another region are copied home when the attempt ends.
-  if (job !== undefined && attempt.placement.pool.region !== undefined) return attempt;
+  if (!isFinal && attempt.placement.pool.region !== undefined) return undefined;
+  await tellHooks(deps, attempt);
   const run = await deps.runs.get(attempt.runId);
-  if (run === undefined) return attempt;
+  if (run === undefined) return undefined;
   const evidence = await evidenceOfAttempt(deps.store, {
     run,
     attempt,
-    startUp: job === undefined ? attempt.outcome?.startUp : startUpOf(job),
-    leastSeconds: job === undefined ? 0 : FIRST_VERDICT_SECONDS,
+    startUp: attempt.outcome?.startUp ?? attempt.startUp,
+    leastSeconds: isFinal ? 0 : FIRST_VERDICT_SECONDS,
   });
-  if (evidence === undefined) return attempt;
+  if (evidence === undefined) return undefined;
   const at = deps.clock.now().toISOString();
-  const diagnosis: Diagnosis = { at, speed: speedOf(evidence), verdicts: diagnose(evidence) };
+  const diagnosis: Diagnosis = { at, isFinal, speed: speedOf(evidence), verdicts: diagnose(evidence) };
   const [first] = diagnosis.verdicts;
   if (first !== undefined) await announce(deps, attempt, first);
-  return deps.attempts.update(attempt.runId, attempt.attempt, { diagnosis, updatedAt: at });
+  await deps.attempts.update(attempt.runId, attempt.attempt, { diagnosis, updatedAt: at });
+  return diagnosis;
 }
 
 /** The notice precedes its entry: after a crash between the two it comes again. */

@@ -1,0 +1,17 @@
+import { eventBus, every, type FunctionDescription } from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
+
+export const diagnose: FunctionDescription = {
+  description: 'Says what holds trainings back, by what their agents measured',
+  timeoutSeconds: 120,
+  // An attempt's measurements are up to 64 MB of JSON.
+  memoryMegabytes: 1769,
+  environment: eventBus,
+  permissions: [
+    allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
+    allow.listBucket,
+    allow.readObjects('*/runs/*/checkpoints/*'),
+    allow.putEvents,
+  ],
+  events: [every('5 minutes', {})],
+};
