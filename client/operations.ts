@@ -111,6 +111,13 @@ export type Attempt = {
       readonly seconds: number;
       readonly steps: number;
     } | undefined;
+    /** What one host reads while it steps. */
+    readonly reading?: {
+      readonly inputMode: "File" | "FastFile";
+      readonly bytesPerStep: number;
+      readonly dataBytes: number;
+      readonly processBytes: number;
+    } | undefined;
     readonly verdicts: readonly ({
       readonly cause: string;
       readonly evidence: Readonly<Record<string, number>>;
@@ -1006,6 +1013,13 @@ export type AttemptSummary = {
       /** Measured time. */
       readonly seconds: number;
       readonly steps: number;
+    } | undefined;
+    /** What one host reads while it steps. */
+    readonly reading?: {
+      readonly inputMode: "File" | "FastFile";
+      readonly bytesPerStep: number;
+      readonly dataBytes: number;
+      readonly processBytes: number;
     } | undefined;
     readonly verdicts: readonly ({
       readonly cause: string;

@@ -1,17 +1,11 @@
 /** What File mode would bring: no network in the steps, but a disk where the page cache cannot hold the data. */
+import { diskRate } from '../catalog/disk-rate.ts';
 import { type BatchCost, coresForWorkers } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
 const GIBIBYTE = 2 ** 30;
-const MEGABIT_BYTES = 125e3;
-/** Stated: the catalog knows no rate of a local NVMe disk, and the small sizes read some 0.5 to 1.5 GB a second. */
-const NVME_BYTES_PER_SECOND = 7e8;
-
-export const diskBytesPerSecond = ({ instance: { facts } }: Evidence): number =>
-  facts.nvmeGb > 0
-    ? NVME_BYTES_PER_SECOND
-    : (facts.ebsBaselineMbps ?? Number.POSITIVE_INFINITY) * MEGABIT_BYTES;
+export const diskBytesPerSecond = ({ instance: { facts } }: Evidence): number => diskRate(facts);
 
 /** Memory of a host that its processes leave to the page cache. */
 export const freeMemoryBytes = ({ instance }: Evidence, { memoryUsed }: HostMeasures): number =>

@@ -1,5 +1,6 @@
 /** What was measured of an attempt's start and steps, and what the doctor makes of it. */
 import type { InputMode } from '../catalog/launchers/input-mode.ts';
+import type { Reading } from '../doctor/reading.ts';
 import type { Speed } from '../doctor/speed.ts';
 import type { Verdict } from '../doctor/verdict.ts';
 
@@ -26,6 +27,7 @@ export interface Diagnosis {
   /** Whether the attempt had ended, so that nothing more is measured. */
   readonly isFinal?: boolean | undefined;
   readonly speed?: Speed | undefined;
+  readonly reading?: Reading | undefined;
   /** The most worthwhile first. */
   readonly verdicts: readonly Verdict[];
 }

@@ -166,6 +166,7 @@ class _AttemptDiagnosis(TypedDict):
 class AttemptDiagnosis(_AttemptDiagnosis, total=False):
     isFinal: bool
     speed: AttemptDiagnosisSpeed
+    reading: AttemptDiagnosisReading
 
 
 class _AttemptDiagnosisSpeed(TypedDict):
@@ -184,6 +185,13 @@ class AttemptDiagnosisSpeed(_AttemptDiagnosisSpeed, total=False):
 class AttemptDiagnosisSpeedStepSeconds(TypedDict):
     median: float
     p95: float
+
+
+class AttemptDiagnosisReading(TypedDict):
+    inputMode: Literal["File", "FastFile"]
+    bytesPerStep: float
+    dataBytes: float
+    processBytes: float
 
 
 class _AttemptDiagnosisVerdictsItem(TypedDict):
@@ -296,6 +304,7 @@ class _AttemptSummaryDiagnosis(TypedDict):
 class AttemptSummaryDiagnosis(_AttemptSummaryDiagnosis, total=False):
     isFinal: bool
     speed: AttemptSummaryDiagnosisSpeed
+    reading: AttemptSummaryDiagnosisReading
 
 
 class _AttemptSummaryDiagnosisSpeed(TypedDict):
@@ -314,6 +323,13 @@ class AttemptSummaryDiagnosisSpeed(_AttemptSummaryDiagnosisSpeed, total=False):
 class AttemptSummaryDiagnosisSpeedStepSeconds(TypedDict):
     median: float
     p95: float
+
+
+class AttemptSummaryDiagnosisReading(TypedDict):
+    inputMode: Literal["File", "FastFile"]
+    bytesPerStep: float
+    dataBytes: float
+    processBytes: float
 
 
 class _AttemptSummaryDiagnosisVerdictsItem(TypedDict):

@@ -30,10 +30,20 @@ export const verdict = z.object({
   next: z.string().optional().describe('What limits the steps after the remedy.'),
 });
 
+const reading = z
+  .object({
+    inputMode: z.enum(['File', 'FastFile']),
+    bytesPerStep: z.number(),
+    dataBytes: z.number(),
+    processBytes: z.number(),
+  })
+  .describe('What one host reads while it steps.');
+
 export const diagnosis = z.object({
   at: time,
   isFinal: z.boolean().optional().describe('Whether the attempt had ended.'),
   speed: speed.optional(),
+  reading: reading.optional(),
   verdicts: list(verdict),
 });
 

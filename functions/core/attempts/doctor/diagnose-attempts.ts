@@ -3,6 +3,7 @@
  * and the event bus. It has a function of its own, so that no error or delay here touches a run.
  */
 import { diagnose } from '../../doctor/diagnose.ts';
+import { readingOf } from '../../doctor/reading.ts';
 import { speedOf } from '../../doctor/speed.ts';
 import type { Verdict } from '../../doctor/verdict.ts';
 import type { Diagnosis } from '../../runs/diagnosis.ts';
@@ -61,7 +62,13 @@ async function diagnoseAttempt(deps: DoctorDeps, attempt: AttemptRecord): Promis
   });
   if (evidence === undefined) return undefined;
   const at = deps.clock.now().toISOString();
-  const diagnosis: Diagnosis = { at, isFinal, speed: speedOf(evidence), verdicts: diagnose(evidence) };
+  const diagnosis: Diagnosis = {
+    at,
+    isFinal,
+    speed: speedOf(evidence),
+    reading: readingOf(evidence),
+    verdicts: diagnose(evidence),
+  };
   const [first] = diagnosis.verdicts;
   if (first !== undefined) await announce(deps, attempt, first);
   await deps.attempts.update(attempt.runId, attempt.attempt, { diagnosis, updatedAt: at });

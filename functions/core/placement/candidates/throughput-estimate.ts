@@ -3,8 +3,10 @@
  * throughput model extrapolates from measurements or data sheets and states its uncertainty.
  */
 import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
+import type { Reading } from '../../doctor/reading.ts';
 import type { Topology } from '../../runs/placement-records.ts';
 import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
+import { describeReading } from './reading-cost.ts';
 import { forecastStep, type HelperGroup, type Measured, type Workload, workloadOf } from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
 
@@ -24,6 +26,8 @@ export interface MeasuredThroughput extends TrainedTopology {
   readonly cpuUse?: number | undefined;
   /** Size of the newest checkpoint, from which the size of a gradient is estimated. */
   readonly checkpointBytes?: number | undefined;
+  /** As the doctor noted it on the attempt. */
+  readonly reading?: Reading | undefined;
 }
 
 /** Seconds on this topology for a second on the reference. */
@@ -32,6 +36,8 @@ export interface RelativeThroughput {
   /** Standard deviation of its logarithm; 0 for the reference itself. */
   readonly uncertainty: number;
   readonly basis: 'reference' | 'measured' | 'extrapolated' | 'dataSheet' | 'unknown';
+  /** How its memory, disk and network meet what a step reads; absent where that was not measured. */
+  readonly reading?: string | undefined;
 }
 
 export const REFERENCE_THROUGHPUT: RelativeThroughput = { factor: 1, uncertainty: 0, basis: 'reference' };
@@ -41,14 +47,14 @@ const percent = (value: number | undefined): number | undefined =>
 
 /** The throughput of each attempt that saved new work, oldest first. */
 export const measuredThroughputs = (attempts: readonly AttemptRecord[]): readonly MeasuredThroughput[] =>
-  attempts.flatMap(({ placement, progressBefore, progressAfter: after }) => {
+  attempts.flatMap(({ placement, progressBefore, progressAfter: after, diagnosis }) => {
     if (after === undefined) return [];
     const steps = after.step - (progressBefore?.step ?? 0);
     const seconds = (after.trainingSeconds ?? 0) - (progressBefore?.trainingSeconds ?? 0);
     const shape = { instanceType: placement.pool.instanceType, ...trainedTopologyOf(placement.topology) };
     return steps <= 0 || seconds <= 0
       ? []
-      : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after) }];
+      : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after), reading: diagnosis?.reading }];
   });
 
 const trainedTopologyOf = ({ nodes, helpers }: Topology): Omit<TrainedTopology, 'instanceType'> =>
@@ -101,14 +107,17 @@ export function throughputModel(
     sourceOf(each, helping),
   );
   const own = combine(sources, reference, helping);
+  const reading = known.findLast((each) => each.reading !== undefined)?.reading;
   const seen = sources.findLast(
     ({ measured: { cpuUse, acceleratorUse } }) => cpuUse !== undefined && acceleratorUse !== undefined,
   );
   return {
     ...(seen === undefined ? {} : { workload: seen.workload }),
     throughputOf(topology) {
-      if (sameTopology(topology, reference)) return REFERENCE_THROUGHPUT;
-      if (hardware(topology.instanceType) === undefined) return { ...REFERENCE_THROUGHPUT, basis: 'unknown' };
+      const facts = hardware(topology.instanceType);
+      const met = reading && facts && { reading: describeReading(reading, facts) };
+      if (sameTopology(topology, reference)) return { ...REFERENCE_THROUGHPUT, ...met };
+      if (facts === undefined) return { ...REFERENCE_THROUGHPUT, basis: 'unknown' };
       const there = combine(sources, topology, helping);
       return {
         factor: there.stepSeconds / own.stepSeconds,
@@ -119,6 +128,7 @@ export function throughputModel(
             : known.some((each) => sameTopology(each, topology))
               ? 'measured'
               : 'extrapolated',
+        ...met,
       };
     },
   };
@@ -145,17 +155,21 @@ function pooled(measured: readonly MeasuredThroughput[]): readonly MeasuredThrou
     const before = byShape.get(key);
     const steps = each.steps + (before?.steps ?? 0);
     const seconds = each.stepSeconds * each.steps + (before ? before.stepSeconds * before.steps : 0);
-    byShape.set(key, {
-      ...each,
-      acceleratorUse: each.acceleratorUse ?? before?.acceleratorUse,
-      cpuUse: each.cpuUse ?? before?.cpuUse,
-      checkpointBytes: each.checkpointBytes ?? before?.checkpointBytes,
-      steps,
-      stepSeconds: seconds / steps,
-    });
+    byShape.set(key, { ...newestUses(before, each), steps, stepSeconds: seconds / steps });
   }
   return [...byShape.values()];
 }
+
+const newestUses = (
+  before: MeasuredThroughput | undefined,
+  each: MeasuredThroughput,
+): MeasuredThroughput => ({
+  ...each,
+  acceleratorUse: each.acceleratorUse ?? before?.acceleratorUse,
+  cpuUse: each.cpuUse ?? before?.cpuUse,
+  checkpointBytes: each.checkpointBytes ?? before?.checkpointBytes,
+  reading: each.reading ?? before?.reading,
+});
 
 interface Source {
   readonly measured: MeasuredThroughput;

@@ -1,10 +1,12 @@
 /**
- * The time of a training step on a topology. Accelerators, the hosts that prepare samples, and the network overlap, so
- * the slowest decides; the part of the gradient exchange that cannot overlap is added. A measurement on one topology
+ * The time of a training step on a topology. Accelerators, the hosts that prepare samples, disks and the network overlap,
+ * so the slowest decides; the part of the gradient exchange that cannot overlap is added. A measurement on one topology
  * predicts others, with more uncertainty the less they have in common.
  */
 import { acceleratorSpeed, VCPU_SPEED } from '../../catalog/accelerators.ts';
 import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
+import type { Reading } from '../../doctor/reading.ts';
+import { readingCost } from './reading-cost.ts';
 
 /** What an attempt measured, as the doctor reads it. */
 export interface Measured {
@@ -17,6 +19,8 @@ export interface Measured {
   /** Bytes of prepared samples per node and step; undefined leaves the network out. */
   readonly preparedBytesPerStep?: number | undefined;
   readonly gradientBytes?: number | undefined;
+  /** Absent where nothing tells: then no disk, page cache or stream limits a step. */
+  readonly reading?: Reading | undefined;
   /** CPU nodes that prepared samples beside it; `cpuUse` is then of all hosts alike. */
   readonly helpers?: Helpers | undefined;
 }
@@ -42,17 +46,22 @@ export interface Workload {
   readonly vcpuSeconds: number;
   readonly preparedBytes: number;
   readonly gradientBytes: number;
+  /** Of each of the `readers` that it was measured on. */
+  readonly reading?: Reading | undefined;
+  readonly readers: number;
 }
 
 export interface StepForecast {
   readonly stepSeconds: number;
-  readonly bottleneck: 'accelerator' | 'host' | 'network';
+  readonly bottleneck: (typeof RESOURCES)[number];
   /** Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated. */
   readonly uncertainty: number;
   /** Nine times out of ten the step takes between these. */
   readonly lowSeconds: number;
   readonly highSeconds: number;
 }
+
+const RESOURCES = ['accelerator', 'host', 'network', 'disk'] as const;
 
 /** Of a normal distribution between its 5th and 95th percentile. */
 export const NINE_OF_TEN = 1.645;
@@ -99,6 +108,8 @@ export function workloadOf(measured: Measured, hardware: FactsOf = instanceFacts
       (facts.vcpu * measured.nodes + helperVcpus(measured.helpers, hardware)),
     preparedBytes: (measured.preparedBytesPerStep ?? 0) * measured.nodes,
     gradientBytes: measured.gradientBytes ?? 0,
+    reading: measured.reading,
+    readers: measured.nodes,
   };
 }
 
@@ -112,14 +123,16 @@ export function forecastStep(
   const vcpu = facts.vcpu * nodes + helperVcpu;
   const remoteShare = helperVcpu / vcpu;
   const load = loadOn(workload, facts, hardware);
-  const resources = {
+  const { diskSeconds, networkSeconds } = readingCost(workload.reading, workload.readers / nodes, facts);
+  const seconds = {
     accelerator: load.acceleratorSeconds / Math.max(1, facts.acceleratorCount * nodes),
     host: load.vcpuSeconds / vcpu,
-    network: secondsToMove((workload.preparedBytes / nodes) * remoteShare, facts),
+    // Samples from helpers and shards from S3 come over the same link.
+    network: secondsToMove((workload.preparedBytes / nodes) * remoteShare, facts) + networkSeconds,
+    disk: diskSeconds,
   };
-  const slowest = Math.max(resources.accelerator, resources.host, resources.network);
-  const bottleneck =
-    slowest === resources.accelerator ? 'accelerator' : slowest === resources.host ? 'host' : 'network';
+  const slowest = Math.max(seconds.accelerator, seconds.host, seconds.network, seconds.disk);
+  const bottleneck = RESOURCES.find((each) => seconds[each] === slowest) ?? 'accelerator';
   const stepSeconds = slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - HIDDEN_EXCHANGE);
   const uncertainty = Math.hypot(helperVcpu > 0 || nodes > 1 ? 0.15 : 0.05, load.uncertainty);
   const reach = Math.exp(NINE_OF_TEN * uncertainty);

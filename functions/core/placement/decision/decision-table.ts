@@ -73,7 +73,7 @@ function rowOf(each: Assessed, table: Table): PoolAssessment {
     expectedWaitSeconds: Math.round(waitIfDown(outlook)),
     ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
     ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
-    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each), ...noteOnDownload(candidate)].join('; ')})`,
+    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each), ...noteOnReading(candidate), ...noteOnDownload(candidate)].join('; ')})`,
   };
 }
 
@@ -95,6 +95,9 @@ function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] 
       return ['throughput unknown, taken for the same'];
   }
 }
+
+const noteOnReading = ({ throughput: { reading } }: Candidate): readonly string[] =>
+  reading === undefined ? [] : [reading];
 
 /** A shorter download decides nothing. */
 const LEAST_DOWNLOAD_SECONDS = 60;

@@ -1,0 +1,34 @@
+/** What a training reads while it steps. From it, placement judges disk, memory and network of other types. */
+import type { Evidence } from './evidence.ts';
+import { missingShare } from './file-mode.ts';
+import { measuresOf } from './measures.ts';
+
+export interface Reading {
+  readonly inputMode: Evidence['inputMode'];
+  /** Of one host: what its loader asks for in a step, from memory, disk or network. */
+  readonly bytesPerStep: number;
+  /** What one host reads in an epoch. */
+  readonly dataBytes: number;
+  /** Memory that the processes of one host hold; the page cache has the rest. */
+  readonly processBytes: number;
+}
+
+const GIBIBYTE = 2 ** 30;
+/** Logs and libraries are read too, so a disk that delivers less of the data tells nothing of the rest. */
+const LEAST_MISSING = 0.05;
+
+/** @returns undefined where the page cache holds the data: then nothing tells how much a step reads */
+export function readingOf(evidence: Evidence): Reading | undefined {
+  const pace = measuresOf(evidence)?.pace;
+  if (pace === undefined || evidence.data.bytes === 0) return undefined;
+  const missing = missingShare(evidence, pace);
+  const isFile = evidence.inputMode === 'File';
+  if (isFile && missing < LEAST_MISSING) return undefined;
+  const perSecond = isFile ? pace.diskBytesPerSecond / missing : pace.receivedBytesPerSecond;
+  return {
+    inputMode: evidence.inputMode,
+    bytesPerStep: perSecond * pace.stepSeconds,
+    dataBytes: evidence.data.bytes,
+    processBytes: pace.memoryUsed * evidence.instance.facts.memoryGib * GIBIBYTE,
+  };
+}

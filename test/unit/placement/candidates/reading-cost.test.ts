@@ -1,0 +1,103 @@
+/** Disk, memory and network in the forecast of a step, and in the choice that follows. */
+import { describe, expect, it } from 'vitest';
+import { type InstanceFacts, instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
+import type { Reading } from '../../../../functions/core/doctor/reading.ts';
+import {
+  describeReading,
+  readingCost,
+} from '../../../../functions/core/placement/candidates/reading-cost.ts';
+import { forecastStep, workloadOf } from '../../../../functions/core/placement/candidates/throughput.ts';
+import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
+import { attempt, market, onDemand, progress, question } from '../../../support/builders/placement.ts';
+
+const facts = (type: string): InstanceFacts => {
+  const known = instanceFacts(type);
+  if (known === undefined) throw new Error(type);
+  return known;
+};
+/** 100 GB, of which the 61 GiB of a p3.2xlarge cache about 60 %. */
+const FILE: Reading = { inputMode: 'File', bytesPerStep: 5e8, dataBytes: 1e11, processBytes: 5e9 };
+const STREAM: Reading = { ...FILE, inputMode: 'FastFile' };
+
+describe('what memory does not hold', () => {
+  it('comes from EBS at the baseline of the type', () => {
+    const { diskSeconds } = readingCost(FILE, 1, facts('p3.2xlarge'));
+    const missing = 1 - (61 * 2 ** 30 - 5e9) / 1e11;
+    expect(diskSeconds).toBeCloseTo((missing * 5e8) / (1750 * 125e3), 5);
+  });
+
+  it('comes from NVMe where the type has it', () => {
+    const slow = readingCost(FILE, 1, { ...facts('g4dn.xlarge'), nvmeGb: 0 });
+    expect(readingCost(FILE, 1, facts('g4dn.xlarge')).diskSeconds).toBeLessThan(slow.diskSeconds / 3);
+  });
+
+  it('is nothing where memory holds all', () => {
+    expect(readingCost({ ...FILE, dataBytes: 5e10 }, 1, facts('p3.2xlarge')).diskSeconds).toBe(0);
+  });
+});
+
+it('a stream takes its share of the baseline', () => {
+  expect(readingCost(STREAM, 0.5, facts('g5.xlarge'))).toEqual({
+    diskSeconds: 0,
+    networkSeconds: 2.5e8 / (2.5 * 125e6),
+  });
+});
+
+it('the table names memory, disk or network', () => {
+  expect([
+    describeReading({ ...FILE, dataBytes: 5e10 }, facts('p3.2xlarge')),
+    describeReading(FILE, facts('p3.2xlarge')),
+    describeReading(FILE, facts('g4dn.xlarge')),
+    describeReading(STREAM, facts('g5.xlarge')),
+  ]).toEqual([
+    'its memory holds the 50 GB of data',
+    'EBS reads 40 % of the data, which its memory does not hold, at 219 MB a second',
+    'its NVMe reads 88 % of the data, which its memory does not hold',
+    'streams its data at a baseline of 313 MB a second',
+  ]);
+});
+
+it('the disk is the bottleneck of a step', () => {
+  const measured = { instanceType: 'p3.2xlarge', nodes: 1, stepSeconds: 1, acceleratorUse: 0.2, cpuUse: 0.3 };
+  const on = { instanceType: 'p3.2xlarge', nodes: 1 };
+  expect(forecastStep(workloadOf({ ...measured, reading: FILE }), on).bottleneck).toBe('disk');
+  expect(forecastStep(workloadOf(measured), on).bottleneck).toBe('host');
+});
+
+/** An attempt on a V100 whose accelerator waits for EBS, and a T4 with NVMe that costs as much. */
+function placedAfter(reading: Reading | undefined) {
+  const types = ['p3.2xlarge', 'g4dn.xlarge'];
+  const { compute, training } = question();
+  const pool = { launcher: 'sagemaker', purchaseOption: 'on-demand' } as const;
+  const trained = attempt(
+    1,
+    { ...pool, instanceType: 'p3.2xlarge' },
+    { kind: 'serviceError', trainingSeconds: 1_000, billableSeconds: 1_000 },
+  );
+  const after = { ...progress(500, 1_000), totalSteps: 10_000, usage: { gpuPercent: 20, cpuPercent: 30 } };
+  const decision = choosePlacement(
+    question({
+      compute: { ...compute, instanceTypes: types, purchaseOption: 'on-demand', volumeGigabytes: 200 },
+      training: { ...training, frameworkVersion: '2.8.0' },
+      market: market({ spotPrices: [], onDemandPrices: types.map((type) => onDemand(type, 1.25)) }),
+      attempts: [
+        {
+          ...trained,
+          progressAfter: after,
+          diagnosis: { at: trained.updatedAt, isFinal: true, reading, verdicts: [] },
+        },
+      ],
+      progress: after,
+    }),
+  );
+  if (decision.kind !== 'launch') throw new Error(decision.reason);
+  return decision.placement;
+}
+
+it('a type wins for its disk and says so', () => {
+  expect(placedAfter(undefined).pool.instanceType).toBe('p3.2xlarge');
+  const { pool, considered } = placedAfter({ ...FILE, bytesPerStep: 1e9 });
+  expect(pool.instanceType).toBe('g4dn.xlarge');
+  expect(considered[0]?.verdict).toMatch(/^chosen .*its NVMe reads 88 % of the data/);
+  expect(considered.map(({ verdict }) => verdict).join('\n')).toContain('EBS reads 40 % of the data');
+});
