@@ -160,7 +160,9 @@ while messages := sqs.receive_message(QueueUrl='${queueUrl}', MaxNumberOfMessage
         sqs.delete_message(QueueUrl='${queueUrl}', ReceiptHandle=message['ReceiptHandle'])
 print(json.dumps(heard))`),
     );
-    expect(new Set(heard.map(([type]) => type))).toEqual(
+    // The doctor speaks only where a busy machine makes the steps last a minute.
+    const types = heard.map(([type]) => type).filter((type) => type !== 'DoctorVerdict');
+    expect(new Set(types)).toEqual(
       new Set(['DatasetSealed', 'AttemptStarted', 'AttemptInterrupted', 'RunFinished']),
     );
     expect(heard.every(([, detail]) => detail.version === 1 && detail.runId === 'digits-000001')).toBe(true);
