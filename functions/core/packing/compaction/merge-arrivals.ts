@@ -69,7 +69,7 @@ interface Cursor {
 
 /**
  * An arrival that was rejected for its label and packed later is in two lists. Packed wins over rejected, and the
- * later of two rejections wins.
+ * later of two rejections wins, but a retraction wins over what the same objects were before.
  * @param newest version of the annotations that the joined manifest names
  */
 export async function mergeArrivals(
@@ -124,7 +124,7 @@ export async function* inOrder(all: readonly AsyncGenerator<SealedLine>[]): Asyn
 function preferred(first: SealedLine, second: SealedLine): SealedLine {
   if (typeof first[3] === 'number' && typeof second[3] === 'number')
     throw new Error(`${JSON.stringify(first[0])} of ETag ${first[1]} is packed in two generations`);
-  return typeof first[3] === 'number' ? first : second;
+  return typeof first[3] === 'number' || first[3] === 'retracted' ? first : second;
 }
 
 async function step(heap: Heap, cursor: Cursor): Promise<void> {

@@ -143,6 +143,19 @@ describe('the same bytes under another ETag', () => {
     expect(await world.held()).toHaveLength(1);
   });
 
+  it('do not bring a retracted sample back', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}' });
+    await world.run();
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    world.put({ 'b/2.jpg': 'two' });
+    await world.run();
+    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    world.put({ 'a/1.jpg': 'ONE' });
+    await world.run();
+    expect((await world.held()).map((line) => line.split(' ')[0])).not.toContain('a/1.json');
+  });
+
   it('are deleted as the packed object would be', async () => {
     const world = new World();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
