@@ -23,6 +23,21 @@ export function costOf(pace: HostMeasures): BatchCost {
   };
 }
 
+/** Less than this share of the cores is what a system and the agent use. */
+const OTHERS_AT_WORK = 0.1;
+
+/**
+ * The part of the cores that more workers would have to get from other programs, from 0 to 1. They may get all of it or
+ * nothing: that is the scheduler's choice.
+ */
+export function heldByOthers(pace: HostMeasures, { cpuSeconds }: BatchCost, stepSeconds: number): number {
+  const { cores, allCores, otherCores, workerCores } = pace;
+  if (otherCores < OTHERS_AT_WORK * cores) return 0;
+  const more = cpuSeconds / stepSeconds - workerCores;
+  const idle = Math.max(0, cores - allCores);
+  return more <= 0 ? 0 : Math.max(0, 1 - idle / more);
+}
+
 export const waitFacts = (pace: HostMeasures) => ({
   waitShare: pace.wait / pace.stepSeconds,
   workers: pace.workers,

@@ -1,6 +1,6 @@
 /** Why a step waits for its batch. A batch costs its worker wall time, CPU time and bytes; each has a limit of its own. */
 
-import { type BatchCost, coresForWorkers, costOf, waitFacts } from './batch-cost.ts';
+import { type BatchCost, coresForWorkers, costOf, heldByOthers, waitFacts } from './batch-cost.ts';
 import type { Evidence, PricedType } from './evidence.ts';
 import type { Finding } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
@@ -13,6 +13,7 @@ const REACHED = 0.9;
 const IDLE_WORKERS = 0.8;
 const FAULTS_PER_SECOND = 50;
 const FULL_MEMORY = 0.9;
+const WORKERS_ERROR = 0.15;
 /** Of all causes of waiting, the one that the evidence carries: they exclude each other. */
 export function inputFinding(evidence: Evidence, measures: Measures): Finding | undefined {
   const { pace } = measures;
@@ -94,15 +95,20 @@ function workersFinding({ pace, networkBytesPerSecond }: Measures, cost: BatchCo
     ['the network', cost.bytes / networkBytesPerSecond],
     ['the accelerator', cost.rest],
   ] as const;
-  const [next, stepSeconds] = limits.reduce((a, b) => (b[1] >= a[1] ? b : a));
+  const [next, alone] = limits.reduce((a, b) => (b[1] >= a[1] ? b : a));
+  const common = { cause: 'too-few-workers', change: { kind: 'workers', workers }, next } as const;
+  const unknown = ['the memory of each further worker'];
+  const held = heldByOthers(pace, cost, alone);
+  if (held === 0)
+    return { ...common, evidence: waitFacts(pace), stepSeconds: alone, modelError: WORKERS_ERROR, unknown };
+  // Half of what others hold is expected; the interval holds both ends.
+  const expected = 1 - held / 2;
   return {
-    cause: 'too-few-workers',
-    evidence: waitFacts(pace),
-    change: { kind: 'workers', workers },
-    stepSeconds,
-    modelError: 0.15,
-    unknown: ['the memory of each further worker'],
-    next,
+    ...common,
+    evidence: { ...waitFacts(pace), otherCores: pace.otherCores },
+    stepSeconds: pace.stepSeconds - (pace.stepSeconds - alone) * expected,
+    modelError: Math.max(WORKERS_ERROR, held / 2 / expected),
+    unknown: [...unknown, 'how much of the CPU other programs leave to the workers'],
   };
 }
 

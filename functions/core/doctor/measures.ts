@@ -19,6 +19,8 @@ export interface HostMeasures {
   readonly mainCores: number;
   readonly workerCores: number;
   readonly allCores: number;
+  /** In use by programs that are no part of the training. */
+  readonly otherCores: number;
   readonly memoryUsed: number;
   readonly majorFaultsPerSecond: number;
   readonly receivedBytesPerSecond: number;
@@ -120,6 +122,7 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     mainCores: of(({ cpu }) => cpu.main),
     workerCores: of(({ cpu }) => cpu.workers),
     allCores: of(({ cpu }) => cpu.all),
+    otherCores: of(({ cpu }) => Math.max(0, cpu.all - cpu.main - cpu.workers)),
     memoryUsed: of(({ memory }) => memory.usedBytes / memory.totalBytes),
     majorFaultsPerSecond: of(({ memory }) => memory.majorFaultsPerSecond),
     receivedBytesPerSecond: of(({ network }) => network.receivedBytesPerSecond),

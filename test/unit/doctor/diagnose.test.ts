@@ -44,6 +44,18 @@ describe('the first verdict', () => {
     expect(top?.gain.seconds.expected).toBeCloseTo(1_000);
   });
 
+  it('promises half of what other programs hold', () => {
+    const starved = { shares: { wait: 0.15, compute: 0.85 }, workers: 0, gpuBusy: 0.9 };
+    const cpu = { cores: 2, main: 0.1, workers: 0 };
+    const [alone, beside] = [0.1, 2].map((all) => topOf([{ ...starved, cpu: { ...cpu, all } }]));
+    expect(beside).toMatchObject({ cause: 'too-few-workers', evidence: { otherCores: 1.9 } });
+    expect(beside?.unknown).toContain('how much of the CPU other programs leave to the workers');
+    const whole = alone?.gain.seconds.expected ?? Number.NaN;
+    expect(beside?.gain.seconds.expected).toBeCloseTo(whole / 2);
+    expect(beside?.gain.seconds.low).toBeCloseTo(0);
+    expect(beside?.gain.seconds.high).toBeCloseTo(whole);
+  });
+
   it('names the next limit where cores end first', () => {
     const top = topOf([
       { ...waiting, shares: { wait: 0.9, compute: 0.1 }, workers: 4, cpu: { workers: 4, all: 4.5 } },
