@@ -23,12 +23,13 @@ import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../functions/core/placement/candidates/likely-readers.ts';
 import { problemsText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { own } from '../../functions/core/shared/own-property.ts';
 import { compare, contents, retract } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
 import { release, report } from './quality.ts';
 import { verifyAndPrint } from './verify-report.ts';
-import { complain, counted, say } from './words.ts';
+import { complain, counted, found, type Outcome, type Tell } from './words.ts';
 
 interface DatasetRequest {
   readonly store: BlobStore;
@@ -43,6 +44,8 @@ interface DatasetRequest {
   readonly out: string | undefined;
   /** How many samples `show` and `find` take. */
   readonly most: number;
+  /** Says nothing with --json. */
+  readonly tell: Tell;
 }
 
 /** The pin of a declaration. Its other parts may be invalid. */
@@ -53,24 +56,30 @@ async function pinOf(store: BlobStore, pipeline: string): Promise<string | undef
   return text === undefined ? undefined : declared.parse(parse(text)).dataset?.pin;
 }
 
-function stateOf({ generation, shards, pruned }: Manifest, newest: DatasetVersion | undefined): string {
-  if (pruned === true) return 'pruned';
-  if (newest?.pruned.includes(generation)) return 'pruned; the next prune deletes the rest';
-  if (newest?.replaced.includes(generation)) return 'replaced by a compacted generation';
-  return shards.length === 0 ? 'rejections only' : 'sealed';
+/** As the API names it, and for a person. */
+function stateOf(
+  { generation, shards, pruned }: Manifest,
+  newest: DatasetVersion | undefined,
+): readonly [word: string, text: string] {
+  if (pruned === true) return ['pruned', 'pruned'];
+  if (newest?.pruned.includes(generation)) return ['pruned', 'pruned; the next prune deletes the rest'];
+  if (newest?.replaced.includes(generation)) return ['replaced', 'replaced by a compacted generation'];
+  return shards.length === 0 ? ['rejectionsOnly', 'rejections only'] : ['sealed', 'sealed'];
 }
 
-async function list({ store, pipeline }: DatasetRequest): Promise<number> {
+async function list({ store, pipeline, tell }: DatasetRequest): Promise<Outcome> {
   const [pin, newest] = [await pinOf(store, pipeline), await newestVersion(blobVersions(store), pipeline)];
   const generations = await listGenerations(store, pipeline);
   if (generations.length === 0) {
     const others = await otherDatasets(store);
-    say(`nothing is sealed under s3://${store.bucket}/${bucketKeys.dataset(pipeline)} yet; ${others}`);
-    return 0;
+    tell(`nothing is sealed under s3://${store.bucket}/${bucketKeys.dataset(pipeline)} yet; ${others}`);
+    return found({ pipeline, pinned: pin, generations: [] });
   }
+  const listed: object[] = [];
   for (const manifest of generations) {
     if (manifest instanceof ManifestError) {
       complain(`${manifest.generation}  ${manifest.message}`);
+      listed.push({ name: manifest.generation, state: 'damaged', problem: manifest.message });
       continue;
     }
     const { generation, shards, samples, bytes, listedAt, arrivals, compacted } = manifest;
@@ -78,32 +87,47 @@ async function list({ store, pipeline }: DatasetRequest): Promise<number> {
       ...(generation === pin ? ['pinned'] : []),
       ...(compacted ? [`compacted of ${counted(compacted.of.length, 'generation')}`] : []),
     ];
-    const state = [stateOf(manifest, newest), ...marks].join(', ');
+    const [word, text] = stateOf(manifest, newest);
+    const state = [text, ...marks].join(', ');
     const rejected = arrivals.rejected > 0 ? `, ${arrivals.rejected} rejected` : '';
-    say(
+    listed.push({
+      name: generation,
+      state: word,
+      listedAt,
+      shards: shards.length,
+      samples,
+      bytes,
+      rejected: arrivals.rejected,
+      compactedOf: compacted?.of,
+    });
+    tell(
       `${generation}  ${state}  ${counted(shards.length, 'shard')}, ${counted(samples, 'sample')}, ${bytes} bytes${rejected}, listed ${listedAt}`,
     );
   }
-  return generations.some((one) => one instanceof ManifestError) ? 1 : 0;
+  const isDamaged = generations.some((one) => one instanceof ManifestError);
+  return found({ pipeline, pinned: pin, generations: listed }, isDamaged ? 1 : 0);
 }
 
-async function versions({ store, pipeline }: DatasetRequest): Promise<number> {
+async function versions({ store, pipeline, tell }: DatasetRequest): Promise<Outcome> {
   const chain = blobVersions(store);
   const newest = await newestVersion(chain, pipeline);
-  if (newest === undefined) say(`s3://${store.bucket}/${bucketKeys.dataset(pipeline)} has no version yet`);
+  const all: object[] = [];
+  if (newest === undefined) tell(`s3://${store.bucket}/${bucketKeys.dataset(pipeline)} has no version yet`);
   for (let number = 1; number <= (newest?.number ?? 0); number += 1) {
     const { change, generations } = await readVersion(chain, pipeline, number);
-    const what = 'generation' in change ? change.generation : change.generations.join(', ');
-    const of = change.kind === 'compacted' ? ` of ${change.replaced.join(', ')}` : '';
-    say(`${number}  ${change.kind} ${what}${of}  = ${generations.join(', ') || 'nothing'}`);
+    const changed = 'generation' in change ? [change.generation] : change.generations;
+    const replaced = change.kind === 'compacted' ? change.replaced : undefined;
+    const of = replaced === undefined ? '' : ` of ${replaced.join(', ')}`;
+    all.push({ number, kind: change.kind, changed, replaced, generations });
+    tell(`${number}  ${change.kind} ${changed.join(', ')}${of}  = ${generations.join(', ') || 'nothing'}`);
   }
-  return 0;
+  return found({ pipeline, versions: all });
 }
 
-async function pin({ store, pipeline, generation = '' }: DatasetRequest): Promise<number> {
+async function pin({ store, pipeline, generation = '', tell }: DatasetRequest): Promise<Outcome> {
   const chain = blobVersions(store);
   const newest = await newestVersion(chain, pipeline);
-  const number = newest?.added[generation];
+  const number = own(newest?.added, generation);
   if (newest === undefined || number === undefined)
     return complain(
       `${generation} is no generation of ${pipeline} that can be trained on; available: ${Object.keys(newest?.added ?? {}).join(', ') || 'none'}`,
@@ -114,14 +138,14 @@ async function pin({ store, pipeline, generation = '' }: DatasetRequest): Promis
     return complain(
       `the version of ${generation} is incomplete, because ${gone.join(', ')} was pruned: pin another`,
     );
-  say(
+  tell(
     `Write this into ${bucketKeys.pipeline(pipeline)}. Runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,
   );
-  return 0;
+  return found({ pipeline, pin: generation, generations });
 }
 
-const verify = ({ store, pipeline, generation }: DatasetRequest): Promise<number> =>
-  verifyAndPrint(store, { pipeline, generation });
+const verify = ({ store, pipeline, generation, tell }: DatasetRequest): Promise<Outcome> =>
+  verifyAndPrint(store, { pipeline, generation }, tell);
 
 async function declarationOf({ store, pipeline }: DatasetRequest): Promise<Pipeline | string> {
   const key = bucketKeys.pipeline(pipeline);
@@ -143,37 +167,37 @@ async function compactionOf(request: DatasetRequest): Promise<CompactionInput | 
   return { pipeline, packing, readers: likelyReaders(declaration), after: 2, everything: true, onChange };
 }
 
-async function compactNow(request: DatasetRequest): Promise<number> {
+async function compactNow(request: DatasetRequest): Promise<Outcome> {
   const input = await compactionOf(request);
   if (typeof input === 'string') return complain(input);
-  const { store, pipeline } = request;
+  const { store, pipeline, tell } = request;
   if (request.dryRun) {
     const chosen = await chooseCompaction(store, input);
     const of = chosen?.inputs.map(({ generation }) => generation) ?? [];
-    say(
+    tell(
       of.length === 0
         ? NOTHING_TO_JOIN
         : `${of.join(', ')} would be joined into ${counted(chosen?.assigned.shards.length ?? 0, 'shard')}`,
     );
-    return 0;
+    return found({ pipeline, status: of.length === 0 ? 'nothingToCompact' : 'wouldCompact', of });
   }
   const result = await compact(store, input);
-  if (result.status === 'nothingToCompact') say(NOTHING_TO_JOIN);
-  else if (result.status === 'superseded')
+  if (result.status === 'superseded')
     return complain(
       `${result.generation} was not added, because another compaction or a prune was faster. Nothing is lost: run the command again`,
     );
+  if (result.status === 'nothingToCompact') tell(NOTHING_TO_JOIN);
   else
-    say(
+    tell(
       `${result.of.join(', ')} joined into ${result.generation}: ${counted(result.samples, 'sample')} in ${counted(result.shards, 'shard')}, ${result.bytes} bytes\nThe old shards remain until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced`,
     );
-  return 0;
+  return found({ pipeline, ...result });
 }
 
 const NOTHING_TO_JOIN = 'no two small generations can be joined';
 
-async function prune(request: DatasetRequest): Promise<number> {
-  const { store, pipeline, generation, over, dryRun } = request;
+async function prune(request: DatasetRequest): Promise<Outcome> {
+  const { store, pipeline, generation, over, dryRun, tell } = request;
   const result = await pruneGenerations(store, {
     pipeline,
     what: generation === undefined ? 'replaced' : { before: generation },
@@ -188,17 +212,20 @@ async function prune(request: DatasetRequest): Promise<number> {
   const { generations, objects, bytes } = result;
   const names = generations.length === 0 ? '' : ` of ${generations.join(', ')}`;
   const verb = result.kind === 'pruned' ? 'deleted' : 'would be deleted';
-  say(objects === 0 ? 'nothing to delete' : `${counted(objects, 'object')} (${bytes} bytes)${names} ${verb}`);
-  return 0;
+  tell(
+    objects === 0 ? 'nothing to delete' : `${counted(objects, 'object')} (${bytes} bytes)${names} ${verb}`,
+  );
+  const status = result.kind === 'pruned' ? 'pruned' : 'wouldPrune';
+  return found({ pipeline, status, generations, objects, bytes });
 }
 
-async function retractNow(request: DatasetRequest): Promise<number> {
+async function retractNow(request: DatasetRequest): Promise<Outcome> {
   const input = await compactionOf(request);
   return typeof input === 'string' ? complain(input) : retract(request, request.words, input);
 }
 
 /** The limits that the report checks are those of the declaration as it is now. */
-async function reportNow(request: DatasetRequest): Promise<number> {
+async function reportNow(request: DatasetRequest): Promise<Outcome> {
   const declaration = await declarationOf(request);
   return report(request, typeof declaration === 'string' ? undefined : declaration.packing.hold);
 }

@@ -14,16 +14,18 @@ import {
   versionContents,
 } from '../../functions/core/packing/versions/version-contents.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { complain, counted, incomingKey, say, shownKey } from './words.ts';
+import { own } from '../../functions/core/shared/own-property.ts';
+import { complain, counted, found, incomingKey, type Outcome, shownKey, type Tell } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
   readonly pipeline: string;
+  readonly tell: Tell;
 }
 
 /** The version that ended with this generation, or the newest one; else what is wrong. */
 export async function versionOf(
-  { store, pipeline }: Asked,
+  { store, pipeline }: Omit<Asked, 'tell'>,
   generation: string | undefined,
 ): Promise<DatasetVersion | string> {
   const versions = blobVersions(store);
@@ -31,7 +33,7 @@ export async function versionOf(
   if (newest === undefined)
     return `nothing is sealed under s3://${store.bucket}/${bucketKeys.dataset(pipeline)} yet`;
   if (generation === undefined) return newest;
-  const number = newest.added[generation];
+  const number = own(newest.added, generation);
   if (number === undefined)
     return `${generation} is no generation of ${pipeline}; available: ${Object.keys(newest.added).join(', ')}`;
   const version = await readVersion(versions, pipeline, number);
@@ -41,20 +43,22 @@ export async function versionOf(
     : `${gone.join(', ')} of the version of ${generation} was pruned: name another`;
 }
 
-export async function contents(asked: Asked & { readonly generation: string | undefined }): Promise<number> {
+export async function contents(asked: Asked & { readonly generation: string | undefined }): Promise<Outcome> {
   const version = await versionOf(asked, asked.generation);
   if (typeof version === 'string') return complain(version);
-  for (const { key, generation, shard, digest } of await versionContents(
-    asked.store,
-    asked.pipeline,
-    version,
-  ))
-    say(`${digest}  ${generation}/${shard}  ${shownKey(asked.pipeline, key)}`);
-  return 0;
+  const { store, pipeline, tell } = asked;
+  const objects = await versionContents(store, pipeline, version);
+  for (const { key, generation, shard, digest } of objects)
+    tell(`${digest}  ${generation}/${shard}  ${shownKey(pipeline, key)}`);
+  return found({
+    pipeline,
+    generations: version.generations,
+    objects: objects.map(({ key, generation, shard, digest }) => ({ key, generation, shard, digest })),
+  });
 }
 
 /** From the version of the first generation to that of the second, or the newest one. */
-export async function compare(asked: Asked, [first, second]: readonly string[]): Promise<number> {
+export async function compare(asked: Asked, [first, second]: readonly string[]): Promise<Outcome> {
   const held: (readonly HeldObject[])[] = [];
   for (const generation of [first, second]) {
     const version = await versionOf(asked, generation);
@@ -64,19 +68,20 @@ export async function compare(asked: Asked, [first, second]: readonly string[]):
   const [before = [], after = []] = held;
   const changes = compareContents(before, after);
   for (const kind of ['added', 'replaced', 'retracted'] as const)
-    for (const key of changes[kind]) say(`${kind}  ${shownKey(asked.pipeline, key)}`);
-  say(
+    for (const key of changes[kind]) asked.tell(`${kind}  ${shownKey(asked.pipeline, key)}`);
+  asked.tell(
     `${changes.added.length} added, ${changes.replaced.length} replaced, ${changes.retracted.length} retracted; ${after.length} objects`,
   );
-  return 0;
+  const { added, replaced, retracted } = changes;
+  return found({ pipeline: asked.pipeline, added, replaced, retracted, objects: after.length });
 }
 
 /** @param keys below incoming/ */
 export async function retract(
-  { store, pipeline }: Asked,
+  { store, pipeline, tell }: Asked,
   keys: readonly string[],
   input: CompactionInput,
-): Promise<number> {
+): Promise<Outcome> {
   const wanted = new Set(keys.map((key) => incomingKey(pipeline, key)));
   const isHeld = async (): Promise<ReadonlySet<string>> => {
     const version = await versionOf({ store, pipeline }, undefined);
@@ -94,8 +99,8 @@ export async function retract(
   const left = await isHeld();
   if (result.status !== 'compacted' || left.size > 0)
     return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
-  say(
+  tell(
     `${counted(wanted.size, 'object')} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${bucketKeys.incoming(pipeline)} too`,
   );
-  return 0;
+  return found({ pipeline, retracted: [...wanted], generation: result.generation, of: result.of });
 }

@@ -14,7 +14,7 @@ import {
 import { belowIncoming } from '../../functions/core/shared/keys.ts';
 import { quotedIfNeeded } from '../../functions/core/shared/quoted.ts';
 import { versionOf } from './contents.ts';
-import { complain, incomingKey, say, shownKey } from './words.ts';
+import { complain, found, incomingKey, type Outcome, shownKey, type Tell } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
@@ -24,6 +24,7 @@ interface Asked {
   readonly out: string | undefined;
   /** How many. */
   readonly most: number;
+  readonly tell: Tell;
 }
 
 const labelOf = ({ lines }: StoredSample): string | undefined =>
@@ -31,29 +32,46 @@ const labelOf = ({ lines }: StoredSample): string | undefined =>
 const digestOf = ({ source, sha256, crc32 }: MemberLine): string => source?.sha256 ?? crc32 ?? sha256;
 
 /** Writes a page with samples from all over the version. */
-export async function show(asked: Asked): Promise<number> {
-  const { store, pipeline, words, out = `${pipeline}-samples.html`, most } = asked;
+export async function show(asked: Asked): Promise<Outcome> {
+  const { store, pipeline, words, tell, out = `${pipeline}-samples.html`, most } = asked;
   const version = await versionOf(asked, words[0]);
   if (typeof version === 'string') return complain(version);
   const samples = await spreadSamples(store, { pipeline, generations: version.generations }, most);
   const title = `${samples.length} samples of ${version.generations.join(', ')}`;
   const page = await contactSheet({ store, images: openImageEngine() }, { title, pipeline, samples });
   await writeFile(out, page);
-  say(`${title}: ${path.resolve(out)}`);
-  return 0;
+  tell(`${title}: ${path.resolve(out)}`);
+  return found({
+    pipeline,
+    file: path.resolve(out),
+    samples: samples.length,
+    generations: version.generations,
+  });
 }
 
 /** Prints the sample that holds an object, and writes its members into a folder if one is named. */
-export async function sample(asked: Asked): Promise<number> {
-  const { store, pipeline, words, out } = asked;
+export async function sample(asked: Asked): Promise<Outcome> {
+  const { store, pipeline, words } = asked;
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);
   const [word = ''] = words;
   const key = incomingKey(pipeline, word);
   for await (const one of storedSamples(store, pipeline, version.generations)) {
     if (!one.lines.some((line) => line.key === key)) continue;
-    await printSample({ store, pipeline, out }, one);
-    return 0;
+    await printSample(asked, one);
+    return found({
+      pipeline,
+      generation: one.manifest.generation,
+      shard: one.shard.name,
+      label: labelOf(one),
+      members: one.lines.map((line) => ({
+        name: line.name,
+        key: line.key,
+        size: line.size,
+        offset: line.offset,
+        digest: digestOf(line),
+      })),
+    });
   }
   return complain(
     `the newest version holds no ${quotedIfNeeded(word)}: tidewheel data find s3://${store.bucket}/${pipeline} TEXT lists keys`,
@@ -61,18 +79,18 @@ export async function sample(asked: Asked): Promise<number> {
 }
 
 async function printSample(
-  { store, pipeline, out }: Pick<Asked, 'store' | 'pipeline' | 'out'>,
+  { store, pipeline, out, tell }: Pick<Asked, 'store' | 'pipeline' | 'out' | 'tell'>,
   one: StoredSample,
 ): Promise<void> {
   const label = labelOf(one);
-  say(
+  tell(
     `${one.manifest.generation}/${one.shard.name}${label === undefined ? '' : `  label ${quotedIfNeeded(label)}`}`,
   );
   for (const line of one.lines) {
     const bytes = await readMember(store, one, line);
-    say(`  ${describe(pipeline, line)}`);
+    tell(`  ${describe(pipeline, line)}`);
     const text = line.size <= 400 ? textOf(bytes) : undefined;
-    if (text !== undefined) say(`    ${quotedIfNeeded(text.trimEnd())}`);
+    if (text !== undefined) tell(`    ${quotedIfNeeded(text.trimEnd())}`);
     if (out === undefined) continue;
     // The names of members have no `..` and no leading slash, and a name that holds one is refused all the same.
     const file = path.resolve(out, line.name);
@@ -80,7 +98,7 @@ async function printSample(
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, bytes);
   }
-  if (out !== undefined) say(`written to ${path.resolve(out)}`);
+  if (out !== undefined) tell(`written to ${path.resolve(out)}`);
 }
 
 function describe(pipeline: string, line: MemberLine): string {
@@ -102,25 +120,28 @@ function describe(pipeline: string, line: MemberLine): string {
 }
 
 /** Lists samples by a part of a key, the beginning of a digest, or `label:NAME`. */
-export async function find(asked: Asked): Promise<number> {
-  const { store, pipeline, words, most } = asked;
+export async function find(asked: Asked): Promise<Outcome> {
+  const { store, pipeline, words, most, tell } = asked;
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);
   const matches = matcherOf(words[0] ?? '', pipeline);
-  let found = 0;
+  const samples: object[] = [];
+  let isMore = false;
   for await (const one of storedSamples(store, pipeline, version.generations)) {
     if (!matches(one)) continue;
-    found += 1;
-    if (found > most) break;
-    const keys = one.lines.flatMap(({ key }) => (key === undefined ? [] : [shownKey(pipeline, key)]));
+    isMore = samples.length === most;
+    if (isMore) break;
+    const keys = one.lines.flatMap(({ key }) => key ?? []);
     const label = labelOf(one);
-    say(
-      `${one.manifest.generation}/${one.shard.name}  ${keys.join(' ')}${label === undefined ? '' : `  ${quotedIfNeeded(label)}`}`,
+    samples.push({ generation: one.manifest.generation, shard: one.shard.name, keys, label });
+    const shown = keys.map((key) => shownKey(pipeline, key)).join(' ');
+    tell(
+      `${one.manifest.generation}/${one.shard.name}  ${shown}${label === undefined ? '' : `  ${quotedIfNeeded(label)}`}`,
     );
   }
-  if (found > most) say(`and more: --samples N shows more than ${most}`);
-  if (found === 0) return complain('no sample of the newest version matches');
-  return 0;
+  if (isMore) tell(`and more: --samples N shows more than ${most}`);
+  if (samples.length === 0) return complain('no sample of the newest version matches');
+  return found({ pipeline, samples, isMore });
 }
 
 function matcherOf(text: string, pipeline: string): (one: StoredSample) => boolean {

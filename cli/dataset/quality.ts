@@ -6,22 +6,24 @@ import { blobVersions, newestVersion } from '../../functions/core/packing/model/
 import { reportedHeld } from '../../functions/core/packing/quality/held.ts';
 import { writeQualityReport } from '../../functions/core/packing/quality/quality-report.ts';
 import type { HoldSettings } from '../../functions/core/pipeline/packing-parts.ts';
-import { complain, say } from './words.ts';
+import { complain, found, type Outcome, type Tell } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
   readonly pipeline: string;
   readonly generation: string | undefined;
+  readonly tell: Tell;
 }
 
 /** Makes the report of one generation, or of each in the newest version. */
 export async function report(
-  { store, pipeline, generation }: Asked,
+  { store, pipeline, generation, tell }: Asked,
   hold: HoldSettings | undefined,
-): Promise<number> {
+): Promise<Outcome> {
   const newest = await newestVersion(blobVersions(store), pipeline);
   const names = generation === undefined ? (newest?.generations ?? []) : [generation];
   if (names.length === 0) return complain(`nothing is sealed for ${pipeline} in ${store.bucket} yet`);
+  const reports: object[] = [];
   for (const name of names) {
     const made = await writeQualityReport(
       { store, images: openImageEngine },
@@ -31,27 +33,29 @@ export async function report(
       return complain(`${name} is no sealed generation of ${pipeline}, or it was pruned`);
     const { duplicates, rejections, held } = made;
     const rejected = Object.values(rejections.byReason).reduce((sum, count) => sum + count, 0);
-    say(
-      `${name}  ${made.generationTally.samples} samples, ${duplicates.within + duplicates.earlier} duplicates, ${rejected} rejected  s3://${store.bucket}/${packingKeys(pipeline, name).quality('report.html')}`,
-    );
-    for (const one of held) say(`  held: ${one}`);
+    const { samples } = made.generationTally;
+    const repeated = duplicates.within + duplicates.earlier;
+    const uri = `s3://${store.bucket}/${packingKeys(pipeline, name).quality('report.html')}`;
+    reports.push({ generation: name, samples, duplicates: repeated, rejected, held, report: uri });
+    tell(`${name}  ${samples} samples, ${repeated} duplicates, ${rejected} rejected  ${uri}`);
+    for (const one of held) tell(`  held: ${one}`);
   }
-  return 0;
+  return found({ pipeline, reports });
 }
 
 /** Lets training go on that `packing.hold` holds back. */
-export async function release({ store, pipeline, generation = '' }: Asked): Promise<number> {
+export async function release({ store, pipeline, generation = '', tell }: Asked): Promise<Outcome> {
   const held = await reportedHeld(blobVersions(store), pipeline, generation);
   if (held?.length === 0) {
-    say(`${generation} is not held back`);
-    return 0;
+    tell(`${generation} is not held back`);
+    return found({ pipeline, generation, wasHeld: false });
   }
   const body = `${JSON.stringify({ version: 1, at: new Date().toISOString(), held: held ?? [] })}\n`;
   await store.put(packingKeys(pipeline, generation).quality('released.json'), Buffer.from(body), {
     contentType: 'application/json',
   });
-  say(
+  tell(
     `${generation} may be trained on${held === undefined ? ', without a quality report' : ''}. Retry its run now (tidewheel retry ${generation}), or wait for the next`,
   );
-  return 0;
+  return found({ pipeline, generation, wasHeld: true });
 }

@@ -5,7 +5,7 @@ import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
 import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
 import { otherDatasets } from './open.ts';
-import { counted } from './words.ts';
+import { complain, counted, found, type Outcome, type Tell } from './words.ts';
 
 const PROBLEMS_SHOWN = 50;
 const CLASSES_SHOWN = 30;
@@ -56,11 +56,12 @@ function describe(manifest: Manifest, report: VerifyReport): string[] {
   ];
 }
 
-/** @returns the exit code: 0 without problems, 1 with problems or if there is nothing to read */
+/** Its exit code is 0 without problems, 1 with problems or if there is nothing to read. */
 export async function verifyAndPrint(
   store: BlobStore,
   { pipeline, generation: wanted }: { readonly pipeline: string; readonly generation?: string | undefined },
-): Promise<number> {
+  tell: Tell,
+): Promise<Outcome> {
   const all = await listGenerations(store, pipeline);
   const generations = all.filter(({ generation }) => wanted === undefined || generation === wanted);
   if (generations.length === 0) {
@@ -69,39 +70,50 @@ export async function verifyAndPrint(
         ? await otherDatasets(store)
         : `available: ${all.map(({ generation }) => generation).join(', ')}`;
     const missing = all.length === 0 ? 'nothing is sealed' : `no generation ${wanted ?? ''} is sealed`;
-    process.stderr.write(`✗ ${missing} under s3://${store.bucket}/${pipeline}/dataset/; ${there}\n`);
-    return 1;
+    return complain(`${missing} under s3://${store.bucket}/${pipeline}/dataset/; ${there}`);
   }
-  let problems = 0;
+  const verified: Verified[] = [];
   for (const generation of generations)
-    problems +=
-      generation instanceof ManifestError ? printDamaged(generation) : await verifyOne(store, generation);
-  return problems === 0 ? 0 : 1;
+    verified.push(
+      generation instanceof ManifestError
+        ? tellDamaged(generation, tell)
+        : await verifyOne(store, generation, tell),
+    );
+  const isIntact = verified.every(({ problems }) => problems.length === 0);
+  return found({ pipeline, generations: verified }, isIntact ? 0 : 1);
 }
 
-/** @returns the number of problems */
-function printDamaged({ generation, message }: ManifestError): number {
-  process.stdout.write(`${generation}: 1 PROBLEM; no check is possible\n  ✗ ${message}\n`);
-  return 1;
+interface Verified {
+  readonly generation: string;
+  readonly isPruned?: true;
+  readonly shards?: number;
+  readonly members?: number;
+  /** Read. */
+  readonly bytes?: number;
+  readonly problems: readonly string[];
 }
 
-/** @returns the number of problems */
-async function verifyOne(store: BlobStore, manifest: Manifest): Promise<number> {
+function tellDamaged({ generation, message }: ManifestError, tell: Tell): Verified {
+  tell(`${generation}: 1 PROBLEM; no check is possible\n  ✗ ${message}`);
+  return { generation, problems: [message] };
+}
+
+async function verifyOne(store: BlobStore, manifest: Manifest, tell: Tell): Promise<Verified> {
   const { generation } = manifest;
   if (manifest.pruned === true) {
-    process.stdout.write(`${generation}: pruned, nothing to read\n`);
-    return 0;
+    tell(`${generation}: pruned, nothing to read`);
+    return { generation, isPruned: true, problems: [] };
   }
   const report = await verifyGeneration(store, manifest);
   const { shards, members, bytes, problems } = report;
   const verdict =
     problems.length === 0 ? 'intact' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
-  process.stdout.write(
-    `${generation}: ${verdict}; ${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read\n`,
+  tell(
+    `${generation}: ${verdict}; ${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read`,
   );
-  for (const line of describe(manifest, report)) process.stdout.write(`  ${line}\n`);
-  for (const problem of problems.slice(0, PROBLEMS_SHOWN)) process.stdout.write(`  ✗ ${problem}\n`);
+  for (const line of describe(manifest, report)) tell(`  ${line}`);
+  for (const problem of problems.slice(0, PROBLEMS_SHOWN)) tell(`  ✗ ${problem}`);
   const more = problems.length - PROBLEMS_SHOWN;
-  if (more > 0) process.stdout.write(`  ✗ and ${counted(more, 'more problem')}\n`);
-  return problems.length;
+  if (more > 0) tell(`  ✗ and ${counted(more, 'more problem')}`);
+  return { generation, shards, members, bytes, problems };
 }

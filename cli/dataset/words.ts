@@ -2,7 +2,13 @@
 import { belowIncoming, bucketKeys } from '../../functions/core/shared/keys.ts';
 import { quotedIfNeeded } from '../../functions/core/shared/quoted.ts';
 
-export const say = (line: string): void => void process.stdout.write(`${line}\n`);
+/** Prints a line for a person. */
+export type Tell = (line: string) => void;
+
+/** The exit code; and what was found out, for --json, unless it was nothing. */
+export type Outcome = number | { readonly code: number; readonly document: object };
+
+export const found = (document: object, code = 0): Outcome => ({ code, document });
 
 /** @returns the exit code */
 export const complain = (line: string): number => {

@@ -68,8 +68,13 @@ what a run reads or a declaration pins.`,
     if (command === 'prune' && (generation !== undefined) === replaced)
       throw new UsageError(['write either GENERATION, to remove all before it, or --replaced']);
     const { bucket, pipeline } = await datasetMeant(context, given);
-    const request = { pipeline, generation, words, over, replaced, dryRun, out, most };
-    return withBucket(bucket, (store) => COMMANDS[command]({ ...request, store }));
+    const { terminal, json } = context;
+    const tell = json ? () => undefined : (line: string) => terminal.print(line);
+    const request = { pipeline, generation, words, over, replaced, dryRun, out, most, tell };
+    const outcome = await withBucket(bucket, (store) => COMMANDS[command]({ ...request, store }));
+    if (typeof outcome === 'number') return outcome;
+    if (json) terminal.print(JSON.stringify(outcome.document, null, 2));
+    return outcome.code;
   },
 });
 

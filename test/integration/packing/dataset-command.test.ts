@@ -164,6 +164,52 @@ describe('tidewheel data', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('prints one document with --json', async () => {
+    const address = `s3://${BUCKET}/papers`;
+    const found = async (command: string, ...words: readonly string[]): Promise<unknown> => {
+      const { code, output, errors } = await dataset(command, address, ...words, '--json');
+      expect([code, errors]).toEqual([0, '']);
+      return JSON.parse(output);
+    };
+    expect(await found('list')).toEqual({ pipeline: 'papers', generations: [] });
+    const declaration = DECLARATION.replace(PIPELINE, 'papers');
+    await opened.store.put(bucketKeys.pipeline('papers'), Buffer.from(declaration));
+    const names = ['papers-000001', 'papers-000002'];
+    for (const runId of names) {
+      await opened.store.put(`${bucketKeys.incoming('papers')}${runId}.txt`, Buffer.from(runId));
+      await packPipeline(opened.store, { runId, pipeline: 'papers', packing: settings() });
+      await opened.store.put(bucketKeys.report('papers', runId), Buffer.from('{}'));
+    }
+    const [first = '', second = ''] = names;
+    const folder = mkdtempSync(path.join(tmpdir(), 'papers-'));
+    const file = path.join(folder, 'page.html');
+    const one = { generation: first, shard: 'shard-000000.tar' };
+    const key = `${bucketKeys.incoming('papers')}${second}.txt`;
+    expect(await found('list')).toMatchObject({
+      generations: names.map((name) => ({ name, state: 'sealed', shards: 1, samples: 1, rejected: 0 })),
+    });
+    expect(await found('versions')).toMatchObject({
+      versions: [{ number: 1, kind: 'sealed', changed: [first] }, { generations: names }],
+    });
+    expect(await found('contents', first)).toMatchObject({ generations: [first], objects: [one] });
+    expect(await found('compare', first)).toMatchObject({ added: [key], replaced: [], objects: 2 });
+    expect(await found('pin', first)).toMatchObject({ pin: first, generations: [first] });
+    expect(await found('verify')).toMatchObject({
+      generations: names.map((generation) => ({ generation, shards: 1, members: 1, problems: [] })),
+    });
+    expect(await found('report', first)).toMatchObject({ reports: [{ generation: first, samples: 1 }] });
+    expect(await found('release', first)).toMatchObject({ generation: first, wasHeld: false });
+    expect(await found('find', 'papers', '--samples', '1')).toMatchObject({ samples: [one], isMore: true });
+    expect(await found('sample', key)).toMatchObject({ generation: second, members: [{ key, size: 13 }] });
+    expect(await found('show', '--out', file)).toMatchObject({ file, samples: 2, generations: names });
+    rmSync(folder, { recursive: true });
+    expect(await found('compact', '--dry-run')).toMatchObject({ status: 'wouldCompact', of: names });
+    expect(await found('compact')).toMatchObject({ status: 'compacted', of: names, samples: 2 });
+    expect(await found('retract', key)).toMatchObject({ retracted: [key] });
+    expect(await found('prune', '--replaced', '--dry-run')).toMatchObject({ status: 'wouldPrune' });
+    expect(await found('prune', '--replaced')).toMatchObject({ status: 'pruned' });
+  }, 60_000);
+
   it('lists, pins, compacts, verifies and prunes', async () => {
     await declare();
     for (const batch of [1, 2, 3]) await drop(batch);
@@ -218,7 +264,7 @@ describe('tidewheel data', () => {
     expect((await dataset('retract', ADDRESS, 'nothing.jpg')).errors).toContain('holds no nothing.jpg');
     const { code, output, errors } = await dataset('retract', ADDRESS, '6/ü 1+.jpg');
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
-    expect(output).toMatch(/^1 object was retracted: no shard of digits-000006-c\w{8} .* --replaced/);
+    expect(output).toMatch(/^1 object retracted: no shard of digits-000006-c\w{8} .* --replaced/);
     expect((await dataset('contents', ADDRESS)).output).not.toContain('6/ü 1+.jpg');
     expect((await dataset('contents', ADDRESS, runOf(6))).output).toMatch(
       /^[0-9a-f]{64} {2}digits-000006\/shard-000000\.tar {2}6\/ü 1\+\.jpg$/m,

@@ -1,6 +1,6 @@
 /** What `tidewheel data verify` says, of generations packed into the in-memory store. */
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { verifyAndPrint } from '../../../cli/dataset/verify-report.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
@@ -21,17 +21,11 @@ function filled(classes: Readonly<Record<string, number>>): MemoryBlobStore {
 const manifestOf = (store: MemoryBlobStore): Manifest =>
   manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 
-afterEach(() => vi.restoreAllMocks());
-
 async function said(store: MemoryBlobStore): Promise<{ code: number; text: string }> {
-  let text = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    text += String(chunk);
-    return true;
-  });
-  const code = await verifyAndPrint(store, { pipeline: PIPELINE });
-  vi.restoreAllMocks();
-  return { code, text };
+  const lines: string[] = [];
+  const outcome = await verifyAndPrint(store, { pipeline: PIPELINE }, (line) => void lines.push(line));
+  const code = typeof outcome === 'number' ? outcome : outcome.code;
+  return { code, text: `${lines.join('\n')}\n` };
 }
 
 describe('the report of a verified generation', () => {
