@@ -4,7 +4,7 @@ import {
   observationsOfOthers,
   poolOutcomeOf,
 } from '../../../../functions/core/placement/belief/attempt-observations.ts';
-import { formerRunOf } from '../../../../functions/core/placement/decision/former-runs.ts';
+import { formerRunOf } from '../../../../functions/core/placement/candidates/former-runs.ts';
 import { collectScores } from '../../../../functions/core/placement/market/collect.ts';
 import {
   planQuestions,

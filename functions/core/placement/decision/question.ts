@@ -1,0 +1,174 @@
+/** The question of a placement: the declaration, the run so far, and the market as it is now or was last seen. */
+import { type FactsOf, snapshotDates } from '../../catalog/catalog.ts';
+import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
+import type { DatasetSize } from '../../catalog/launchers/download.ts';
+import { datasetSize } from '../../dataset/dataset.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { MarketSample } from '../../runs/market-history.ts';
+import { furthestProgress } from '../../runs/progress.ts';
+import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
+import type { Stores } from '../../runs/stores.ts';
+import type { Clock, ObjectStore } from '../../shared/ports.ts';
+import { observationsOfOthers } from '../belief/attempt-observations.ts';
+import { formerRunOf } from '../candidates/former-runs.ts';
+import { helperTypesOf } from '../candidates/helpers.ts';
+import { pricedFrom } from '../candidates/priced-from-list.ts';
+import { type RegionDeps, readElsewhere } from '../candidates/regions.ts';
+import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import { withinPlan } from '../market/ask-scores.ts';
+import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
+import { readMarket } from '../market/read-market.ts';
+import type { MarketSource, MarketView } from '../model/market-source.ts';
+import { type PlacementInput } from './situation.ts';
+
+export interface QuestionDeps
+  extends Pick<
+    Stores,
+    'runs' | 'attempts' | 'marketSamples' | 'poolOutcomes' | 'scoreQuestions' | 'listPrices' | 'hardware'
+  > {
+  readonly market: MarketSource;
+  /** Says how much data a start downloads. */
+  readonly store: ObjectStore;
+  /** Needed only for a pipeline that names other regions. */
+  readonly regions?: RegionDeps | undefined;
+  readonly clock: Clock;
+}
+
+interface Known {
+  readonly run: RunRecord;
+  readonly declaration: Pipeline;
+  readonly attempts: readonly AttemptRecord[];
+  readonly now: Date;
+  /** Default: as the manifests of the run's generations say. */
+  readonly dataset?: DatasetSize | undefined;
+}
+
+export async function placementQuestion(
+  deps: QuestionDeps,
+  { run, declaration, attempts, now, dataset: given }: Known,
+): Promise<PlacementInput> {
+  const { compute, limits, training } = declaration;
+  const read = await readHardware(deps, compute);
+  const facts = factsWith(read);
+  const types = typesOf(compute, facts);
+  const wanted = [...types, ...helperTypesOf(compute)];
+  const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
+  const progress = furthestProgress(attempts);
+  const [market, observations, former, dataset] = await Promise.all([
+    readView(deps.market),
+    observationsOfOthers(deps.poolOutcomes, { runId: run.runId, instanceTypes: types, now }),
+    formerRunOf(deps, run),
+    datasetIn(deps, { run, given }),
+  ]);
+  const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
+  const elsewhere = deps.regions
+    ? await readElsewhere(deps.regions, {
+        run,
+        home: market.region,
+        attempts,
+        datasetBytes: dataset?.bytes,
+        checkpointBytes,
+        read: readView,
+        listPrices: (region) => deps.listPrices.get(region),
+        now,
+      })
+    : [];
+  return {
+    compute,
+    limits,
+    training,
+    market: { ...market, notes: [...market.notes, ...read.map(noteOn)] },
+    ...(read.length === 0 ? {} : { hardware: read }),
+    ...(elsewhere.length === 0 ? {} : { elsewhere }),
+    closedAt: run.closedAt ?? run.createdAt,
+    sealedAt: run.sealedAt,
+    ...sinceRetry(run, limits),
+    now: now.toISOString(),
+    dataset,
+    attempts,
+    progress,
+    observations: observations,
+    expectedSeconds: former?.seconds,
+    expectedOn: former?.on,
+    formerThroughputs: former?.throughputs,
+  };
+}
+
+const datasetIn = async (
+  { store }: Pick<QuestionDeps, 'store'>,
+  { run, given }: { readonly run: RunRecord; readonly given: DatasetSize | undefined },
+): Promise<DatasetSize | undefined> => given ?? datasetSize(store, run);
+
+/** A retry has a deadline, a patience and attempts of its own. */
+const sinceRetry = (
+  { retry }: RunRecord,
+  limits: Pipeline['limits'],
+): Partial<Pick<PlacementInput, 'limits' | 'closedAt' | 'sealedAt'>> =>
+  retry === undefined
+    ? {}
+    : {
+        limits: { ...limits, attempts: limits.attempts + retry.attempts },
+        closedAt: retry.at,
+        sealedAt: retry.at,
+      };
+
+interface Viewed {
+  readonly compute: Pipeline['compute'];
+  readonly facts: FactsOf;
+  readonly wanted: readonly string[];
+  readonly now: Date;
+}
+
+/** A region's market; stored samples fill in what it does not answer. */
+async function viewOf(
+  deps: QuestionDeps,
+  source: MarketSource,
+  { compute, facts, wanted, now }: Viewed,
+): Promise<MarketView> {
+  const gangs = gangsOf(compute, facts);
+  const { scoreQuestions, clock } = deps;
+  const planned = withinPlan(source, { scoreQuestions, clock, home: deps.market.region });
+  const view = await readMarket(planned, {
+    gangs,
+    spot: compute.purchaseOption !== 'on-demand',
+    alsoPriced: helperTypesOf(compute),
+  });
+  const zoneIds = view.zones.map(({ zoneId }) => zoneId);
+  const question = {
+    compute,
+    hardware: facts,
+    region: source.region,
+    now,
+    ...(zoneIds.length === 0 ? {} : { zoneIds }),
+  };
+  const [samples, list] = await Promise.all([
+    remembered(deps, view, { ...question, gangs }),
+    deps.listPrices.get(source.region),
+  ]);
+  return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
+}
+
+/** For the types that the pipeline may use: where EC2's answer differs from the snapshot. */
+async function readHardware(
+  { hardware }: QuestionDeps,
+  compute: Pipeline['compute'],
+): Promise<readonly ReadFacts[]> {
+  const read = (await hardware.get())?.facts ?? [];
+  const types = new Set([...typesOf(compute, factsWith(read)), ...helperTypesOf(compute)]);
+  return read.filter(({ facts }) => types.has(facts.type));
+}
+
+const noteOn = ({ facts, readAt }: ReadFacts): string =>
+  `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
+
+/** Reads the market's history only for gang sizes that the market itself does not answer. */
+async function remembered(
+  { marketSamples }: QuestionDeps,
+  view: MarketView,
+  question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
+): Promise<readonly MarketSample[]> {
+  if (question.compute.purchaseOption === 'on-demand') return [];
+  const priced = view.spotPrices.some(({ basis }) => basis === 'quoted');
+  const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
+  return scored && priced ? [] : samplesFor(marketSamples, question);
+}
