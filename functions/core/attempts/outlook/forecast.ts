@@ -35,11 +35,11 @@ export interface ForecastQuestion {
 }
 
 /** 5 % of a normal distribution lie above. */
-const Z = 1.645;
+export const Z = 1.645;
 /** Stated priors: the spread of the pace before two attempts have shown it, and hours between interruptions. */
-const PACE_SPREAD = { measured: 0.1, declared: 0.3 } as const;
+export const PACE_SPREAD = { measured: 0.1, declared: 0.3 } as const;
 const LEAST_SPREAD = 0.05;
-const PRIOR_UP_SECONDS = 8 * 3_600;
+export const PRIOR_UP_SECONDS = 8 * 3_600;
 const WAIT_SECONDS = 300;
 
 /** @returns undefined where nothing says how much is left */
@@ -49,26 +49,61 @@ export function forecast(question: ForecastQuestion): Forecast | undefined {
   const left = last && workLeft(question, last);
   if (last === undefined || left === undefined) return undefined;
   const { workSeconds, basis, restartSeconds } = left;
-  const spread = paceSpread(attempts, basis);
-  const [quick, slow] = [workSeconds * Math.exp(-Z * spread), workSeconds * Math.exp(Z * spread)];
+  const mayWait = !isUp(last) && now.getTime() >= Date.parse(last.createdAt);
   const wait = waitSecondsOf(last);
-  const begin = isUp(last) ? 0 : restartSeconds;
-  const before = isUp(last) || now.getTime() < Date.parse(last.createdAt) ? 0 : wait;
-  const each = restartSeconds + wait;
-  const rate = lossRate(attempts, last, now);
-  const most = poissonHigh(rate * slow);
   return {
     workSeconds,
     basis,
+    ...workIntervals({
+      workSeconds,
+      spread: paceSpread(attempts, basis),
+      startSeconds: isUp(last) ? 0 : restartSeconds,
+      firstWaitSeconds: { low: 0, expected: mayWait ? wait : 0, high: mayWait ? wait : 0 },
+      restartSeconds,
+      waitSeconds: wait,
+      lossesPerSecond: lossRate(attempts, last, now),
+    }),
+  };
+}
+
+export interface ExpectedWork {
+  /** On the topology at hand, without starts and waits. */
+  readonly workSeconds: number;
+  /** Standard deviation of the logarithm of the work's duration. */
+  readonly spread: number;
+  /** From the first host to the first step; 0 while the hosts are up. */
+  readonly startSeconds: number;
+  /** Before the first host. */
+  readonly firstWaitSeconds: Interval;
+  /** After each interruption: from the new host to the first new step, and before that host. */
+  readonly restartSeconds: number;
+  readonly waitSeconds: number;
+  /** 0 on demand. */
+  readonly lossesPerSecond: number;
+}
+
+export function workIntervals({
+  workSeconds,
+  spread,
+  startSeconds,
+  firstWaitSeconds,
+  restartSeconds,
+  waitSeconds,
+  lossesPerSecond: rate,
+}: ExpectedWork): Pick<Forecast, 'seconds' | 'billedSeconds'> {
+  const [quick, slow] = [workSeconds * Math.exp(-Z * spread), workSeconds * Math.exp(Z * spread)];
+  const each = restartSeconds + waitSeconds;
+  const most = poissonHigh(rate * slow);
+  return {
     seconds: interval(
-      quick + begin,
-      workSeconds + begin + before + rate * workSeconds * each,
-      slow + begin + before + most * each,
+      quick + startSeconds + firstWaitSeconds.low,
+      workSeconds + startSeconds + firstWaitSeconds.expected + rate * workSeconds * each,
+      slow + startSeconds + firstWaitSeconds.high + most * each,
     ),
     billedSeconds: interval(
-      quick + begin,
-      workSeconds + begin + rate * workSeconds * restartSeconds,
-      slow + begin + most * restartSeconds,
+      quick + startSeconds,
+      workSeconds + startSeconds + rate * workSeconds * restartSeconds,
+      slow + startSeconds + most * restartSeconds,
     ),
   };
 }
