@@ -47,6 +47,8 @@ export interface PlanDeps {
   readonly now: () => Date;
   /** Of listed-ranges.ts, where 1,000 are too many. */
   readonly rangeObjects?: number | undefined;
+  /** Hears of the objects of each page. */
+  readonly onListed?: ((objects: number) => void) | undefined;
 }
 
 export interface PlanInput {
@@ -119,7 +121,11 @@ const resultOf = (plan: Plan): PlanResult => ({
   listedAt: plan.listedAt,
 });
 
-const assignmentLimits = ({ packing, readers, runId }: PlanInput): AssignmentLimits => ({
+export const assignmentLimits = ({
+  packing,
+  readers,
+  runId,
+}: Pick<PlanInput, 'packing' | 'readers' | 'runId'>): AssignmentLimits => ({
   shardBytes: packing.shardMegabytes * 1e6,
   seed: `${packing.seed}/${runId}`,
   shuffle: packing.shuffle,
@@ -128,7 +134,7 @@ const assignmentLimits = ({ packing, readers, runId }: PlanInput): AssignmentLim
 });
 
 /** Copies that balance the classes are assigned like samples. Their numbers follow those of the samples. */
-function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput): ShardAssignment {
+export function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput): ShardAssignment {
   const sampleOf = (place: number): number => copies[place - draft.samples] ?? place;
   const sizes: SampleSizes = {
     count: draft.samples + copies.length,
@@ -255,7 +261,7 @@ interface Listing {
   readonly see: (objects: readonly ListedBlob[]) => Promise<void>;
 }
 
-async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
+export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const incoming = bucketKeys.incoming(input.pipeline);
   const annotations = await Annotations.open(deps.store, input.packing, incoming);
   const labels = annotations && new SampleLabels(annotations);
@@ -278,6 +284,7 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
   let last = '';
   const see = async (objects: readonly ListedBlob[]): Promise<void> => {
+    deps.onListed?.(objects.length);
     last = lastInOrder(objects, last);
     const data = objects.filter(({ key }) => !notData.has(key));
     if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));
