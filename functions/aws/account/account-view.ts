@@ -1,79 +1,30 @@
 /** AccountView on the services of one region. */
-import { DescribeImagesCommand as DescribeMachineImagesCommand, type EC2Client } from '@aws-sdk/client-ec2';
-import { DescribeImagesCommand, type ECRClient } from '@aws-sdk/client-ecr';
-import {
-  type ContextEntry,
-  GetRoleCommand,
-  type IAMClient,
-  SimulatePrincipalPolicyCommand,
-} from '@aws-sdk/client-iam';
 import {
   GetAccountSettingsCommand,
   type LambdaClient,
   ListEventSourceMappingsCommand,
 } from '@aws-sdk/client-lambda';
-import {
-  GetBucketNotificationConfigurationCommand,
-  HeadBucketCommand,
-  type S3Client,
-} from '@aws-sdk/client-s3';
-import { DescribeSecretCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
+import { GetBucketNotificationConfigurationCommand } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { GetParameterCommand, type SSMClient } from '@aws-sdk/client-ssm';
-import type {
-  AccountView,
-  Decision,
-  MachineImage,
-  QueueReader,
-  RoleQuestion,
-} from '../../core/deployment/account-view.ts';
-import { decisionOf } from './decisions.ts';
-import { look, unlessMissing } from './look.ts';
-import { readNetwork } from './network.ts';
-import { readQuotas } from './quotas.ts';
+import type { AccountView, QueueReader } from '../../core/deployment/account-view.ts';
+import { look } from './look.ts';
+import { type TrainingClients, trainingView } from './training-view.ts';
 
-export interface AccountClients {
-  readonly region: string;
-  readonly ec2: EC2Client;
-  readonly ecr: ECRClient;
-  readonly iam: IAMClient;
+export interface AccountClients extends TrainingClients {
   readonly lambda: LambdaClient;
-  readonly s3: S3Client;
-  readonly secrets: SecretsManagerClient;
-  readonly quotas: ServiceQuotasClient;
   readonly sqs: SQSClient;
-  readonly ssm: SSMClient;
 }
 
 export function accountView(clients: AccountClients): AccountView {
-  const { ec2, ecr, iam, lambda, s3, secrets } = clients;
-  const exists = (action: string, call: () => Promise<unknown>) =>
-    look(action, async () => (await unlessMissing(call)) !== undefined);
+  const { lambda, s3 } = clients;
   return {
-    region: clients.region,
+    ...trainingView(clients),
     concurrency: () =>
       look('lambda:GetAccountSettings', async () => {
         const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}));
         const account = AccountLimit?.ConcurrentExecutions ?? 0;
         return { account, unreserved: AccountLimit?.UnreservedConcurrentExecutions ?? account };
       }),
-    quotas: (service) => look('servicequotas:ListServiceQuotas', () => readQuotas(clients.quotas, service)),
-    hasSpotRole: () =>
-      exists('iam:GetRole', () => iam.send(new GetRoleCommand({ RoleName: 'AWSServiceRoleForEC2Spot' }))),
-    network: (names) => look(NETWORK_ACTIONS, () => readNetwork(ec2, clients.region, names)),
-    machineImage: (reference) => look('ec2:DescribeImages', () => machineImage(clients, reference)),
-    hasContainerImage: async (uri) => {
-      const image = containerImageOf(uri);
-      // SageMaker takes images from ECR only, unless the job names a registry inside a VPC.
-      if (image === undefined) return { kind: 'seen', value: false };
-      return exists('ecr:DescribeImages', () => ecr.send(new DescribeImagesCommand(image)));
-    },
-    hasSecret: (arn) =>
-      exists('secretsmanager:DescribeSecret', () =>
-        secrets.send(new DescribeSecretCommand({ SecretId: arn })),
-      ),
-    hasBucket: (name) => exists('s3:ListBucket', () => s3.send(new HeadBucketCommand({ Bucket: name }))),
     sendsEvents: (bucket) =>
       look('s3:GetBucketNotification', async () => {
         const sent = await s3.send(new GetBucketNotificationConfigurationCommand({ Bucket: bucket }));
@@ -83,8 +34,6 @@ export function accountView(clients: AccountClients): AccountView {
       look('lambda:ListEventSourceMappings and sqs:GetQueueAttributes', () =>
         queueReader(clients, functionName, queueUrl),
       ),
-    decisions: (question) =>
-      look('iam:SimulatePrincipalPolicy', () => unlessMissing(() => decisions(iam, question))),
   };
 }
 
@@ -101,62 +50,4 @@ async function queueReader(
     state: EventSourceMappings[0]?.State ?? 'missing',
     deadLetters: Number(Attributes['ApproximateNumberOfMessages'] ?? 0),
   };
-}
-
-async function decisions(
-  iam: IAMClient,
-  { roleArn, actions, resource, context = {} }: RoleQuestion,
-): Promise<readonly Decision[]> {
-  // The simulator takes a key without an entry for absent, and a condition on it fails.
-  const entries = Object.entries(context).map(
-    ([ContextKeyName, value]): ContextEntry => ({
-      ContextKeyName,
-      ContextKeyValues: [value],
-      ContextKeyType: 'string',
-    }),
-  );
-  const { EvaluationResults = [] } = await iam.send(
-    new SimulatePrincipalPolicyCommand({
-      PolicySourceArn: roleArn,
-      ActionNames: [...actions],
-      ResourceArns: [resource],
-      ...(entries.length > 0 && { ContextEntries: entries }),
-    }),
-  );
-  return EvaluationResults.map(decisionOf);
-}
-
-const NETWORK_ACTIONS =
-  'ec2:DescribeSubnets, DescribeRouteTables, DescribeVpcEndpoints and DescribeSecurityGroups';
-const SSM_REFERENCE = 'resolve:ssm:';
-
-async function machineImage(
-  { ec2, ssm }: AccountClients,
-  reference: string,
-): Promise<MachineImage | undefined> {
-  const id = reference.startsWith(SSM_REFERENCE)
-    ? await parameter(ssm, reference.slice(SSM_REFERENCE.length))
-    : reference;
-  if (id === undefined) return undefined;
-  const described = await unlessMissing(() => ec2.send(new DescribeMachineImagesCommand({ ImageIds: [id] })));
-  const image = described?.Images?.[0];
-  if (image === undefined) return undefined;
-  return {
-    id,
-    state: image.State ?? 'unknown',
-    architecture: image.Architecture ?? 'unknown',
-    rootDevice: image.RootDeviceName ?? 'unknown',
-  };
-}
-
-const parameter = async (ssm: SSMClient, Name: string): Promise<string | undefined> =>
-  (await unlessMissing(() => ssm.send(new GetParameterCommand({ Name }))))?.Parameter?.Value;
-
-/** account.dkr.ecr.region.amazonaws.com/repository:tag, or @digest in place of the tag. */
-function containerImageOf(uri: string) {
-  const [, registryId, rest = ''] = /^(\d{12})\.dkr\.ecr\.[^/]+\/(.+)$/.exec(uri) ?? [];
-  const [, repositoryName, digest, tag = 'latest'] = /^([^:@]+)(?:@(.+)|:(.+))?$/.exec(rest) ?? [];
-  if (registryId === undefined || repositoryName === undefined) return undefined;
-  const imageId = digest === undefined ? { imageTag: tag } : { imageDigest: digest };
-  return { registryId, repositoryName, imageIds: [imageId] };
 }

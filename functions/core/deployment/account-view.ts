@@ -105,10 +105,9 @@ export interface QueueReader {
   readonly deadLetters: number;
 }
 
-/** Every look answers; none throws. A thing that does not exist is undefined. */
-export interface AccountView {
+/** What stands around the training of a pipeline. Every look answers; none throws. A thing that does not exist is undefined. */
+export interface TrainingView {
   readonly region: string;
-  concurrency(): Promise<Look<LambdaConcurrency>>;
   quotas(service: QuotaService): Promise<Look<readonly Quota[]>>;
   hasSpotRole(): Promise<Look<boolean>>;
   network(names: {
@@ -120,9 +119,13 @@ export interface AccountView {
   hasContainerImage(uri: string): Promise<Look<boolean>>;
   hasSecret(arn: string): Promise<Look<boolean>>;
   hasBucket(name: string): Promise<Look<boolean>>;
+  /** undefined: there is no such role. */
+  decisions(question: RoleQuestion): Promise<Look<readonly Decision[] | undefined>>;
+}
+
+export interface AccountView extends TrainingView {
+  concurrency(): Promise<Look<LambdaConcurrency>>;
   /** Whether the bucket sends the creation of objects to EventBridge or to a queue. */
   sendsEvents(bucket: string): Promise<Look<boolean>>;
   queueReader(functionName: string, deadLetterQueueUrl: string): Promise<Look<QueueReader>>;
-  /** undefined: there is no such role. */
-  decisions(question: RoleQuestion): Promise<Look<readonly Decision[] | undefined>>;
 }

@@ -3,7 +3,7 @@ import { LAUNCHERS, launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type Problem } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
-import type { AccountView, Stack } from './account-view.ts';
+import type { AccountView, Stack, TrainingView } from './account-view.ts';
 import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
 import { concurrencyFindings } from './concurrency.ts';
 import { type Finding, fails, judged, passed } from './finding.ts';
@@ -30,21 +30,35 @@ export interface CheckDeps {
 }
 
 export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding[]> {
-  const { stack, pipelines, region, testObject } = deps;
+  const { stack, region, testObject } = deps;
+  const home = deps.viewIn(region);
+  const groups = await Promise.all([
+    home.concurrency().then((look) => concurrencyFindings(look, deps.packers)),
+    roleFindings(stack, deps, home),
+    arrivalFindings(deps, home),
+    trainingFindings(deps),
+    testObject === undefined ? [] : testObjectFinding(testObject.id, testObject).then((finding) => [finding]),
+  ]);
+  return [...stackFindings(stack), ...declarationFindings(deps), ...groups.flat()];
+}
+
+interface TrainingDeps extends Pick<CheckDeps, 'bucket' | 'region' | 'pipelines'> {
+  readonly viewIn: (region: string) => TrainingView;
+}
+
+/** What would stand in the way of the pipelines' training: quotas, networks, images, secrets, the role for Spot. */
+export async function trainingFindings(deps: TrainingDeps): Promise<readonly Finding[]> {
+  const { pipelines, region } = deps;
   const home = deps.viewIn(region);
   const regions = [
     ...new Set([region, ...pipelines.flatMap((each) => placesOf(each, region).map(({ name }) => name))]),
   ];
   const groups = await Promise.all([
-    home.concurrency().then((look) => concurrencyFindings(look, deps.packers)),
-    roleFindings(stack, deps, home),
-    arrivalFindings(deps, home),
     home.hasSpotRole().then((look) => spotRoleFindings(pipelines.filter(usesOwnInstances), look)),
     ...regions.map((name) => regionFindings(name, deps)),
     ...pipelines.map((pipeline) => imageFindings(pipeline, home)),
-    testObject === undefined ? [] : testObjectFinding(testObject.id, testObject).then((finding) => [finding]),
   ]);
-  return [...stackFindings(stack), ...declarationFindings(deps), ...groups.flat()];
+  return groups.flat();
 }
 
 function stackFindings({ status }: Stack): readonly Finding[] {
@@ -84,7 +98,7 @@ function placesOf({ compute }: Pipeline, home: string): readonly PlaceOfTraining
   return compute.regions.map(({ name, vpc }) => ({ name, vpc: name === home ? (vpc ?? compute.vpc) : vpc }));
 }
 
-async function regionFindings(name: string, deps: CheckDeps): Promise<readonly Finding[]> {
+async function regionFindings(name: string, deps: TrainingDeps): Promise<readonly Finding[]> {
   const view = deps.viewIn(name);
   const here = deps.pipelines.flatMap((pipeline) =>
     placesOf(pipeline, deps.region)
@@ -122,8 +136,8 @@ async function regionFindings(name: string, deps: CheckDeps): Promise<readonly F
 
 async function bucketFindings(
   region: string,
-  { bucket }: CheckDeps,
-  view: AccountView,
+  { bucket }: TrainingDeps,
+  view: TrainingView,
 ): Promise<readonly Finding[]> {
   const name = bucketKeys.regionBucket(bucket, region);
   const place = { check: 'regions', field: name };

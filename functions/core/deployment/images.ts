@@ -2,11 +2,11 @@
 import { instanceFacts } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { typesOf } from '../placement/candidates/topologies.ts';
-import type { AccountView, MachineImage } from './account-view.ts';
+import type { MachineImage, TrainingView } from './account-view.ts';
 import { type Finding, fails, judged, type Look, limited, passed, someOf } from './finding.ts';
 import { usesOwnInstances } from './launcher-checks.ts';
 
-type View = Pick<AccountView, 'machineImage' | 'hasContainerImage' | 'hasSecret'>;
+type View = Pick<TrainingView, 'machineImage' | 'hasContainerImage' | 'hasSecret'>;
 
 export async function imageFindings(pipeline: Pipeline, view: View): Promise<readonly Finding[]> {
   const { name, compute, training } = pipeline;

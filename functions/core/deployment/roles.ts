@@ -4,7 +4,7 @@
  */
 
 import { bucketKeys } from '../shared/keys.ts';
-import type { AccountView, Decision, Stack } from './account-view.ts';
+import type { Decision, Stack, TrainingView } from './account-view.ts';
 import { type Finding, fails, judged, passed, someOf } from './finding.ts';
 import { restoring } from './restore.ts';
 
@@ -76,9 +76,9 @@ export const NEEDED_RIGHTS: readonly Need[] = [
 ];
 
 export async function roleFindings(
-  stack: Stack,
+  stack: Pick<Stack, 'resources'>,
   { bucket, stage, stateMachineArn }: Deployed,
-  view: Pick<AccountView, 'decisions'>,
+  view: Pick<TrainingView, 'decisions'>,
 ): Promise<readonly Finding[]> {
   const [, partition = 'aws', , region = '', account = ''] = stateMachineArn.split(':');
   const names: Names = {
