@@ -6,6 +6,7 @@ export const VERBS = {
   init: () => import('./verbs/init.ts'),
   check: () => import('./verbs/check.ts'),
   up: () => import('./verbs/up.ts'),
+  plan: () => import('./verbs/plan.ts'),
   apply: () => import('./verbs/apply.ts'),
   drop: () => import('./verbs/drop.ts'),
   run: () => import('./verbs/run.ts'),

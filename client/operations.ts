@@ -1669,6 +1669,90 @@ export type DeleteCheckpointsAnswer = {
   readonly isDeleted: boolean;
 };
 
+export type PlanRunAnswer = {
+  readonly pipeline: string;
+  readonly asOf: string;
+  /** The run that would take the data. */
+  readonly runId: string;
+  /** Of the new data. */
+  readonly packing: {
+    readonly basis: "counted" | "given";
+    readonly files: number;
+    readonly bytes: number;
+    readonly samples: number;
+    /** By names and sizes alone. */
+    readonly rejected: number;
+    readonly shards: number;
+    /** Invocations that pack them. */
+    readonly items: number;
+  };
+  /** All that the run would train on. */
+  readonly dataset: {
+    readonly generations: number;
+    readonly shards: number;
+    readonly bytes: number;
+  };
+  /** Absent where there is nothing to train on. */
+  readonly decision?: PlacementDecision | undefined;
+  /** Absent where nothing would be launched now. */
+  readonly training?: {
+    /** declared: as former runs took; assumed: nothing is known. */
+    readonly basis: "measured" | "declared" | "assumed";
+    /** Training alone, on the chosen topology. */
+    readonly workSeconds: number;
+    /** From the decision to the end; 90 % interval. */
+    readonly seconds: {
+      readonly low: number;
+      readonly expected: number;
+      readonly high: number;
+    };
+    /** US dollars; 90 % interval. */
+    readonly usd: {
+      readonly low: number;
+      readonly expected: number;
+      readonly high: number;
+    };
+    /** The same work at the On-Demand price, without an interruption. */
+    readonly onDemandUsd: number;
+    /** 90 % interval. */
+    readonly finishAt: {
+      readonly low: string;
+      readonly expected: string;
+      readonly high: string;
+    };
+  } | undefined;
+  readonly deadlineAt?: string | undefined;
+  /** Quotas, roles, networks, images and secrets of the account. */
+  readonly findings: readonly ({
+    readonly kind: "passed";
+    readonly check: string;
+    readonly field: string;
+    readonly value: string;
+  } | {
+    readonly kind: "limited";
+    readonly check: string;
+    readonly field: string;
+    readonly value: string;
+    readonly message: string;
+    readonly remedy: string;
+  } | {
+    readonly kind: "fails";
+    readonly check: string;
+    readonly field: string;
+    readonly value: string;
+    readonly message: string;
+    readonly remedy: string;
+  } | {
+    readonly kind: "notSeen";
+    readonly check: string;
+    readonly field: string;
+    readonly message: string;
+    readonly remedy: string;
+  })[];
+  /** What is not known. */
+  readonly notes: readonly (string)[];
+};
+
 export type GetOpenApiAnswer = Readonly<Record<string, unknown>>;
 
 export type Declaration = {
@@ -1998,6 +2082,20 @@ export type PutPinBody = {
   readonly generation: string | null;
 };
 
+export type PlanRunBody = {
+  /** Its name. */
+  readonly pipeline: string;
+  /** In YAML or JSON; absent: the stored one. */
+  readonly declaration?: string | undefined;
+  /** A part of a declaration: fields of training, compute, limits, retention and dataset. */
+  readonly change?: Readonly<Record<string, unknown>> | undefined;
+  /** New data, in place of what is in incoming/; each file counts as a sample. */
+  readonly data?: {
+    readonly files: number;
+    readonly bytes: number;
+  } | undefined;
+};
+
 export interface Operations {
   /** Lists pipelines by name. For the role viewer. */
   readonly listPipelines: {
@@ -2308,6 +2406,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: DeleteCheckpointsAnswer;
   };
+  /** Says what the next run of a declaration would do, cost and miss. Nothing is started. For the role viewer. */
+  readonly planRun: {
+    readonly parameters: Readonly<Record<never, never>>;
+    readonly body: PlanRunBody;
+    readonly answer: PlanRunAnswer;
+  };
   /** Shows this document. For the role viewer. */
   readonly getOpenApi: {
     readonly parameters: Readonly<Record<never, never>>;
@@ -2345,5 +2449,6 @@ export const OPERATIONS = {
   getMarket: { method: "GET", path: "/market" },
   getMoney: { method: "GET", path: "/money" },
   deleteCheckpoints: { method: "DELETE", path: "/runs/{runId}/checkpoints" },
+  planRun: { method: "POST", path: "/plan" },
   getOpenApi: { method: "GET", path: "/openapi.json" },
 } as const satisfies Readonly<Record<keyof Operations, { readonly method: string; readonly path: string }>>;

@@ -16,6 +16,7 @@ import { onSpotWarning } from './on-spot-warning/function.ts';
 import { onTrainingEvent } from './on-training-event/function.ts';
 import { packShards } from './pack-shards/function.ts';
 import { place } from './place/function.ts';
+import { plan } from './plan/function.ts';
 import { planCompaction } from './plan-compaction/function.ts';
 import { planShards } from './plan-shards/function.ts';
 import { reconcile } from './reconcile/function.ts';
@@ -50,6 +51,7 @@ export const functions = {
   reconcile,
   'expire-runs': expireRuns,
   api,
+  plan,
 } as const satisfies Readonly<Record<string, FunctionDescription>>;
 
 export type FunctionName = keyof typeof functions;

@@ -176,6 +176,40 @@ export const pullImages = [
 ];
 export const pullImagesOfOthers = statement('ecr', PULL, [allowed('repositoryArns')]);
 
+/** What stands around the training of a declaration: the market, quotas, networks, images, the role for Spot. It only reads. */
+export const lookAtAccount = [
+  withoutResource(
+    'ec2',
+    'GetSpotPlacementScores',
+    'DescribeSpotPriceHistory',
+    'DescribeAvailabilityZones',
+    'DescribeSubnets',
+    'DescribeRouteTables',
+    'DescribeVpcEndpoints',
+    'DescribeSecurityGroups',
+    'DescribeImages',
+  ),
+  withoutResource('servicequotas', 'ListServiceQuotas', 'ListAWSDefaultServiceQuotas'),
+  statement('ecr', ['DescribeImages'], ['${AWS::AccountId}', ...AWS_IMAGE_ACCOUNTS].map(repositoriesOf)),
+  statement('ecr', ['DescribeImages'], [allowed('repositoryArns')]),
+  statement('ssm', ['GetParameter'], [sub('arn:${AWS::Partition}:ssm:*:*:parameter/*')]),
+  statement(
+    'secretsmanager',
+    ['DescribeSecret'],
+    // The one that declarations may name.
+    ["${param:packageIndexSecret, 'arn:aws:secretsmanager:us-east-1:000000000000:secret:none'}"],
+  ),
+  statement(
+    'iam',
+    ['GetRole'],
+    [
+      sub(
+        'arn:${AWS::Partition}:iam::${AWS::AccountId}:role/aws-service-role/spot.amazonaws.com/AWSServiceRoleForEC2Spot',
+      ),
+    ],
+  ),
+];
+
 const INTERFACES = [sub('arn:${AWS::Partition}:ec2:*:${AWS::AccountId}:network-interface/*')];
 /**
  * SageMaker attaches a job to a VPC with the rights of the job's role, so scripts have them, too:

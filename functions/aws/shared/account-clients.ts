@@ -1,4 +1,4 @@
-/** Clients of the services that only a check of the deployment reads. No function of the stack imports this module. */
+/** Clients of the services that a check of the deployment reads, and `plan` a few of them. */
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { ECRClient } from '@aws-sdk/client-ecr';
 import { LambdaClient } from '@aws-sdk/client-lambda';

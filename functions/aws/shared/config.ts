@@ -50,6 +50,14 @@ const schemas = {
     TIDEWHEEL_PACKAGE_INDEX_ARN: z.string().default(''),
   }),
   people: z.object({ TIDEWHEEL_OPERATORS: claims, TIDEWHEEL_VIEWERS: claims }),
+  plan: z.object({
+    TIDEWHEEL_STAGE: z.string().min(1),
+    /** Physical names by logical ones, as JSON. */
+    TIDEWHEEL_TRIED_ROLES: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(z.record(z.string(), z.string())),
+  }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
     TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
@@ -102,6 +110,10 @@ export const config = {
   people: (): PeopleRoles => {
     const { TIDEWHEEL_OPERATORS: operators, TIDEWHEEL_VIEWERS: viewers } = read(schemas.people);
     return { operators, viewers };
+  },
+  plan: () => {
+    const { TIDEWHEEL_STAGE: stage, TIDEWHEEL_TRIED_ROLES: roles } = read(schemas.plan);
+    return { stage, roles: new Map(Object.entries(roles)) };
   },
   region: () => read(schemas.region).AWS_REGION,
   schedules: () => read(schemas.schedules),

@@ -2,8 +2,6 @@
 import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
-import { awsErrorClass } from '../shared/aws-error-class.ts';
-import { StoredVersionError } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
 import {
   type AnswerOf,
@@ -17,13 +15,14 @@ import {
 import { deleteCheckpoints } from './checkpoints.ts';
 import { type CompareDeps, getComparison } from './compare.ts';
 import { type DatasetDeps, getDataset, getGeneration, getImage } from './dataset.ts';
+import { whileAwsAnswers, whyNot } from './failures.ts';
 import { listPipelineRuns, listRuns } from './list-runs.ts';
 import { getLog, type LogDeps } from './log.ts';
 import { getMarket, type MarketDeps } from './market.ts';
 import { getMoney, type MoneyDeps } from './money.ts';
 import { openApiDocument } from './open-api.ts';
-import { isRoute, OPERATIONS, type Operations, type Route } from './operations.ts';
-import { may, type PeopleRoles, roleOf } from './people.ts';
+import { type ApiRoute, isApiRoute, OPERATIONS, type Operations } from './operations.ts';
+import type { PeopleRoles } from './people.ts';
 import { putPin } from './pin.ts';
 import {
   deletePipeline,
@@ -43,7 +42,6 @@ import {
   listPlacements,
   type RunDeps,
 } from './runs.ts';
-import type { Role } from './schemas/operation.ts';
 import { postRetry, postStop, putLimits, type SteeringDeps } from './steering.ts';
 import { getUtilisation, type UtilisationDeps } from './utilisation.ts';
 import { getWhatIf, type WhatIfDeps } from './what-if.ts';
@@ -62,11 +60,8 @@ export interface ApiDeps
   readonly people: PeopleRoles;
 }
 
-/** The SDK has waited and tried again before it reports a throttle. */
-const RETRY_AFTER_SECONDS = 2;
-
 type Responses = {
-  readonly [R in Route]: (deps: ApiDeps, request: RequestOf<R>) => AnswerOf<R>;
+  readonly [R in ApiRoute]: (deps: ApiDeps, request: RequestOf<R>) => AnswerOf<R>;
 };
 
 const RESPONSES: Responses = {
@@ -101,11 +96,15 @@ const RESPONSES: Responses = {
   'GET /openapi.json': async () => ok(openApiDocument()),
 };
 
-type QueryOf<R extends Route> = z.output<Operations[R]['query']>;
-const QUERIES: { readonly [R in Route]: { readonly query: z.ZodType<QueryOf<R>> } } = OPERATIONS;
+type QueryOf<R extends ApiRoute> = z.output<Operations[R]['query']>;
+const QUERIES: { readonly [R in ApiRoute]: { readonly query: z.ZodType<QueryOf<R>> } } = OPERATIONS;
 
 /** Checks the query before the answer. */
-async function respond<R extends Route>(route: R, deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
+async function respond<R extends ApiRoute>(
+  route: R,
+  deps: ApiDeps,
+  request: ApiRequest,
+): Promise<ApiResponse> {
   const query = check(QUERIES[route].query, request.query, 'shown');
   return query.ok
     ? RESPONSES[route](deps, { ...request, query: query.value })
@@ -114,30 +113,14 @@ async function respond<R extends Route>(route: R, deps: ApiDeps, request: ApiReq
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
   const { route } = request;
-  if (!isRoute(route)) return problem(404, `there is no route ${route}: docs/api.md lists the routes`);
+  if (!isApiRoute(route)) return problem(404, `there is no route ${route}: docs/api.md lists the routes`);
   const refusal = whyNot(deps, request, OPERATIONS[route].role);
   if (refusal !== undefined) return refusal;
   const name = request.parameters['name'];
   const nameProblem = name === undefined ? undefined : pipelineNameProblem(name);
   if (nameProblem !== undefined)
     return problem(400, `name is "${name ?? ''}", which cannot name a pipeline: ${nameProblem}`);
-  try {
-    return withETag(request, await respond(route, deps, request));
-  } catch (error: unknown) {
-    if (error instanceof StoredVersionError) return problem(409, error.message);
-    if (awsErrorClass(error) === 'throttle') return throttled;
-    throw error;
-  }
-}
-
-function whyNot({ people }: ApiDeps, { claims }: ApiRequest, needed: Role): ApiResponse | undefined {
-  const role = claims === undefined ? 'operator' : roleOf(claims, people);
-  if (may(role, needed)) return undefined;
-  const has = role === undefined ? 'none' : `the role ${role}`;
-  return problem(
-    403,
-    `this needs the role ${needed}, and your token has ${has}: docs/deploy.md#people says what gives it`,
-  );
+  return whileAwsAnswers(async () => withETag(request, await respond(route, deps, request)));
 }
 
 /** A caller that still has the answer gets no body. */
@@ -150,9 +133,3 @@ function withETag({ route, ifNoneMatch }: ApiRequest, response: ApiResponse): Ap
   const headers = { ...response.headers, etag, 'cache-control': 'private, no-cache' };
   return known.includes(etag) ? { status: 304, headers, body: null } : { ...response, headers };
 }
-
-/** Every call is idempotent, so the same call is the remedy. */
-const throttled: ApiResponse = {
-  ...problem(429, `AWS throttles the service: make the same call again in ${RETRY_AFTER_SECONDS} s`),
-  headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
-};

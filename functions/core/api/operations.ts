@@ -13,6 +13,7 @@ import { noQuery, type Operation } from './schemas/operation.ts';
 import { pageQuery } from './schemas/page.ts';
 import * as pipelines from './schemas/pipelines.ts';
 import { storedPlacement } from './schemas/placements.ts';
+import { planAnswer, planBody } from './schemas/plan.ts';
 import * as runs from './schemas/runs.ts';
 import { seriesAnswer, seriesQuery } from './schemas/series.ts';
 import * as steering from './schemas/steering.ts';
@@ -231,6 +232,14 @@ export const OPERATIONS = {
     status: 202,
     answer: steering.deletionAnswer,
   },
+  'POST /plan': {
+    ...READS,
+    id: 'planRun',
+    summary: 'Says what the next run of a declaration would do, cost and miss. Nothing is started.',
+    body: { schema: planBody, required: true },
+    answer: planAnswer,
+    refusals: [404, 409],
+  },
   'GET /openapi.json': {
     ...READS,
     id: 'getOpenApi',
@@ -243,5 +252,11 @@ export type Operations = typeof OPERATIONS;
 export type Route = keyof Operations;
 
 export const isRoute = (text: string): text is Route => Object.hasOwn(OPERATIONS, text);
+/** A function of its own answers it: it looks at the account, where the others have no business. */
+export const PLAN_ROUTE = 'POST /plan';
+export type ApiRoute = Exclude<Route, typeof PLAN_ROUTE>;
+
 /** In the order of the document. */
 export const ROUTES: readonly Route[] = Object.keys(OPERATIONS).filter(isRoute);
+export const isApiRoute = (text: string): text is ApiRoute => isRoute(text) && text !== PLAN_ROUTE;
+export const API_ROUTES: readonly ApiRoute[] = ROUTES.filter(isApiRoute);

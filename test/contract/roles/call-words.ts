@@ -141,3 +141,9 @@ export const schedules: Call[] = [
   })),
   passRole('tw-schedulerole', 'scheduler.amazonaws.com'),
 ];
+
+export const versions: Call[] = [
+  list(bucketKeys.datasetVersions('digits')),
+  list(bucketKeys.dataset('digits')),
+  read(bucketKeys.datasetVersion('digits', 1)),
+];

@@ -39,8 +39,10 @@ import {
   schedules,
   start,
   stopExecution,
+  versions,
   write,
 } from './call-words.ts';
+import { planCalls } from './plan-calls.ts';
 
 /** Progress is a note and the marker of the checkpoint that it names; either may be missing. */
 const progress: Call[] = [
@@ -128,12 +130,6 @@ const plan = bucketKeys.plan('digits', RUN);
 /** Small generations joined: the plan and the shards lie under the name of the joined generation. */
 const JOINED = compactedName('digits', 1, '0123456789abcdef');
 const joinedPlan = bucketKeys.plan('digits', JOINED);
-const versions: Call[] = [
-  list(bucketKeys.datasetVersions('digits')),
-  list(bucketKeys.dataset('digits')),
-  read(bucketKeys.datasetVersion('digits', 1)),
-];
-
 export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   'on-arrival': [log('on-arrival'), ...consume('tw-arrivalsqueue'), ...wake, ...schedules],
   settle: [
@@ -389,4 +385,5 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     object('s3:DeleteObject', bucketKeys.pinnedSource('digits', RUN)),
     write(bucketKeys.closeRecord('digits', RUN)),
   ],
+  plan: planCalls,
 };

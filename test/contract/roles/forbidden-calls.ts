@@ -145,6 +145,7 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   ['api', write(bucketKeys.pipeline('digits'))],
   [['on-arrival', 'reconcile', 'start-next-execution', 'api'], start],
   ['collect-scores', ec2('DescribeInstanceTypes')],
-  [['collect-scores', 'place', 'reconcile'], ec2('GetSpotPlacementScores')],
+  [['collect-scores', 'place', 'plan', 'reconcile'], ec2('GetSpotPlacementScores')],
+  ['plan', { action: 'iam:SimulatePrincipalPolicy', resource: role('tw-launchrole') }],
   ['collect-scores', { action: 'pricing:GetProducts', resource: '*' }],
 ];

@@ -15,9 +15,15 @@ import { marketSource } from '../../support/market/source.ts';
 import { createStack } from '../../support/stack.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
+import { planDeps } from '../../support/world/plan.ts';
 import { makeStores } from '../control-plane/ground.ts';
 
 const TABLE = 'explained';
+const DECLARED = JSON.stringify({
+  name: 'digits',
+  training: { strategy: 'ddp' },
+  compute: { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc },
+});
 const ROOT = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
@@ -29,7 +35,10 @@ let environment: NodeJS.ProcessEnv;
 beforeAll(async () => {
   emulator = await startTestEmulator();
   stores = await makeStores(emulator.url, TABLE);
-  api = await startApi({ ...ground(), ...stores }, 'ann');
+  const at = ground();
+  at.declare(DECLARED);
+  api = await startApi({ ...at, ...stores }, 'ann');
+  api.plan = planDeps(at, stores);
   await createStack(emulator.url, { TableName: TABLE, DataBucketName: 'unread', ApiUrl: api.url });
   environment = {
     ...process.env,
@@ -67,8 +76,9 @@ afterAll(async () => {
   await emulator?.stop();
 }, 60_000);
 
-const explain = async (...args: string[]): Promise<string> =>
-  (await run(process.execPath, ['cli/tidewheel.ts', 'why', ...args], { cwd: ROOT, env: environment })).stdout;
+const tidewheel = (...words: string[]) =>
+  run(process.execPath, ['cli/tidewheel.ts', ...words], { cwd: ROOT, env: environment });
+const explain = async (...args: string[]): Promise<string> => (await tidewheel('why', ...args)).stdout;
 
 describe('explain', () => {
   it('shows every column, and decides the same again', async () => {
@@ -108,6 +118,25 @@ describe('explain', () => {
     await expect(explain('digits-000001', '--attempt', '9')).rejects.toMatchObject({
       code: 8,
       stderr: expect.stringContaining('digits-000001 has no attempt 9: its last is 2'),
+    });
+  }, 60_000);
+});
+
+describe('plan', () => {
+  const WORDS = ['plan', '--pipeline', 'digits', '--files', '20000', '--gigabytes', '4'];
+
+  it('says shards, place, cost and finish', async () => {
+    const { stdout } = await tidewheel(...WORDS, '--set', 'deadline=30');
+    expect(stdout).toMatch(/^new data +20,000 files, 4\.0 GB \(as you say\): \d+ shards/m);
+    expect(stdout).toMatch(/^place +2 x g[56]\.xlarge, spot in use1-az1$/m);
+    expect(stdout).toMatch(/^cost +USD [\d.]+ \([\d.]+-[\d.]+\), On-Demand [\d.]+$/m);
+    expect(stdout).toMatch(/^finish .* deadline /m);
+  }, 60_000);
+
+  it('ends with 8 for half of a size', async () => {
+    await expect(tidewheel('plan', '--pipeline', 'digits', '--files', '3')).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('--files and --gigabytes belong together'),
     });
   }, 60_000);
 });

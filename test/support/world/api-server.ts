@@ -4,7 +4,8 @@ import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { ApiResponse } from '../../../functions/core/api/answers.ts';
 import { type ApiDeps, answer } from '../../../functions/core/api/api.ts';
-import { ROUTES } from '../../../functions/core/api/operations.ts';
+import { PLAN_ROUTE, ROUTES } from '../../../functions/core/api/operations.ts';
+import { answerPlan, type PlanDeps } from '../../../functions/core/plan/answer-plan.ts';
 
 export interface ApiServer {
   readonly url: string;
@@ -13,6 +14,8 @@ export interface ApiServer {
   /** What it answers instead, such as a refusal. */
   instead: ApiResponse | undefined;
   at: ApiDeps;
+  /** Absent: there is no `POST /plan`. */
+  plan?: PlanDeps;
   stop(): void;
 }
 
@@ -67,6 +70,8 @@ async function answerTo(api: ApiServer, { method, address, ...call }: Call): Pro
   const url = new URL(address, 'http://api');
   const query = Object.fromEntries(url.searchParams);
   const { route, parameters } = routed(method, url.pathname);
+  if (route === PLAN_ROUTE && api.plan !== undefined)
+    return answerPlan(api.plan, { route, parameters, query, ...call });
   return answer(api.at, { route, parameters, query, ...call });
 }
 

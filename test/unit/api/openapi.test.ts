@@ -13,11 +13,10 @@ const ROOT = path.join(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 const routes = [...ROUTES].sort();
 
-const functions = z.looseObject({
-  api: z.object({
-    events: z.array(z.object({ httpApi: z.object({ method: z.string(), path: z.string() }) })),
-  }),
+const answering = z.object({
+  events: z.array(z.object({ httpApi: z.object({ method: z.string(), path: z.string() }) })),
 });
+const functions = z.looseObject({ api: answering, plan: answering });
 const document = z.object({
   paths: z.record(
     z.string(),
@@ -27,8 +26,10 @@ const document = z.object({
 
 describe('the routes of the API', () => {
   it('are those of the template', () => {
-    const { events } = functions.parse(parse(read('serverless/functions.yml'), { logLevel: 'silent' })).api;
-    const deployed = events.map(({ httpApi }) => `${httpApi.method} ${httpApi.path}`);
+    const { api, plan } = functions.parse(parse(read('serverless/functions.yml'), { logLevel: 'silent' }));
+    const deployed = [...api.events, ...plan.events].map(
+      ({ httpApi }) => `${httpApi.method} ${httpApi.path}`,
+    );
     expect(deployed.sort()).toEqual(routes);
   });
 

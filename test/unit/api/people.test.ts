@@ -2,10 +2,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/core/api/api.ts';
 import { httpEvent, requestIn } from '../../../functions/core/api/http-event.ts';
-import { OPERATIONS, ROUTES } from '../../../functions/core/api/operations.ts';
+import { OPERATIONS, PLAN_ROUTE, ROUTES } from '../../../functions/core/api/operations.ts';
 import { nameOf, roleOf } from '../../../functions/core/api/people.ts';
+import { answerPlan } from '../../../functions/core/plan/answer-plan.ts';
 import { PEOPLE } from '../../support/builders/people.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
+import { planDeps } from '../../support/world/plan.ts';
 
 let at: Ground;
 beforeEach(() => {
@@ -21,7 +23,8 @@ const STRANGER = { sub: '3', [GROUPS]: '[finance]' };
 
 async function statusOf(route: string, claims: Readonly<Record<string, unknown>>): Promise<number> {
   const parameters = { name: 'digits', runId: 'digits-000001', attempt: '1', generation: 'x' };
-  return (await answer(at, { route, parameters, query: {}, body: '{}', claims })).status;
+  const request = { route, parameters, query: {}, body: '{}', claims };
+  return (await (route === PLAN_ROUTE ? answerPlan(planDeps(at), request) : answer(at, request))).status;
 }
 
 describe.each(ROUTES)('%s', (route) => {

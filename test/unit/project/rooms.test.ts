@@ -38,6 +38,7 @@ const ROOMS = [
   'functions/core/attempts',
   'functions/core/api',
   'functions/core/deployment',
+  'functions/core/plan',
   'functions/aws',
   'serverless/describe',
   'functions',

@@ -38,6 +38,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getMarket": ("GET", "/market"),
     "getMoney": ("GET", "/money"),
     "deleteCheckpoints": ("DELETE", "/runs/{runId}/checkpoints"),
+    "planRun": ("POST", "/plan"),
     "getOpenApi": ("GET", "/openapi.json"),
 }
 """Method and path of each operationId."""
@@ -1240,6 +1241,113 @@ class PlacementDecision2(TypedDict):
     kind: Literal["giveUp"]
     reason: str
     considered: list[PoolAssessment]
+
+
+class _PlanRunAnswer(TypedDict):
+    pipeline: str
+    asOf: str
+    runId: str
+    packing: PlanRunAnswerPacking
+    dataset: PlanRunAnswerDataset
+    findings: list[PlanRunAnswerFindingsItem0 | PlanRunAnswerFindingsItem1 | PlanRunAnswerFindingsItem2 | PlanRunAnswerFindingsItem3]
+    notes: list[str]
+
+
+class PlanRunAnswer(_PlanRunAnswer, total=False):
+    decision: PlacementDecision
+    training: PlanRunAnswerTraining
+    deadlineAt: str
+
+
+class PlanRunAnswerPacking(TypedDict):
+    basis: Literal["counted", "given"]
+    files: float
+    bytes: float
+    samples: float
+    rejected: float
+    shards: float
+    items: float
+
+
+class PlanRunAnswerDataset(TypedDict):
+    generations: float
+    shards: float
+    bytes: float
+
+
+class PlanRunAnswerTraining(TypedDict):
+    basis: Literal["measured", "declared", "assumed"]
+    workSeconds: float
+    seconds: PlanRunAnswerTrainingSeconds
+    usd: PlanRunAnswerTrainingUsd
+    onDemandUsd: float
+    finishAt: PlanRunAnswerTrainingFinishAt
+
+
+class PlanRunAnswerTrainingSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class PlanRunAnswerTrainingUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class PlanRunAnswerTrainingFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class PlanRunAnswerFindingsItem0(TypedDict):
+    kind: Literal["passed"]
+    check: str
+    field: str
+    value: str
+
+
+class PlanRunAnswerFindingsItem1(TypedDict):
+    kind: Literal["limited"]
+    check: str
+    field: str
+    value: str
+    message: str
+    remedy: str
+
+
+class PlanRunAnswerFindingsItem2(TypedDict):
+    kind: Literal["fails"]
+    check: str
+    field: str
+    value: str
+    message: str
+    remedy: str
+
+
+class PlanRunAnswerFindingsItem3(TypedDict):
+    kind: Literal["notSeen"]
+    check: str
+    field: str
+    message: str
+    remedy: str
+
+
+class _PlanRunBody(TypedDict):
+    pipeline: str
+
+
+class PlanRunBody(_PlanRunBody, total=False):
+    declaration: str
+    change: dict[str, Any]
+    data: PlanRunBodyData
+
+
+class PlanRunBodyData(TypedDict):
+    files: int
+    bytes: int
 
 
 class _Pool(TypedDict):

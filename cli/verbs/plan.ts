@@ -1,0 +1,128 @@
+/** `tidewheel plan`: what a run would do, cost and miss. Starts nothing. */
+import * as z from 'zod';
+import { bytesText, usdText } from '../../client/amounts.ts';
+import type { PlanRunAnswer } from '../../client/operations.ts';
+import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
+import { declarationAt } from '../command/declared.ts';
+import { EXIT } from '../command/exit.ts';
+import { countText, momentText, safe } from '../command/format.ts';
+import { assignmentProblem, overridesOf } from '../command/overrides.ts';
+import { defineVerb } from '../command/verb.ts';
+import { formatFindings } from '../deployment/format-findings.ts';
+
+const COUNT = 'write a whole number above 0';
+const SIZE = 'write a number above 0';
+
+export const verb = defineVerb({
+  name: 'plan',
+  summary: 'say what a run would do, cost and miss, and start nothing',
+  about: `
+For the declaration of this folder, or a stored one, and the data in incoming/ (or --files with --gigabytes): shards,
+pool, cost and finish as 90 % intervals, and what of the account would stand in the way. With --set something of the
+declaration is another. The exit code is 1 if nothing could train.`,
+  positionals: ['FILE?'],
+  options: {
+    pipeline: { type: 'string', value: 'NAME', about: 'the stored declaration of this pipeline' },
+    files: { type: 'string', value: 'N', about: 'new files, in place of those that are there' },
+    gigabytes: { type: 'string', value: 'GB', about: 'what they hold together' },
+    set: { type: 'string', multiple: true, value: 'NAME=VALUE', about: 'change this; may come again' },
+    pools: { type: 'boolean', about: 'show every pool that was weighed' },
+  },
+  schema: z.object({
+    pipeline: z.string().min(1).optional(),
+    files: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).optional(),
+    gigabytes: z.coerce.number(SIZE).positive(SIZE).optional(),
+    set: z
+      .array(
+        z.string().superRefine((text, problems) => {
+          const message = assignmentProblem(text);
+          if (message !== undefined) problems.addIssue({ code: 'custom', message });
+        }),
+      )
+      .default([]),
+    pools: z.boolean().default(false),
+  }),
+  check: ([file], values) => [
+    ...((values?.files === undefined) === (values?.gigabytes === undefined)
+      ? []
+      : ['--files and --gigabytes belong together: give both, or neither']),
+    ...(file !== undefined && values?.pipeline !== undefined
+      ? ['FILE and --pipeline name two declarations: give one']
+      : []),
+  ],
+  examples: [
+    ['', 'tidewheel.yaml of this folder, with the data that is there'],
+    ['--files 1000000 --gigabytes 110 --set deadline=12', 'before any of it is uploaded'],
+  ],
+  run: async ({ values, positionals: [file] }, context) => {
+    const { pipeline: stored, files, gigabytes, set } = values;
+    const local = stored === undefined ? await declarationAt(context.folder, file) : undefined;
+    const api = await context.api();
+    const plan = await api.call('planRun', {
+      body: {
+        pipeline: local?.name ?? stored ?? '',
+        declaration: local?.text,
+        change: set.length === 0 ? undefined : overridesOf(set),
+        data:
+          files === undefined || gigabytes === undefined
+            ? undefined
+            : { files, bytes: Math.round(gigabytes * 1e9) },
+      },
+    });
+    const { terminal, json } = context;
+    terminal.print(json ? JSON.stringify(plan, null, 2) : textOf(plan, values.pools));
+    return canTrain(plan) ? EXIT.ok : EXIT.error;
+  },
+});
+
+const canTrain = ({ decision, findings }: PlanRunAnswer): boolean =>
+  decision !== undefined && decision.kind !== 'giveUp' && findings.every(({ kind }) => kind !== 'fails');
+
+function textOf(plan: PlanRunAnswer, pools: boolean): string {
+  const { runId, asOf, decision, findings, notes } = plan;
+  const troubles = findings.filter(({ kind }) => kind !== 'passed');
+  return [
+    `${runId}, if it began now`,
+    ...dataLines(plan),
+    ...(decision === undefined ? [] : [placeLine(decision)]),
+    ...trainingLines(plan),
+    ...(pools && decision !== undefined ? ['', formatDecision(decision, asOf)] : []),
+    ...notes.map((note) => `- ${safe(note)}`),
+    '',
+    troubles.length === 0
+      ? `${findings.length} checks of quotas, roles, networks and images passed`
+      : formatFindings(findings),
+  ].join('\n');
+}
+
+function dataLines({ packing, dataset }: PlanRunAnswer): readonly string[] {
+  const { basis, files, bytes, shards, items, rejected } = packing;
+  const left = rejected === 0 ? '' : `, ${countText(rejected)} rejected by name`;
+  return [
+    `new data  ${countText(files)} files, ${bytesText(bytes)}${basis === 'given' ? ' (as you say)' : ''}${left}: ${countText(shards)} shards, packed by ${countText(items)} calls`,
+    `trains on ${countText(dataset.shards)} shards, ${bytesText(dataset.bytes)}`,
+  ];
+}
+
+type Decision = NonNullable<PlanRunAnswer['decision']>;
+
+function placeLine(decision: Decision): string {
+  if (decision.kind !== 'launch') return `place     none now: ${decision.reason}`;
+  const { pool, topology } = decision.placement;
+  const zone = pool.zoneId === undefined ? '' : ` in ${pool.zoneId}`;
+  return `place     ${topology.nodes} x ${pool.instanceType}, ${pool.purchaseOption}${zone}`;
+}
+
+function trainingLines({ training, deadlineAt, asOf }: PlanRunAnswer): readonly string[] {
+  if (training === undefined) return [];
+  const { usd, onDemandUsd, finishAt } = training;
+  const moment = (at: string): string => momentText(new Date(at), new Date(asOf));
+  const deadline =
+    deadlineAt === undefined
+      ? ''
+      : `, deadline ${moment(deadlineAt)}${Date.parse(finishAt.high) > Date.parse(deadlineAt) ? ' (may be missed)' : ''}`;
+  return [
+    `cost      USD ${usdText(usd.expected)} (${usdText(usd.low)}-${usdText(usd.high)}), On-Demand ${usdText(onDemandUsd)}`,
+    `finish    ${moment(finishAt.expected)} (${moment(finishAt.low)} to ${moment(finishAt.high)})${deadline}`,
+  ];
+}

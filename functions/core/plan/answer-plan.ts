@@ -1,0 +1,53 @@
+/** The answer to `POST /plan`, in a function of its own: it may look at the account, and at nothing that starts anything. */
+import { type AnswerOf, type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../api/answers.ts';
+import { bodyOf } from '../api/body.ts';
+import { whileAwsAnswers, whyNot } from '../api/failures.ts';
+import { OPERATIONS, PLAN_ROUTE } from '../api/operations.ts';
+import type { PeopleRoles } from '../api/people.ts';
+import { planBody } from '../api/schemas/plan.ts';
+import { type Deployment, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
+import { TooManyArrivalsError } from '../packing/plan/preview-plan.ts';
+import { changeDeclaration, type Declaration } from '../pipeline/declaration.ts';
+import { pipelineNameProblem } from '../pipeline/pipeline.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import { type PlanRunDeps, planRun } from './plan-run.ts';
+
+export interface PlanDeps extends PlanRunDeps, Deployment {
+  readonly people: PeopleRoles;
+}
+
+export async function answerPlan(deps: PlanDeps, request: ApiRequest): Promise<ApiResponse> {
+  const refusal = whyNot(deps, request, OPERATIONS[PLAN_ROUTE].role);
+  return refusal ?? whileAwsAnswers(() => respond(deps, request.body));
+}
+
+async function respond(deps: PlanDeps, body: string): AnswerOf<'POST /plan'> {
+  const asked = bodyOf(planBody, body);
+  if (!asked.ok) return problem(400, 'the plan is not valid', asked.problems);
+  const { pipeline: name, declaration: given, change, data } = asked.value;
+  const nameProblem = pipelineNameProblem(name);
+  if (nameProblem !== undefined)
+    return problem(400, `pipeline is "${name}", which cannot name a pipeline: ${nameProblem}`);
+  const text = given ?? (await deps.store.readText(bucketKeys.pipeline(name)))?.text;
+  if (text === undefined) return noPipeline(name);
+  const declaration = changed(deps, readAllowedDeclaration(deps, name, text), change);
+  if (!declaration.valid)
+    return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
+  const { pipeline } = declaration;
+  try {
+    return ok({ pipeline: name, ...(await planRun(deps, { pipeline, data })) });
+  } catch (error: unknown) {
+    if (error instanceof TooManyArrivalsError)
+      return problem(409, `${error.message}: say how many there are with data.files and data.bytes`);
+    throw error;
+  }
+}
+
+const changed = (
+  deployment: Deployment,
+  declaration: Declaration,
+  change: Readonly<Record<string, unknown>> | undefined,
+): Declaration =>
+  declaration.valid && change !== undefined
+    ? onlyAllowed(deployment, changeDeclaration(declaration.pipeline, JSON.stringify(change)))
+    : declaration;

@@ -1,0 +1,180 @@
+/**
+ * What the next run of a declaration would do with the data that is there, or with so many files and bytes: shards, pool,
+ * cost and finish, and what would stand in its way. It starts nothing, and writes nothing but the note that a question
+ * was put to the market.
+ */
+import type { DatasetSize } from '../catalog/launchers/download.ts';
+import { datasetSize } from '../dataset/dataset.ts';
+import type { TrainingView } from '../deployment/account-view.ts';
+import { trainingFindings } from '../deployment/check-deployment.ts';
+import type { Finding } from '../deployment/finding.ts';
+import { roleFindings } from '../deployment/roles.ts';
+import type { BlobStore } from '../packing/model/blob-store.ts';
+import { type PackingPreview, previewOfSize, previewPlan } from '../packing/plan/preview-plan.ts';
+import { datasetSettings } from '../pipeline/dataset.ts';
+import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
+import { likelyReaders } from '../placement/candidates/likely-readers.ts';
+import { choosePlacement } from '../placement/decision/choose.ts';
+import { placementQuestion, type QuestionDeps } from '../placement/decision/question.ts';
+import { notifiedSinceOf } from '../runs/batches.ts';
+import type { PlacementDecision } from '../runs/placement-records.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import { runIdOf } from '../shared/keys.ts';
+import { type ExpectedEnd, expectedEnd } from './expected-end.ts';
+import { type StartOfTraining, startOfTraining } from './start-of-training.ts';
+
+export interface PlanRunDeps extends QuestionDeps, Pick<Stores, 'pipelines'> {
+  readonly blobs: () => Promise<BlobStore>;
+  /** Physical names of roles and policies by their logical ones in the template. */
+  readonly roles: ReadonlyMap<string, string>;
+  readonly stage: string;
+  readonly stateMachineArn: string;
+  readonly viewIn: (region: string) => TrainingView;
+  /** Ends when the looks at the account have taken too long. */
+  readonly tooLate: () => Promise<void>;
+}
+
+export interface PlannedData {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface RunPlan {
+  readonly asOf: string;
+  /** The run that would take the data. */
+  readonly runId: string;
+  readonly packing: PackingPreview & { readonly basis: 'counted' | 'given' };
+  /** All that the run would train on. */
+  readonly dataset: DatasetSize;
+  /** Absent where there is nothing to train on. */
+  readonly decision?: PlacementDecision | undefined;
+  /** Absent where nothing would be launched now. */
+  readonly training?: (ExpectedEnd & StartOfTraining) | undefined;
+  readonly deadlineAt?: string | undefined;
+  readonly findings: readonly Finding[];
+  readonly notes: readonly string[];
+}
+
+/** An API call ends after 30 seconds. Listing this many takes about five. */
+const MOST_ARRIVALS = 300_000;
+
+/** @throws TooManyArrivalsError where `data` is not given */
+export async function planRun(
+  deps: PlanRunDeps,
+  { pipeline, data }: { readonly pipeline: Pipeline; readonly data?: PlannedData | undefined },
+): Promise<RunPlan> {
+  const now = deps.clock.now();
+  const at = now.toISOString();
+  const record = await deps.pipelines.get(pipeline.name);
+  const run = plannedRun(pipeline, { batch: record?.openBatch ?? 1, at });
+  const [packing, before, findings] = await Promise.all([
+    packingOf(deps, run, { pipeline, data, notifiedSince: record && notifiedSinceOf(record) }),
+    datasetSize(deps.store, run),
+    findingsOf(deps, pipeline),
+  ]);
+  const dataset = datasetAfter(pipeline, before, packing);
+  const common = { asOf: at, runId: run.runId, packing, dataset, findings };
+  if (dataset.shards === 0)
+    return { ...common, notes: ['there is nothing to train on: a run would end as empty'] };
+  const start = await startOfTraining(deps, { pipeline, now, isPacking: packing.files > 0 });
+  const input = await placementQuestion(deps, { run, declaration: pipeline, attempts: [], now, dataset });
+  const decision = choosePlacement(input);
+  const end = decision.kind === 'launch' ? expectedEnd(input, decision.placement) : undefined;
+  const hours = deadlineHoursOf(pipeline.limits);
+  return {
+    ...common,
+    decision,
+    ...(end && { training: { ...end, ...start.of(end.seconds) } }),
+    // It counts from the close of the batch, which comes when the arrivals have settled.
+    ...(hours !== undefined && { deadlineAt: later(start.closeAt, hours * 3_600) }),
+    notes: [...start.notes, ...notesOn(end), ...input.market.notes],
+  };
+}
+
+const later = (at: Date, seconds: number): string => new Date(at.getTime() + seconds * 1_000).toISOString();
+
+/** As the next run's record would be. It is stored nowhere. */
+const plannedRun = (
+  declaration: Pipeline,
+  { batch, at }: { readonly batch: number; readonly at: string },
+): RunRecord => ({
+  runId: runIdOf(declaration.name, batch),
+  pipeline: declaration.name,
+  batch,
+  status: 'placing',
+  trigger: 'api',
+  execution: 1,
+  createdAt: at,
+  updatedAt: at,
+  closedAt: at,
+  sealedAt: at,
+  declaration,
+});
+
+interface ToPack {
+  readonly pipeline: Pipeline;
+  readonly data: PlannedData | undefined;
+  readonly notifiedSince: string | undefined;
+}
+
+async function packingOf(
+  { blobs, clock }: PlanRunDeps,
+  { runId }: RunRecord,
+  { pipeline, data, notifiedSince }: ToPack,
+): Promise<RunPlan['packing']> {
+  const { packing, settle, dataset, name } = pipeline;
+  const common = { runId, packing, readers: likelyReaders(pipeline) };
+  if (data !== undefined) return { basis: 'given', ...previewOfSize(data, common) };
+  const counted = await previewPlan(
+    { store: await blobs(), now: () => clock.now() },
+    {
+      ...common,
+      pipeline: name,
+      settleMarker: settle.marker,
+      notifiedSince,
+      onChange: datasetSettings(dataset).onChange,
+    },
+    MOST_ARRIVALS,
+  );
+  return { basis: 'counted', ...counted };
+}
+
+/** A pinned version stays as it is, whatever is packed. */
+function datasetAfter(
+  { dataset }: Pipeline,
+  before: DatasetSize = { generations: 0, shards: 0, bytes: 0 },
+  { shards, bytes }: PackingPreview,
+): DatasetSize {
+  if (dataset?.pin !== undefined || shards === 0) return before;
+  return {
+    generations: before.generations + 1,
+    shards: before.shards + shards,
+    bytes: before.bytes + bytes,
+  };
+}
+
+async function findingsOf(deps: PlanRunDeps, pipeline: Pipeline): Promise<readonly Finding[]> {
+  const { market, store, viewIn, roles } = deps;
+  const { region } = market;
+  const looks = Promise.all([
+    roleFindings({ resources: roles }, { ...deps, bucket: store.bucket }, viewIn(region)),
+    trainingFindings({ pipelines: [pipeline], bucket: store.bucket, region, viewIn }),
+  ]).then((groups) => groups.flat());
+  return Promise.race([looks, deps.tooLate().then(() => [NOT_SEEN])]);
+}
+
+const NOT_SEEN: Finding = {
+  kind: 'notSeen',
+  check: 'account',
+  field: 'quotas, roles, networks and images',
+  message: 'AWS did not answer in time',
+  remedy: 'make the call again, or look without a limit of time: npx tidewheel check',
+};
+
+const notesOn = (end: ExpectedEnd | undefined): readonly string[] =>
+  end?.basis === 'assumed'
+    ? [
+        'no run of this pipeline has trained yet: the length of the training is a guess, and so are cost and finish',
+      ]
+    : [];

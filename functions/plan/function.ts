@@ -1,0 +1,40 @@
+import { arnOf, sub } from '../../serverless/describe/cloudformation.ts';
+import {
+  allowedNames,
+  type FunctionDescription,
+  notifiedMarker,
+  people,
+  route,
+  stateMachine,
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
+import { PLAN_ROUTE } from '../core/api/operations.ts';
+
+/** Roles whose rights are tried in IAM's policy simulator, which tries nothing itself. */
+const TRIED_ROLES = ['LaunchRole', 'PackShardsRole', 'OnArrivalRole'] as const;
+const TRIED = [...TRIED_ROLES, 'TrainingPolicy'].map((id) => `"${id}":"\${${id}}"`).join(',');
+
+export const plan: FunctionDescription = {
+  description: 'Says what a run would do, cost and miss; starts nothing',
+  // API Gateway waits 30 seconds.
+  timeoutSeconds: 29,
+  memoryMegabytes: 1769,
+  environment: {
+    ...stateMachine,
+    ...notifiedMarker,
+    ...allowedNames,
+    ...people,
+    TIDEWHEEL_STAGE: '${self:provider.stage}',
+    TIDEWHEEL_TRIED_ROLES: sub(`{${TRIED}}`),
+  },
+  permissions: [
+    allow.useTable('GetItem', 'PutItem', 'Query'),
+    allow.listBucket,
+    allow.listBucketElsewhere,
+    // Declarations, arrivals, packed data, and the ranges that planners have listed.
+    allow.readObjects('pipelines/*', '*/incoming/*', '*/dataset/*', '*/notified/*', '*/runs/*/plan/*'),
+    ...allow.lookAtAccount,
+    allow.statement('iam', ['SimulatePrincipalPolicy'], TRIED_ROLES.map(arnOf)),
+  ],
+  events: [route(PLAN_ROUTE)],
+};

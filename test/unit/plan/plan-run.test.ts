@@ -1,0 +1,153 @@
+/** What a plan says of data, place, money and the account, and that it starts nothing. */
+import { beforeEach, expect, it } from 'vitest';
+import { answerPlan, type PlanDeps } from '../../../functions/core/plan/answer-plan.ts';
+import type { RunPlan } from '../../../functions/core/plan/plan-run.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { account, denied, seen } from '../../support/builders/account.ts';
+import { packAll, settings } from '../../support/builders/packing.ts';
+import { hoursLater, vpc } from '../../support/builders/placement.ts';
+import {
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  progressOf,
+  runOf,
+} from '../../support/builders/records.ts';
+import { expectAsDescribed } from '../../support/described.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+import { planDeps } from '../../support/world/plan.ts';
+
+const ROUTE = 'POST /plan';
+const COMPUTE = { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc };
+const DECLARED = JSON.stringify({ name: 'digits', training: { strategy: 'ddp' }, compute: COMPUTE });
+
+let at: Ground;
+let deps: PlanDeps;
+beforeEach(() => {
+  at = ground();
+  at.declare(DECLARED);
+  deps = planDeps(at);
+});
+
+async function ask(body: Record<string, unknown> = {}, over: Partial<PlanDeps> = {}) {
+  const request = {
+    route: ROUTE,
+    parameters: {},
+    query: {},
+    body: JSON.stringify({ pipeline: 'digits', ...body }),
+  };
+  const response = await answerPlan({ ...deps, ...over }, request);
+  expectAsDescribed(ROUTE, response);
+  return response;
+}
+const plan = async (...given: Parameters<typeof ask>) => (await ask(...given)).body as RunPlan;
+const DATA = { files: 10_000, bytes: 4e9 };
+
+it('counts what no generation holds yet', async () => {
+  const incoming = bucketKeys.incoming('digits');
+  for (const name of ['a', 'b']) await at.blobStore.put(`${incoming}${name}.bin`, Buffer.from(name));
+  await packAll(at.blobStore, settings());
+  await at.blobStore.put(`${incoming}c.bin`, Buffer.from('new'));
+  expect((await plan()).packing).toMatchObject({ basis: 'counted', files: 1, bytes: 3, shards: 1, items: 1 });
+});
+
+it('plans data that is not there', async () => {
+  const { packing, dataset, decision, training } = await plan({ data: DATA });
+  expect(packing).toMatchObject({ basis: 'given', files: 10_000, bytes: 4e9 });
+  expect(packing.shards).toBeGreaterThan(4e9 / 256e6 - 1);
+  expect(dataset).toEqual({ generations: 1, shards: packing.shards, bytes: 4e9 });
+  expect(decision?.kind).toBe('launch');
+  const { low, expected, high } = training?.usd ?? {};
+  expect(low).toBeLessThan(expected ?? 0);
+  expect(expected).toBeLessThan(high ?? 0);
+});
+
+it('says that a first training is a guess', async () => {
+  const { training, notes } = await plan({ data: DATA });
+  expect(training?.basis).toBe('assumed');
+  expect(notes.join()).toMatch(/has trained yet.*|has packed yet/);
+});
+
+it('expects what former runs took', async () => {
+  const done = runOf('digits', 1, {
+    status: 'succeeded',
+    closedAt: hoursLater(-9),
+    sealedAt: hoursLater(-8),
+    declaration: declarationOf('digits', { compute: COMPUTE }),
+  });
+  await at.pipelines.ensure('digits', { firstBatch: 2, at: hoursLater(-9) });
+  await at.runs.create(done);
+  await at.attempts.create(
+    attemptOf(done.runId, 1, {
+      placement: placementOf({ topology: { nodes: 2, acceleratorsPerNode: 1 } }),
+      outcome: outcomeOf('completed', { trainingSeconds: 7_200 }),
+      progressAfter: progressOf(100, { totalSteps: 100, trainingSeconds: 7_200 }),
+    }),
+  );
+  const { training, asOf } = await plan({ data: DATA });
+  expect(training?.basis).toBe('declared');
+  const finish = Date.parse(training?.finishAt.expected ?? '') - Date.parse(asOf);
+  // An hour of packing, two of training.
+  expect(finish / 3_600_000).toBeGreaterThan(3);
+});
+
+it('pays the On-Demand price where Spot is refused', async () => {
+  const { training, decision } = await plan({
+    data: DATA,
+    change: { compute: { purchaseOption: 'on-demand' } },
+  });
+  expect(decision).toMatchObject({ placement: { pool: { purchaseOption: 'on-demand' } } });
+  expect(training?.usd.expected).toBeCloseTo(training?.onDemandUsd ?? 0, 1);
+});
+
+it('has no decision without anything to train on', async () => {
+  const { decision, notes } = await plan();
+  expect(decision).toBeUndefined();
+  expect(notes).toEqual(['there is nothing to train on: a run would end as empty']);
+});
+
+it('names what of the account is in the way', async () => {
+  const poor = account({
+    quotas: async () => seen([]),
+    decisions: async () => denied('iam:SimulatePrincipalPolicy'),
+  });
+  const { findings } = await plan({ data: DATA }, { viewIn: () => poor });
+  expect(findings.filter(({ kind }) => kind === 'notSeen').map(({ check }) => check)).toEqual(
+    expect.arrayContaining(['roles', 'training quotas']),
+  );
+});
+
+it('does not wait for an account that is silent', async () => {
+  const silent = account({ quotas: () => new Promise(() => {}) });
+  const { findings, decision } = await plan(
+    { data: DATA },
+    { viewIn: () => silent, tooLate: () => Promise.resolve() },
+  );
+  expect(findings).toMatchObject([{ kind: 'notSeen', message: 'AWS did not answer in time' }]);
+  expect(decision?.kind).toBe('launch');
+});
+
+it('starts and stores nothing', async () => {
+  const before = structuredClone([...at.blobStore.keys()]);
+  await ask({ data: DATA });
+  expect([...at.blobStore.keys()]).toEqual(before);
+  expect(await at.runs.list('digits', 10)).toEqual([]);
+  expect([...at.executions.started]).toEqual([]);
+});
+
+it('takes a declaration that is not stored', async () => {
+  await at.store.delete(bucketKeys.pipeline('digits'));
+  expect((await ask({ data: DATA })).status).toBe(404);
+  expect((await ask({ data: DATA, declaration: DECLARED })).status).toBe(200);
+});
+
+it.each([
+  ['a name that is none', { pipeline: '../x' }],
+  ['a field that is none', { files: 3 }],
+  ['no bytes', { data: { files: 3, bytes: 0 } }],
+  ['a broken declaration', { declaration: 'name: [' }],
+  ['a wrong change', { change: { limits: { budgetUsd: -1 } } }],
+])('refuses %s', async (_what, body) => {
+  expect((await ask(body)).status).toBe(400);
+});
