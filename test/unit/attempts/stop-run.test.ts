@@ -9,6 +9,7 @@ import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import type { RunStatus } from '../../../functions/core/runs/run-records.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { launchOf, placementOf, progressOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
@@ -38,6 +39,14 @@ beforeEach(async () => {
 
 const stop = (body = '', runId = RUN) =>
   answer(at, { route: 'POST /runs/{runId}/stop', parameters: { runId }, query: {}, body, caller: ADA });
+const retry = () =>
+  answer(at, {
+    route: 'POST /runs/{runId}/retry',
+    parameters: { runId: RUN },
+    query: {},
+    body: '{ "source": "pinned" }',
+    caller: ADA,
+  });
 const executions = () => [...at.executions.started.keys()];
 const kinds = async () => (await at.timeline.list(RUN)).map(({ kind }) => kind);
 const now = () => at.clock.now().toISOString();
@@ -217,5 +226,58 @@ describe('a stop', () => {
     });
     expect(await stop('{')).toMatchObject({ status: 400 });
     expect(executions()).toEqual([`${RUN}-x1`]);
+  });
+});
+
+/** The last column of the table: a pause is a stop and a retry. */
+describe('a retry after a stop', () => {
+  /** What the execution of the retry does first. */
+  async function goesOn() {
+    expect(await retry()).toMatchObject({ status: 202, body: { status: 'placing', retry: { number: 1 } } });
+    expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed' });
+    expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
+    expect(await kinds()).toContain('RetryRequested');
+  }
+
+  it('of a settling run is a new run', async () => {
+    await stop();
+    await conclude();
+    expect(await retry()).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining('which packs the same arrivals') as string },
+    });
+  });
+
+  it('of a packing run trains on what was packed', async () => {
+    await pack('packing');
+    await stop();
+    await at.runs.update(RUN, { sealedAt: now(), updatedAt: now() });
+    expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'stopped' });
+    await reportRun(at, RUN, { kind: 'stopped', reason: '' });
+    await goesOn();
+  });
+
+  it('of a run without a job places it again', async () => {
+    await pack();
+    await at.runs.update(RUN, { sealedAt: now(), updatedAt: now() });
+    await stop();
+    await launch();
+    await conclude();
+    await goesOn();
+    expect(at.training.jobs.size).toBe(0);
+  });
+
+  it.each(['sagemaker', 'ec2'] as const)('of a training on %s resumes its checkpoint', async (launcher) => {
+    await pack();
+    await launch(launcher);
+    at.pass(600);
+    at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progressOf(40)));
+    at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-40/COMPLETE.json`, '{}');
+    await at.attempts.update(RUN, 1, { status: 'running', updatedAt: now() });
+    await stop();
+    await conclude();
+    at.pass(86_400);
+    await goesOn();
+    expect(await retry()).toMatchObject({ body: { checkpoint: { step: 40 }, retry: { attempts: 1 } } });
   });
 });
