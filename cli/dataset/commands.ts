@@ -28,6 +28,7 @@ import { compare, contents, retract } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
 import { release, report } from './quality.ts';
+import { giveUp, repair } from './repair.ts';
 import { verifyAndPrint } from './verify-report.ts';
 import { complain, counted, found, type Outcome, type Tell } from './words.ts';
 
@@ -39,6 +40,8 @@ interface DatasetRequest {
   readonly words: readonly string[];
   readonly over: readonly string[];
   readonly replaced: boolean;
+  /** A repair gives the generation up. */
+  readonly giveUp: boolean;
   readonly dryRun: boolean;
   /** Where `show` and `sample` write. */
   readonly out: string | undefined;
@@ -219,6 +222,15 @@ async function prune(request: DatasetRequest): Promise<Outcome> {
   return found({ pipeline, status, generations, objects, bytes });
 }
 
+async function repairNow(request: DatasetRequest): Promise<Outcome> {
+  const { store, pipeline, generation = '', over, tell } = request;
+  if (request.giveUp)
+    return giveUp({ store, tell }, { pipeline, generation, over, pin: () => pinOf(store, pipeline) });
+  const declaration = await declarationOf(request);
+  if (typeof declaration === 'string') return complain(declaration);
+  return repair({ store, tell }, { pipeline, generation, packing: declaration.packing });
+}
+
 async function retractNow(request: DatasetRequest): Promise<Outcome> {
   const input = await compactionOf(request);
   return typeof input === 'string' ? complain(input) : retract(request, request.words, input);
@@ -239,6 +251,7 @@ export const COMMANDS = {
   verify,
   compact: compactNow,
   retract: retractNow,
+  repair: repairNow,
   show,
   sample,
   find,

@@ -2,6 +2,7 @@
 
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
+import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
 import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
 import { otherDatasets } from './open.ts';
@@ -115,5 +116,7 @@ async function verifyOne(store: BlobStore, manifest: Manifest, tell: Tell): Prom
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) tell(`  ✗ ${problem}`);
   const more = problems.length - PROBLEMS_SHOWN;
   if (more > 0) tell(`  ✗ and ${counted(more, 'more problem')}`);
+  if (problems.length > 0)
+    tell(`  restore what is damaged, or run ${packingKeys(manifest.pipeline, generation).repair}`);
   return { generation, shards, members, bytes, problems };
 }

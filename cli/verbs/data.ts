@@ -13,6 +13,7 @@ import { withBucket } from '../dataset/open.ts';
 const schema = z.object({
   'dry-run': z.boolean().default(false),
   replaced: z.boolean().default(false),
+  'give-up': z.boolean().default(false),
   out: z.string().optional(),
   samples: z.coerce.number('write a whole number').int().min(1).max(10_000).default(48),
   over: z
@@ -32,6 +33,8 @@ export const verb = defineVerb({
   pin       check GENERATION, and print the declaration that makes runs train on its version
   verify    read and check every byte of GENERATION, or of all
   compact   join small generations now; runs do so by themselves (dataset.compactAfter)
+  repair    make GENERATION right after a shard or manifest was deleted or restored: accept right bytes under
+            another ETag, or write the manifest again; with --give-up, remove it for the next run to pack again
   retract   leave the samples of these KEYs (below incoming/) out of the next version, for good
   show      write a page with samples of the newest version, or of GENERATION's
   sample    print the sample that holds KEY, with its members; --out FOLDER writes them
@@ -47,9 +50,14 @@ what a run reads or a declaration pins.`,
   options: {
     'dry-run': { type: 'boolean', about: 'compact, prune: print what would be done, and do nothing' },
     replaced: { type: 'boolean', about: 'prune: see above' },
+    'give-up': { type: 'boolean', about: 'repair: see above' },
     out: { type: 'string', value: 'PATH', about: 'show: the file to write; sample: the folder' },
     samples: { type: 'string', value: 'N', about: 'show, find: how many (48)' },
-    over: { type: 'string', value: 'RUN[,RUN]', about: 'prune: runs that have ended without a report' },
+    over: {
+      type: 'string',
+      value: 'RUN[,RUN]',
+      about: 'prune, repair --give-up: runs that have ended without a report',
+    },
   },
   schema,
   check: problemsOf,
@@ -62,7 +70,7 @@ what a run reads or a declaration pins.`,
     const [command = '', given = '', ...words] = positionals;
     const [generation] = words;
     if (!isCommand(command)) return EXIT.inputNeeded;
-    const { over, replaced, 'dry-run': dryRun, out, samples: most } = values;
+    const { over, replaced, 'give-up': giveUp, 'dry-run': dryRun, out, samples: most } = values;
     const missing = generation === undefined ? MISSING[command] : undefined;
     if (missing !== undefined) throw new UsageError([missing]);
     if (command === 'prune' && (generation !== undefined) === replaced)
@@ -70,7 +78,7 @@ what a run reads or a declaration pins.`,
     const { bucket, pipeline } = await datasetMeant(context, given);
     const { terminal, json } = context;
     const tell = json ? () => undefined : (line: string) => terminal.print(line);
-    const request = { pipeline, generation, words, over, replaced, dryRun, out, most, tell };
+    const request = { pipeline, generation, words, over, replaced, giveUp, dryRun, out, most, tell };
     const outcome = await withBucket(bucket, (store) => COMMANDS[command]({ ...request, store }));
     if (typeof outcome === 'number') return outcome;
     if (json) terminal.print(JSON.stringify(outcome.document, null, 2));
@@ -121,11 +129,12 @@ function problemsOf(
 
 function misplacedOptions(
   command: string,
-  { replaced, over, 'dry-run': dryRun }: z.output<typeof schema>,
+  { replaced, over, 'give-up': giveUp, 'dry-run': dryRun }: z.output<typeof schema>,
 ): string[] {
-  if (command === 'prune') return [];
+  if (command === 'prune') return giveUp ? ['--give-up belongs to repair'] : [];
   return [
-    ...(replaced || over.length > 0 ? ['--replaced and --over belong to prune'] : []),
+    ...(replaced || (over.length > 0 && !giveUp) ? ['--replaced and --over belong to prune'] : []),
+    ...(giveUp && command !== 'repair' ? ['--give-up belongs to repair'] : []),
     ...(dryRun && command !== 'compact' ? ['--dry-run belongs to compact and prune'] : []),
   ];
 }
@@ -136,6 +145,7 @@ const MISSING: Readonly<Record<string, string>> = {
   compare: 'GENERATION is missing: name the one whose version to compare',
   retract: 'KEY is missing: name the objects to retract',
   release: 'GENERATION is missing: name the one to release',
+  repair: 'GENERATION is missing: name the one to repair',
   sample: 'KEY is missing: name an object of the sample',
   find: 'TEXT is missing: a part of a key, the beginning of a SHA-256, or label:NAME',
 };

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { type DatasetSize, sizeOf } from '../catalog/launchers/download.ts';
 import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/documents.ts';
+import { packingKeys } from '../packing/model/packing-keys.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
@@ -44,7 +45,7 @@ const readShards = (
 ): Promise<GenerationShards[]> =>
   Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
-      const manifest = await readManifest(store, bucketKeys.manifest(pipeline, generation));
+      const manifest = await readManifest(store, pipeline, generation);
       return {
         shardsPrefix: bucketKeys.shards(pipeline, generation, manifest.revision),
         shards: manifest.shards.map(({ name }) => name),
@@ -66,10 +67,17 @@ const manifestShards = z.object({
   ),
 });
 
-async function readManifest(store: ObjectStore, key: string): Promise<z.output<typeof manifestShards>> {
+async function readManifest(
+  store: ObjectStore,
+  pipeline: string,
+  generation: string,
+): Promise<z.output<typeof manifestShards>> {
+  const { manifest: key, repair } = packingKeys(pipeline, generation);
   const stored = await store.readText(key);
   if (stored === undefined)
-    throw new DocumentError(`${key} is gone: restore it from an older version of the object or from a copy`);
+    throw new DocumentError(
+      `${key} is gone: restore it from an older version of the object or from a copy, or run ${repair}`,
+    );
   return readDocument(manifestShards, key, stored.text);
 }
 

@@ -110,6 +110,7 @@ describe('tidewheel data', () => {
       'verify',
       'compact',
       'retract',
+      'repair',
       'prune',
     ];
     for (const word of [...commands, '--dry-run']) expect(help.stdout).toContain(word);
@@ -275,5 +276,27 @@ describe('tidewheel data', () => {
     expect((await dataset('compare', ADDRESS, runOf(5), runOf(6))).errors).toContain('was pruned');
     expect((await dataset('compare', ADDRESS, 'a', 'b', 'c')).errors).toContain('"c" is one word too many');
     expect((await dataset('verify', ADDRESS)).code).toBe(0);
+  }, 60_000);
+
+  it('repairs a generation and gives one up', async () => {
+    await drop(91);
+    await drop(92);
+    await opened.store.delete(bucketKeys.manifest(PIPELINE, runOf(91)));
+    const list = await dataset('list', ADDRESS);
+    expect(list.errors).toContain(`npx tidewheel data repair ${PIPELINE} ${runOf(91)}`);
+    expect((await dataset('repair', ADDRESS, runOf(91))).output).toContain('its manifest was written again');
+    expect((await dataset('verify', ADDRESS, runOf(91))).code).toBe(0);
+    expect((await dataset('repair', ADDRESS)).errors).toContain('GENERATION is missing');
+    expect((await dataset('list', ADDRESS, '--give-up')).errors).toContain('belongs to repair');
+    const gone = await dataset(
+      'repair',
+      ADDRESS,
+      runOf(92),
+      '--give-up',
+      '--over',
+      `${runOf(5)},${runOf(6)}`,
+    );
+    expect(gone).toMatchObject({ code: 0, output: expect.stringContaining('was given up') as string });
+    expect((await dataset('list', ADDRESS)).output).not.toContain(runOf(92));
   }, 60_000);
 });

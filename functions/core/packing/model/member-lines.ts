@@ -16,6 +16,8 @@ export async function memberLines(
   const found = await store.get(key);
   const text = found.kind === 'found' ? decompress(joinChunks(found.chunks)) : '';
   if (hash('sha256', text) !== shard.memberListSha256)
-    throw new DocumentError(`${key} is not the sealed list: restore it from an older version of the object`);
+    throw new DocumentError(
+      `${key} is not the sealed list: restore it from an older version of the object, or run ${keys.repair}`,
+    );
   return [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
 }

@@ -34,6 +34,8 @@ export const packingKeys = (pipeline: string, runId: string) => {
     quality: (file: QualityFile) => `${generation}quality/${file}`,
     arrivals: (part: number) => `arrivals/part-${digits(part)}.jsonl.gz`,
     manifest: bucketKeys.manifest(pipeline, runId),
+    /** What a person may run where the generation is damaged. */
+    repair: `npx tidewheel data repair ${pipeline} ${runId}`,
     /** Replaces the manifest of a pruned generation. Its arrivals are not packed again. */
     pruned: `${generation}pruned.json`,
     /**

@@ -19,7 +19,7 @@ export async function readSealedManifest(
   const keys = packingKeys(pipeline, generation);
   for (const key of [keys.manifest, keys.rejectionsOnly, keys.pruned]) {
     const text = await readText(store, key);
-    if (text !== undefined) return parseManifest(key, generation, text);
+    if (text !== undefined) return parseManifest({ pipeline, generation }, key, text);
   }
   return undefined;
 }
@@ -34,12 +34,22 @@ export class ManifestError extends Error {
   }
 }
 
-function parseManifest(key: string, generation: string, text: string): Manifest {
+function parseManifest(
+  { pipeline, generation }: Pick<Manifest, 'pipeline' | 'generation'>,
+  key: string,
+  text: string,
+): Manifest {
   try {
     return readDocument(manifestSchema, key, text);
   } catch (cause: unknown) {
     if (!(cause instanceof DocumentError)) throw cause;
-    throw new ManifestError(generation, cause.message, { cause });
+    throw new ManifestError(
+      generation,
+      `${cause.message}, or run ${packingKeys(pipeline, generation).repair}`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -93,7 +103,7 @@ async function generationsIn(store: BlobStore, pipeline: string): Promise<Genera
     if (sealed === undefined && generations.includes(name))
       throw new ManifestError(
         name,
-        `${bucketKeys.manifest(pipeline, name)} is gone: restore it from an older version of the object or from a copy`,
+        `${bucketKeys.manifest(pipeline, name)} is gone: restore it from an older version of the object or from a copy, or run ${packingKeys(pipeline, name).repair}`,
       );
     return sealed;
   };
@@ -145,6 +155,7 @@ class GenerationCursor {
   readonly #store: BlobStore;
   readonly #folder: string;
   readonly #parts: readonly Part[];
+  readonly #repair: string;
   #part = 0;
   #lines: Iterator<string> | undefined;
   #key = '';
@@ -158,6 +169,7 @@ class GenerationCursor {
     this.#annotations = manifest.annotations?.version;
     this.#folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
     this.#parts = manifest.arrivals.parts;
+    this.#repair = packingKeys(manifest.pipeline, manifest.generation).repair;
   }
 
   /**
@@ -218,7 +230,9 @@ class GenerationCursor {
   async #open(part: Part): Promise<void> {
     const found = await this.#store.get(`${this.#folder}${part.list}`);
     if (found.kind !== 'found')
-      throw new Error(`the sealed list ${this.#folder}${part.list} is gone: restore it before the next run`);
+      throw new Error(
+        `the sealed list ${this.#folder}${part.list} is gone: restore it before the next run, or run ${this.#repair}`,
+      );
     this.#lines = linesOf(decompress(joinChunks(found.chunks)));
     this.#step();
   }

@@ -10,13 +10,13 @@ export async function* sealedLines(
   store: BlobStore,
   { pipeline, generation, arrivals }: Manifest,
 ): AsyncGenerator<SealedLine> {
-  const folder = packingKeys(pipeline, generation).generation;
+  const { generation: folder, repair } = packingKeys(pipeline, generation);
   for (const part of arrivals.parts) {
     const key = `${folder}${part.list}`;
     const found = await store.get(key);
     if (found.kind !== 'found')
       throw new DocumentError(
-        `${key} is gone: restore it from an older version of the object or from a copy`,
+        `${key} is gone: restore it from an older version of the object or from a copy, or run ${repair}`,
       );
     for (const text of linesOf(decompress(joinChunks(found.chunks))))
       yield sealedLine.parse(JSON.parse(text));

@@ -25,8 +25,11 @@ import {
 
 export interface PruneRequest {
   readonly pipeline: string;
-  /** `before`: the dataset then begins with this generation. `replaced`: only generations that joined ones replaced. */
-  readonly what: { readonly before: string } | 'replaced';
+  /**
+   * `before`: the dataset then begins with this generation. `only`: all others stay. `replaced`: only generations that
+   * joined ones replaced.
+   */
+  readonly what: { readonly before: string } | { readonly only: string } | 'replaced';
   /** Reads the version that the declaration pins at this moment, if any. */
   readonly pin: () => Promise<string | undefined>;
   /** Runs that have ended without a report. */
@@ -89,13 +92,16 @@ export async function pruneGenerations(store: BlobStore, request: PruneRequest):
 
 function problemOf(newest: DatasetVersion | undefined, what: PruneRequest['what']): string | undefined {
   if (newest === undefined) return 'there is no sealed generation yet: nothing can be pruned';
-  if (what === 'replaced' || newest.generations.includes(what.before)) return undefined;
-  return `${what.before} is no generation of the newest version, which holds ${newest.generations.join(', ') || 'none'}`;
+  if (what === 'replaced') return undefined;
+  const name = 'only' in what ? what.only : what.before;
+  if (newest.generations.includes(name) || ('only' in what && newest.pruned.includes(name))) return undefined;
+  return `${name} is no generation of the newest version, which holds ${newest.generations.join(', ') || 'none'}`;
 }
 
 /** Generations that have no shards afterwards. An earlier prune may have left some of them half deleted. */
 function targetsOf({ generations, replaced, pruned }: DatasetVersion, what: PruneRequest['what']): string[] {
   if (what === 'replaced') return [...replaced];
+  if ('only' in what) return [what.only];
   const first = batchOf(what.before);
   return [...new Set([...generations, ...replaced, ...pruned])].filter((name) => batchOf(name) < first);
 }

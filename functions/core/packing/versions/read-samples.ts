@@ -75,9 +75,10 @@ export async function readMember(
   { manifest, shard }: StoredSample,
   { offset, size, sha256, name }: MemberLine,
 ): Promise<Uint8Array> {
-  const key = `${packingKeys(manifest.pipeline, manifest.generation).shards(manifest.revision)}${shard.name}`;
+  const { shards, repair } = packingKeys(manifest.pipeline, manifest.generation);
+  const key = `${shards(manifest.revision)}${shard.name}`;
   const bytes = size === 0 ? new Uint8Array() : await rangeOf(store, manifest, { key, offset, size });
-  if (bytes === undefined) throw new DocumentError(`${key} is gone: restore it, or give the generation up`);
+  if (bytes === undefined) throw new DocumentError(`${key} is gone: restore it, or run ${repair}`);
   // Formats that convert a label (int64) digest what arrived, and copied sources have no digest.
   const isOther = sha256 !== '' && bytes.length === size && hash('sha256', bytes) !== sha256;
   if (isOther && !name.endsWith('.cls'))

@@ -1,0 +1,52 @@
+/** `tidewheel data repair`: accepts, seals again or gives up a damaged generation. */
+import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import type { PruneRequest } from '../../functions/core/packing/versions/prune-generations.ts';
+import {
+  giveUpGeneration,
+  type RepairRequest,
+  repairGeneration,
+} from '../../functions/core/packing/versions/repair-generation.ts';
+import { complain, counted, found, type Outcome, type Tell } from './words.ts';
+
+const PROBLEMS_SHOWN = 20;
+
+interface Surroundings {
+  readonly store: BlobStore;
+  readonly tell: Tell;
+}
+
+export async function repair({ store, tell }: Surroundings, request: RepairRequest): Promise<Outcome> {
+  const { pipeline, generation } = request;
+  const repaired = await repairGeneration(store, request);
+  const { isSealedAgain, accepted, problems } = repaired;
+  for (const problem of problems.slice(0, PROBLEMS_SHOWN)) complain(`${generation}: ${problem}`);
+  if (problems.length > 0) {
+    complain(
+      `${counted(problems.length, 'problem')} left: restore the objects named above from older versions of them or from a copy, and repair again; or give the generation up with tidewheel data repair s3://${store.bucket}/${pipeline} ${generation} --give-up`,
+    );
+    return found({ pipeline, generation, ...repaired }, 1);
+  }
+  const done = [
+    ...(isSealedAgain ? ['its manifest was written again'] : []),
+    ...(accepted.length > 0 ? [`the ETags of ${accepted.join(', ')} were accepted`] : []),
+  ];
+  tell(`${generation} is intact${done.length === 0 ? ', and nothing was changed' : `: ${done.join(', ')}`}`);
+  return found({ pipeline, generation, ...repaired });
+}
+
+export async function giveUp(
+  { store, tell }: Surroundings,
+  request: Omit<PruneRequest, 'what'> & { readonly generation: string },
+): Promise<Outcome> {
+  const { pipeline, generation } = request;
+  const result = await giveUpGeneration(store, request);
+  if (result.kind === 'refused') {
+    for (const reason of result.reasons) complain(reason);
+    return complain('nothing was given up');
+  }
+  const { objects, bytes } = result;
+  tell(
+    `${generation} was given up: the newest version is without it, and ${counted(objects, 'object')} (${bytes} bytes) of it ${objects === 1 ? 'was' : 'were'} deleted. The next run packs again what lies under ${pipeline}/incoming/; what does not is gone`,
+  );
+  return found({ pipeline, generation, status: 'givenUp', objects, bytes });
+}

@@ -1,0 +1,119 @@
+/** A generation that a person damaged: one command makes it right or gives it up. */
+import { describe, expect, it } from 'vitest';
+import { readSealedManifest } from '../../../../functions/core/packing/model/sealed-arrivals.ts';
+import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
+import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
+import {
+  giveUpGeneration,
+  repairGeneration,
+} from '../../../../functions/core/packing/versions/repair-generation.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { contents, current, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
+import { now, PIPELINE, packAll, settings } from '../../../support/builders/packing.ts';
+import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const packing = settings();
+const request = { pipeline: PIPELINE, generation: runOf(1), packing };
+const MANIFEST = bucketKeys.manifest(PIPELINE, runOf(1));
+const SHARD = `${bucketKeys.shards(PIPELINE, runOf(1))}shard-000000.tar`;
+
+async function twoDrops(): Promise<MemoryBlobStore> {
+  const store = await packedInDrops(
+    [{ 'a/1.jpg': 'one', 'a/2.jpg': 'two' }, { 'b/3.jpg': 'three' }],
+    packing,
+  );
+  for (const batch of [1, 2]) store.seed(bucketKeys.report(PIPELINE, runOf(batch)), '{}');
+  return store;
+}
+
+const giveUp = (store: MemoryBlobStore, pin?: string) =>
+  giveUpGeneration(store, { pipeline: PIPELINE, generation: runOf(1), pin: () => Promise.resolve(pin) });
+
+const nextRun = (store: MemoryBlobStore) =>
+  planShards({ store, now }, { runId: runOf(3), pipeline: PIPELINE, packing });
+
+async function problemsOf(store: MemoryBlobStore): Promise<readonly string[] | undefined> {
+  const manifest = await readSealedManifest(store, PIPELINE, runOf(1));
+  return manifest && (await verifyGeneration(store, manifest)).problems;
+}
+
+describe('a repair', () => {
+  it('changes nothing of a generation that is whole', async () => {
+    const store = await twoDrops();
+    const before = store.body(MANIFEST);
+    expect(await repairGeneration(store, request)).toEqual({
+      isSealedAgain: false,
+      accepted: [],
+      problems: [],
+    });
+    expect(store.body(MANIFEST)).toEqual(before);
+  });
+
+  it('accepts the right bytes under another ETag', async () => {
+    const store = await twoDrops();
+    store.seed(SHARD, store.body(SHARD), 'restored-2');
+    expect(await problemsOf(store)).toHaveLength(1);
+    expect((await repairGeneration(store, request)).accepted).toEqual(['shard-000000.tar']);
+    expect(await problemsOf(store)).toEqual([]);
+  });
+
+  it('accepts no other bytes', async () => {
+    const store = await twoDrops();
+    const [body, manifest] = [store.body(SHARD), store.body(MANIFEST)];
+    body[600] = (body[600] ?? 0) ^ 1;
+    store.seed(SHARD, body);
+    const { accepted, problems } = await repairGeneration(store, request);
+    expect([accepted, problems.length > 0]).toEqual([[], true]);
+    expect(store.body(MANIFEST)).toEqual(manifest);
+  });
+
+  it.each([
+    ['gone', undefined],
+    ['damaged', '{'],
+  ])('writes a manifest again that is %s', async (_, text) => {
+    const store = await twoDrops();
+    const before = store.body(MANIFEST);
+    if (text === undefined) store.objects.delete(MANIFEST);
+    else store.seed(MANIFEST, text);
+    await expect(nextRun(store)).rejects.toThrow(`npx tidewheel data repair ${PIPELINE} ${runOf(1)}`);
+    expect(await repairGeneration(store, request)).toMatchObject({ isSealedAgain: true, problems: [] });
+    expect(store.body(MANIFEST)).toEqual(before);
+  });
+
+  it('says what is missing without the plan', async () => {
+    const store = await twoDrops();
+    store.objects.delete(MANIFEST);
+    for (const key of store.objects.keys())
+      if (key.startsWith(bucketKeys.plan(PIPELINE, runOf(1)))) store.objects.delete(key);
+    expect((await repairGeneration(store, request)).problems).toEqual([
+      expect.stringContaining('its plan is gone too'),
+    ]);
+  });
+});
+
+describe('a generation that is given up', () => {
+  it.each([
+    ['manifest', MANIFEST],
+    ['shard', SHARD],
+    ['nothing', ''],
+  ])('lost its %s, and is packed again', async (_, lost) => {
+    const store = await twoDrops();
+    const before = await contents(store);
+    store.objects.delete(lost);
+    expect(await giveUp(store)).toMatchObject({ kind: 'pruned', generations: [runOf(1)] });
+    expect((await current(store)).map(({ generation }) => generation)).toEqual([runOf(2)]);
+    const rest = [...store.objects.keys()].filter((key) =>
+      key.startsWith(bucketKeys.generation(PIPELINE, runOf(1))),
+    );
+    expect(rest).toEqual([]);
+    await packAll(store, packing, runOf(3));
+    expect(await contents(store)).toEqual(before);
+    expect((await giveUp(store)).kind).toBe('pruned');
+  });
+
+  it('is none that a declaration pins', async () => {
+    const store = await twoDrops();
+    expect(await giveUp(store, runOf(2))).toMatchObject({ kind: 'refused' });
+    expect(await problemsOf(store)).toEqual([]);
+  });
+});
