@@ -5,6 +5,7 @@
  */
 import type { DatasetSize } from '../catalog/launchers/download.ts';
 import { datasetSize } from '../dataset/dataset.ts';
+import { generationsNow } from '../dataset/dataset-version.ts';
 import type { TrainingView } from '../deployment/account-view.ts';
 import { trainingFindings } from '../deployment/check-deployment.ts';
 import type { Finding } from '../deployment/finding.ts';
@@ -20,6 +21,7 @@ import { notifiedSinceOf } from '../runs/batches.ts';
 import type { PlacementDecision } from '../runs/placement-records.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
+import { LaunchRefusedError } from '../shared/errors.ts';
 import { runIdOf } from '../shared/keys.ts';
 import { type ExpectedEnd, expectedEnd } from './expected-end.ts';
 import { type StartOfTraining, startOfTraining } from './start-of-training.ts';
@@ -70,11 +72,13 @@ export async function planRun(
   const run = plannedRun(pipeline, { batch: record?.openBatch ?? 1, at });
   const [packing, before, findings] = await Promise.all([
     packingOf(deps, run, { pipeline, data, notifiedSince: record && notifiedSinceOf(record) }),
-    datasetSize(deps.store, run),
+    datasetBefore(deps.store, run),
     findingsOf(deps, pipeline),
   ]);
-  const dataset = datasetAfter(pipeline, before, packing);
+  const refusal = typeof before === 'string' ? before : undefined;
+  const dataset = datasetAfter(pipeline, typeof before === 'string' ? undefined : before, packing);
   const common = { asOf: at, runId: run.runId, packing, dataset, findings };
+  if (refusal !== undefined) return { ...common, notes: [`no attempt could start: ${refusal}`] };
   if (dataset.shards === 0)
     return { ...common, notes: ['there is nothing to train on: a run would end as empty'] };
   const start = await startOfTraining(deps, { pipeline, now, isPacking: packing.files > 0 });
@@ -111,6 +115,20 @@ const plannedRun = (
   sealedAt: at,
   declaration,
 });
+
+/** @returns why no run may read the dataset, such as a pin that is not there; or its size, undefined where it has none */
+async function datasetBefore(
+  store: PlanRunDeps['store'],
+  run: RunRecord,
+): Promise<DatasetSize | string | undefined> {
+  try {
+    await generationsNow(store, run);
+  } catch (error: unknown) {
+    if (error instanceof LaunchRefusedError) return error.message;
+    throw error;
+  }
+  return datasetSize(store, run);
+}
 
 interface ToPack {
   readonly pipeline: Pipeline;

@@ -107,6 +107,12 @@ it('has no decision without anything to train on', async () => {
   expect(notes).toEqual(['there is nothing to train on: a run would end as empty']);
 });
 
+it('says that a pin is not there', async () => {
+  const { decision, notes } = await plan({ data: DATA, change: { dataset: { pin: 'digits-000009' } } });
+  expect(decision).toBeUndefined();
+  expect(notes.join()).toContain('dataset.pin names digits-000009');
+});
+
 it('names what of the account is in the way', async () => {
   const poor = account({
     quotas: async () => seen([]),
