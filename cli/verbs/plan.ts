@@ -1,7 +1,9 @@
 /** `tidewheel plan`: what a run would do, cost and miss. Starts nothing. */
+import path from 'node:path';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
-import type { PlanRunAnswer } from '../../client/operations.ts';
+import type { PlanRunAnswer, PlanRunBody } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
@@ -9,6 +11,7 @@ import { countText, momentText, safe } from '../command/format.ts';
 import { assignmentProblem, overridesOf } from '../command/overrides.ts';
 import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
+import { filesBelow } from '../upload/files.ts';
 
 const COUNT = 'write a whole number above 0';
 const SIZE = 'write a number above 0';
@@ -17,12 +20,17 @@ export const verb = defineVerb({
   name: 'plan',
   summary: 'say what a run would do, cost and miss, and start nothing',
   about: `
-For the declaration of this folder, or a stored one, and the data in incoming/ (or --files with --gigabytes): shards,
-pool, cost and finish as 90 % intervals, and what of the account would stand in the way. With --set something of the
+For the declaration of this folder, or a stored one, and the data in incoming/ (or --data, or --files with --gigabytes):
+shards, pool, cost and finish as 90 % intervals, and what of the account would stand in the way. With --set something of the
 declaration is another. The exit code is 1 if nothing could train.`,
   positionals: ['FILE?'],
   options: {
     pipeline: { type: 'string', value: 'NAME', about: 'the stored declaration of this pipeline' },
+    data: {
+      type: 'string',
+      value: 'DIR',
+      about: 'the files of this folder, in place of those that are there',
+    },
     files: { type: 'string', value: 'N', about: 'new files, in place of those that are there' },
     gigabytes: { type: 'string', value: 'GB', about: 'what they hold together' },
     set: { type: 'string', multiple: true, value: 'NAME=VALUE', about: 'change this; may come again' },
@@ -30,6 +38,7 @@ declaration is another. The exit code is 1 if nothing could train.`,
   },
   schema: z.object({
     pipeline: z.string().min(1).optional(),
+    data: z.string().min(1, 'name a folder').optional(),
     files: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).optional(),
     gigabytes: z.coerce.number(SIZE).positive(SIZE).optional(),
     set: z
@@ -46,16 +55,20 @@ declaration is another. The exit code is 1 if nothing could train.`,
     ...((values?.files === undefined) === (values?.gigabytes === undefined)
       ? []
       : ['--files and --gigabytes belong together: give both, or neither']),
+    ...(values?.data !== undefined && values.files !== undefined
+      ? ['--data and --files both say how much there is: give one']
+      : []),
     ...(file !== undefined && values?.pipeline !== undefined
       ? ['FILE and --pipeline name two declarations: give one']
       : []),
   ],
   examples: [
     ['', 'tidewheel.yaml of this folder, with the data that is there'],
+    ['--data images', 'before a folder is dropped'],
     ['--files 1000000 --gigabytes 110 --set deadline=12', 'before any of it is uploaded'],
   ],
   run: async ({ values, positionals: [file] }, context) => {
-    const { pipeline: stored, files, gigabytes, set } = values;
+    const { pipeline: stored, set } = values;
     const local = stored === undefined ? await declarationAt(context.folder, file) : undefined;
     const api = await context.api();
     const plan = await api.call('planRun', {
@@ -63,10 +76,7 @@ declaration is another. The exit code is 1 if nothing could train.`,
         pipeline: local?.name ?? stored ?? '',
         declaration: local?.text,
         change: set.length === 0 ? undefined : overridesOf(set),
-        data:
-          files === undefined || gigabytes === undefined
-            ? undefined
-            : { files, bytes: Math.round(gigabytes * 1e9) },
+        data: await dataOf(context.folder, values),
       },
     });
     const { terminal, json } = context;
@@ -74,6 +84,24 @@ declaration is another. The exit code is 1 if nothing could train.`,
     return canTrain(plan) ? EXIT.ok : EXIT.error;
   },
 });
+
+interface Data {
+  readonly data?: string | undefined;
+  readonly files?: number | undefined;
+  readonly gigabytes?: number | undefined;
+}
+
+/** @throws UsageError for a folder without files */
+async function dataOf(folder: string, { data, files, gigabytes }: Data): Promise<PlanRunBody['data']> {
+  if (files !== undefined && gigabytes !== undefined) return { files, bytes: Math.round(gigabytes * 1e9) };
+  if (data === undefined) return undefined;
+  const found = await filesBelow(path.resolve(folder, data)).catch((cause: unknown) => {
+    throw new UsageError([`--data is "${data}", which cannot be read (${String(cause)}): name a folder`]);
+  });
+  const bytes = found.files.reduce((sum, file) => sum + file.size, 0);
+  if (bytes > 0) return { files: found.files.length, bytes };
+  throw new UsageError([`--data is "${data}", which holds no data: name a folder of files`]);
+}
 
 const canTrain = ({ decision, findings }: PlanRunAnswer): boolean =>
   decision !== undefined && decision.kind !== 'giveUp' && findings.every(({ kind }) => kind !== 'fails');
@@ -99,7 +127,7 @@ function dataLines({ packing, dataset }: PlanRunAnswer): readonly string[] {
   const { basis, files, bytes, shards, items, rejected } = packing;
   const left = rejected === 0 ? '' : `, ${countText(rejected)} rejected by name`;
   return [
-    `new data  ${countText(files)} files, ${bytesText(bytes)}${basis === 'given' ? ' (as you say)' : ''}${left}: ${countText(shards)} shards, packed by ${countText(items)} calls`,
+    `new data  ${countText(files)} files, ${bytesText(bytes)}${basis === 'given' ? ' (not uploaded)' : ''}${left}: ${countText(shards)} shards, packed by ${countText(items)} calls`,
     `trains on ${countText(dataset.shards)} shards, ${bytesText(dataset.bytes)}`,
   ];
 }

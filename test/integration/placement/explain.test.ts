@@ -127,10 +127,20 @@ describe('plan', () => {
 
   it('says shards, place, cost and finish', async () => {
     const { stdout } = await tidewheel(...WORDS, '--set', 'deadline=30');
-    expect(stdout).toMatch(/^new data +20,000 files, 4\.0 GB \(as you say\): \d+ shards/m);
+    expect(stdout).toMatch(/^new data +20,000 files, 4\.0 GB \(not uploaded\): \d+ shards/m);
     expect(stdout).toMatch(/^place +2 x g[56]\.xlarge, spot in use1-az1$/m);
     expect(stdout).toMatch(/^cost +USD [\d.]+ \([\d.]+-[\d.]+\), On-Demand [\d.]+$/m);
     expect(stdout).toMatch(/^finish .* deadline /m);
+  }, 60_000);
+
+  it('counts a folder that is not uploaded', async () => {
+    const { stdout } = await tidewheel('plan', '--pipeline', 'digits', '--data', 'cli/verbs', '--json');
+    const { packing } = JSON.parse(stdout) as { packing: unknown };
+    expect(packing).toMatchObject({ basis: 'given', files: expect.any(Number) as number, shards: 1 });
+    await expect(tidewheel('plan', '--pipeline', 'digits', '--data', 'nowhere')).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('--data is "nowhere", which cannot be read'),
+    });
   }, 60_000);
 
   it('ends with 8 for half of a size', async () => {
