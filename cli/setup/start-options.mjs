@@ -29,6 +29,7 @@ export const START_OPTIONS = {
   limits: { type: 'string', default: 'none' },
   state: { type: 'string' },
   verbose: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
 };
 
 const helpOf = (command, demo, state) => `${command}
@@ -42,6 +43,7 @@ ${demo}
                      answers after 0.1 s (emulators/limits/profiles.ts has every figure and its source)
   --state FOLDER     where everything is kept (default ${state})
   --verbose          also what the local SageMaker, EC2 and the market say
+  --json             one JSON document on standard output when the region is up; all else goes to standard error
   --help             this text
 `;
 

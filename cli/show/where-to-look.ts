@@ -7,17 +7,28 @@ import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
 
 export const dropFolderOf = (stateDirectory: string): string => join(stateDirectory, 'drop');
 
-export function whereToLook(
-  { endpoints, credentials, stack }: Pick<Region, 'endpoints' | 'credentials' | 'stack'>,
-  stateDirectory: string,
-  pageAddress?: string,
-): string[] {
-  const settings = {
-    ...environmentFor(endpoints, credentials),
-    TIDEWHEEL_TABLE: stack.table,
-    API_URL: stack.apiUrl,
-  };
-  const exports = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+type Reached = Pick<Region, 'endpoints' | 'credentials' | 'stack'>;
+
+const environmentOf = ({ endpoints, credentials, stack }: Reached): Readonly<Record<string, string>> => ({
+  ...environmentFor(endpoints, credentials),
+  TIDEWHEEL_TABLE: stack.table,
+  API_URL: stack.apiUrl,
+});
+
+/** For a program that has started the region with --json. */
+export const regionDocument = (region: Reached, stateDirectory: string, pageAddress?: string) => ({
+  apiUrl: region.stack.apiUrl,
+  bucket: region.stack.bucket,
+  page: pageAddress,
+  endpoints: region.endpoints,
+  state: stateDirectory,
+  dropFolder: dropFolderOf(stateDirectory),
+  environment: environmentOf(region),
+});
+
+export function whereToLook(region: Reached, stateDirectory: string, pageAddress?: string): string[] {
+  const { endpoints, stack } = region;
+  const exports = Object.entries(environmentOf(region)).map(([name, value]) => `${name}=${value}`);
   return [
     ...(pageAddress === undefined ? [] : [`    in a browser     ${pageAddress}`]),
     `    S3 and all else  ${endpoints.aws}   bucket ${stack.bucket}`,

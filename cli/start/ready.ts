@@ -34,6 +34,7 @@ export const startCommand = {
       limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
       state: z.string().min(1, A_FOLDER).transform(typed).default(join(projectFolder, '.tidewheel')),
       verbose: z.boolean(),
+      json: z.boolean(),
     })
     // `when`: it is reported beside what else is wrong.
     .refine((values) => !(values.once === true && values['no-demo'] === true), {
@@ -44,6 +45,10 @@ export const startCommand = {
 
 export type StartOptions = z.output<typeof startCommand.schema>;
 
+/** Where a start says what it does: with --json, standard output has the document alone. */
+export const outputOf = ({ json }: Pick<StartOptions, 'json'>): NodeJS.WriteStream =>
+  json ? process.stderr : process.stdout;
+
 /**
  * Waits for a start before this one that is ending.
  * @throws UsageError with every mistake
@@ -52,8 +57,9 @@ export type StartOptions = z.output<typeof startCommand.schema>;
 export async function readyToStart(args: readonly string[]): Promise<StartOptions> {
   const { values } = readCommandLine(args, startCommand);
   await usable('--state', values.state, () => makeWritable(values.state));
+  const out = outputOf(values);
   await ensureStartable(values.state, (pid) =>
-    process.stdout.write(`  waiting for the start before this one to end: process ${pid} saves its state\n`),
+    out.write(`  waiting for the start before this one to end: process ${pid} saves its state\n`),
   );
   return values;
 }

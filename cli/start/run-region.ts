@@ -14,12 +14,12 @@ import type { Session } from '../serve/session.ts';
 import { showPipelines, takeUpRuns } from '../serve/take-up.ts';
 import { watchDisk } from '../show/disk-space.ts';
 import { type Screen, terminalScreen } from '../show/screen.ts';
-import { whereToLook } from '../show/where-to-look.ts';
-import { projectFolder, type StartOptions } from './ready.ts';
+import { regionDocument, whereToLook } from '../show/where-to-look.ts';
+import { outputOf, projectFolder, type StartOptions } from './ready.ts';
 
 /** @returns the exit code */
 export async function runRegion(chosen: StartOptions): Promise<number> {
-  const screen = terminalScreen(process.stdout);
+  const screen = terminalScreen(outputOf(chosen));
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
   // The set-up that started us is gone, perhaps by kill -9: nothing could stop us any more.
@@ -79,6 +79,8 @@ async function serveRegion(
     page = await openPage(region, screen);
     screen.done('the region is up');
     for (const line of whereToLook(region, chosen.state, page?.address)) screen.line(line);
+    if (chosen.json)
+      process.stdout.write(`${JSON.stringify(regionDocument(region, chosen.state, page?.address))}\n`);
     const code = await serve(session, chosen);
     return isLost ? 1 : code;
   } catch (error: unknown) {

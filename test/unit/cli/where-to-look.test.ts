@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { whereToLook } from '../../../cli/show/where-to-look.ts';
+import { regionDocument, whereToLook } from '../../../cli/show/where-to-look.ts';
 
 const REGION = {
   endpoints: {
@@ -40,4 +40,15 @@ it('sets the region and unsets credentials of the shell', () => {
   });
   expect(seen).not.toHaveProperty('AWS_PROFILE');
   expect(seen).not.toHaveProperty('AWS_SESSION_TOKEN');
+});
+
+it('gives a program what a shell would set', () => {
+  expect(regionDocument(REGION, '/state', 'http://127.0.0.1:4580/?token=x')).toMatchObject({
+    apiUrl: REGION.stack.apiUrl,
+    bucket: 'data',
+    page: 'http://127.0.0.1:4580/?token=x',
+    endpoints: REGION.endpoints,
+    dropFolder: '/state/drop',
+    environment: { AWS_ACCESS_KEY_ID: 'LOCALKEY', AWS_ENDPOINT_URL: REGION.endpoints.aws },
+  });
 });
