@@ -31,6 +31,11 @@ interface VerbSpec<Schema extends z.ZodType> {
     positionals: readonly string[],
     values: z.output<Schema> | undefined,
   ) => readonly string[];
+  /**
+   * The screen of the page that says the same, with `--web`: what stands behind the `#` of its address.
+   * @returns such as `/runs/digits-000042/log`
+   */
+  readonly web?: (words: Words<z.output<Schema>>, context: Context) => string | Promise<string>;
   /** Words behind the verb, and what they do. */
   readonly examples: readonly (readonly [words: string, about: string])[];
   /** @returns the exit code */
@@ -56,6 +61,10 @@ const COMMON: VerbOptions = {
   help: { type: 'boolean', short: 'h', about: 'this text' },
 };
 
+const WEB: VerbOptions = {
+  web: { type: 'boolean', about: 'the same on the page, which is served on this machine until Ctrl-C' },
+};
+
 const PLACE: VerbOptions = {
   stage: { type: 'string', value: 'STAGE', about: 'the stack tidewheel-STAGE on AWS' },
   region: { type: 'string', value: 'REGION', about: "its region; default: AWS_REGION, or the profile's" },
@@ -64,6 +73,7 @@ const PLACE: VerbOptions = {
 
 const common = z.object({
   json: z.boolean().default(false),
+  web: z.boolean().default(false),
   stage: z
     .string()
     .regex(/^[a-zA-Z][a-zA-Z0-9-]{0,63}$/, 'write the name of a stage, such as prod')
@@ -79,6 +89,7 @@ export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Ve
   const { positionals = [], check } = spec;
   const options: VerbOptions = {
     ...spec.options,
+    ...(spec.web === undefined ? {} : WEB),
     ...(spec.deployment === 'none' ? {} : PLACE),
     ...COMMON,
   };
@@ -93,9 +104,14 @@ export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Ve
     summary: spec.summary,
     options,
     help: () => helpOf(spec, options),
-    invoke: (args, surroundings) => {
+    invoke: async (args, surroundings) => {
       const words = readCommandLine(args, commandLine);
-      return spec.run(words, contextOf(surroundings, words.values));
+      const context = contextOf(surroundings, words.values);
+      if (spec.web === undefined || !words.values.web) return spec.run(words, context);
+      const screen = await spec.web(words, context);
+      // Only now: the page is built when it is loaded.
+      const { serveScreen } = await import('./serve-screen.ts');
+      return serveScreen(context, { screen });
     },
   };
 }

@@ -26,6 +26,10 @@ of them reached.`,
     ['digits-000041 digits-000042', 'two runs'],
     ['ps-000003 mpi-000003 --metric accuracy', 'by a metric'],
   ],
+  web: async ({ values: { metric }, positionals }, context) => {
+    const runs = await Promise.all(positionals.map((given) => runMeant(context, given)));
+    return `/compare?${new URLSearchParams({ runs: runs.join(','), ...(metric !== undefined && { series: metric }) }).toString()}`;
+  },
   run: async ({ values, positionals }, context) => {
     const runs: string[] = [];
     for (const given of positionals) runs.push(await runMeant(context, given));

@@ -25,6 +25,7 @@ export const verb = defineVerb({
     ['', 'this month by pipeline'],
     ['--month 2026-10 --by pool', 'where the money went'],
   ],
+  web: ({ values: { month } }) => `/money${month === undefined ? '' : `?month=${month}`}`,
   run: async ({ values: { month, by } }, { json, terminal, api }) => {
     const money = await (await api()).call('getMoney', { month });
     terminal.print(json ? JSON.stringify(money, null, 2) : tableText(rowsOf(money, by)));

@@ -66,6 +66,12 @@ what a run reads or a declaration pins.`,
     ['verify digits', 'every byte of every shard'],
     ['pin digits digits-000003', 'train on that version from now on'],
   ],
+  web: async ({ positionals: [command = '', given = ''] }, context) => {
+    if (!ON_THE_PAGE.includes(command))
+      throw new UsageError([`--web shows a dataset: write it with ${ON_THE_PAGE.join(' or ')}`]);
+    const { pipeline } = await datasetMeant(context, given);
+    return `/pipelines/${pipeline}/data`;
+  },
   run: async ({ values, positionals }, context) => {
     const [command = '', given = '', ...words] = positionals;
     const [generation] = words;
@@ -85,6 +91,9 @@ what a run reads or a declaration pins.`,
     return outcome.code;
   },
 });
+
+/** Commands that read what the screen Data shows. */
+const ON_THE_PAGE: readonly string[] = ['list', 'versions'];
 
 interface Dataset {
   readonly bucket: string;

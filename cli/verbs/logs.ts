@@ -44,6 +44,7 @@ because hosts send them late. Ctrl-C leaves the run alone.`,
     ['-f', "the newest run's, until it ends"],
     ['digits-000042 --attempt 2 --grep Error', 'lines of one attempt'],
   ],
+  web: async ({ positionals }, context) => `/runs/${await runMeant(context, positionals[0])}/log`,
   run: async ({ values, positionals }, context) => {
     const runId = await runMeant(context, positionals[0]);
     const { attempt, host, since, grep, follow } = values;

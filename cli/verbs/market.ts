@@ -25,6 +25,7 @@ export const verb = defineVerb({
     ['', 'all pools that pipelines may use'],
     ['--types g5.xlarge,g6.xlarge --days 90', 'two types over a quarter'],
   ],
+  web: ({ values: { days } }) => `/market?days=${days}`,
   run: async ({ values: { types, days } }, { json, terminal, api }) => {
     const market = await (await api()).call('getMarket', { days });
     const pools = market.pools.filter(({ instanceType }) => types?.includes(instanceType) ?? true);

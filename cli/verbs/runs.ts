@@ -37,6 +37,11 @@ export const verb = defineVerb({
     ['-p digits --failed --since 7d', 'what failed this week'],
     ['--open --json', 'for a script'],
   ],
+  web: async ({ values: { pipeline } }, context) => {
+    if (pipeline === undefined) return '/';
+    await runsOf(await context.api(), pipeline, 1);
+    return `/pipelines/${pipeline}`;
+  },
   run: async ({ values }, context) => {
     const api = await context.api();
     const { pipeline, limit } = values;

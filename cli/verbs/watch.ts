@@ -19,6 +19,7 @@ line for each event and each 5 % of the work. Ctrl-C leaves the run alone.`,
     ['', "the newest run of this folder's pipeline, or of all"],
     ['digits-000042 --exit-status', 'for a script that uses the model then'],
   ],
+  web: async ({ positionals }, context) => `/runs/${await runMeant(context, positionals[0])}`,
   run: async ({ values, positionals }, context) =>
     watchRun(context, await runMeant(context, positionals[0]), { exitStatus: values['exit-status'] }),
 });

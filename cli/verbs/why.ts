@@ -70,6 +70,8 @@ at that moment. Nothing is started.`,
     ['digits-000042', 'the table of every attempt'],
     ['digits-000042 --deadline-hours 12 --purchase-option on-demand', 'what if'],
   ],
+  web: async ({ positionals, values: { attempt } }, context) =>
+    `/runs/${await runMeant(context, positionals[0])}/why${attempt === undefined ? '' : `?attempt=${attempt}`}`,
   run: async ({ values, positionals }, context) => {
     const runId = await runMeant(context, positionals[0]);
     const { terminal, json } = context;

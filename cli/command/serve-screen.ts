@@ -1,0 +1,39 @@
+/** Serves the page on this machine until Ctrl-C, from `tidewheel page` and the verbs' `--web`. */
+import { once } from 'node:events';
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { buildPage } from '../page/files.ts';
+import { servePage } from '../page/server.ts';
+import type { Deployment } from './deployment.ts';
+import type { Terminal } from './terminal.ts';
+
+interface Served {
+  readonly terminal: Pick<Terminal, 'print'>;
+  readonly json: boolean;
+  readonly deployment: () => Promise<Pick<Deployment, 'apiUrl' | 'region' | 'title'>>;
+}
+
+interface ScreenChoice {
+  /** Behind the `#` of its address, such as `/runs/digits-000042`; absent: the screen Now. */
+  readonly screen?: string;
+  readonly port?: number | undefined;
+}
+
+/** @returns the exit code */
+export async function serveScreen(
+  { terminal, json, deployment }: Served,
+  { screen, port }: ScreenChoice = {},
+): Promise<number> {
+  const { apiUrl, region, title } = await deployment();
+  const deps = { files: await buildPage(), apiUrl, region, credentials: defaultProvider() };
+  const page = await servePage(deps, port).catch((error: unknown) => {
+    const isTaken = error instanceof Error && Reflect.get(error, 'code') === 'EADDRINUSE';
+    throw isTaken ? new UsageError([`--port is "${port}", which is taken: name another one`]) : error;
+  });
+  const address = screen === undefined ? page.address : `${page.address}#${screen}`;
+  if (json) terminal.print(JSON.stringify({ address }));
+  else terminal.print(`${address}\n  shows the ${title} (Ctrl-C ends it)`);
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  page.close();
+  return 0;
+}
