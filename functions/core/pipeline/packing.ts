@@ -16,18 +16,7 @@ import {
   largestShardOf,
   takesFiles,
 } from './shard-formats.ts';
-
-/**
- * Nested repetition, which may take for ever on some keys, is not refused: many such patterns never do, and the user who declares
- * one has only their own runs to lose.
- */
-function isPatternWithGroup(pattern: string): boolean {
-  try {
-    return (new RegExp(`${pattern}|`, 'u').exec('')?.length ?? 0) === 2;
-  } catch {
-    return false;
-  }
-}
+import { isPatternWithGroup, splitSchema } from './splits.ts';
 
 const isTooLarge = (format: string, shardMegabytes: number): boolean => {
   const largest = largestShardOf(format);
@@ -107,6 +96,7 @@ export const packingSchema = z
       .describe(
         'At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB.',
       ),
+    split: splitSchema.optional(),
     require: requireSchema.optional(),
     waitHours: z
       .number()

@@ -21,6 +21,7 @@ import { packingSchema } from './packing.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { settleSchema } from './settle.ts';
+import { splitProblems } from './splits.ts';
 import { strategyProblems } from './strategy-problems.ts';
 import { trainingSchema } from './training.ts';
 
@@ -193,7 +194,8 @@ const pipelineFields = z.strictObject({
 });
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
-  for (const problem of strategyProblems(fields)) context.addIssue({ code: 'custom', ...problem });
+  for (const problem of [...strategyProblems(fields), ...splitProblems(fields)])
+    context.addIssue({ code: 'custom', ...problem });
 }, besideOthers);
 
 export type Pipeline = z.infer<typeof pipelineSchema>;

@@ -9,6 +9,8 @@ const FOLDERS = ['checkpoints', 'model', 'output', 'source'] as const;
 export const HYPERPARAMETERS = '${hyperparameters}';
 
 export const SHARDS_CHANNEL = 'train';
+/** Of `packing.split`. Whether it declares them is a rule over the whole declaration. */
+const SPLIT_CHANNELS: readonly string[] = ['validation', 'test'];
 const CHANNEL = /^channel:(.*)$/;
 
 /** `$$` is one dollar sign. A `$` before anything else but `{` is itself. */
@@ -29,7 +31,7 @@ export function placeholderProblems(text: string, channels: readonly string[]): 
     const known = [SHARDS_CHANNEL, ...channels];
     const channel = CHANNEL.exec(name)?.[1];
     if (channel !== undefined) {
-      if (known.includes(channel)) return [];
+      if (known.includes(channel) || SPLIT_CHANNELS.includes(channel)) return [];
       return [`names the channel ${shown(channel)}: the channels are ${known.join(', ')}`];
     }
     if (FOLDERS.some((folder) => folder === name)) return [];
