@@ -43,10 +43,13 @@ function describeClasses({ balance }: Manifest, { classes }: VerifyReport): stri
 }
 
 function describe(manifest: Manifest, report: VerifyReport): string[] {
-  const { arrivals, prepared, samples, repeated, shards } = manifest;
+  const { arrivals, prepared, samples, repeated, shards, splits } = manifest;
   const reasons = Object.entries(manifest.rejections.byReason).map(([reason, count]) => `${count} ${reason}`);
   return [
     ...(shards.length === 0 ? [] : [describeShards(manifest)]),
+    ...(splits ?? []).map(
+      (split) => `${split.name}: ${counted(split.samples, 'sample')} in ${counted(split.shards, 'shard')}`,
+    ),
     `${samples} samples, ${repeated} of them copies; ${arrivals.packed} arrivals packed, ${arrivals.deferred} deferred, ${arrivals.rejected} rejected${reasons.length === 0 ? '' : ` (${reasons.join(', ')})`}`,
     ...(prepared === undefined
       ? []

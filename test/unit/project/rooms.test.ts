@@ -18,6 +18,7 @@ const ROOMS = [
   'functions/core/packing/model',
   'functions/core/packing/media',
   'functions/core/packing/labels',
+  'functions/core/packing/splits',
   'functions/core/packing/formats',
   'functions/core/packing/plan',
   'functions/core/packing/shard',

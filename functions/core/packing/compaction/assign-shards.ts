@@ -2,16 +2,7 @@
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { numberOfShards, type ShardCountRules } from '../model/shard-count.ts';
-
-/** An old shard: index of the input, index of the shard in it. */
-type OldShard = readonly [input: number, shard: number];
-
-export interface AssignedShards {
-  /** The old shards of each new one, in the order of inputs and shards. */
-  readonly shards: readonly (readonly OldShard[])[];
-  /** Only if the pipeline declares equal counts: the number of shards and of samples in each. */
-  readonly even?: { readonly shards: number; readonly samples: number };
-}
+import { type AssignedShards, assignEachSplit, type OldShard } from './assign-splits.ts';
 
 interface Sized {
   readonly at: OldShard;
@@ -39,7 +30,16 @@ function sizedOf(inputs: readonly Manifest[]): Sized[] {
  * Assigns what is left of shards. Old shards of which nothing is left are assigned nowhere. Where counts have to be
  * equal, copies make up the difference, so the old shards are spread by their samples.
  */
-export function assignSurvivors(
+export const assignSurvivors = (
+  inputs: readonly Manifest[],
+  rules: { readonly packing: PackingSettings; readonly countRules: ShardCountRules },
+  survivors: Survivors,
+): AssignedShards =>
+  assignEachSplit(inputs, rules.packing.split, (some, placeOf) =>
+    assignRest(some, rules, (input, shard) => survivors(input, placeOf(input, shard))),
+  ) ?? { shards: [] };
+
+function assignRest(
   inputs: readonly Manifest[],
   { packing, countRules }: { readonly packing: PackingSettings; readonly countRules: ShardCountRules },
   survivors: Survivors,
@@ -60,15 +60,16 @@ export function assignSurvivors(
 }
 
 /** @returns undefined if no number of shards fits all of these inputs */
-export function assignShards(
+export const assignShards = (
   inputs: readonly Manifest[],
   packing: PackingSettings,
   countRules: ShardCountRules,
-): AssignedShards | undefined {
-  return packing.remainder === 'ragged'
-    ? assignBySize(sizedOf(inputs), packing, countRules)
-    : assignEqually(inputs, packing, countRules);
-}
+): AssignedShards | undefined =>
+  assignEachSplit(inputs, packing.split, (some) =>
+    packing.remainder === 'ragged'
+      ? assignBySize(sizedOf(some), packing, countRules)
+      : assignEqually(some, packing, countRules),
+  );
 
 /** Each new shard gets the same number of shards of each input, so that counts stay equal. */
 function assignEqually(

@@ -5,7 +5,8 @@ import { formatOf } from '../formats/formats.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../model/shard-count.ts';
 import { batchOf } from '../model/versions.ts';
-import { type AssignedShards, assignShards } from './assign-shards.ts';
+import { assignShards } from './assign-shards.ts';
+import { type AssignedShards, everySplit } from './assign-splits.ts';
 import type { LeftOutSamples } from './left-out.ts';
 
 export interface CompactionRules {
@@ -36,25 +37,27 @@ const isSmall = ({ bytes, shards }: Manifest, { shardMegabytes }: PackingSetting
   shards.length > 0 && bytes / shards.length < (shardMegabytes * 1e6) / 2;
 
 /** Counts stay equal only if each new shard gets the same number of shards of each generation. */
-function canBeAssigned(
-  { shards, even }: Manifest,
-  { remainder }: PackingSettings,
+const canBeAssigned = (
+  manifest: Manifest,
+  { remainder, split }: PackingSettings,
   { multipleOf }: ShardCountRules,
-): boolean {
-  if (remainder === 'ragged') return true;
-  const counts = new Set(shards.map(({ samples }) => samples));
-  const isWhole = remainder !== 'even' || even?.shards === shards.length;
-  return counts.size === 1 && isWhole && shards.length % multipleOf === 0;
-}
+): boolean =>
+  remainder === 'ragged' ||
+  everySplit(manifest, split, ({ shards, even }) => {
+    const counts = new Set(shards.map(({ samples }) => samples));
+    const isWhole = remainder !== 'even' || even?.shards === shards.length;
+    return counts.size === 1 && isWhole && shards.length % multipleOf === 0;
+  });
 
 /** Generations with the same key can be joined. Undefined if the declaration would now give other shards. */
 export function joinKey(
-  { schema, format, compression }: Manifest,
+  { schema, format, compression, split }: Manifest,
   settings: PackingSettings,
 ): string | undefined {
   const current = formatOf(settings);
   const isGzipped = current.isGzipped?.(settings) === true;
   if (format !== settings.format || (compression === 'gzip') !== isGzipped) return undefined;
+  if (!isDeepStrictEqual(split, settings.split)) return undefined;
   const wanted = current.schema(settings, { columns: schema.columns ?? [], csvHeader: schema.csvHeader });
   return isDeepStrictEqual(wanted, schema) ? JSON.stringify(schema) : undefined;
 }

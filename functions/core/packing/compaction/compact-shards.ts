@@ -11,6 +11,7 @@ import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { Extents, Join, SampleLines } from '../model/shard-format.ts';
 import { commitShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
+import { plannedSplitOf } from '../splits/split-rule.ts';
 import { concatenate, interleave } from './interleave.ts';
 import { type JoinInput, joinShard } from './join-shard.ts';
 import {
@@ -18,6 +19,7 @@ import {
   type CompactionPlan,
   leftOutOf,
   readCompactionPlan,
+  samplesEachOf,
 } from './plan-compaction.ts';
 import { CompactionAbandonedError, ShardReader } from './shard-reader.ts';
 
@@ -80,7 +82,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
   const { plan, packing, shard, buffers } = one;
   const keys = packingKeys(plan.pipeline, plan.generation);
   const format = formatOf(packing);
-  const name = keys.shardName(shard, format.suffix(packing));
+  const name = keys.shardName(shard, format.suffix(packing), plannedSplitOf(plan.splits, shard)?.name);
   const key = `${keys.shards()}${name}`;
   const inputs = await openInputs(deps, one);
   const counts = inputs.map(({ kept }) => kept.length);
@@ -94,7 +96,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
       schema: one.manifests[0]?.schema ?? {},
       inputs,
       order: packing.shuffle ? interleave(counts, seed) : concatenate(counts),
-      samples: plan.samplesEach,
+      samples: samplesEachOf(plan, shard),
     },
   );
   const { sha256, bytes: text, members } = joined.list;

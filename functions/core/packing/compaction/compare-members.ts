@@ -1,5 +1,6 @@
 /** Proves that joined shards hold the members of the old ones, without the samples that the plan leaves out. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { MemberLine, PreparedTotals } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -7,14 +8,15 @@ import { memberLines } from '../model/member-lines.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import { arrivalOf } from '../model/order.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
-import { AuditError } from '../seal/audit.ts';
+import { AuditError, checkSplits } from '../seal/audit.ts';
 import type { CommittedShard } from '../seal/committed-shards.ts';
 import { ContentFacts } from '../seal/content-facts.ts';
 import { shardIndex, writeIndexFile } from '../seal/index-files.ts';
 import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
+import { evenCountOf, SplitCheck } from '../splits/split-rule.ts';
 import type { LeftOut } from './left-out.ts';
-import { type CompactionPlan, leftOutOf } from './plan-compaction.ts';
+import { type CompactionPlan, leftOutOf, samplesEachOf } from './plan-compaction.ts';
 
 export interface JoinedGeneration {
   readonly plan: CompactionPlan;
@@ -38,11 +40,15 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
   const { plan, keys, shards, packing } = joined;
   const [before, after] = [new MemberTally(), new MemberTally()];
   const content = new ContentFacts();
+  const splitCheck = new SplitCheck(packing.split, bucketKeys.incoming(plan.pipeline));
   const leftOut = await tallyInputs(store, joined, before);
   for (const shard of shards) {
     const lines = await memberLines(store, keys, shard);
     after.add(shard.name, lines);
-    for (const line of lines) content.add(line);
+    for (const line of lines) {
+      content.add(line);
+      splitCheck.add(shard.name, line);
+    }
     checkExtent(formatIn(joined), shard, lines);
     await writeIndexFile(store, keys, shardIndex(packing, shard, lines));
   }
@@ -55,12 +61,13 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
       `its inputs hold ${before.members} members of ${before.samples} samples, but its shards hold ${after.members} of ${outputs}, or other ones`,
     );
   checkCounts(joined);
+  checkSplits(plan.generation, splitCheck);
   return { repeated: after.copies.count, images: after.images, content, leftOut };
 }
 
 function checkCounts({ plan, records }: JoinedGeneration): void {
-  const each = plan.samplesEach ?? plan.even?.samples;
-  if (each !== undefined && records.some(({ samples }) => samples !== each))
+  const eachOf = (shard: number) => samplesEachOf(plan, shard) ?? evenCountOf(plan, shard);
+  if (records.some(({ shard, samples }) => samples !== (eachOf(shard) ?? samples)))
     throw new AuditError(plan.generation, 'the counts of its shards are not equal');
 }
 

@@ -7,7 +7,7 @@ import { datasetSettings, type OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys, compactedName } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
-import { DOCUMENT_VERSION, readDocument } from '../model/documents.ts';
+import { DOCUMENT_VERSION, evenSchema, plannedSplitSchema, readDocument } from '../model/documents.ts';
 import { type Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
@@ -35,9 +35,10 @@ const compactionPlanSchema = z.object({
   numbers: z.number().int(),
   /** The old shards of each new one, as indexes into `of` and into the input's manifest. */
   shards: z.array(z.array(z.tuple([z.number().int(), z.number().int()]))),
-  even: z.object({ shards: z.number().int(), samples: z.number().int() }).optional(),
-  /** Samples of each new shard. Copies make up for what is left out. */
-  samplesEach: z.number().int().optional(),
+  even: evenSchema.optional(),
+  splits: z.array(plannedSplitSchema).optional(),
+  /** Samples of each new shard, or of each shard of a split. Copies make up for what is left out. */
+  samplesEach: z.union([z.number().int(), z.array(z.number().int())]).optional(),
   /** First shard of each item and, last, the number of shards. */
   itemShards: z.array(z.number().int()),
 });
@@ -176,8 +177,31 @@ function planOf(
     shards,
     ...(assigned.even && packing.remainder === 'even' && { even: { ...assigned.even } }),
     ...(assigned.even && leftOut && { samplesEach: assigned.even.samples }),
+    ...splitsOf(packing, assigned, leftOut !== undefined),
     itemShards: groupItems(inputs, shards),
   };
+}
+
+function splitsOf(
+  { remainder }: PackingSettings,
+  { splits }: CompactionChoice['assigned'],
+  isAnyLeftOut: boolean,
+): Pick<CompactionPlan, 'splits' | 'samplesEach'> {
+  if (splits === undefined) return {};
+  return {
+    splits: splits.map(({ even, ...split }) => ({
+      ...split,
+      ...(even && remainder === 'even' && { even: { ...even } }),
+    })),
+    ...(isAnyLeftOut &&
+      remainder !== 'ragged' && { samplesEach: splits.map(({ even }) => even?.samples ?? 0) }),
+  };
+}
+
+/** How many samples a new shard holds, if copies make up for what is left out. */
+export function samplesEachOf({ splits, samplesEach }: CompactionPlan, shard: number): number | undefined {
+  if (!Array.isArray(samplesEach)) return samplesEach;
+  return samplesEach[splits?.findLastIndex(({ first }) => first <= shard) ?? 0];
 }
 
 /** The samples of an input that are not joined. */

@@ -10,9 +10,10 @@ import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
 import { readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
-import { datasetIndex, writeIndexFile } from '../seal/index-files.ts';
+import { datasetIndexes, writeIndexFile } from '../seal/index-files.ts';
 import { newestLabels } from '../seal/label-numbers.ts';
 import { preparedTotals } from '../shard/member-list.ts';
+import { sealedSplits } from '../splits/split-rule.ts';
 import { manifestsOfPlan } from './compact-shards.ts';
 import { compareMembers } from './compare-members.ts';
 import type { LeftOut } from './left-out.ts';
@@ -88,7 +89,8 @@ async function seal(
   const first = manifests.find((one) => one.shards.length > 0);
   if (first === undefined) throw new AuditError(generation, 'none of its inputs has a shard');
   const sourceSchema = { columns: first.schema.columns ?? [] };
-  await writeIndexFile(store, keys, datasetIndex({ generation, settings: packing, sourceSchema, shards }));
+  for (const index of datasetIndexes({ generation, settings: packing, sourceSchema, shards }))
+    await writeIndexFile(store, keys, index);
   const manifest: Manifest = {
     version: DOCUMENT_VERSION,
     pipeline,
@@ -107,12 +109,13 @@ async function seal(
     shards,
     ...arrivals,
     ...columnsOf(manifests),
-    ...workersOf(shards, manifests),
+    ...workersOf(shards, plan, manifests),
     ...balanceOf(manifests),
     ...content.sealed,
     ...newestLabels(manifests),
     ...preparedIn(manifests, images),
     ...(plan.even && { even: plan.even }),
+    ...(plan.splits && { split: packing.split, splits: sealedSplits(plan.splits, shards) }),
     ...(await annotationsOf(store, keys, manifests)),
   };
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
@@ -126,11 +129,17 @@ const lastListing = (joined: readonly Manifest[]): string =>
     .sort()
     .at(-1) ?? '';
 
-/** The number of workers of all inputs, if it is the same and the new shards divide among them. */
-function workersOf(shards: Manifest['shards'], joined: readonly Manifest[]): Pick<Manifest, 'workers'> {
+/** The number of workers of all inputs, if it is the same and the new shards of each split divide among them. */
+function workersOf(
+  shards: Manifest['shards'],
+  { splits }: CompactionPlan,
+  joined: readonly Manifest[],
+): Pick<Manifest, 'workers'> {
+  const counts =
+    splits === undefined ? [shards.length] : sealedSplits(splits, shards).map((split) => split.shards);
   const all = new Set(joined.filter((one) => one.shards.length > 0).map(({ workers = 1 }) => workers));
   const [workers = 1] = all;
-  return all.size === 1 && workers > 1 && shards.length % workers === 0 ? { workers } : {};
+  return all.size === 1 && workers > 1 && counts.every((count) => count % workers === 0) ? { workers } : {};
 }
 
 function columnsOf(manifests: readonly Manifest[]): Pick<Manifest, 'columns' | 'learnt'> {

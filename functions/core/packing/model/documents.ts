@@ -3,6 +3,7 @@
  * readDocument() checks its form, because the bucket is not trusted.
  */
 import * as z from 'zod';
+import { SPLITS } from '../../pipeline/splits.ts';
 import { tableOf } from '../../shared/tables.ts';
 import { deferralSchema, exclusionSchema, rejectionSchema } from './rejections.ts';
 
@@ -104,6 +105,16 @@ export const balanceSchema = z.object({
 
 /** Each of the first `shards` shards holds `samples` samples, or none. Each of the others holds one large sample. */
 export const evenSchema = z.object({ shards: z.number().int(), samples: z.number().int() });
+export type EvenCounts = z.infer<typeof evenSchema>;
+
+/** The shards of one split. Their numbers follow each other. */
+export const plannedSplitSchema = z.object({
+  name: z.enum(SPLITS),
+  /** Number of its first shard. */
+  first: z.number().int(),
+  even: evenSchema.optional(),
+});
+export type PlannedSplit = z.infer<typeof plannedSplitSchema>;
 
 /** Sizes of images before and after their preparation: by shard in the records, summed up in the manifest. */
 export const preparedSchema = z.object({
@@ -144,6 +155,8 @@ export const planSchema = z.object({
   columns: columnsSchema.optional(),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
+  /** In the order of their shards. Each has the even counts of its own. */
+  splits: z.array(plannedSplitSchema).optional(),
   balance: balanceSchema.optional(),
   /** Folder of its shards, if it replaced another plan, whose shards may lie there too. */
   revision: z.string().optional(),

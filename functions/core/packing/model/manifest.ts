@@ -1,12 +1,14 @@
 /** The manifest, which makes a generation exist, and the lines of its arrivals. */
 import * as z from 'zod';
 import { formatNameSchema } from '../../pipeline/shard-formats.ts';
+import { splitSchema } from '../../pipeline/splits.ts';
 import {
   annotationsSchema,
   balanceSchema,
   columnsSchema,
   documentVersion,
   evenSchema,
+  plannedSplitSchema,
   preparedSchema,
 } from './documents.ts';
 import { rejectionSchema } from './rejections.ts';
@@ -71,6 +73,13 @@ const contentSchema = z.object({
   text: z.object({ members: z.number().int(), lines: z.number().int(), tokens: z.number().int() }).optional(),
 });
 
+/** What was sealed of a planned split; `samples` counts copies too. */
+const sealedSplitSchema = plannedSplitSchema.extend({
+  shards: z.number().int(),
+  samples: z.number().int(),
+  bytes: z.number().int(),
+});
+
 /** manifest.json of a generation. References are relative to the generation's folder. */
 export const manifestSchema = z.object({
   version: documentVersion,
@@ -114,6 +123,9 @@ export const manifestSchema = z.object({
   learnt: z.array(z.string()).optional(),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
+  /** As declared. All generations of a version have the same, so that no group is in two splits. */
+  split: splitSchema.optional(),
+  splits: z.array(sealedSplitSchema).optional(),
   /** The number of shards is a multiple of this number of workers. */
   workers: z.number().int().optional(),
   balance: balanceSchema.optional(),

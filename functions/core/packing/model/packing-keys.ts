@@ -1,10 +1,12 @@
 /** Keys of packing's own objects, below the folders that bucketKeys names. */
+import type { SplitName } from '../../pipeline/splits.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 
 /** What lies in `quality/` of a generation. */
 type QualityFile =
   | 'tally.json'
   | 'digests.bin'
+  | `digests-${SplitName}.bin`
   | 'looks.bin'
   | 'report.json'
   | 'report.html'
@@ -25,7 +27,9 @@ export const packingKeys = (pipeline: string, runId: string) => {
     planProblems: (digest: string) => `${plan}${digest}/annotation-problems.jsonl.gz`,
     planList: (digest: string, item: number) => `${plan}${digest}/item-${digits(item)}.jsonl.zst`,
     shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,
-    shardName: (shard: number, suffix: string) => `shard-${digits(shard)}.${suffix}`,
+    /** Relative to `shards`. */
+    shardName: (shard: number, suffix: string, split?: SplitName) =>
+      `${split === undefined ? '' : `${split}/`}shard-${digits(shard)}.${suffix}`,
     shards: (revision?: string) => bucketKeys.shards(pipeline, runId, revision),
     generation,
     memberList: (shard: number, digest: string) =>
@@ -48,4 +52,4 @@ export const packingKeys = (pipeline: string, runId: string) => {
 export type PackingKeys = ReturnType<typeof packingKeys>;
 
 /** The shard's number in plans and arrivals; NaN for a name that is not a shard's. */
-export const shardNumberOf = (name: string): number => Number(/^shard-(\d+)\./.exec(name)?.[1]);
+export const shardNumberOf = (name: string): number => Number(/^(?:[a-z]+\/)?shard-(\d+)\./.exec(name)?.[1]);

@@ -32,8 +32,8 @@ export const rejectionSchema = z.enum(REJECTIONS);
 
 /**
  * Why an arrival is left to a later generation. `unreadable`: the store refused it. `archived`: its storage class says
- * that it cannot be read. `incomplete`: the rest of its sample has not arrived. `remainder`: the shards would have had
- * unequal counts.
+ * that it cannot be read. `incomplete`: the rest of its sample has not arrived. `groupMissing`: no group is found in its
+ * key, so that it belongs to no split. `remainder`: the shards would have had unequal counts.
  */
 const DEFERRALS = [
   'changed',
@@ -42,6 +42,7 @@ const DEFERRALS = [
   'unreadable',
   'archived',
   'incomplete',
+  'groupMissing',
   'remainder',
 ] as const;
 export type Deferral = (typeof DEFERRALS)[number];

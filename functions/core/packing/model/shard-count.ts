@@ -75,13 +75,16 @@ export function numberOfShards(
   return down >= firm ? down : wanted;
 }
 
-/** The number of workers among which the shards divide evenly; empty if it is 1. */
+/** The number of workers among which the shards of each split divide evenly; empty if it is 1. */
 export function workersOf(
-  shards: number,
+  shards: readonly number[],
   { shardsMultipleOf: declared }: PackingSettings,
   { likely }: ShardCountRules,
 ): { readonly workers?: number } {
   const workers =
-    declared ?? (likely !== undefined && shards % likely.multipleOf === 0 ? likely.multipleOf : 1);
+    declared ??
+    (likely !== undefined && shards.every((count) => count % likely.multipleOf === 0)
+      ? likely.multipleOf
+      : 1);
   return workers > 1 ? { workers } : {};
 }

@@ -4,6 +4,7 @@
  */
 
 import { shuffledPositions } from '../../shared/seeded-random.ts';
+import type { PlannedSplit } from '../model/documents.ts';
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from '../model/image-preparation.ts';
 import { NO_SHARD, numberOfShards, type ShardCountRules } from '../model/shard-count.ts';
 
@@ -33,6 +34,8 @@ export interface ShardAssignment {
   readonly dropped: readonly number[];
   /** First shard of each item and, last, the number of shards. */
   readonly itemShards: readonly number[];
+  /** Only if the samples are split. */
+  readonly splits?: readonly PlannedSplit[] | undefined;
 }
 
 export interface AssignmentLimits extends ShardCountRules {

@@ -1,6 +1,7 @@
 /** Collects the arrivals in one pass over the listing: which are rejected at once, and which keys form a sample. */
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import type { SplitName } from '../../pipeline/splits.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
 import { CompressedLines } from '../model/compressed-lines.ts';
@@ -11,11 +12,12 @@ import type { Rejection } from '../model/rejections.ts';
 import { mostCommon, type SampleColumns } from '../model/sample-columns.ts';
 import { columnOf } from '../model/sample-layout.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
+import { SampleSplits } from '../splits/sample-splits.ts';
 import { type Balance, balance } from './balance.ts';
 import { GrowingNumbers } from './growing-numbers.ts';
 import { ReturningSamples } from './returning-samples.ts';
 import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
-import { type EarlierColumns, WaitingSamples } from './waiting-samples.ts';
+import { type EarlierColumns, type Waiting, WaitingSamples } from './waiting-samples.ts';
 
 export interface AcceptRules {
   readonly incoming: string;
@@ -67,6 +69,7 @@ export class DraftPlan {
   readonly #columns = new Map<string, number>();
   readonly #waiting: WaitingSamples;
   readonly returning = new ReturningSamples();
+  readonly #splits: SampleSplits | undefined;
   /** The first arrivals that can be read and are not empty. */
   readonly first: ListedBlob[] = [];
   #samples = 0;
@@ -86,7 +89,8 @@ export class DraftPlan {
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
-    const { require, waitHours, label } = rules.settings;
+    const { require, waitHours, label, split } = rules.settings;
+    this.#splits = split && new SampleSplits(split);
     this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
     this.#sources = rules.settings.prepare === undefined ? undefined : new GrowingNumbers();
   }
@@ -100,7 +104,19 @@ export class DraftPlan {
   }
 
   isPlanned(ordinal: number): boolean {
-    return this.#refusalOf(ordinal) === undefined && this.#waiting.of(ordinal) === undefined;
+    return this.#refusalOf(ordinal) === undefined && this.#waitingOf(ordinal) === undefined;
+  }
+
+  /** Undefined without a declared split. */
+  splitOf(ordinal: number): SplitName | undefined {
+    return this.#splits?.of(ordinal);
+  }
+
+  #waitingOf(ordinal: number): Waiting | undefined {
+    const waiting = this.#waiting.of(ordinal);
+    if (waiting !== undefined || this.#splits === undefined || this.#splits.of(ordinal) !== undefined)
+      return waiting;
+    return { reason: 'groupMissing', since: this.#waiting.arrivedAt(ordinal) };
   }
 
   #refusalOf(ordinal: number): Rejection | undefined {
@@ -112,7 +128,7 @@ export class DraftPlan {
   #outcomeOf(ordinal: number): readonly (string | number)[] {
     const refusal = this.#refusalOf(ordinal);
     if (refusal !== undefined) return [refusal];
-    const waiting = this.#waiting.of(ordinal);
+    const waiting = this.#waitingOf(ordinal);
     if (waiting?.reason === 'requiredMissing') return [waiting.reason];
     return waiting === undefined ? [] : [waiting.reason, waiting.since];
   }
@@ -128,11 +144,14 @@ export class DraftPlan {
     }
     const { balance: mode } = settings;
     if (mode !== undefined) {
+      const isBalanced = (sample: number): boolean =>
+        this.isPlanned(sample) && (this.#splits === undefined || this.#splits.of(sample) === 'train');
       const classOf = (sample: number): string | undefined =>
-        this.isPlanned(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
+        isBalanced(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
       this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
     }
-    if (labels === undefined && this.balance === undefined && !this.#waiting.isAny) return;
+    const isAnyLeft = this.#waiting.isAny || this.#splits?.isAnyMissing === true;
+    if (labels === undefined && this.balance === undefined && !isAnyLeft) return;
     this.#noteOutcomes();
     for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
       if (labels?.labelOf(ordinal) !== undefined) this.#labelled += 1;
@@ -215,7 +234,7 @@ export class DraftPlan {
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
     const column = columnOf(suffix);
     this.#rules.labels?.add(ordinal, key, column === 'label');
-    if (first) this.#noteLabel(ordinal, labelOfKey(key, this.#rules.settings));
+    if (first) this.#begin(ordinal, key);
     // A sample's own label file is read only when the sample is packed.
     if (column === 'label') this.#classes[ordinal] = undefined;
     this.#count(column);
@@ -233,6 +252,12 @@ export class DraftPlan {
     const as = preparedAs(settings, columnOf(suffix), suffix);
     if (image === undefined || as === undefined) return size;
     return as === 'mask' ? expectedMaskBytes(image, size) : expectedBytes(image, size);
+  }
+
+  /** @param key of its first member */
+  #begin(ordinal: number, key: string): void {
+    this.#splits?.add(key);
+    this.#noteLabel(ordinal, labelOfKey(key, this.#rules.settings));
   }
 
   #noteLabel(ordinal: number, label: string | undefined): void {

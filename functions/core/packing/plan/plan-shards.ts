@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { partsOf } from '../../pipeline/splits.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
@@ -25,12 +26,14 @@ import { packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
+import { checkSameSplit } from '../splits/sample-splits.ts';
 import {
   type AssignmentLimits,
   assignSamples,
   type SampleSizes,
   type ShardAssignment,
 } from './assign-samples.ts';
+import { assignSplits, shardCounts } from './assign-splits.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
 import { NewArrivals } from './new-arrivals.ts';
@@ -143,7 +146,10 @@ export function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput):
     ...(draft.preparesImages && { sourceBytesOf: (place: number) => draft.sourceBytesOf(sampleOf(place)) }),
     isPlanned: (place) => draft.isPlanned(sampleOf(place)),
   };
-  return assignSamples(sizes, assignmentLimits(input));
+  const { split } = input.packing;
+  if (split === undefined) return assignSamples(sizes, assignmentLimits(input));
+  const splitOf = (place: number) => draft.splitOf(sampleOf(place));
+  return assignSplits(sizes, assignmentLimits(input), { parts: partsOf(split), splitOf });
 }
 
 async function makePlan(
@@ -187,8 +193,8 @@ async function makePlan(
     ...balanceOf(input.packing, draft),
     ...(prepare && { prepare }),
     ...(over !== undefined && { revision: digest.slice(0, 6) }),
-    ...workersOf(assignment.shards, input.packing, shardCountRules(input.packing, input.readers)),
-    ...(assignment.even && { even: { ...assignment.even } }),
+    ...workersOf(shardCounts(assignment), input.packing, shardCountRules(input.packing, input.readers)),
+    ...countsOf(assignment),
     arrivalParts: parts.length,
     dropped: [...assignment.dropped],
     ...(annotations && { annotations: await auditOf(deps.store, annotations, keys.planProblems(digest)) }),
@@ -196,6 +202,11 @@ async function makePlan(
   };
   return commitPlan(deps.store, plan, over);
 }
+
+const countsOf = ({ even, splits }: ShardAssignment): Pick<Plan, 'even' | 'splits'> => ({
+  ...(even && { even: { ...even } }),
+  ...(splits && { splits: [...splits] }),
+});
 
 /** Digest of everything that the lists follow from. @param over ETag of the replaced plan, which has other lists */
 const digestOf = (
@@ -267,6 +278,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const labels = annotations && new SampleLabels(annotations);
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
   const sealed = await sealedGenerations(deps.store, input.pipeline);
+  checkSameSplit(input.packing.split, sealed.manifests);
   // Labels of other annotations may be packed again, so every arrival is looked up.
   const known =
     annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;

@@ -128,6 +128,11 @@ export class WaitingSamples {
     return { samples: this.#samples - waiting.length, columns: new Map(columns) };
   }
 
+  /** When its last object arrived, in seconds since 1970. */
+  arrivedAt(sample: number): number {
+    return this.#arrived.at(sample);
+  }
+
   of(sample: number): Waiting | undefined {
     const marks = this.#marks.at(sample);
     const since = this.#arrived.at(sample);

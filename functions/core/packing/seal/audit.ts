@@ -21,6 +21,7 @@ import type { PackingKeys } from '../model/packing-keys.ts';
 import { isDeferral, type Rejection } from '../model/rejections.ts';
 import { NO_SHARD } from '../model/shard-count.ts';
 import { CopyCounter } from '../shard/member-list.ts';
+import { misplacedText, type SplitCheck } from '../splits/split-rule.ts';
 import type { Excluded, Exclusions } from './exclusions.ts';
 import { LeftTally } from './left-tally.ts';
 
@@ -57,6 +58,11 @@ export class AuditError extends Error {
       `${runId} cannot be sealed: ${difference}. Nothing is deleted. Remove the run's plan folder and pack again`,
     );
   }
+}
+
+/** @throws AuditError for a sample in the shard of another split */
+export function checkSplits(runId: string, { misplaced: [first] }: SplitCheck): void {
+  if (first !== undefined) throw new AuditError(runId, misplacedText(first));
 }
 
 const MOST_EXAMPLES = 100;

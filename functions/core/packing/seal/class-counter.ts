@@ -1,5 +1,6 @@
 /** Counts the samples of each class in the shards, by the labels in their member lists. */
 import type { MemberLine, Plan } from '../model/documents.ts';
+import { splitOfShard } from '../splits/split-rule.ts';
 
 export interface ClassCount {
   /** Different samples. */
@@ -13,8 +14,16 @@ const MOST_CLASSES = 10_000;
 
 export class ClassCounter {
   #classes: Map<string, { samples: number; copies: number }> | undefined = new Map();
+  /** A balance is that of the samples that train. */
+  readonly #trained: ClassCounter | undefined;
 
-  add({ label, repeat }: Pick<MemberLine, 'label' | 'repeat'>): void {
+  constructor(isSplit = false) {
+    this.#trained = isSplit ? new ClassCounter() : undefined;
+  }
+
+  add(line: Pick<MemberLine, 'label' | 'repeat'>, shard: string): void {
+    if (splitOfShard(shard) === 'train') this.#trained?.add(line, shard);
+    const { label, repeat } = line;
     if (label === undefined || this.#classes === undefined) return;
     const count = this.#classes.get(label) ?? { samples: 0, copies: 0 };
     if (repeat === undefined) count.samples += 1;
@@ -29,6 +38,7 @@ export class ClassCounter {
   }
 
   sealedOf(label: string): number {
+    if (this.#trained !== undefined) return this.#trained.sealedOf(label);
     const { samples, copies } = this.#classes?.get(label) ?? { samples: 0, copies: 0 };
     return samples + copies;
   }

@@ -10,6 +10,7 @@ import type { MemberLine } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
 import type { IndexedShards } from '../model/shard-format.ts';
+import { splitOfShard } from '../splits/split-rule.ts';
 
 export interface IndexFile {
   /** Relative to the generation's folder. */
@@ -48,10 +49,25 @@ export interface SealedGeneration extends Pick<IndexedShards, 'generation' | 'so
   readonly revision?: string | undefined;
 }
 
-/** The index over all shards, for the formats that have one. */
-export function datasetIndex({ revision, ...sealed }: SealedGeneration): IndexFile | undefined {
+/**
+ * The index over all shards, for the formats that have one. A reader takes all shards of an index, so each split has
+ * its own, in the folder of its shards.
+ */
+export function datasetIndexes({ revision, shards, ...sealed }: SealedGeneration): IndexFile[] {
   const index = formatOf(sealed.settings).datasetIndex;
-  return index && { name: index.name, body: index.body({ ...sealed, folder: shardsFolder(revision) }) };
+  if (index === undefined) return [];
+  const folder = shardsFolder(revision);
+  const splits = new Set(shards.flatMap(({ name }) => splitOfShard(name) ?? []));
+  if (splits.size === 0) return [{ name: index.name, body: index.body({ ...sealed, shards, folder }) }];
+  return [...splits].map((split) => {
+    const mine = shards
+      .filter(({ name }) => splitOfShard(name) === split)
+      .map((shard) => ({ ...shard, name: shard.name.slice(split.length + 1) }));
+    return {
+      name: `${folder}${split}/${index.name}`,
+      body: index.body({ ...sealed, shards: mine, folder: '' }),
+    };
+  });
 }
 
 export async function writeIndexFile(

@@ -64,7 +64,7 @@ async function labelsOf(
     const classes = new ClassCounter();
     const keys = packingKeys(manifest.pipeline, manifest.generation);
     for (const shard of manifest.pruned === true ? [] : manifest.shards)
-      for (const line of await memberLines(store, keys, shard)) classes.add(line);
+      for (const line of await memberLines(store, keys, shard)) classes.add(line, shard.name);
     labels = withNewLabels(labels, classes.counts?.keys() ?? []);
   }
   return labels;

@@ -1,5 +1,6 @@
 /** SealDataset: audits the run's arrivals, then writes the manifest, which makes the generation exist. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
@@ -10,7 +11,8 @@ import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import { addSealed, blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
 import { preparedTotals } from '../shard/member-list.ts';
-import { AuditError, auditArrivals, type MemberObserver } from './audit.ts';
+import { evenCountOf, SplitCheck, sealedSplits } from '../splits/split-rule.ts';
+import { AuditError, auditArrivals, checkSplits, type MemberObserver } from './audit.ts';
 import { ClassCounter } from './class-counter.ts';
 import {
   type CommittedShard,
@@ -21,7 +23,7 @@ import {
 import { ContentFacts } from './content-facts.ts';
 import { Exclusions } from './exclusions.ts';
 import {
-  datasetIndex,
+  datasetIndexes,
   type IndexFile,
   type IndexFileWriter,
   shardIndexWriter,
@@ -150,32 +152,33 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
   checkEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
-  const classes = new ClassCounter();
+  const classes = new ClassCounter(plan.splits !== undefined);
   const content = new ContentFacts();
+  const splitCheck = new SplitCheck(input.packing.split, bucketKeys.incoming(input.pipeline));
   const packed = { format: input.packing.format, ...compressionOf(input.packing) };
   const observer = observerOf(shards, {
     classes,
     content,
+    splitCheck,
     extentOf: (shard) => new ShardExtent(packed, shard),
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
     write: (file) => writeIndexFile(store, keys, file),
   });
-  const held = await readHeld(store, plan);
-  const accounted = { keys, plan, records, exclusions, held, observer };
+  const accounted = { keys, plan, records, exclusions, held: await readHeld(store, plan), observer };
   const { repeated, ...accounts } = await auditArrivals(store, accounted);
+  checkSplits(input.runId, splitCheck);
   if (shards.length > 0) {
     const { sourceSchema, revision } = plan;
     const { runId: generation, packing: settings } = input;
-    const index = datasetIndex({ generation, settings, sourceSchema, shards, revision });
-    await writeIndexFile(store, keys, index);
+    const indexes = datasetIndexes({ generation, settings, sourceSchema, shards, revision });
+    for (const index of indexes) await writeIndexFile(store, keys, index);
   }
-  const format = formatOf(input.packing);
   const manifest: Manifest = {
     version: DOCUMENT_VERSION,
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
-    schema: format.schema(input.packing, plan.sourceSchema),
+    schema: formatOf(input.packing).schema(input.packing, plan.sourceSchema),
     ...compressionOf(input.packing),
     seed: input.packing.seed,
     plan: plan.digest,
@@ -190,6 +193,7 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     ...content.sealed,
     ...(await labelNumbers(store, { pipeline: input.pipeline, generation: input.runId }, classes)),
     ...keptOf(plan),
+    ...splitsOf(input.packing, plan, shards),
     ...preparedTotals(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
   };
@@ -216,12 +220,20 @@ const keptOf = ({
   ...(learnt && { learnt }),
 });
 
+const splitsOf = (
+  { split }: PackingSettings,
+  { splits }: Plan,
+  shards: Manifest['shards'],
+): Pick<Manifest, 'split' | 'splits'> =>
+  split === undefined || splits === undefined ? {} : { split, splits: sealedSplits(splits, shards) };
+
 const compressionOf = (packing: PackingSettings): Pick<Manifest, 'compression'> =>
   formatOf(packing).isGzipped?.(packing) === true ? { compression: 'gzip' } : {};
 
 interface Observing {
   readonly classes: ClassCounter;
   readonly content: ContentFacts;
+  readonly splitCheck: SplitCheck;
   readonly extentOf: (shard: Manifest['shards'][number]) => ShardExtent;
   readonly indexOf: (shard: Manifest['shards'][number]) => IndexFileWriter | undefined;
   readonly write: (file: IndexFile | undefined) => Promise<void>;
@@ -230,7 +242,7 @@ interface Observing {
 /** Counts classes and bytes, and makes the shards' indexes, while the audit reads the member lists. */
 const observerOf = (
   shards: Manifest['shards'],
-  { classes, content, extentOf, indexOf, write }: Observing,
+  { classes, content, splitCheck, extentOf, indexOf, write }: Observing,
 ) => {
   const byName = new Map(shards.map((shard) => [shard.name, shard]));
   return ({ name }: Pick<ShardRecord, 'name'>): MemberObserver => {
@@ -239,7 +251,8 @@ const observerOf = (
     const extent = shard && extentOf(shard);
     const see = (line: MemberLine): void => {
       extent?.add(line);
-      classes.add(line);
+      classes.add(line, name);
+      splitCheck.add(name, line);
       content.add(line);
       index?.add(line);
     };
@@ -289,10 +302,11 @@ async function recordsOf(
 }
 
 /** Workers that step together wait forever for one that has a sample less. */
-function checkEven({ even, runId }: Plan, records: readonly CommittedShard[]): void {
+function checkEven(plan: Plan, records: readonly CommittedShard[]): void {
   for (const { shard, samples } of records) {
-    if (even === undefined || shard >= even.shards || samples === 0 || samples === even.samples) continue;
-    throw new AuditError(runId, `shard ${shard} holds ${samples} samples, not ${even.samples}`);
+    const even = evenCountOf(plan, shard);
+    if (even === undefined || samples === 0 || samples === even) continue;
+    throw new AuditError(plan.runId, `shard ${shard} holds ${samples} samples, not ${even}`);
   }
 }
 

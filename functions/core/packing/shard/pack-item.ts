@@ -17,6 +17,7 @@ import type { ImageEngine } from '../model/image-preparation.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { maskFinder } from '../model/sample-layout.ts';
 import { hasFixedLayout } from '../model/shard-format.ts';
+import { evenCountOf, plannedSplitOf } from '../splits/split-rule.ts';
 import { commitShard, finishedShard } from './commit-shard.ts';
 import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
 import { type PlannedSamples, samplesByShard } from './planned-samples.ts';
@@ -69,15 +70,12 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
     const recordKey = keys.shardRecord(plan.digest, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
     else {
-      const even = evenOf(plan, shard);
+      const even = evenCountOf(plan, shard);
       await packOne(pack, input, { shard, samples, recordKey, plan, even, engine, held });
     }
   }
   return { item: input.item.item, shards: list.size, skipped };
 }
-
-const evenOf = ({ even }: Plan, shard: number): number | undefined =>
-  even !== undefined && shard < even.shards ? even.samples : undefined;
 
 interface OneShard {
   readonly shard: number;
@@ -96,7 +94,8 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
   const { revision, sourceSchema } = one.plan;
   const keys = packingKeys(pipeline, input.runId);
   const format = formatOf(packing);
-  const name = keys.shardName(shard, format.suffix(packing));
+  const split = plannedSplitOf(one.plan.splits, shard)?.name;
+  const name = keys.shardName(shard, format.suffix(packing), split);
   const key = `${keys.shards(revision)}${name}`;
   const incoming = bucketKeys.incoming(pipeline);
   const preparations = preparationsOf(packing, incoming, one);

@@ -8,6 +8,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { arrivalOf } from '../model/order.ts';
 import { ClassCounter } from '../seal/class-counter.ts';
 import { CopyCounter } from '../shard/member-list.ts';
+import { SplitCheck } from '../splits/split-rule.ts';
 
 /** Counts what the generation's objects hold, and collects its problems. */
 export class Verification {
@@ -20,7 +21,8 @@ export class Verification {
   /** Numbers of shards whose member list cannot be read, so that their members are unknown. */
   readonly unlisted = new Set<number>();
   readonly copies = new CopyCounter();
-  readonly classes = new ClassCounter();
+  readonly classes: ClassCounter;
+  readonly splitCheck: SplitCheck;
   /** Prepared images, with their bytes before and after. */
   readonly prepared = { images: 0, sourceBytes: 0, bytes: 0 };
   members = 0;
@@ -29,6 +31,8 @@ export class Verification {
   constructor(store: BlobStore, manifest: Manifest) {
     this.store = store;
     this.manifest = manifest;
+    this.classes = new ClassCounter(manifest.splits !== undefined);
+    this.splitCheck = new SplitCheck(manifest.split, bucketKeys.incoming(manifest.pipeline));
     this.folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
   }
 

@@ -5,7 +5,7 @@ import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { datasetIndex, type IndexFile, shardIndex } from '../seal/index-files.ts';
+import { datasetIndexes, type IndexFile, shardIndex } from '../seal/index-files.ts';
 
 /** A sealed generation that is being verified. */
 export interface VerifiedGeneration {
@@ -44,8 +44,9 @@ export async function verifyDatasetIndex(verified: VerifiedGeneration): Promise<
   if (shards.length === 0) return;
   const settings = { format, labelType: schema.labelType, shardMegabytes: 0 };
   const sourceSchema = { columns: schema.columns ?? [] };
-  const file = datasetIndex({ generation, settings, sourceSchema, shards, revision });
-  await verifyFile(verified, file, formatOf(verified.manifest).datasetIndex?.isSame);
+  const isSame = formatOf(verified.manifest).datasetIndex?.isSame;
+  for (const file of datasetIndexes({ generation, settings, sourceSchema, shards, revision }))
+    await verifyFile(verified, file, isSame);
 }
 
 /** The folder of the shards is a channel of training. A training reads every object in it as a shard. */
@@ -56,7 +57,12 @@ export async function verifyNoStrays({
   problems,
 }: VerifiedGeneration): Promise<void> {
   const shards = `${folder}${shardsFolder(manifest.revision)}`;
-  const names = new Set(manifest.shards.map(({ name }) => name));
+  const { format, splits = [] } = manifest;
+  const index = formatOf({ format }).datasetIndex?.name;
+  const names = new Set([
+    ...manifest.shards.map(({ name }) => name),
+    ...(index === undefined ? [] : splits.map((split) => `${split.name}/${index}`)),
+  ]);
   for await (const page of listPages(store, shards))
     for (const { key } of page.objects) {
       const name = key.slice(shards.length);

@@ -10,6 +10,7 @@ import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts
 import { arrivalOf, compareKeys } from '../model/order.ts';
 import { shardNumberOf } from '../model/packing-keys.ts';
 import type { ClassCount } from '../seal/class-counter.ts';
+import { evenCountOf, misplacedText, sealedSplits } from '../splits/split-rule.ts';
 import { Verification } from './verification.ts';
 import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-index-files.ts';
 import { ShardVerifier } from './verify-shard.ts';
@@ -36,6 +37,7 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   const rows = manifest.annotations?.problems;
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
   verifyEven(check);
+  verifySplits(check);
   // The members of a shard without its list are counted nowhere.
   if (check.unlisted.size === 0) verifyCounts(check);
   const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
@@ -85,12 +87,19 @@ function verifyClasses({ manifest: { balance, compacted }, classes, problems }: 
   }
 }
 
-function verifyEven({ manifest: { even, shards }, problems }: Verification): void {
-  for (const { name, samples } of shards) {
-    const number = shardNumberOf(name);
-    if (even !== undefined && number < even.shards && samples !== even.samples)
-      problems.push(`${name} holds ${samples} samples, the others ${even.samples}`);
+function verifyEven({ manifest, problems }: Verification): void {
+  for (const { name, samples } of manifest.shards) {
+    const even = evenCountOf(manifest, shardNumberOf(name));
+    if (even !== undefined && samples !== even)
+      problems.push(`${name} holds ${samples} samples, the others ${even}`);
   }
+}
+
+/** The split of a sample follows from its group alone, so a group whose samples all lie where they belong is in one. */
+function verifySplits({ manifest: { splits, shards }, splitCheck, problems }: Verification): void {
+  problems.push(...splitCheck.misplaced.map(misplacedText));
+  if (splits !== undefined && !isDeepStrictEqual(sealedSplits(splits, shards), splits))
+    problems.push('the counts of the splits differ from the shards');
 }
 
 async function verifyShard(check: Verification, shard: Shard): Promise<void> {
@@ -105,7 +114,8 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   for (const line of lines) {
     const { key, repeat } = line;
     check.copies.add(shard.name, line);
-    check.classes.add(line);
+    check.classes.add(line, shard.name);
+    check.splitCheck.add(shard.name, line);
     countPrepared(check, line);
     if (key === undefined || repeat !== undefined) continue;
     const arrival = arrivalOf(key, line.etag ?? '');
