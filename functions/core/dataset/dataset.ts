@@ -3,15 +3,18 @@ import * as z from 'zod';
 import { type DatasetSize, sizeOf } from '../catalog/launchers/download.ts';
 import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/documents.ts';
 import { packingKeys } from '../packing/model/packing-keys.ts';
+import { SPLITS, type SplitName } from '../pipeline/splits.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { generationsNow, recordGenerations } from './dataset-version.ts';
 
-/** The shards of one generation, as a training channel reads them. */
+/** The shards of one generation, or of one split of it, as a training channel reads them. */
 export interface GenerationShards {
-  /** `bucketKeys.shards(...)`: nothing but shards lies under it. */
+  /** Of a generation whose samples are split: the name of the channel. */
+  readonly split?: SplitName;
+  /** `bucketKeys.shards(...)` or a split's folder below: nothing but shards, and an index that mds needs, lies under it. */
   readonly shardsPrefix: string;
   /**
    * Names of the shards, relative to the prefix. A run needs them to read several generations, or to give each of
@@ -44,15 +47,28 @@ const readShards = (
   generations: readonly string[],
 ): Promise<GenerationShards[]> =>
   Promise.all(
-    generations.map(async (generation): Promise<GenerationShards> => {
-      const manifest = await readManifest(store, pipeline, generation);
-      return {
-        shardsPrefix: bucketKeys.shards(pipeline, generation, manifest.revision),
-        shards: manifest.shards.map(({ name }) => name),
-        totals: { shards: manifest.shards.length, bytes: sum(manifest.shards.map(({ bytes }) => bytes)) },
-      };
+    generations.map(async (generation): Promise<GenerationShards[]> => {
+      const { revision, shards, splits } = await readManifest(store, pipeline, generation);
+      const shardsPrefix = bucketKeys.shards(pipeline, generation, revision);
+      if (splits === undefined) return [{ shardsPrefix, ...namesOf(shards) }];
+      return splits.flatMap(({ name: split }) => {
+        const folder = `${split}/`;
+        const mine = shards
+          .filter(({ name }) => name.startsWith(folder))
+          .map(({ name, bytes }) => ({ name: name.slice(folder.length), bytes }));
+        // SageMaker refuses a channel without objects.
+        if (mine.length === 0) return [];
+        return [{ split, shardsPrefix: `${shardsPrefix}${folder}`, ...namesOf(mine) }];
+      });
     }),
-  );
+  ).then((all) => all.flat());
+
+const namesOf = (
+  shards: z.output<typeof manifestShards>['shards'],
+): Pick<GenerationShards, 'shards' | 'totals'> => ({
+  shards: shards.map(({ name }) => name),
+  totals: { shards: shards.length, bytes: sum(shards.map(({ bytes }) => bytes)) },
+});
 
 /** The part of a manifest that training needs. */
 const manifestShards = z.object({
@@ -65,6 +81,7 @@ const manifestShards = z.object({
       bytes: z.number().int().min(0),
     }),
   ),
+  splits: z.array(z.object({ name: z.enum(SPLITS) })).optional(),
 });
 
 async function readManifest(

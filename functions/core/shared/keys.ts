@@ -60,8 +60,9 @@ export const bucketKeys = {
   /** The agent's copies of the last whole checkpoints. */
   keptCheckpoints: (pipeline: string, runId: string) =>
     `${pipeline}/runs/${runId}/checkpoints/tidewheel-kept/`,
-  /** Names the shards of several generations for SageMaker (S3DataType ManifestFile). */
-  trainManifest: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/train.manifest`,
+  /** Names the shards of several generations for a channel of SageMaker (S3DataType ManifestFile). */
+  channelManifest: (pipeline: string, runId: string, channel: string) =>
+    `${pipeline}/runs/${runId}/${channel}.manifest`,
   /** What one attempt on EC2 knows and says: job.json, and a file per host under hosts/. */
   attempt: (pipeline: string, runId: string, attempt: number) =>
     `${pipeline}/runs/${runId}/attempts/${attempt}/`,

@@ -269,7 +269,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     list(bucketKeys.dataset('digits')),
     list(bucketKeys.shards('digits', RUN)),
     read(bucketKeys.manifest('digits', RUN)),
-    write(bucketKeys.trainManifest('digits', RUN)),
+    write(bucketKeys.channelManifest('digits', RUN, 'train')),
     ...versions,
     write(`${bucketKeys.reads('digits', RUN)}00000001.json`),
     write(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
@@ -286,7 +286,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(bucketKeys.pinnedSource('digits', RUN)),
     away('s3:PutObject', bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
     away('s3:PutObject', bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
-    away('s3:PutObject', bucketKeys.trainManifest('digits', RUN)),
+    away('s3:PutObject', bucketKeys.channelManifest('digits', RUN, 'train')),
     away('s3:PutObject', bucketKeys.progress('digits', RUN)),
     passRole(roleOfKind('training'), 'sagemaker.amazonaws.com'),
     ...(['training', 'hosts'] as const).flatMap((kind) => [

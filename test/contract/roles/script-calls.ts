@@ -31,7 +31,7 @@ export const TRAINING_CALLS: readonly Call[] = [
   read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
   read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
-  read(bucketKeys.trainManifest('digits', RUN)),
+  read(bucketKeys.channelManifest('digits', RUN, 'train')),
   ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
     object(`s3:${name}`, `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   ),
@@ -65,7 +65,7 @@ export const HOST_CALLS: readonly Call[] = [
   read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
   read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
-  read(bucketKeys.trainManifest('digits', RUN)),
+  read(bucketKeys.channelManifest('digits', RUN, 'train')),
   read(`${attempt}job.json`),
   read(`${attempt}requests/members-2.json`),
   list(`${attempt}requests/`),

@@ -8,9 +8,12 @@ import { generationAt } from './generations.ts';
 type Raw = Record<string, unknown>;
 
 /** Through the real schema, so that a fixture cannot be something that no user could declare. */
-export const declaration = (over: { training?: Raw; compute?: Raw; name?: string } = {}): Pipeline =>
+export const declaration = (
+  over: { training?: Raw; compute?: Raw; packing?: Raw; name?: string } = {},
+): Pipeline =>
   pipelineSchema.parse({
     name: over.name ?? 'digits',
+    ...(over.packing && { packing: over.packing }),
     training: { strategy: 'ddp', frameworkVersion: '2.13', ...over.training },
     compute: { instanceTypes: ['g5.xlarge'], nodes: 2, ...over.compute },
   });

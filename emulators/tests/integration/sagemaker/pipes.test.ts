@@ -19,6 +19,11 @@ afterAll(async () => {
 
 const PROCESSES = 2;
 const SHARDS = Array.from({ length: 7 }, (_, index) => `${index}.txt`);
+/** Of another split of the same samples, with Pipes of its own. */
+const MEASURED = ['7.txt', '8.txt', '9.txt'];
+const NAMES = (['train', 'validation'] as const).flatMap((split) =>
+  Array.from({ length: PROCESSES }, (_, index) => pipeChannel(split, index)),
+);
 
 /** Two processes, each the only reader of its Pipe, over two epochs; what they read goes into the merged output. */
 const READ = `
@@ -29,20 +34,27 @@ if len(sys.argv) > 1 and sys.argv[1] == 'reader':
     host = json.loads((base / 'input/config/resourceconfig.json').read_text())['current_host']
     (base / 'output/data' / f'{host}-{sys.argv[2]}.json').write_text(json.dumps(parts))
 else:
-    names = ${JSON.stringify(Array.from({ length: PROCESSES }, (_, index) => pipeChannel(index)))}
+    names = ${JSON.stringify(NAMES)}
     readers = [subprocess.Popen([sys.executable, __file__, 'reader', name]) for name in names]
     sys.exit(max(reader.wait() for reader in readers))
 `;
 
 async function readsOf(distribution: 'FullyReplicated' | 'ShardedByS3Key') {
   const run = `digits-${distribution.toLowerCase().slice(0, 5)}`;
-  const shardsPrefix = `digits/dataset/${run}/shards/`;
-  for (const shard of SHARDS) await ground.put(`${shardsPrefix}${shard}`, `${shard} `);
+  const folder = `digits/dataset/${run}/shards/`;
+  const parts = { train: SHARDS, validation: MEASURED } as const;
+  for (const [split, shards] of Object.entries(parts))
+    for (const shard of shards) await ground.put(`${folder}${split}/${shard}`, `${shard} `);
   const { channels, objects } = channelsOf({
     bucket: ground.bucket,
     pipeline: 'digits',
     runId: run,
-    generations: [{ shardsPrefix, shards: SHARDS, totals: { shards: SHARDS.length, bytes: 100 } }],
+    generations: (['train', 'validation'] as const).map((split) => ({
+      split,
+      shardsPrefix: `${folder}${split}/`,
+      shards: parts[split],
+      totals: { shards: parts[split].length, bytes: 100 },
+    })),
     sourceUri: '',
     agentPrefix: '',
     inputMode: 'Pipe',
@@ -59,19 +71,24 @@ async function readsOf(distribution: 'FullyReplicated' | 'ShardedByS3Key') {
   });
   expect((await ground.ended(name)).FailureReason).toBeUndefined();
   const keys = await ground.keys(`models/${name}/output/output/`);
-  const read = await Promise.all(
-    keys.map(async (key) => JSON.parse((await ground.get(key)).toString()) as [string[], string[]]),
-  );
-  return { keys, read };
+  const readOf = (split: string) =>
+    Promise.all(
+      keys
+        .filter((key) => key.includes(`-${split}`))
+        .map(async (key) => JSON.parse((await ground.get(key)).toString()) as [string[], string[]]),
+    );
+  return { read: await readOf('train'), measured: await readOf('validation') };
 }
 
 const sorted = (names: readonly string[]): string[] => names.toSorted((a, b) => a.localeCompare(b));
 
 test('divided shards are read once an epoch', async () => {
-  const { keys, read } = await readsOf('ShardedByS3Key');
-  expect(keys).toHaveLength(2 * PROCESSES);
-  for (const epoch of [0, 1] as const)
+  const { read, measured } = await readsOf('ShardedByS3Key');
+  expect(read).toHaveLength(2 * PROCESSES);
+  for (const epoch of [0, 1] as const) {
     expect(sorted(read.flatMap((epochs) => epochs[epoch]))).toEqual(SHARDS);
+    expect(sorted(measured.flatMap((epochs) => epochs[epoch]))).toEqual(MEASURED);
+  }
 });
 
 test('replicated shards are read once per host', async () => {

@@ -1,6 +1,7 @@
 /** The input channels of a training job: the shards, the user's code, the agent. */
 import type { InputMode } from '../../catalog/launchers/input-mode.ts';
 import type { GenerationShards } from '../../dataset/dataset.ts';
+import { SPLITS, type SplitName } from '../../pipeline/splits.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { ChannelRequest } from './request.ts';
 
@@ -38,15 +39,20 @@ export interface Channels {
 const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
 
 /** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
-export const pipeChannel = (process: number): string =>
-  process === 0 ? CHANNEL.shards : `${CHANNEL.shards}-${process}`;
+export const pipeChannel = (split: SplitName, process: number): string =>
+  process === 0 ? split : `${split}-${process}`;
 
 export function channelsOf(input: ChannelsInput): Channels {
-  const sources = sourcesOf(input);
+  const sources = splitsIn(input.generations).flatMap((split) =>
+    sourcesOf(ofSplit(input, split), split).map((source, process) => ({
+      ...source,
+      name: pipeChannel(split, process),
+    })),
+  );
   return {
     channels: [
-      ...sources.map((source, process) =>
-        channel(pipeChannel(process), input, {
+      ...sources.map((source) =>
+        channel(source.name, input, {
           type: source.type,
           uri: source.uri,
           distribution: input.distribution,
@@ -64,11 +70,22 @@ export function channelsOf(input: ChannelsInput): Channels {
   };
 }
 
+const splitOf = ({ split }: GenerationShards): SplitName => split ?? CHANNEL.shards;
+
 /** Data may come by declared channels or lie in the source: then there are no shards. */
-function sourcesOf(input: ChannelsInput): readonly ShardSource[] {
-  if (input.generations.length === 0) return [];
-  return readersOf(input) > 1 ? pipeSources(input) : [shardsSource(input)];
-}
+const splitsIn = (generations: readonly GenerationShards[]): readonly SplitName[] =>
+  SPLITS.filter((split) => generations.some((one) => splitOf(one) === split));
+
+const ofSplit = <Input extends Pick<ChannelsInput, 'generations'>>(
+  input: Input,
+  split: SplitName,
+): Input => ({
+  ...input,
+  generations: input.generations.filter((one) => splitOf(one) === split),
+});
+
+const sourcesOf = (input: ChannelsInput, split: SplitName): readonly ShardSource[] =>
+  readersOf(input) > 1 ? pipeSources(input, split) : [shardsSource(input, split)];
 
 const readersOf = ({
   inputMode,
@@ -114,12 +131,12 @@ function channel(
  * channels and a dataset has no such limit. The script finds all shards under SM_CHANNEL_TRAIN either way. The common
  * prefix of the generations would include a generation that is sealed while the job waits for capacity.
  */
-function shardsSource(input: ChannelsInput): ShardSource {
+function shardsSource(input: ChannelsInput, split: SplitName): ShardSource {
   const [only, ...others] = input.generations;
   if (only !== undefined && others.length === 0) {
     return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
   }
-  return manifestOf(input, bucketKeys.trainManifest(input.pipeline, input.runId), shardKeys(input));
+  return manifestOf(input, bucketKeys.channelManifest(input.pipeline, input.runId, split), shardKeys(input));
 }
 
 type ShardSource = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
@@ -128,11 +145,11 @@ type ShardSource = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly P
  * Divides the shards among the processes of a host, so that a host reads each shard once. With ShardedByS3Key SageMaker
  * also divides each list among the hosts. With FullyReplicated the script takes its host's part of each list.
  */
-function pipeSources(input: ChannelsInput): readonly ShardSource[] {
+function pipeSources(input: ChannelsInput, split: SplitName): readonly ShardSource[] {
   const readers = readersOf(input);
   const keys = shardKeys(input);
   return Array.from({ length: readers }, (_, process) => {
-    const key = `${bucketKeys.trainManifest(input.pipeline, input.runId)}-${process}`;
+    const key = `${bucketKeys.channelManifest(input.pipeline, input.runId, split)}-${process}`;
     return manifestOf(
       input,
       key,
@@ -153,12 +170,26 @@ function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]
   return { type: 'ManifestFile', uri: s3Uri(input.bucket, key), objects: [{ key, text }] };
 }
 
+type SplitInput = Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>;
+
 /** Why the generations cannot be channels, as messages. */
-export function generationProblems(
-  input: Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>,
-): string[] {
-  const { generations, pipeline, inputMode } = input;
-  if (generations.length === 0) return [];
+export function generationProblems(input: SplitInput): string[] {
+  const splits = splitsIn(input.generations);
+  const problems = splits.flatMap((split) => splitProblems(ofSplit(input, split)));
+  if (splits.length > 0 && !splits.includes(CHANNEL.shards))
+    problems.push(
+      `packing.split gave every sample to ${splits.join(' and ')}, and none to train: drop more data, or a larger part of the groups`,
+    );
+  const pipes = readersOf(input) * splits.length;
+  if (readersOf(input) > 1 && pipes > MOST_PIPES)
+    problems.push(
+      `Pipe needs ${pipes} channels, one of each split for each process of a host, and a job has ${MOST_PIPES}: use FastFile or File`,
+    );
+  return [...new Set(problems)];
+}
+
+function splitProblems({ generations, pipeline, ...input }: SplitInput): string[] {
+  const { inputMode } = input;
   const foreign = generations.filter(
     ({ shardsPrefix }) => !shardsPrefix.startsWith(bucketKeys.dataset(pipeline)),
   );
@@ -186,10 +217,6 @@ const MOST_PIPES = 18;
 function pipeProblems(readers: number, generations: readonly GenerationShards[]): string[] {
   const shards = generations.reduce((sum, { shards: listed }) => sum + listed.length, 0);
   const problems: string[] = [];
-  if (readers > MOST_PIPES)
-    problems.push(
-      `Pipe needs a channel for each of the ${readers} processes of a host, and a job has ${MOST_PIPES}: use FastFile or File`,
-    );
   if (readers > 1 && shards < readers)
     problems.push(
       `${shards} shards cannot be divided among the Pipes of ${readers} processes: pack smaller shards (packing.shardMegabytes), or use File`,

@@ -8,6 +8,7 @@ import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { neededChannels } from '../../pipeline/script/arguments.ts';
 import { SHARDS_CHANNEL } from '../../pipeline/script/placeholders.ts';
+import { partsOf } from '../../pipeline/splits.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
 import type { Placement } from '../../runs/placement-records.ts';
@@ -189,10 +190,22 @@ function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: 
     : s3Uri(bucket, bucketKeys.sourceAt(name, training.source));
 }
 
-function shardsProblems({ declaration: { training }, generations }: JobInput): Problem[] {
-  if (generations.length > 0 || !neededChannels(training).includes(SHARDS_CHANNEL)) return [];
-  const message = `name \${channel:${SHARDS_CHANNEL}}, and nothing was packed yet: drop files under incoming/ first, or end the argument with ?`;
-  return [{ path: 'training.arguments', message }];
+function shardsProblems({ declaration: { training, packing }, generations }: JobInput): Problem[] {
+  const needed = neededChannels(training);
+  const path = 'training.arguments';
+  if (generations.length === 0 && needed.includes(SHARDS_CHANNEL)) {
+    const message = `name \${channel:${SHARDS_CHANNEL}}, and nothing was packed yet: drop files under incoming/ first, or end the argument with ?`;
+    return [{ path, message }];
+  }
+  const parts = packing.split === undefined ? [] : partsOf(packing.split);
+  return parts
+    .filter(
+      (name) => needed.includes(name) && !generations.some(({ split = SHARDS_CHANNEL }) => split === name),
+    )
+    .map((name) => ({
+      path,
+      message: `name \${channel:${name}}, and no sample of that split was packed yet: drop more files under incoming/, or end the argument with ?`,
+    }));
 }
 
 function sourceProblems({ training: { source } }: Pipeline): Problem[] {
