@@ -38,6 +38,9 @@ export async function report(
     const uri = `s3://${store.bucket}/${packingKeys(pipeline, name).quality('report.html')}`;
     reports.push({ generation: name, samples, duplicates: repeated, rejected, held, report: uri });
     tell(`${name}  ${samples} samples, ${repeated} duplicates, ${rejected} rejected  ${uri}`);
+    for (const leak of made.splits?.leaks ?? [])
+      if (leak.samples > 0)
+        tell(`  ${leak.samples} samples of ${leak.split} have the bytes of samples of ${leak.other}`);
     for (const one of held) tell(`  held: ${one}`);
   }
   return found({ pipeline, reports });

@@ -57,13 +57,17 @@ async function mayBegin(store: BlobStore, { pipeline, generation }: Asked): Prom
 }
 
 function sentenceOf(report: QualityReport, bucket: string): string {
-  const { duplicates, near, shared, held, pipeline, generation } = report;
+  const { duplicates, near, shared, held, splits, pipeline, generation } = report;
   const parts = [
     ...(duplicates.within > 0 ? [`${duplicates.within} samples repeat others of the batch`] : []),
     ...(duplicates.earlier > 0 ? [`${duplicates.earlier} repeat earlier data`] : []),
     ...(duplicates.conflicting > 0
       ? [`${duplicates.conflicting} groups of equal samples have different labels`]
       : []),
+    ...(splits?.counts.map(({ name, packed }) => `${packed} samples for ${name}`) ?? []),
+    ...(splits?.leaks ?? [])
+      .filter(({ samples }) => samples > 0)
+      .map(({ split, other, samples }) => `${samples} samples of ${split} have the bytes of ${other}`),
     ...(near !== undefined && near.images > 0 ? [`${near.images} images look like another one`] : []),
     ...shared.map(({ pipeline: other, samples }) => `${samples} are in the pipeline ${other} too`),
     ...held.map((one) => `held: ${one}`),

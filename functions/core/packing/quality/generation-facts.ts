@@ -1,4 +1,5 @@
 /** The tally of a generation, from its folder or, if it has none yet, from its member lists. */
+import { SPLITS, type SplitName } from '../../pipeline/splits.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -12,6 +13,8 @@ export interface GenerationFacts {
   readonly digests: BigUint64Array;
   /** dHash and half digest of each prepared image. */
   readonly looks: BigUint64Array;
+  /** Half digests of the samples of each split, sorted; empty if they are not split. */
+  readonly splits: ReadonlyMap<SplitName, BigUint64Array>;
 }
 
 export async function generationFacts(store: BlobStore, manifest: Manifest): Promise<GenerationFacts> {
@@ -34,7 +37,13 @@ export async function storedFacts(
   if (tally === undefined) return undefined;
   const [digests, looks] = [await bytesOf(quality('digests.bin')), await bytesOf(quality('looks.bin'))];
   if (digests === undefined || looks === undefined) return undefined;
-  return { tally, digests: decodeNumbers(digests), looks: decodeNumbers(looks) };
+  const splits = new Map<SplitName, BigUint64Array>();
+  for (const name of SPLITS.filter((split) => tally.splits?.[split] !== undefined)) {
+    const stored = await bytesOf(quality(`digests-${name}.bin`));
+    if (stored === undefined) return undefined;
+    splits.set(name, decodeNumbers(stored));
+  }
+  return { tally, digests: decodeNumbers(digests), looks: decodeNumbers(looks), splits };
 }
 
 function parseTally(bytes: Uint8Array | undefined): Tally | undefined {
@@ -52,10 +61,18 @@ async function countFacts(store: BlobStore, manifest: Manifest): Promise<Generat
   const keys = packingKeys(manifest.pipeline, manifest.generation);
   const counted = new GenerationTally(manifest.prepared !== undefined);
   for (const shard of manifest.shards) {
+    counted.beginShard(shard.name);
     for (const line of await memberLines(store, keys, shard)) counted.add(line);
     counted.endShard();
   }
-  const facts = { tally: counted.tally, digests: counted.digests(), looks: counted.looks };
+  const facts = {
+    tally: counted.tally,
+    digests: counted.digests(),
+    looks: counted.looks,
+    splits: counted.splits(),
+  };
+  for (const [name, digests] of facts.splits)
+    await store.put(keys.quality(`digests-${name}.bin`), encodeNumbers(digests));
   await store.put(keys.quality('digests.bin'), encodeNumbers(facts.digests));
   await store.put(keys.quality('looks.bin'), encodeNumbers(facts.looks));
   const body = Buffer.from(`${JSON.stringify(facts.tally)}\n`);

@@ -3,6 +3,7 @@
  * follows from what is sealed, so it can be made again at any time, with the same result.
  */
 import type { HoldSettings } from '../../pipeline/packing-parts.ts';
+import { SPLITS } from '../../pipeline/splits.ts';
 import { channelStatistics } from '../media/pixel-sums.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
@@ -20,7 +21,7 @@ import type { QualityReport } from './report-document.ts';
 import { reportPage } from './report-page.ts';
 import { thumbnails } from './thumbnails.ts';
 import { type VersionPair, versionPair } from './version-pair.ts';
-import { compareWithVersion } from './version-tally.ts';
+import { type Compared, compareWithVersion } from './version-tally.ts';
 
 export interface QualityDeps {
   readonly store: BlobStore;
@@ -67,7 +68,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
   const others = await otherPipelines(store, pipeline);
   const found = await findKeys(store, manifest, {
     repeated: new Set(compared.repeated),
-    others: new Set(near.examples.flat()),
+    others: new Set([...near.examples.flat(), ...compared.leaks.flatMap(({ examples }) => examples)]),
   });
   const classes = classRows({ packed: facts.tally, before, now, arrived: manifest.balance?.classes ?? {} });
   const { objects, packed, rejected, deferred } = manifest.arrivals;
@@ -85,6 +86,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     versionTally: now,
     ...(now.pixels && { channels: channelStatistics(now.pixels) }),
     ...(classes && { classes }),
+    ...splitRows(facts, compared, found.keys),
     duplicates: {
       within: compared.within,
       earlier: compared.earlier,
@@ -125,6 +127,25 @@ const unpreparedIn = ({ tally: { columns } }: GenerationFacts): QualityReport['u
       unprepared > 0 ? [[name, unprepared]] : [],
     ),
   );
+
+function splitRows(
+  { tally }: GenerationFacts,
+  { now: { splits }, leaks }: Compared,
+  keys: ReadonlyMap<bigint, string>,
+): Pick<QualityReport, 'splits'> {
+  if (splits === undefined) return {};
+  const all = Object.values(splits).reduce((sum, { samples }) => sum + samples, 0);
+  const counts = SPLITS.filter((name) => splits[name] !== undefined).map((name) => {
+    const { samples: packed, copies } = tally.splits?.[name] ?? { samples: 0, copies: 0 };
+    const now = splits[name]?.samples ?? 0;
+    return { name, packed, copies, now, share: all === 0 ? 0 : now / all };
+  });
+  const shown = leaks.map(({ examples, ...leak }) => ({
+    ...leak,
+    examples: examples.map((half) => keys.get(half) ?? digitsOf(half)),
+  }));
+  return { splits: { counts, leaks: shown } };
+}
 
 const nearRow = (
   { looks }: GenerationFacts,

@@ -42,6 +42,25 @@ interface NearRow {
   readonly examples: readonly (readonly [string, string])[];
 }
 
+interface SplitRows {
+  /** Samples of each split in this generation and in the version, and its share of the version. */
+  readonly counts: readonly {
+    readonly name: string;
+    readonly packed: number;
+    readonly copies: number;
+    readonly now: number;
+    readonly share: number;
+  }[];
+  /** Samples of `split` in the version whose bytes `other` holds under another key. */
+  readonly leaks: readonly {
+    readonly split: string;
+    readonly other: string;
+    readonly samples: number;
+    /** Keys of this generation; a digest stands for a sample of another one. */
+    readonly examples: readonly string[];
+  }[];
+}
+
 export interface Shift {
   readonly what: string;
   readonly before: number;
@@ -72,6 +91,8 @@ export interface QualityReport {
   readonly channels?: { readonly mean: readonly number[]; readonly std: readonly number[] };
   /** Absent if the labels are no classes. */
   readonly classes?: readonly ClassRow[];
+  /** Absent if the samples are not split. */
+  readonly splits?: SplitRows;
   readonly duplicates: Duplicates;
   /** Other pipelines of the bucket that hold the bytes of samples of this generation. */
   readonly shared: readonly { readonly pipeline: string; readonly samples: number }[];

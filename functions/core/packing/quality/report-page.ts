@@ -20,6 +20,7 @@ export function reportPage(report: QualityReport, pictures: Pictures): string {
 <p>${own.samples} samples and ${own.copies} copies in this generation; ${all.samples} samples in the version.
 ${arrivals.objects} objects arrived: ${arrivals.packed} packed, ${arrivals.rejected} rejected, ${arrivals.deferred} left
 to the next run. ${then}</p>
+${splitPart(report)}
 ${classPart(report)}
 ${columnPart(report)}
 ${unpreparedPart(report)}
@@ -61,6 +62,28 @@ function classPart({ classes }: QualityReport): Html {
 ${tableOfRows(classes.slice(0, MOST_CLASSES_SHOWN), columns, 'No sample has a label.')}
 ${more > 0 ? html`<p>And ${more} more in report.json.</p>` : html``}
 ${single > 0 ? html`<p>${single} with a single sample.</p>` : html``}`;
+}
+
+function splitPart({ pipeline, splits }: QualityReport): Html {
+  if (splits === undefined) return html``;
+  type Row = (typeof splits.counts)[number];
+  return html`<h2>Splits</h2>
+${tableOfRows<Row>(
+  splits.counts,
+  [
+    { head: 'split', cell: ({ name }) => name },
+    number('packed', ({ packed }) => packed),
+    number('copies', ({ copies }) => copies),
+    number('version now', ({ now }) => now),
+    number('share', ({ share }) => `${percent(share)} %`),
+  ],
+  'There are no samples.',
+)}
+${splits.leaks.map(
+  ({ split, other, samples, examples }) =>
+    html`<p>${samples} samples of ${split} have the bytes of samples of ${other}.
+<code><bdi>${examples.map((key) => belowIncoming(pipeline, key)).join('  ')}</bdi></code></p>`,
+)}`;
 }
 
 function columnPart({ versionTally: { columns }, channels }: QualityReport): Html {

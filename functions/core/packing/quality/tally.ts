@@ -1,8 +1,10 @@
 /** Counts what one generation holds, by its member lists. Tallies of several generations can be added up. */
 import * as z from 'zod';
+import type { SplitName } from '../../pipeline/splits.ts';
 import { tableOf } from '../../shared/tables.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
 import type { MediaFacts, MemberLine } from '../model/documents.ts';
+import { splitOfShard } from '../splits/split-rule.ts';
 import { halfOf, NumberList } from './digest-list.ts';
 import { Distribution, distributionSchema } from './distribution.ts';
 
@@ -27,6 +29,8 @@ export const tallySchema = z.object({
   copies: count,
   /** Absent if the labels are no classes. */
   classes: tableOf(z.object({ samples: count, copies: count })).optional(),
+  /** Only if the samples are split. */
+  splits: tableOf(z.object({ samples: count, copies: count })).optional(),
   columns: tableOf(columnSchema),
   /** Of prepared images. */
   pixels: pixelsSchema.optional(),
@@ -99,6 +103,7 @@ export class TallyCounter {
   #samples = 0;
   #copies = 0;
   #classes: Map<string, { samples: number; copies: number }> | undefined = new Map();
+  readonly #splits = new Map<string, { samples: number; copies: number }>();
   readonly #columns = new Map<string, ColumnTally>();
   readonly #pixels = new PixelSums();
   readonly #preparesImages: boolean;
@@ -107,9 +112,16 @@ export class TallyCounter {
     this.#preparesImages = preparesImages;
   }
 
-  sample(isCopy: boolean): void {
+  sample(isCopy: boolean, split: SplitName | undefined): void {
     if (isCopy) this.#copies += 1;
     else this.#samples += 1;
+    if (split !== undefined)
+      this.#split(split, isCopy ? { samples: 0, copies: 1 } : { samples: 1, copies: 0 });
+  }
+
+  #split(name: string, { samples, copies }: { readonly samples: number; readonly copies: number }): void {
+    const known = this.#splits.get(name) ?? { samples: 0, copies: 0 };
+    this.#splits.set(name, { samples: known.samples + samples, copies: known.copies + copies });
   }
 
   member({ column: name = 'data', size, label, repeat, media, source }: MemberLine): void {
@@ -128,6 +140,7 @@ export class TallyCounter {
     this.#copies += other.copies;
     if (other.classes === undefined) this.#classes = undefined;
     for (const [name, counts] of Object.entries(other.classes ?? {})) this.#label(name, counts);
+    for (const [name, counts] of Object.entries(other.splits ?? {})) this.#split(name, counts);
     for (const [name, column] of Object.entries(other.columns)) this.#column(name).addAll(column);
     if (other.pixels !== undefined) this.#pixels.add(other.pixels);
   }
@@ -142,6 +155,7 @@ export class TallyCounter {
       samples: this.#samples,
       copies: this.#copies,
       ...(this.#classes && { classes: Object.fromEntries(byName(this.#classes)) }),
+      ...(this.#splits.size > 0 && { splits: Object.fromEntries(byName(this.#splits)) }),
       columns: Object.fromEntries(columns),
       ...(pixels && { pixels }),
     };
@@ -223,20 +237,35 @@ export class GenerationTally {
   readonly #counter: TallyCounter;
   readonly #digests = new NumberList();
   readonly #looks = new NumberList();
+  readonly #splits = new Map<SplitName, NumberList>();
+  #split: SplitName | undefined;
   readonly #scan = new SampleScan(
     ({ half, dhash }) => {
       this.#digests.push(half);
+      if (this.#split !== undefined) this.#digestsOf(this.#split).push(half);
       if (dhash === undefined) return;
       this.#looks.push(halfOf(dhash));
       this.#looks.push(half);
     },
     (isCopy) => {
-      this.#counter.sample(isCopy);
+      this.#counter.sample(isCopy, this.#split);
     },
   );
 
   constructor(preparesImages = false) {
     this.#counter = new TallyCounter(preparesImages);
+  }
+
+  #digestsOf(split: SplitName): NumberList {
+    const list = this.#splits.get(split) ?? new NumberList();
+    this.#splits.set(split, list);
+    return list;
+  }
+
+  /** Before the first line of a shard. */
+  beginShard(name: string): void {
+    this.#split = splitOfShard(name);
+    if (this.#split !== undefined) this.#digestsOf(this.#split);
   }
 
   add(line: MemberLine): void {
@@ -256,6 +285,11 @@ export class GenerationTally {
   /** Sorted. */
   digests(): BigUint64Array {
     return this.#digests.sorted();
+  }
+
+  /** Sorted, of each split. */
+  splits(): ReadonlyMap<SplitName, BigUint64Array> {
+    return new Map([...this.#splits].map(([name, digests]) => [name, digests.sorted()]));
   }
 
   /** Pairs of a perceptual hash and the half digest of its image. */

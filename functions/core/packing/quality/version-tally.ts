@@ -3,6 +3,7 @@ import type { BlobStore } from '../model/blob-store.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import { commonOf, NumberList, repeatedIn } from './digest-list.ts';
 import { type GenerationFacts, generationFacts } from './generation-facts.ts';
+import { SplitDigests, type SplitLeak } from './split-leaks.ts';
 import { type Tally, TallyCounter } from './tally.ts';
 import type { VersionPair } from './version-pair.ts';
 
@@ -17,6 +18,7 @@ export interface Compared {
   readonly repeated: readonly bigint[];
   /** Of the other generations. */
   readonly looks: BigUint64Array;
+  readonly leaks: readonly SplitLeak[];
 }
 
 /** More than this are only counted: keys and labels of each are held in memory. */
@@ -40,12 +42,14 @@ export async function compareWithVersion(
 ): Promise<Compared> {
   const [before, now] = [new TallyCounter(), new TallyCounter()];
   const others = new OtherSamples(facts);
+  const splits = new SplitDigests();
   for (const name of new Set([...pair.before, ...pair.now])) {
     const one = name === generation ? facts : await factsOf(store, pipeline, name);
     if (one === undefined) continue;
     if (pair.before.includes(name)) before.addAll(one.tally);
     if (!pair.now.includes(name)) continue;
     now.addAll(one.tally);
+    splits.add(one);
     if (name !== generation) others.add(one);
   }
   const own = repeatedIn(facts.digests);
@@ -56,6 +60,7 @@ export async function compareWithVersion(
     earlier: others.repeats(),
     repeated: own.numbers.slice(0, MOST_REPEATED),
     looks: others.looks,
+    leaks: splits.leaks(),
   };
 }
 

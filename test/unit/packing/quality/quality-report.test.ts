@@ -5,7 +5,9 @@ import { openImageEngine } from '../../../../functions/aws/images/image-engine.t
 import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
+import { SplitRule } from '../../../../functions/core/packing/splits/split-rule.ts';
 import { type PackingSettings, packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { splitSchema } from '../../../../functions/core/pipeline/splits.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { compactAll, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
 import { PIPELINE, packAll, packPipeline, settings } from '../../../support/builders/packing.ts';
@@ -86,6 +88,37 @@ describe('a quality report', () => {
       shared: [{ pipeline: 'tests', samples: 1 }],
       notCompared: [],
     });
+  });
+
+  it('finds bytes that two splits hold', async () => {
+    const split = splitSchema.parse({
+      train: 0.5,
+      validation: 0.5,
+      by: 'group',
+      groupPattern: '^([a-z]+)/',
+    });
+    const groups = ['anna', 'bob', 'cleo', 'dora', 'emil', 'fay'];
+    const rule = new SplitRule(split);
+    const measured = groups.find((group) => rule.of(`${group}/1.txt`) === 'validation') ?? '';
+    const trained = groups.find((group) => rule.of(`${group}/1.txt`) === 'train') ?? '';
+    const drops = [
+      { [`${trained}/1.txt`]: 'same' },
+      { [`${measured}/1.txt`]: 'same', [`${measured}/2.txt`]: 'own' },
+    ];
+    const store = await packedInDrops(drops, settings({ split }));
+    const { splits } = await reportOf(store, 2);
+    expect(splits).toEqual({
+      counts: [
+        { name: 'train', packed: 0, copies: 0, now: 1, share: 1 / 3 },
+        { name: 'validation', packed: 2, copies: 0, now: 2, share: 2 / 3 },
+      ],
+      leaks: [
+        { split: 'validation', other: 'train', samples: 1, examples: [`${incoming}${measured}/1.txt`] },
+      ],
+    });
+    expect(store.body(quality(2, 'report.html')).toString()).toContain(
+      '1 samples of validation have the bytes of samples of train.',
+    );
   });
 
   it('has the same bytes when it is made again', async () => {
