@@ -4,7 +4,7 @@ import type { Role } from './schemas/operation.ts';
 /** As API Gateway gives them: it has checked signature, issuer, audience and times of the token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-export interface RequiredClaim {
+interface RequiredClaim {
   readonly claim: string;
   readonly value: string;
 }
