@@ -8,6 +8,7 @@ import { sealOrRepeat } from '../core/attempts/packing-rounds.ts';
 import { reportQuality } from '../core/attempts/reports/report-quality.ts';
 import { mayCompact } from '../core/packing/compaction/plan-compaction.ts';
 import { sealDataset } from '../core/packing/seal/seal-dataset.ts';
+import { spotCheck } from '../core/packing/verify/spot-check.ts';
 
 const input = z.object({ runId: z.string(), pipeline: z.string(), round: z.number().int().min(1) });
 
@@ -15,7 +16,7 @@ export const handler = lambdaHandler('seal-dataset', input, async ({ runId, pipe
   const deps = { ...tableStores(), notifier: notifier(), clock };
   const sealed = await sealOrRepeat(deps, { runId, pipeline, round }, () =>
     withPacking(runId, async ({ store, packing, dataset }) => {
-      const result = await sealDataset({ store }, { runId, pipeline, packing });
+      const result = await sealDataset({ store, spotCheck }, { runId, pipeline, packing });
       return { ...result, mayCompact: mayCompact(dataset, result) };
     }),
   );

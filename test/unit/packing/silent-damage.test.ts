@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { BlobStore, GetOptions, ListPage } from '../../../functions/core/packing/model/blob-store.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { spotCheck } from '../../../functions/core/packing/verify/spot-check.ts';
 import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
@@ -138,4 +139,33 @@ it('lists have no line end but their newlines', async () => {
       ),
     ).toContain('\u2028');
   }
+});
+
+describe('a shard that the store damages', () => {
+  it.each(['webdataset', 'tfrecord', 'mds'] as const)('is found in %s before the seal', async (format) => {
+    const store = filled(4);
+    const packing = settings({ format });
+    await planAndPack(store, packing);
+    const shards = bucketKeys.shards(PIPELINE, RUN);
+    const get = async (key: string, options?: GetOptions) => {
+      const found = await store.get(key, options);
+      if (found.kind !== 'found' || !key.startsWith(shards)) return found;
+      const body = Buffer.concat(found.chunks);
+      body[body.length >>> 1] = (body[body.length >>> 1] ?? 0) ^ 1;
+      return { ...found, chunks: [body] };
+    };
+    const seal = sealDataset(
+      { store: misbehaving(store, { get }), spotCheck },
+      { runId: RUN, pipeline: PIPELINE, packing },
+    );
+    await expect(seal).rejects.toThrow(/cannot be sealed: a shard was read back, and shard-000000/);
+    expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
+  });
+
+  it('is sealed when it is whole', async () => {
+    const store = filled(4);
+    await planAndPack(store, settings());
+    const run = { runId: RUN, pipeline: PIPELINE, packing: settings() };
+    expect(await sealDataset({ store, spotCheck }, run)).toMatchObject({ status: 'sealed', samples: 4 });
+  });
 });

@@ -14,6 +14,7 @@ import { datasetIndexes, writeIndexFile } from '../seal/index-files.ts';
 import { newestLabels } from '../seal/label-numbers.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { sealedSplits } from '../splits/split-rule.ts';
+import { spotCheck } from '../verify/spot-check.ts';
 import { manifestsOfPlan } from './compact-shards.ts';
 import { compareMembers } from './compare-members.ts';
 import type { LeftOut } from './left-out.ts';
@@ -118,9 +119,17 @@ async function seal(
     ...(plan.splits && { split: packing.split, splits: sealedSplits(plan.splits, shards) }),
     ...(await annotationsOf(store, keys, manifests)),
   };
+  await readBack(store, manifest);
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
   await store.put(keys.manifest, body, { only: 'absent', contentType: 'application/json' });
   return (await readSealedManifest(store, pipeline, generation)) ?? manifest;
+}
+
+/** @throws AuditError if a shard that is read back is damaged */
+async function readBack(store: BlobStore, manifest: Manifest): Promise<void> {
+  const [problem] = await spotCheck(store, manifest);
+  if (problem !== undefined)
+    throw new AuditError(manifest.generation, `a shard was read back, and ${problem}`);
 }
 
 const lastListing = (joined: readonly Manifest[]): string =>

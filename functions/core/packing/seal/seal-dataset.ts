@@ -35,6 +35,8 @@ import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {
   readonly store: BlobStore;
+  /** Reads some shards back before the manifest is written. @returns the problems */
+  readonly spotCheck?: ((store: BlobStore, manifest: Manifest) => Promise<readonly string[]>) | undefined;
 }
 
 export interface SealInput {
@@ -87,7 +89,7 @@ const leftOf = ({ arrivals: { deferred: objects }, left }: Manifest): Left =>
 export async function sealDataset(deps: SealDeps, input: SealInput): Promise<SealResult> {
   const keys = packingKeys(input.pipeline, input.runId);
   const before = await readSealedManifest(deps.store, input.pipeline, input.runId);
-  const manifest = before ?? (await seal(deps.store, input, keys));
+  const manifest = before ?? (await seal(deps, input, keys));
   if (manifest === undefined) return emptyResult(input.runId);
   const shards = manifest.shards.length;
   const versions = blobVersions(deps.store);
@@ -142,7 +144,8 @@ const emptyResult = (generation: string): SealResult => ({
   waiting: 0,
 });
 
-async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Promise<Manifest | undefined> {
+async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promise<Manifest | undefined> {
+  const { store } = deps;
   const plan = await readPlan(store, input);
   if (plan === undefined) throw new Error(`${input.runId} has no plan: run PlanShards first`);
   if (plan.objects === 0) return undefined;
@@ -197,10 +200,22 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     ...preparedTotals(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
   };
+  return writeManifest(deps, keys, manifest);
+}
+
+/** @throws AuditError if a shard that was read back is damaged */
+async function writeManifest(
+  { store, spotCheck }: SealDeps,
+  keys: PackingKeys,
+  manifest: Manifest,
+): Promise<Manifest | undefined> {
+  const { pipeline, generation } = manifest;
+  const [problem] = (await spotCheck?.(store, manifest)) ?? [];
+  if (problem !== undefined) throw new AuditError(generation, `a shard was read back, and ${problem}`);
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
-  const key = shards.length === 0 ? keys.rejectionsOnly : keys.manifest;
+  const key = manifest.shards.length === 0 ? keys.rejectionsOnly : keys.manifest;
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
-  return put.kind === 'written' ? manifest : readSealedManifest(store, input.pipeline, input.runId);
+  return put.kind === 'written' ? manifest : readSealedManifest(store, pipeline, generation);
 }
 
 /** What the manifest keeps of the plan as it is. */

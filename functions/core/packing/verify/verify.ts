@@ -102,7 +102,8 @@ function verifySplits({ manifest: { splits, shards }, splitCheck, problems }: Ve
     problems.push('the counts of the splits differ from the shards');
 }
 
-async function verifyShard(check: Verification, shard: Shard): Promise<void> {
+/** Compares one shard with its lists, and notes what it holds. */
+export async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   const text = await check.list(shard.memberList, shard.memberListSha256);
   if (text === undefined) {
     check.unlisted.add(shardNumberOf(shard.name));

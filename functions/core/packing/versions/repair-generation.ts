@@ -10,6 +10,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { ManifestError, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
+import { spotCheck } from '../verify/spot-check.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 import { type PruneRequest, type PruneResult, pruneGenerations } from './prune-generations.ts';
 
@@ -67,7 +68,7 @@ async function sealAgain(
     return `its plan is gone too: restore ${packingKeys(pipeline, runId).manifest} from an older version of the object, or give the generation up`;
   await setAside(store, packingKeys(pipeline, runId).manifest);
   try {
-    await sealDataset({ store }, { runId, pipeline, packing });
+    await sealDataset({ store, spotCheck }, { runId, pipeline, packing });
     return undefined;
   } catch (error: unknown) {
     return error instanceof Error ? error.message : String(error);
