@@ -611,6 +611,19 @@ export type RunDeclaration = {
     readonly shardsMultipleOf?: number | undefined;
     /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
     readonly leastShardsPerWorker?: number | undefined;
+    /** Splits the samples for good, each part in shards and a channel of its own. */
+    readonly split?: {
+      /** Share of the samples, or of the groups, for the channel train; all shares give 1. */
+      readonly train: number;
+      /** Share of the samples, or of the groups, for the channel validation; all shares give 1. */
+      readonly validation?: number | undefined;
+      /** Share of the samples, or of the groups, for the channel test; all shares give 1. */
+      readonly test?: number | undefined;
+      /** What a hash decides the split of: each sample by its key without suffix, or the group that groupPattern finds in it. */
+      readonly by: "key" | "group";
+      /** For by: group: the first group of this regular expression, found in the key under incoming/ without suffix. All samples with the same text are in one split. */
+      readonly groupPattern?: string | undefined;
+    } | undefined;
     /** Columns that each sample must have; others wait for the rest. learn: those of nearly all samples of the first generation. Default: only a text or label beside nothing waits, where most samples have data. */
     readonly require?: "learn" | readonly (string)[] | undefined;
     /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */
@@ -1795,6 +1808,19 @@ export type Declaration = {
     readonly shardsMultipleOf?: number | undefined;
     /** At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB. */
     readonly leastShardsPerWorker?: number | undefined;
+    /** Splits the samples for good, each part in shards and a channel of its own. */
+    readonly split?: {
+      /** Share of the samples, or of the groups, for the channel train; all shares give 1. */
+      readonly train: number;
+      /** Share of the samples, or of the groups, for the channel validation; all shares give 1. */
+      readonly validation?: number | undefined;
+      /** Share of the samples, or of the groups, for the channel test; all shares give 1. */
+      readonly test?: number | undefined;
+      /** What a hash decides the split of: each sample by its key without suffix, or the group that groupPattern finds in it. */
+      readonly by?: "key" | "group" | undefined;
+      /** For by: group: the first group of this regular expression, found in the key under incoming/ without suffix. All samples with the same text are in one split. */
+      readonly groupPattern?: string | undefined;
+    } | undefined;
     /** Columns that each sample must have; others wait for the rest. learn: those of nearly all samples of the first generation. Default: only a text or label beside nothing waits, where most samples have data. */
     readonly require?: "learn" | readonly (string)[] | undefined;
     /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */

@@ -449,6 +449,7 @@ class DeclarationPacking(TypedDict, total=False):
     shuffle: bool
     shardsMultipleOf: int
     leastShardsPerWorker: int
+    split: DeclarationPackingSplit
     require: Literal["learn"] | list[str]
     waitHours: float
     mayReject: str
@@ -469,6 +470,17 @@ class _DeclarationPackingAnnotations(TypedDict):
 class DeclarationPackingAnnotations(_DeclarationPackingAnnotations, total=False):
     key: str
     label: str
+
+
+class _DeclarationPackingSplit(TypedDict):
+    train: float
+
+
+class DeclarationPackingSplit(_DeclarationPackingSplit, total=False):
+    validation: float
+    test: float
+    by: Literal["key", "group"]
+    groupPattern: str
 
 
 class DeclarationPackingLines(TypedDict, total=False):
@@ -1852,6 +1864,7 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     annotations: RunDeclarationPackingAnnotations
     shardsMultipleOf: int
     leastShardsPerWorker: int
+    split: RunDeclarationPackingSplit
     require: Literal["learn"] | list[str]
     balance: Literal["over", "under"]
     tfrecord: RunDeclarationPackingTfrecord
@@ -1863,6 +1876,17 @@ class RunDeclarationPackingAnnotations(TypedDict):
     file: str
     key: str
     label: str
+
+
+class _RunDeclarationPackingSplit(TypedDict):
+    train: float
+    by: Literal["key", "group"]
+
+
+class RunDeclarationPackingSplit(_RunDeclarationPackingSplit, total=False):
+    validation: float
+    test: float
+    groupPattern: str
 
 
 class RunDeclarationPackingLines(TypedDict):
