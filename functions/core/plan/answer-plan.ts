@@ -9,6 +9,7 @@ import { type Deployment, onlyAllowed, readAllowedDeclaration } from '../ingest/
 import { TooManyArrivalsError } from '../packing/plan/preview-plan.ts';
 import { changeDeclaration, type Declaration } from '../pipeline/declaration.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
+import { ConfigurationError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { type PlanRunDeps, planRun } from './plan-run.ts';
 
@@ -39,6 +40,8 @@ async function respond(deps: PlanDeps, body: string): AnswerOf<'POST /plan'> {
   } catch (error: unknown) {
     if (error instanceof TooManyArrivalsError)
       return problem(409, `${error.message}: say how many there are with data.files and data.bytes`);
+    // A run would fail with it, such as a split that is not that of earlier generations.
+    if (error instanceof ConfigurationError) return problem(409, error.message);
     throw error;
   }
 }

@@ -63,6 +63,26 @@ it('plans data that is not there', async () => {
   expect(expected).toBeLessThan(high ?? 0);
 });
 
+it('counts the shards of each split', async () => {
+  const split = { train: 0.8, test: 0.2 };
+  const declaration = JSON.stringify({ ...JSON.parse(DECLARED), packing: { split } });
+  const whole = await plan({ data: DATA });
+  const { packing } = await plan({ data: DATA, declaration });
+  expect(packing.files).toBe(DATA.files);
+  expect(packing.shards).toBeGreaterThan(whole.packing.shards);
+});
+
+it('refuses a split that earlier data does not have', async () => {
+  await at.blobStore.put(`${bucketKeys.incoming('digits')}a.bin`, Buffer.from('a'));
+  await packAll(at.blobStore, settings());
+  const packing = { split: { train: 0.8, test: 0.2 } };
+  const declaration = JSON.stringify({ ...JSON.parse(DECLARED), packing });
+  expect(await ask({ declaration })).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining('packing.split is') as string },
+  });
+});
+
 it('says that a first training is a guess', async () => {
   const { training, notes } = await plan({ data: DATA });
   expect(training?.basis).toBe('assumed');

@@ -1,4 +1,5 @@
 /** What packing would make of the arrivals that are there, or of so many files and bytes. It only reads. */
+import { partsOf } from '../../pipeline/splits.ts';
 import { assignSamples } from './assign-samples.ts';
 import { assign, assignmentLimits, draftPlan, type PlanDeps, type PlanInput } from './plan-shards.ts';
 
@@ -51,7 +52,14 @@ export function previewOfSize(
   input: Pick<PlanInput, 'packing' | 'readers' | 'runId'>,
 ): PackingPreview {
   const each = files === 0 ? 0 : bytes / files;
-  const sizes = { count: files, bytesOf: () => each, objectsOf: () => 1 };
-  const { shards, itemShards } = assignSamples(sizes, assignmentLimits(input));
-  return { files, bytes, samples: files, rejected: 0, shards, items: itemShards.length - 1 };
+  const { split } = input.packing;
+  // Each split has shards of its own.
+  const counts =
+    split === undefined ? [files] : partsOf(split).map((name) => Math.round(files * (split[name] ?? 0)));
+  const assigned = counts.map((count) =>
+    assignSamples({ count, bytesOf: () => each, objectsOf: () => 1 }, assignmentLimits(input)),
+  );
+  const shards = assigned.reduce((sum, one) => sum + one.shards, 0);
+  const items = assigned.reduce((sum, one) => sum + one.itemShards.length - 1, 0);
+  return { files, bytes, samples: files, rejected: 0, shards, items };
 }
