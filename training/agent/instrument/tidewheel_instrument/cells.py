@@ -26,6 +26,8 @@ WORKERS, BATCH_SIZE = 11, 12
 RANK = 13
 ASKED_FIRST_BATCH, GOT_FIRST_BATCH, FIRST_STEP = 14, 15, 16
 """Seconds of the system's monotonic clock, as all moments here."""
+DECODE_CPU = 17
+"""Of CPU, what decoders of images took; 0.0 where none is known."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
@@ -49,6 +49,21 @@ def _lay_torch(module: ModuleType, meter: Meter) -> None:
     lay(meter)
 
 
+def _lay_pillow(module: ModuleType, meter: Meter) -> None:
+    """`Image.open` reads the head of a file. This, at the first use of the pixels, decodes it."""
+    original = module.ImageFile.load
+
+    @wraps(original)
+    def load(self: Any, *args: Any, **kwargs: Any) -> Any:
+        began = meter.begin_decode()
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            meter.end_decode(began)
+
+    replace(meter, module.ImageFile, "load", load)
+
+
 def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
     """`fit` of every backend calls this after each batch, or after each `steps_per_execution`."""
     original = module.CallbackList.on_train_batch_end
@@ -90,6 +105,7 @@ def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
 _KERAS_SAVES = ("Model.save", "Model.save_weights")
 LAYERS: dict[str, Lay] = {
     "torch": _lay_torch,
+    "PIL.ImageFile": _lay_pillow,
     "torch.distributed.checkpoint.state_dict_saver": partial(_time, ("save", "async_save"), SAVE),
     "safetensors.torch": partial(_time, ("save_file", "save_model"), SAVE),
     "transformers.trainer": partial(_time, ("Trainer._save_checkpoint",), SAVE),

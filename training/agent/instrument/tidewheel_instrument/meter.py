@@ -10,13 +10,14 @@ import os
 import sys
 from _thread import get_ident
 from collections.abc import Callable
-from time import monotonic, process_time
+from time import monotonic, process_time, thread_time
 from typing import Any
 
 from .cells import (
     ASKED_FIRST_BATCH,
     BATCH_SIZE,
     CPU,
+    DECODE_CPU,
     DOING,
     EXCHANGE,
     FETCH,
@@ -58,6 +59,7 @@ class Meter:
         self.values: Any = None
         self.thread = 0
         self.is_inside = False
+        self._is_decoding = False
         self.source = 0
         self._stepped_source = 0
         self._loader = (0, 0)
@@ -244,6 +246,21 @@ class Meter:
         self.values[FETCH] += monotonic() - began
         self.values[DOING] = 0.0
         self.values[CPU] = process_time()
+
+    def begin_decode(self) -> float:
+        """In a loader worker, at the start of an image; -1.0 elsewhere: nothing counts there."""
+        values = self.values
+        if values is None or values[DOING] != FETCH or self._is_decoding:
+            return -1.0
+        self._is_decoding = True
+        return thread_time()
+
+    def end_decode(self, began: float) -> None:
+        if began < 0:
+            return
+        self._is_decoding = False
+        if self.values is not None:
+            self.values[DECODE_CPU] += thread_time() - began
 
 
 def _rank() -> int:

@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEAD = struct.Struct("=17d")
+_HEAD = struct.Struct("=18d")
 _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
@@ -32,6 +32,8 @@ class ProcessCounts:
     fetch: float = 0.0
     """Of a loader worker."""
     worker_cpu: float = 0.0
+    decode_cpu: float = 0.0
+    """Of `worker_cpu`."""
     steps: int = 0
     samples: float = 0.0
     knows_samples: bool = False
@@ -76,6 +78,7 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
         asked_first_batch=head[14],
         got_first_batch=head[15],
         first_step=head[16],
+        decode_cpu=head[17],
     )
 
 

@@ -94,6 +94,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
         "loader": {
             "workers": declared,
             "workerBusy": round(min(1.0, fetch / (declared * seconds)), 4) if declared else None,
+            "decodeShare": _decode_share(earlier, workers, worker_cpu),
             "batchSize": next((each.now.batch_size or None for each in trainers), None),
         },
         "cpu": {
@@ -125,6 +126,16 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
         },
         "gpu": _gpu(reading, between.gpu_busy),
     }
+
+
+def _decode_share(
+    earlier: dict[int, ProcessCounts], workers: list[ProcessCounts], worker_cpu: float
+) -> float | None:
+    """None where the workers have called no decoder that is known: they may use another one."""
+    if worker_cpu <= 0 or not any(each.decode_cpu > 0 for each in workers):
+        return None
+    decode = sum(_rise(earlier, each, "decode_cpu") for each in workers)
+    return round(min(1.0, decode / worker_cpu), 4)
 
 
 _SHARES = ("wait", "save", "exchange")

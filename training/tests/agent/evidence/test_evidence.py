@@ -104,7 +104,12 @@ def test_ten_seconds_of_steps_are_a_point(host: Host, trainer: Values) -> None:
     assert point["shares"] == {"wait": 0.5, "compute": 0.35, "save": 0.1, "exchange": 0.05}
     assert (point["steps"], point["samples"], point["seconds"]) == (20, 640, 10.0)
     assert point["stepSeconds"] == {"median": 0.5, "p95": 0.5}
-    assert point["loader"] == {"workers": 2, "workerBusy": 0.0, "batchSize": 32}
+    assert point["loader"] == {
+        "workers": 2,
+        "workerBusy": 0.0,
+        "decodeShare": None,
+        "batchSize": 32,
+    }
     assert (point["host"], point["processes"], point["cpu"]["all"]) == (1, 1, 2.0)
     assert point["gpu"] == {
         "busy": 0.5,
@@ -150,7 +155,9 @@ from tidewheel_instrument.meter import Meter
 meter = Meter(sys.argv[1])
 began = meter.begin_fetch()
 end = time.monotonic() + 0.2
+decoding = meter.begin_decode()
 while time.monotonic() < end: pass
+meter.end_decode(decoding)
 meter.end_fetch(began)
 """
 
@@ -168,6 +175,8 @@ def test_workers_count_apart_and_once(host: Host, trainer: Values, folder: Path)
     host.pass_seconds(10)
     first, second = host.points()
     assert first["loader"]["workerBusy"] >= 0.02
+    assert 0 < first["loader"]["decodeShare"] <= 1
+    assert second["loader"]["decodeShare"] is None
     assert 0 < first["cpu"]["workers"] <= 0.05
     assert (second["loader"]["workerBusy"], second["cpu"]["workers"]) == (0.0, 0.0)
 

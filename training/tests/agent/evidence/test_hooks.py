@@ -59,6 +59,28 @@ def test_a_slow_dataset_shows_as_waiting(tmp_path: Path) -> None:
     assert trainer.save > 0
 
 
+def test_decoders_are_told_apart_from_other_work(tmp_path: Path) -> None:
+    script = (
+        "import io\n"
+        "from PIL import Image\n"
+        "from torch.utils.data import DataLoader\n"
+        "file = io.BytesIO()\n"
+        "Image.effect_noise((512, 512), 90).save(file, 'PNG')\n"
+        "class Images:\n"
+        "    def __len__(self): return 48\n"
+        "    def __getitem__(self, index):\n"
+        "        image = Image.open(io.BytesIO(file.getvalue()))\n"
+        "        return len(image.tobytes()) + sum(range(20_000))\n"
+        "print([len(batch) for batch in DataLoader(Images(), 8, num_workers=2)])\n"
+    )
+    assert hooked(tmp_path / "cells", "-c", script) == output("-c", script)
+    counts = read_counts(tmp_path / "cells", time.monotonic())
+    workers = [each for each in counts if not each.is_trainer]
+    assert len(workers) == 2
+    assert all(0 < each.decode_cpu < each.worker_cpu for each in workers)
+    assert all(each.decode_cpu == 0 for each in counts if each.is_trainer)
+
+
 def test_ranks_that_wait_for_another_exchange(tmp_path: Path) -> None:
     hooked(
         tmp_path / "cells",
