@@ -10,6 +10,7 @@ import {
   type ImageEngine,
   type PreparedImage,
   staysInBounds,
+  WITH_FORMATS,
 } from '../../core/packing/model/image-preparation.ts';
 import type { ImageSettings } from '../../core/pipeline/packing-parts.ts';
 import { prepareMask } from './mask-engine.ts';
@@ -17,14 +18,35 @@ import { prepareMask } from './mask-engine.ts';
 type SharpModule = typeof SharpDefault;
 
 /** The only decoders that hostile bytes may reach. libvips has some thirty more, SVG among them. */
-const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((name) => `VipsForeignLoad${name}`);
+const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Tiff', 'Heif'].map((name) => `VipsForeignLoad${name}`);
 
-/** Judges by the first bytes, not by the name. */
-function isKnown(bytes: Uint8Array): boolean {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(12, bytes.length)).toString('latin1');
-  if (head.startsWith('\u00ff\u00d8\u00ff') || head.startsWith('\u0089PNG\r\n\u001a\n')) return true;
-  return /^GIF8[79]a/.test(head) || /^RIFF[^]{4}WEBP$/.test(head);
+/** Bytes in which the brands of a container lie. */
+const FIRST = 40;
+
+/** By the first bytes, not by the name. HEIC and AVIF are one container whose brands name the codec. */
+const FIRST_BYTES: Readonly<Record<string, RegExp>> = {
+  '.jpg': /^\u00ff\u00d8\u00ff/,
+  '.png': /^\u0089PNG\r\n[^]\n/,
+  '.gif': /^GIF8[79]a/,
+  '.webp': /^RIFF[^]{4}WEBP/,
+  '.tiff': /^(?:II[*+]\0|MM\0[*+])/,
+  '.avif': /^[^]{4}ftyp(?:avi[fs]|m[is]f1[^]{4}(?:[^]{4})*?avi[fs])/,
+  '.heic': /^[^]{4}ftyp(?:hei[cxms]|hev[cxms]|mif1|msf1)/,
+  // Ten bytes of sizes lie before the offset of the pixels.
+  '.bmp': /^BM[^]{4}\0{4}/,
+};
+
+/** @returns the suffix of its format; undefined for anything that is none of these images */
+function formatOf(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(FIRST, bytes.length)).toString('latin1');
+  return Object.keys(FIRST_BYTES).find((suffix) => FIRST_BYTES[suffix]?.test(head));
 }
+
+/** Whether this build of sharp has a decoder: HEIC needs one that its own builds leave out for its patents. */
+const decodes = ({ format }: SharpModule, suffix: string): boolean =>
+  Object.values(format).some(
+    ({ input }) => input.buffer && (input.fileSuffix ?? []).some((one: string) => one === suffix),
+  );
 
 function loaded(): SharpModule | undefined {
   try {
@@ -53,7 +75,7 @@ export function openImageEngine(): ImageEngine | undefined {
   const sharp = loaded();
   if (sharp === undefined) return undefined;
   configure(sharp);
-  const name = `sharp ${sharp.versions.sharp ?? 'of an unknown version'}`;
+  const name = `sharp ${sharp.versions.sharp ?? 'of an unknown version'}${WITH_FORMATS}`;
   engine = {
     name,
     build: `${name}, libvips ${sharp.versions.vips}, ${process.arch}`,
@@ -62,7 +84,7 @@ export function openImageEngine(): ImageEngine | undefined {
   return engine;
 }
 
-/** Only PNG of the four known formats begins with it. */
+/** Only PNG of the known formats begins with it. */
 const PNG_FIRST = 0x89;
 
 async function prepare(
@@ -70,7 +92,9 @@ async function prepare(
   source: Uint8Array,
   { settings, as }: { readonly settings: ImageSettings; readonly as: 'image' | 'mask' | undefined },
 ): Promise<PreparedImage> {
-  if (!isKnown(source)) return { kind: 'rejected', reason: 'imageUnknown' };
+  const format = formatOf(source);
+  if (format === undefined) return { kind: 'rejected', reason: 'imageUnknown' };
+  if (!decodes(sharp, format)) return { kind: 'rejected', reason: 'imageNotDecodable' };
   if (as === 'mask' && source[0] !== PNG_FIRST) return { kind: 'rejected', reason: 'maskNotPng' };
   try {
     if (as === 'mask') return await prepareMask(source, { sharp, settings, resized });

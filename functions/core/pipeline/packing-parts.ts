@@ -48,7 +48,7 @@ const prepareImageSchema = z
       .array(z.string().regex(/^[a-z0-9_]{1,60}$/, 'name a column such as image'))
       .min(1)
       .max(20)
-      .default(['image'])
+      .default(['image', 'tif', 'tiff', 'avif'])
       .describe('Members that are prepared; anything else stays as it is.'),
     masks: z
       .array(z.string().regex(/^[a-z0-9_]{1,60}$/, 'name a column such as seg'))

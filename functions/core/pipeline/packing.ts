@@ -18,6 +18,10 @@ import {
 } from './shard-formats.ts';
 import { isPatternWithGroup, splitSchema } from './splits.ts';
 
+/** sharp's own builds have no decoder for them. Reads what another rule has refused too. */
+const isAnyUndecodable = (accept: unknown): boolean =>
+  Array.isArray(accept) && accept.some((one) => typeof one === 'string' && /\.(heic|heif|bmp)$/i.test(one));
+
 const isTooLarge = (format: string, shardMegabytes: number): boolean => {
   const largest = largestShardOf(format);
   return largest !== undefined && !(shardMegabytes <= largest.megabytes);
@@ -175,6 +179,12 @@ export const packingSchema = z
     ...besideOthers,
     path: ['prepare'],
     message: `${FILE_FORMATS} are joined as they are: leave it out, or choose a format of samples`,
+  })
+  .refine(({ prepare, accept }) => prepare === undefined || !isAnyUndecodable(accept), {
+    ...besideOthers,
+    path: ['accept'],
+    message:
+      'no HEIC and BMP can be prepared: convert such images before they are dropped, and leave .heic, .heif and .bmp out',
   })
   .refine(({ format, shardMegabytes }) => !isTooLarge(format, shardMegabytes), {
     ...besideOthers,

@@ -54,12 +54,12 @@ const reasonOf = async (bytes: Uint8Array, image = {}): Promise<string> => {
 describe('the image engine', () => {
   it('is the version that package.json pins and plans name', () => {
     const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-    expect(IMAGE_ENGINE).toBe(`sharp ${dependencies.sharp}`);
+    expect(IMAGE_ENGINE).toBe(`sharp ${dependencies.sharp}, 6 formats`);
     expect(engine.name).toBe(IMAGE_ENGINE);
-    expect(engine.build).toMatch(/^sharp [\d.]+, libvips [\d.]+, \w+$/);
+    expect(engine.build).toMatch(/^sharp [\d.]+, 6 formats, libvips [\d.]+, \w+$/);
   });
 
-  it.each(['jpeg', 'png', 'webp', 'gif'] as const)(
+  it.each(['jpeg', 'png', 'webp', 'gif', 'tiff', 'avif'] as const)(
     'decodes %s and gives the same bytes again',
     async (format) => {
       const source = await noise()[format]().toBuffer();
@@ -144,17 +144,52 @@ describe('the image engine', () => {
 });
 
 describe('what cannot be decoded', () => {
+  it('is refused where the declaration accepts it', () => {
+    const declared = packingSchema.safeParse({
+      accept: ['.jpg', '.HEIC'],
+      prepare: { image: { maxSide: 64 } },
+    });
+    expect(declared.error?.issues).toMatchObject([
+      {
+        path: ['accept'],
+        message: expect.stringMatching(/no HEIC and BMP can be prepared: convert/) as string,
+      },
+    ]);
+  });
+
   it('is rejected as unknown when of another kind', async () => {
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
-    for (const text of ['', 'text', svg, 'BM', '%PDF-1.7', 'II*\0', '\xff\xd8'])
+    for (const text of ['', 'text', svg, 'BM', '%PDF-1.7', '\xff\xd8'])
       expect(await reasonOf(Buffer.from(text, 'latin1'))).toBe('imageUnknown');
-    expect(await reasonOf(await noise().tiff().toBuffer())).toBe('imageUnknown');
+  });
+
+  it('is rejected as such where sharp has no decoder', async () => {
+    const heic = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypheic\0\0\0\0mif1heic')]);
+    const bmp = Buffer.alloc(58);
+    bmp.write('BM');
+    bmp.writeUInt32LE(58, 2);
+    bmp.writeUInt32LE(54, 10);
+    for (const bytes of [heic, bmp]) expect(await reasonOf(bytes)).toBe('imageNotDecodable');
+  });
+
+  it('is no AVIF of a general brand', async () => {
+    const avif = await noise().avif().toBuffer();
+    avif.write('mif1', 8);
+    expect(await reasonOf(avif)).toBe('prepared');
+  });
+
+  it('finds a TIFF or AVIF cut off', async () => {
+    for (const format of ['tiff', 'avif'] as const) {
+      const whole = await noise()[format]().toBuffer();
+      expect(await reasonOf(whole)).toBe('prepared');
+      expect(await reasonOf(whole.subarray(0, Math.floor(whole.length / 2)))).toBe('imageDamaged');
+    }
+    expect(await reasonOf(Buffer.from('II*\0', 'latin1'))).toBe('imageDamaged');
   });
 
   it('reaches no other decoder of libvips', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
     await expect(sharp(svg).png().toBuffer()).rejects.toThrow(/unsupported|blocked/);
-    await expect(sharp(await noise().tiff().toBuffer()).toBuffer()).rejects.toThrow(/unsupported|blocked/);
   });
 
   it('is rejected for its dimensions before it is decoded', async () => {

@@ -6,6 +6,7 @@ import { readPlan } from '../../../functions/core/packing/model/committed-plan.t
 import type { ImageEngine } from '../../../functions/core/packing/model/image-preparation.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { writeQualityReport } from '../../../functions/core/packing/quality/quality-report.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
@@ -91,6 +92,32 @@ describe('preparing images', () => {
     expect(sources.size).toBe(36);
     for (const bytes of sources.values())
       expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 8, height: 8 });
+  });
+
+  it('takes TIFF and AVIF, but no BMP or HEIC', async () => {
+    const store = new MemoryBlobStore();
+    const image = sharp(pictures[1]);
+    const bmp = Buffer.alloc(58);
+    bmp.write('BM');
+    store.seed(`${incoming}0/a.tiff`, await image.clone().tiff().toBuffer());
+    store.seed(`${incoming}0/b.tif`, await image.clone().tiff().toBuffer());
+    store.seed(`${incoming}0/c.avif`, await image.clone().avif().toBuffer());
+    store.seed(`${incoming}0/d.bmp`, bmp);
+    // Of the same container as AVIF, by its brand.
+    const heic = await image.clone().avif().toBuffer();
+    heic.write('heic', 8);
+    store.seed(`${incoming}0/e.heic`, heic);
+    await packAll(store, packing({ prepare: preparing({ width: 8, height: 8 }) }));
+    expect(manifestOf(store).rejections.byReason).toEqual({ imageNotDecodable: 1 });
+    const sources = await unpack(store);
+    for (const name of ['a.tiff', 'b.tif', 'c.avif'])
+      expect(await sharp(sources.get(`${incoming}0/${name}`)).metadata()).toMatchObject({
+        format: 'jpeg',
+        width: 8,
+      });
+    expect(sources.get(`${incoming}0/e.heic`)).toEqual(heic);
+    const report = await writeQualityReport({ store }, { pipeline: PIPELINE, generation: RUN });
+    expect(report?.unprepared).toEqual({ heic: 1 });
   });
 
   it('leaves labels, masks and JSON unchanged', async () => {

@@ -9,7 +9,9 @@ import { imageFormatOf } from './sniff.ts';
  * The library that decodes and encodes. A plan names it, and only the same version packs that plan, because another may
  * give other bytes. A test compares it with the version that package.json pins.
  */
-export const IMAGE_ENGINE = 'sharp 0.35.5';
+export const IMAGE_ENGINE = 'sharp 0.35.5, 6 formats';
+/** The formats that the engine is allowed to decode: a release that decodes more of them packs other samples. */
+export const WITH_FORMATS = ', 6 formats';
 
 export type PreparedImage =
   | { readonly kind: 'prepared'; readonly bytes: Uint8Array; readonly media: MediaFacts }
@@ -19,7 +21,7 @@ export type PreparedImage =
 export interface ImageEngine {
   /** Compared with IMAGE_ENGINE. */
   readonly name: string;
-  /** Everything that the bytes depend on, such as "sharp 0.35.5, libvips 8.18.3, arm64". */
+  /** Everything that the bytes depend on, such as "sharp 0.35.5, 6 formats, libvips 8.18.3, arm64". */
   readonly build: string;
   /** A bad image is a value. A thrown error is a fault of the machine. */
   prepare(source: Uint8Array, settings: ImageSettings, as?: 'image' | 'mask'): Promise<PreparedImage>;
@@ -31,13 +33,17 @@ export const LARGEST_SOURCE_BYTES = 256e6;
 
 const SUFFIXES: Readonly<Record<ImageSettings['format'], string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
 
+/** Images whose columns bear the names of their suffixes: they were no images to packing before it could decode them. */
+const MORE_IMAGES = /(?:^|\.)(?:tiff?|avif|hei[cf])$/;
+const isImage = (suffix: string): boolean => imageFormatOf(suffix) !== undefined || MORE_IMAGES.test(suffix);
+
 /** How a member of this column and suffix is prepared; undefined if it stays as it is. */
 export function preparedAs(
   { prepare }: PackingSettings,
   column: string,
   suffix: string,
 ): 'image' | 'mask' | undefined {
-  if (prepare === undefined || imageFormatOf(suffix) === undefined) return undefined;
+  if (prepare === undefined || !isImage(suffix)) return undefined;
   if (prepare.image.masks?.includes(column) === true) return 'mask';
   return prepare.image.columns.includes(column) ? 'image' : undefined;
 }

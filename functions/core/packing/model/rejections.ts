@@ -19,6 +19,7 @@ const REJECTIONS = [
   'labelDoubled',
   'balancedOut',
   'imageUnknown',
+  'imageNotDecodable',
   'imageDamaged',
   'imageTooManyPixels',
   'maskNotPng',
