@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { PROJECT_FOLDER } from '../support/region.ts';
 import { openToOthers, treeOf } from './listening.ts';
+import { readOnThePage } from './page-of-region.ts';
 
 /** A second or two on a free machine. */
 const SOON_MILLISECONDS = 15_000;
@@ -127,10 +128,11 @@ it('takes drops made meanwhile, and ends cleanly', async () => {
   await until(() => third.output().includes('drop/stray.txt is ignored'), `stray\n${third.output()}`, 30);
   const followed = 'digits-000002 started: data arrived';
   await until(() => third.output().includes(followed), `${followed}\n${third.output()}`, 60);
+  await readOnThePage(third.output(), 'digits-000001');
   third.child.kill('SIGINT');
   expect({ code: await third.ended, output: third.output() }).toMatchObject({ code: 0 });
   expect(await leftBehind()).toEqual([]);
-}, 120_000);
+}, 150_000);
 
 const sentence = ({ output }: Started): string => output().trim();
 
