@@ -11,11 +11,13 @@ interface Picture {
   readonly screen: string;
   readonly dark?: true;
   readonly width?: number;
+  /** Below the loss stands how busy the hosts were. */
+  readonly height?: number;
 }
 
 const PICTURES: readonly Picture[] = [
   { name: 'now', screen: '#/' },
-  { name: 'run', screen: `#/runs/${OPEN_RUN}` },
+  { name: 'run', screen: `#/runs/${OPEN_RUN}`, height: 1_400 },
   { name: 'run-dark', screen: `#/runs/${OPEN_RUN}`, dark: true },
   { name: 'run-narrow', screen: `#/runs/${OPEN_RUN}`, width: 390 },
   { name: 'why', screen: `#/runs/${OPEN_RUN}/why` },
@@ -32,9 +34,9 @@ const WIDTH = 1_200;
 
 export async function takeScreenshots(browser: Browser, served: Served, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  for (const { name, screen, dark, width = WIDTH } of PICTURES) {
+  for (const { name, screen, dark, width = WIDTH, height = HEIGHT } of PICTURES) {
     const { context, page } = await open(browser, served, {
-      viewport: { width, height: HEIGHT },
+      viewport: { width, height },
       colorScheme: dark ? 'dark' : 'light',
     });
     await show(page, served, screen);
