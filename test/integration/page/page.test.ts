@@ -207,9 +207,10 @@ describe('the page', () => {
       `doctor on attempt 1: too-few-workers, ${HOSTILE}`,
     );
     await page.locator('#utilisation-numbers summary').click();
-    expect(
-      await page.getByRole('region', { name: 'numbers of the utilisation' }).locator('tbody tr').count(),
-    ).toBe(2);
+    const rows = page.getByRole('region', { name: 'numbers of the utilisation' }).locator('tbody tr');
+    // A disclosure makes what it shows a moment after the press.
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(2);
     expect(await page.locator('img').count()).toBe(0);
     expect(errors).toEqual([]);
   });
