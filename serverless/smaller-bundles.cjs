@@ -52,4 +52,16 @@ const noJsonSchema = {
   },
 };
 
-module.exports = [operationsInUse, credentialsOfLambda, noJsonSchema];
+/**
+ * Node.js gets the CommonJS build of `yaml`, of which esbuild drops nothing. The package has the same code as ES modules,
+ * for bundlers of pages.
+ */
+const yamlAsModules = {
+  name: 'yaml-as-modules',
+  setup(build) {
+    const folder = path.dirname(require.resolve('yaml/package.json'));
+    build.onResolve({ filter: /^yaml$/ }, () => ({ path: path.join(folder, 'browser/dist/index.js') }));
+  },
+};
+
+module.exports = [operationsInUse, credentialsOfLambda, noJsonSchema, yamlAsModules];
