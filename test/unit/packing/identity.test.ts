@@ -35,8 +35,7 @@ const choices = { numRuns: RUNS, ...(seed !== undefined && { seed: Number(seed) 
 const LIMIT_MILLISECONDS = 20_000 + RUNS * 1_000;
 
 const incoming = bucketKeys.incoming(PIPELINE);
-/** S3's limit of a key, in bytes. */
-const MOST_KEY_BYTES = 1_024 - incoming.length;
+const MOST_KEY_BYTES = 1_024 - incoming.length; // S3's limit
 
 const PIECES = [
   'a',
