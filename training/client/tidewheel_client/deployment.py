@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,14 @@ class Deployment:
     api_url: str
     """Without a slash at its end."""
     region: str
-    session: boto3.Session
+    session: boto3.Session | None
+    """None: calls bear a token instead of a signature."""
     endpoint_url: str | None = None
     """Of a local region."""
+    token: str | None = field(default=None, repr=False)
 
     def credentials(self) -> Any:
-        found = self.session.get_credentials()
+        found = None if self.session is None else self.session.get_credentials()
         if found is None:
             raise DeploymentError(
                 "there are no AWS credentials: run `aws sso login` or set AWS_PROFILE"
@@ -45,7 +48,12 @@ class Deployment:
         return found.get_frozen_credentials()
 
     def client(self, service: str) -> Any:
-        """A boto3 client of the same account or local region."""
+        """A boto3 client of the same account or local region. Raises DeploymentError."""
+        if self.session is None:
+            raise DeploymentError(
+                f"{self.title} takes your token, but its {service} asks for AWS credentials: "
+                'give stage="…" and region="…", and set AWS_PROFILE'
+            )
         style = {"addressing_style": "path"} if self.endpoint_url else None
         return self.session.client(service, endpoint_url=self.endpoint_url, config=Config(s3=style))
 
@@ -57,11 +65,16 @@ def find_deployment(
     state: str | Path | None = None,
     session: boto3.Session | None = None,
 ) -> Deployment:
-    """The deployment that the arguments name, else the local region of this folder or of one above
-    it, else the stack `tidewheel-dev` of the account.
+    """The deployment that the arguments name, else the one that takes the token in the environment
+    (TIDEWHEEL_API_URL, TIDEWHEEL_TOKEN), else the local region of this folder or of one above it,
+    else the stack `tidewheel-dev` of the account.
 
     Raises DeploymentError.
     """
+    if not (stage or region or session or state):
+        with_token = _with_token(os.environ)
+        if with_token is not None:
+            return with_token
     named = stage or region or session or os.environ.get("AWS_ENDPOINT_URL")
     folder = Path(state) if state is not None else None if named else _state_above(Path.cwd())
     if folder is not None:
@@ -73,6 +86,21 @@ def find_deployment(
     stack = f"tidewheel-{stage}"
     title = f"stack {stack} in {session.region_name}"
     return _deployment(title, stack, session, os.environ.get("AWS_ENDPOINT_URL"))
+
+
+def _with_token(environment: Mapping[str, str]) -> Deployment | None:
+    url = environment.get("TIDEWHEEL_API_URL", "").rstrip("/")
+    token = environment.get("TIDEWHEEL_TOKEN", "")
+    if not url and not token:
+        return None
+    if not url or not token:
+        raise DeploymentError("set both TIDEWHEEL_API_URL and TIDEWHEEL_TOKEN, or neither")
+    if not url.startswith(("https://", "http://127.0.0.1:")):
+        raise DeploymentError(
+            f"TIDEWHEEL_API_URL is {url}: write https://, so that the token stays secret"
+        )
+    title = f"the deployment at {url}"
+    return Deployment(title=title, api_url=url, region="", session=None, token=token)
 
 
 def _state_above(folder: Path) -> Path | None:

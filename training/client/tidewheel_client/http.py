@@ -1,4 +1,4 @@
-"""Signed calls of the HTTP API."""
+"""Calls of the HTTP API, signed or with a token."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ _TRIES = 5
 _LATER = (429, 500, 502, 503, 504)
 """docs/api.md: these mean "later", and every call may be repeated."""
 _LONGEST_PAUSE_SECONDS = 20.0
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """urllib would take the token along to any host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 class TidewheelError(Exception):
@@ -79,23 +89,30 @@ class Api:
         raise AssertionError("unreachable")
 
     def _send(self, method: str, url: str, data: bytes | None) -> tuple[int, str, float | None]:
-        request = AWSRequest(method, url, data=data, headers={"content-type": "application/json"})
-        deployment = self._deployment
-        # A new look each time: credentials of a role expire while a notebook waits.
-        SigV4Auth(deployment.credentials(), "execute-api", deployment.region).add_auth(request)
         call = urllib.request.Request(
-            url, data=data, headers=dict(request.headers.items()), method=method
+            url, data=data, headers=self._headers(method, url, data), method=method
         )
         try:
-            with urllib.request.urlopen(call, timeout=_TIMEOUT_SECONDS) as answer:
+            with _OPENER.open(call, timeout=_TIMEOUT_SECONDS) as answer:
                 return answer.status, answer.read().decode(), None
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode(errors="replace"), _seconds(error)
         except OSError as error:
+            deployment = self._deployment
             raise UnreachableError(
                 f"nothing answers at {deployment.api_url}: {error}. Is {deployment.title} up?"
             ) from error
+
+    def _headers(self, method: str, url: str, data: bytes | None) -> dict[str, str]:
+        deployment = self._deployment
+        headers = {"content-type": "application/json"}
+        if deployment.token is not None:
+            return {**headers, "authorization": f"Bearer {deployment.token}"}
+        request = AWSRequest(method, url, data=data, headers=headers)
+        # A new look each time: credentials of a role expire while a notebook waits.
+        SigV4Auth(deployment.credentials(), "execute-api", deployment.region).add_auth(request)
+        return dict(request.headers.items())
 
 
 def _seconds(error: urllib.error.HTTPError) -> float | None:
@@ -111,5 +128,7 @@ def _refusal(status: int, text: str) -> RefusedError:
     if not isinstance(answer, dict):
         answer = {}
     message = str(answer.get("message") or "the API gave no reason")
+    if status == 401:
+        message = "the token has expired or is of another issuer: set TIDEWHEEL_TOKEN to a new one"
     problems = answer.get("problems")
     return RefusedError(status, message, problems if isinstance(problems, list) else [])

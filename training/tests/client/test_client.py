@@ -213,3 +213,37 @@ def test_operations_are_those_of_the_document() -> None:
     assert write_operations.TARGET.read_text(encoding="utf-8") == written, (
         "docs/openapi.json has changed: run `npm run openapi`"
     )
+
+
+def test_a_token_takes_the_place_of_a_signature(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWHEEL_API_URL", f"{api.url}/")
+    monkeypatch.setenv("TIDEWHEEL_TOKEN", "abc")
+    api.give("GET /runs", {"runs": []})
+    client = Tidewheel()
+    assert client.runs() == []
+    assert [headers["Authorization"] for _, _, headers, _ in api.requests] == ["Bearer abc"]
+    assert "abc" not in repr(client.deployment)
+    with pytest.raises(TidewheelError, match="asks for AWS credentials"):
+        client.deployment.client("s3")
+
+
+def test_a_token_follows_no_redirect(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWHEEL_API_URL", api.url)
+    monkeypatch.setenv("TIDEWHEEL_TOKEN", "abc")
+    api.give("GET /runs", {}, status=302, location=f"{api.url}/elsewhere")
+    with pytest.raises(RefusedError):
+        Tidewheel().runs()
+    assert [path.split("?")[0] for _, path, _, _ in api.requests] == ["/runs"]
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "remedy"),
+    [("", "abc", "set both"), ("http://example.org", "abc", "write https://")],
+)
+def test_a_token_needs_an_address_and_tls(
+    monkeypatch: pytest.MonkeyPatch, url: str, token: str, remedy: str
+) -> None:
+    monkeypatch.setenv("TIDEWHEEL_API_URL", url)
+    monkeypatch.setenv("TIDEWHEEL_TOKEN", token)
+    with pytest.raises(TidewheelError, match=remedy):
+        Tidewheel()
