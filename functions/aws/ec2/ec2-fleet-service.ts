@@ -9,9 +9,9 @@ import { platformFaultOf } from '../../core/launch/job/platform-fault.ts';
 import type { StopOutcome, TrainingJobDescription } from '../../core/launch/job/training-service.ts';
 import type { StopMode } from '../../core/runs/run-records.ts';
 import { consoleEnd } from './console.ts';
-import { endHosts, hostsOf, jobsOf, listLeftovers, release } from './fleet-hosts.ts';
+import { endHosts, jobsOf, listLeftovers, release } from './fleet-hosts.ts';
 import { launch } from './fleet-launch.ts';
-import { type FleetDeps, type FleetMemory, readFleetMemory } from './fleet-memory.ts';
+import { type Fleet, type FleetDeps, readFleet, readFleetMemory } from './fleet-memory.ts';
 import { refill } from './fleet-refill.ts';
 
 const MILLISECONDS = 1_000;
@@ -25,8 +25,8 @@ export const makeFleetService = (deps: FleetDeps): FleetService => ({
 export function makeFleetFollower(deps: FleetDeps): Omit<FleetService, 'launch'> {
   return {
     describe: async (jobName) => {
-      const memory = await readFleetMemory(deps.store, jobName);
-      return memory && describe(deps, jobName, memory);
+      const fleet = await readFleet(deps, jobName);
+      return fleet && describe(deps, jobName, fleet);
     },
     stop: (jobName, mode) => stop(deps, jobName, mode),
     requestCheckpoint: (jobName, instanceId) => requestCheckpoint(deps, jobName, instanceId),
@@ -40,10 +40,9 @@ export function makeFleetFollower(deps: FleetDeps): Omit<FleetService, 'launch'>
 async function describe(
   deps: FleetDeps,
   jobName: string,
-  memory: FleetMemory,
+  { instances, memory }: Fleet,
 ): Promise<TrainingJobDescription | undefined> {
   const { folder: _, document, ...said } = memory;
-  const instances = await hostsOf(deps.ec2, jobName);
   const view = { jobName, ...document, ...said, instances, now: deps.clock.now() };
   const job = describeFleet(view);
   // EC2 has no console of an instance that it has forgotten.
@@ -54,10 +53,11 @@ async function describe(
 }
 
 async function stop(deps: FleetDeps, jobName: string, mode?: StopMode): Promise<StopOutcome> {
-  const memory = await readFleetMemory(deps.store, jobName);
-  const job = memory && (await describe(deps, jobName, memory));
-  if (memory === undefined || job === undefined) return 'notFound';
+  const fleet = await readFleet(deps, jobName);
+  const job = fleet && (await describe(deps, jobName, fleet));
+  if (fleet === undefined || job === undefined) return 'notFound';
   if (isTerminal(job)) return 'alreadyEnded';
+  const { memory } = fleet;
   const now = deps.clock.now();
   // The first of several requests sets the time, so a repeated request does not prolong the grace period.
   await deps.store.createText(memory.folder + hostRequests.stop, now.toISOString());

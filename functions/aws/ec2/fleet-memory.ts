@@ -1,5 +1,6 @@
 /** The bucket's record of an attempt on EC2: its job, its hosts' reports, and the requests to them. */
 import type { EC2Client } from '@aws-sdk/client-ec2';
+import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
 import {
   hostRequests,
   membersSchema,
@@ -17,6 +18,7 @@ import {
 import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
 import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
+import { hostsOf } from './fleet-hosts.ts';
 
 export interface FleetMemory {
   /** The attempt's folder in the bucket. */
@@ -46,6 +48,22 @@ export async function readFleetMemory(store: ObjectStore, jobName: string): Prom
     rounds: await newestRound(store, folder),
     stopRequestedAt: await stopRequestedAt(store, folder),
   };
+}
+
+export interface Fleet {
+  readonly instances: readonly FleetInstance[];
+  readonly memory: FleetMemory;
+}
+
+/**
+ * EC2 is read first: a host writes its last report before it ends, so the reports of those that are gone are whole. The
+ * other way round, a host that leaves between the two would have ended without a report.
+ */
+export async function readFleet({ ec2, store }: FleetDeps, jobName: string): Promise<Fleet | undefined> {
+  if (folderOf(store, jobName) === undefined) return undefined;
+  const instances = await hostsOf(ec2, jobName);
+  const memory = await readFleetMemory(store, jobName);
+  return memory && { instances, memory };
 }
 
 /** The attempt's folder in the bucket, or undefined when the name is no job of this installation. */

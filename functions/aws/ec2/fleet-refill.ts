@@ -9,9 +9,8 @@ import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import type { RefillOutcome } from '../../core/launch/launcher.ts';
 import { TransientError } from '../../core/shared/errors.ts';
 import { rethrow } from '../shared/aws-errors.ts';
-import { hostsOf } from './fleet-hosts.ts';
 import { instanceTypeOf, launchFailure } from './fleet-launch.ts';
-import { type FleetDeps, type FleetMemory, readFleetMemory } from './fleet-memory.ts';
+import { type FleetDeps, type FleetMemory, readFleet } from './fleet-memory.ts';
 
 /** Enough for two losses of open, launch and begin. The next look takes further steps. */
 const STEPS_A_LOOK = 8;
@@ -25,9 +24,9 @@ export async function refill(
   // EC2 may list a new instance only after some seconds.
   const launched: FleetInstance[] = [];
   for (let steps = 0; steps < STEPS_A_LOOK; steps += 1) {
-    const memory = await readFleetMemory(deps.store, jobName);
-    if (memory === undefined) return { kind: 'none' };
-    const listed = await hostsOf(deps.ec2, jobName);
+    const fleet = await readFleet(deps, jobName);
+    if (fleet === undefined) return { kind: 'none' };
+    const { memory, instances: listed } = fleet;
     const known = new Set(listed.map(({ instanceId }) => instanceId));
     const instances = [...listed, ...launched.filter(({ instanceId }) => !known.has(instanceId))];
     const now = deps.clock.now();

@@ -138,6 +138,32 @@ describe('the fleet service', () => {
     });
   });
 
+  it('takes no host that leaves meanwhile for silent', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    const ids = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);
+    const endedAt = new Date(Date.now() + 600_000).toISOString();
+    const leave = async (): Promise<void> => {
+      for (const id of ids) await report(plan, id, { endedAt, exitCode: 143, stoppedBy: 'spot' });
+      await ec2.send(new TerminateInstancesCommand({ InstanceIds: ids }));
+    };
+    let isLeaving = false;
+    const meanwhile: ObjectStore = {
+      ...store,
+      list: async function* (prefix, ...more) {
+        yield* store.list(prefix, ...more);
+        if (prefix.endsWith('hosts/') && !isLeaving) {
+          isLeaving = true;
+          await leave();
+        }
+      },
+    };
+    const watched = makeFleetService({ ec2, store: meanwhile, clock: { now: () => now } });
+    expect(await watched.describe(plan.name)).toMatchObject({ TrainingJobStatus: 'InProgress' });
+    expect(isLeaving).toBe(true);
+    expect((await watched.describe(plan.name))?.FailureReason).toMatch(/^CapacityError: EC2 reclaimed i-/);
+  });
+
   it('asks hosts to stop before it ends them', async () => {
     const plan = freshPlan();
     await service().launch(plan);
