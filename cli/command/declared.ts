@@ -30,15 +30,20 @@ const fields = z.looseObject({
 
 /**
  * @param given the file as typed; default tidewheel.yaml
+ * @param remedy where there is no such file
  * @throws UsageError with every problem of what is read here; the service checks the rest
  */
-export async function declarationAt(folder: string, given = DECLARATION_FILE): Promise<LocalDeclaration> {
+export async function declarationAt(
+  folder: string,
+  given = DECLARATION_FILE,
+  remedy = 'name a declaration',
+): Promise<LocalDeclaration> {
   const file = path.resolve(folder, given);
   const text = await readFile(file, 'utf8').catch(() => {
     throw new UsageError([
       given === DECLARATION_FILE
-        ? `there is no ${DECLARATION_FILE} in this folder: write one with tidewheel init, or name a declaration`
-        : `there is no file ${file}: name a declaration`,
+        ? `there is no ${DECLARATION_FILE} in this folder: write one with tidewheel init, or ${remedy}`
+        : `there is no file ${file}: ${remedy}`,
     ]);
   });
   const read = fields.safeParse(yaml(file, text));

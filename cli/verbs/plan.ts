@@ -15,6 +15,7 @@ import { filesBelow } from '../upload/files.ts';
 
 const COUNT = 'write a whole number above 0';
 const SIZE = 'write a number above 0';
+const OR_STORED = 'name a declaration, or with --pipeline NAME a stored one';
 
 export const verb = defineVerb({
   name: 'plan',
@@ -69,7 +70,7 @@ declaration is another. The exit code is 1 if nothing could train.`,
   ],
   run: async ({ values, positionals: [file] }, context) => {
     const { pipeline: stored, set } = values;
-    const local = stored === undefined ? await declarationAt(context.folder, file) : undefined;
+    const local = stored === undefined ? await declarationAt(context.folder, file, OR_STORED) : undefined;
     const api = await context.api();
     const plan = await api.call('planRun', {
       body: {

@@ -50,8 +50,9 @@ export function expectedEnd(input: PlacementInput, placement: Placement): Expect
     basis: work.basis,
     workSeconds,
     seconds: around(ends.seconds, row.expectedSeconds),
-    // Every expected cost of a placement holds the value of the time until the end, which no bill has.
-    usd: around(usd, row.expectedCostUsd - (timeUsd * row.expectedSeconds) / 3_600),
+    // Every expected cost of a placement holds the value of the time until the end, which no bill has. The two come from
+    // other models, so for a short training the difference may be less than the work itself costs.
+    usd: around(usd, Math.max(usd.low, row.expectedCostUsd - (timeUsd * row.expectedSeconds) / 3_600)),
     onDemandUsd: (onDemandHourly * (workSeconds + startSeconds)) / 3_600,
   };
 }

@@ -89,7 +89,7 @@ it('says that a first training is a guess', async () => {
   expect(notes.join()).toMatch(/has trained yet.*|has packed yet/);
 });
 
-it('expects what former runs took', async () => {
+async function trainedBefore(trainingSeconds: number): Promise<void> {
   const done = runOf('digits', 1, {
     status: 'succeeded',
     closedAt: hoursLater(-9),
@@ -101,15 +101,28 @@ it('expects what former runs took', async () => {
   await at.attempts.create(
     attemptOf(done.runId, 1, {
       placement: placementOf({ topology: { nodes: 2, acceleratorsPerNode: 1 } }),
-      outcome: outcomeOf('completed', { trainingSeconds: 7_200 }),
-      progressAfter: progressOf(100, { totalSteps: 100, trainingSeconds: 7_200 }),
+      outcome: outcomeOf('completed', { trainingSeconds }),
+      progressAfter: progressOf(100, { totalSteps: 100, trainingSeconds }),
     }),
   );
+}
+
+it('expects what former runs took', async () => {
+  await trainedBefore(7_200);
   const { training, asOf } = await plan({ data: DATA });
   expect(training?.basis).toBe('declared');
   const finish = Date.parse(training?.finishAt.expected ?? '') - Date.parse(asOf);
   // An hour of packing, two of training.
   expect(finish / 3_600_000).toBeGreaterThan(3);
+});
+
+it.each([1, 18, 300])('expects no bill below that of %i s', async (trainingSeconds) => {
+  await trainedBefore(trainingSeconds);
+  const { training } = await plan({ data: DATA });
+  const { low, expected, high } = training?.usd ?? { low: 0, expected: 0, high: 0 };
+  expect(low).toBeGreaterThan(0);
+  expect(expected).toBeGreaterThanOrEqual(low);
+  expect(high).toBeGreaterThanOrEqual(expected);
 });
 
 it('pays the On-Demand price where Spot is refused', async () => {
