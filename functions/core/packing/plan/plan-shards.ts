@@ -1,32 +1,19 @@
 /** PlanShards: makes one immutable plan for a run, however often it is called. */
 import { hash } from 'node:crypto';
-import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { partsOf } from '../../pipeline/splits.ts';
-import { bucketKeys } from '../../shared/keys.ts';
-import { formatOf } from '../formats/formats.ts';
-import { Annotations } from '../labels/annotations.ts';
-import { SampleLabels } from '../labels/sample-labels.ts';
-import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
+import type { Annotations } from '../labels/annotations.ts';
+import type { BlobStore } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Plan } from '../model/documents.ts';
-import { type HeldSamples, heldText, NOTHING_HELD, writeHeld } from '../model/held-samples.ts';
+import { heldText, writeHeld } from '../model/held-samples.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
-import {
-  type KnownRanges,
-  listedRangesBody,
-  NOTHING_KNOWN,
-  RangeCollector,
-  sealedRanges,
-} from '../model/listed-ranges.ts';
 import { type Manifest } from '../model/manifest.ts';
-import { lastInOrder } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
-import { readSealedManifest, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
-import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
+import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { shardCountRules, workersOf } from '../model/shard-count.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
-import { checkSameSplit } from '../splits/sample-splits.ts';
 import {
   type AssignmentLimits,
   assignSamples,
@@ -34,41 +21,10 @@ import {
   type ShardAssignment,
 } from './assign-samples.ts';
 import { assignSplits, shardCounts } from './assign-splits.ts';
-import { DraftPlan } from './draft-plan.ts';
+import { type Drafted, draftPlan, type PlanDeps, type PlanInput } from './draft-arrivals.ts';
+import type { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
-import { NewArrivals } from './new-arrivals.ts';
-import { listRanges, notifiedRanges } from './notified-ranges.ts';
-import { listInParallel } from './parallel-listing.ts';
-import { heldOf } from './returning-samples.ts';
 import { sourceSchemaOf } from './source-schema.ts';
-import { columnsBefore } from './waiting-samples.ts';
-import { WholeSamples } from './whole-samples.ts';
-
-export interface PlanDeps {
-  readonly store: BlobStore;
-  /** Used only if the store's answers have no time. */
-  readonly now: () => Date;
-  /** Of listed-ranges.ts, where 1,000 are too many. */
-  readonly rangeObjects?: number | undefined;
-  /** Hears of the objects of each page. */
-  readonly onListed?: ((objects: number) => void) | undefined;
-}
-
-export interface PlanInput {
-  readonly runId: string;
-  readonly pipeline: string;
-  readonly packing: PackingSettings;
-  /** Without them, only the declaration and the size decide the number of shards. */
-  readonly readers?: LikelyReaders | undefined;
-  /** Replace an outdated plan. Its workers must have ended, because they would go on writing its shards. */
-  readonly replaceOutdated?: boolean | undefined;
-  /** Name of the object that closes a batch. It is not data. */
-  readonly settleMarker?: string | undefined;
-  /** Lists only around the keys of notifications, where those noted since this time are known to be all. */
-  readonly notifiedSince?: string | undefined;
-  /** By default `keep`. */
-  readonly onChange?: OnChange | undefined;
-}
 
 export interface PlanResult {
   readonly status: 'planned' | 'nothingNew';
@@ -211,7 +167,7 @@ const countsOf = ({ even, splits }: ShardAssignment): Pick<Plan, 'even' | 'split
 /** Digest of everything that the lists follow from. @param over ETag of the replaced plan, which has other lists */
 const digestOf = (
   input: PlanInput,
-  { draft, annotations, held }: Awaited<ReturnType<typeof draftPlan>>,
+  { draft, annotations, held }: Drafted,
   over: string | undefined,
 ): string => {
   const engine = input.packing.prepare && IMAGE_ENGINE;
@@ -254,102 +210,6 @@ const changesOf = ({ changes, held }: Drafted): Pick<Plan, 'changes' | 'held'> =
   ...(changes > 0 && { changes }),
   ...(held.size > 0 && { held: held.size }),
 });
-
-interface Drafted {
-  readonly draft: DraftPlan;
-  readonly changes: number;
-  readonly listedAt: string;
-  /** Of listed-ranges.ts. */
-  readonly listed: Uint8Array;
-  readonly annotations: Annotations | undefined;
-  readonly labels: SampleLabels | undefined;
-  readonly held: HeldSamples;
-}
-
-interface Listing {
-  readonly known: KnownRanges;
-  readonly arrivals: NewArrivals;
-  readonly see: (objects: readonly ListedBlob[]) => Promise<void>;
-}
-
-export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
-  const incoming = bucketKeys.incoming(input.pipeline);
-  const annotations = await Annotations.open(deps.store, input.packing, incoming);
-  const labels = annotations && new SampleLabels(annotations);
-  const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
-  const sealed = await sealedGenerations(deps.store, input.pipeline);
-  checkSameSplit(input.packing.split, sealed.manifests);
-  // Labels of other annotations may be packed again, so every arrival is looked up.
-  const known =
-    annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;
-  const { onChange = 'keep' } = input;
-  const samples = new WholeSamples({
-    add: (object, isKnown) => draft.add(object, isKnown),
-    ...wholeness(input, sealed.manifests),
-  });
-  const arrivals = new NewArrivals({
-    known: known.ranges,
-    stateOf: sealedFilter(deps.store, sealed.manifests, { annotations: annotations?.version, onChange }),
-    samples,
-    listed: new RangeCollector(deps.rangeObjects),
-  });
-  const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
-  let last = '';
-  const see = async (objects: readonly ListedBlob[]): Promise<void> => {
-    deps.onListed?.(objects.length);
-    last = lastInOrder(objects, last);
-    const data = objects.filter(({ key }) => !notData.has(key));
-    if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));
-    await arrivals.see(data);
-  };
-  const at = await listIncoming(deps, input, { known, arrivals, see });
-  const ranges = await arrivals.finish();
-  draft.finish({ earlier: columnsBefore(sealed.manifests), at: Date.parse(at) });
-  const listed = listedRangesBody(
-    sealed.manifests.map(({ generation }) => generation),
-    { ranges, at },
-  );
-  const returned = { pipeline: input.pipeline, manifests: sealed.manifests, draft };
-  // The same bytes may get another label of other annotations.
-  const held = annotations === undefined ? await heldOf(deps.store, returned) : NOTHING_HELD;
-  return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held };
-}
-
-function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifest[]) {
-  const isWhole = formatOf(packing).takes === 'samples';
-  const replaces = onChange === 'replace';
-  const isAnyLate = manifests.some(({ rejections }) => rejections.byReason['requiredMissing'] !== undefined);
-  return { isWhole, replaces, looksBack: isWhole && (replaces || isAnyLate) };
-}
-
-/** @returns the time when it began, ISO 8601 */
-async function listIncoming(
-  deps: PlanDeps,
-  { pipeline, notifiedSince: since }: PlanInput,
-  { known, arrivals, see }: Listing,
-): Promise<string> {
-  const incoming = bucketKeys.incoming(pipeline);
-  const notified = since === undefined ? undefined : await notifiedRanges(deps, pipeline, { known, since });
-  if (notified !== undefined) {
-    let next = 0;
-    for await (const [range, objects] of listRanges(deps.store, incoming, {
-      known: known.ranges,
-      ranges: notified.ranges,
-    })) {
-      for (; next < range; next += 1) arrivals.keepRange();
-      await see(objects);
-      await arrivals.endRange();
-      next = range + 1;
-    }
-    return notified.at;
-  }
-  let at: string | undefined;
-  for await (const page of listInParallel(deps.store, incoming, { known: known.ranges })) {
-    at ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
-    await see(page.objects);
-  }
-  return at ?? deps.now().toISOString();
-}
 
 /**
  * Writes the items of the distributed Map. They follow from the committed plan, so writing them again changes

@@ -1,7 +1,8 @@
 /** What packing would make of the arrivals that are there, or of so many files and bytes. It only reads. */
 import { partsOf } from '../../pipeline/splits.ts';
 import { assignSamples } from './assign-samples.ts';
-import { assign, assignmentLimits, draftPlan, type PlanDeps, type PlanInput } from './plan-shards.ts';
+import { draftPlan, type PlanDeps, type PlanInput } from './draft-arrivals.ts';
+import { assign, assignmentLimits } from './plan-shards.ts';
 
 export interface PackingPreview {
   /** Arrivals that no generation holds yet, and that are not rejected by their names. */
