@@ -5,10 +5,12 @@ import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
 import type { PlanRunAnswer, PlanRunBody } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
+import { ApiError } from '../command/api.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText, momentText, safe } from '../command/format.ts';
 import { assignmentProblem, overridesOf } from '../command/overrides.ts';
+import { noPipeline } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
 import { filesBelow } from '../upload/files.ts';
@@ -72,13 +74,14 @@ declaration is another. The exit code is 1 if nothing could train.`,
     const { pipeline: stored, set } = values;
     const local = stored === undefined ? await declarationAt(context.folder, file, OR_STORED) : undefined;
     const api = await context.api();
-    const plan = await api.call('planRun', {
-      body: {
-        pipeline: local?.name ?? stored ?? '',
-        declaration: local?.text,
-        change: set.length === 0 ? undefined : overridesOf(set),
-        data: await dataOf(context.folder, values),
-      },
+    const body = {
+      pipeline: local?.name ?? stored ?? '',
+      declaration: local?.text,
+      change: set.length === 0 ? undefined : overridesOf(set),
+      data: await dataOf(context.folder, values),
+    };
+    const plan = await api.call('planRun', { body }).catch(async (error: unknown) => {
+      throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, body.pipeline) : error;
     });
     const { terminal, json } = context;
     terminal.print(json ? JSON.stringify(plan, null, 2) : textOf(plan, values.pools));

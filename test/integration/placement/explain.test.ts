@@ -143,6 +143,13 @@ describe('plan', () => {
     });
   }, 60_000);
 
+  it('answers a wrong pipeline with the nearest', async () => {
+    await expect(tidewheel('plan', '--pipeline', 'digitz')).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('did you mean digits?') as string,
+    });
+  }, 60_000);
+
   it('ends with 8 for half of a size', async () => {
     await expect(tidewheel('plan', '--pipeline', 'digits', '--files', '3')).rejects.toMatchObject({
       code: 8,
