@@ -186,6 +186,16 @@ class GenerationCursor {
     return found;
   }
 
+  /** Whether an object of this key is packed, whatever its ETag. For a cursor that finds nothing else. */
+  async holds(key: string): Promise<boolean> {
+    let isPacked = false;
+    await this.#walk(key, () => {
+      isPacked ||= typeof this.#outcome === 'number';
+      return isPacked;
+    });
+    return isPacked;
+  }
+
   /** The ETag of the packed object that has the bytes of this one. For a cursor that finds nothing else. */
   async packedEtag(key: string, etag: string): Promise<string | undefined> {
     let packed: string | undefined;
@@ -251,10 +261,11 @@ class GenerationCursor {
 
 /**
  * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
- * corrects was gone. `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed
- * again, whatever else comes of its sample.
+ * corrects was gone. `freed`: rejected for the same reason, but no generation holds an object of this key any more.
+ * `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else
+ * comes of its sample.
  */
-export type ArrivalState = 'new' | 'changed' | 'incomplete' | 'late' | 'retracted' | 'sealed';
+export type ArrivalState = 'new' | 'changed' | 'incomplete' | 'freed' | 'late' | 'retracted' | 'sealed';
 
 /** Must be called in the listing's order. */
 export type SealedFilter = (key: string, etag: string) => ArrivalState | Promise<ArrivalState>;
@@ -272,6 +283,21 @@ export interface FilterRules {
   readonly onChange: OnChange;
 }
 
+/** Whether a correction may wait for nothing any more, because the sample that it corrects has left the dataset. */
+export const mayBeFreed = (manifests: readonly Manifest[]): boolean =>
+  hasAny(manifests, 'correctionIncomplete') &&
+  (hasAny(manifests, 'retracted') || manifests.some(({ pruned }) => pruned === true));
+
+const hasAny = (manifests: readonly Manifest[], reason: Rejection): boolean =>
+  manifests.some(({ rejections }) => rejections.byReason[reason] !== undefined);
+
+/** @param holding undefined where nothing has left the dataset */
+async function isHeld(holding: readonly GenerationCursor[] | undefined, key: string): Promise<boolean> {
+  if (holding === undefined) return true;
+  for (const cursor of holding) if (await cursor.holds(key)) return true;
+  return false;
+}
+
 /** A filter for a sorted listing: what earlier generations say of each arrival. */
 export function sealedFilter(
   store: BlobStore,
@@ -287,6 +313,7 @@ export function sealedFilter(
   const openWith = (reason: Rejection): GenerationCursor[] =>
     open(manifests.filter(({ rejections }) => rejections.byReason[reason] !== undefined));
   const [retracting, unchanging] = [openWith('retracted'), openWith('unchanged')];
+  const holding = mayBeFreed(manifests) ? open(manifests.filter(({ pruned }) => pruned !== true)) : undefined;
   if (cursors.length === 0) return () => 'new';
   return async (key, listed) => {
     let etag = listed;
@@ -301,7 +328,8 @@ export function sealedFilter(
     for (const cursor of cursors) {
       const found = await cursor.find(key, etag, annotations);
       if (found === 'same') return 'sealed';
-      if (found === 'incomplete' || found === 'late') return found;
+      if (found === 'incomplete') return (await isHeld(holding, key)) ? found : 'freed';
+      if (found === 'late') return found;
       if (found === 'other' && onChange === 'replace') return 'changed';
     }
     return 'new';

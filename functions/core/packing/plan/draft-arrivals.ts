@@ -16,7 +16,7 @@ import {
 } from '../model/listed-ranges.ts';
 import { type Manifest } from '../model/manifest.ts';
 import { lastInOrder } from '../model/order.ts';
-import { sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
+import { mayBeFreed, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders } from '../model/shard-count.ts';
 import { checkSameSplit } from '../splits/sample-splits.ts';
 import { DraftPlan } from './draft-plan.ts';
@@ -77,9 +77,11 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
   const sealed = await sealedGenerations(deps.store, input.pipeline);
   checkSameSplit(input.packing.split, sealed.manifests);
-  // Labels of other annotations may be packed again, so every arrival is looked up.
+  // Labels of other annotations may be packed again, and freed corrections, so every arrival is looked up.
   const known =
-    annotations === undefined ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;
+    annotations === undefined && !mayBeFreed(sealed.manifests)
+      ? await sealedRanges(deps.store, input.pipeline, sealed)
+      : NOTHING_KNOWN;
   const { onChange = 'keep' } = input;
   const samples = new WholeSamples({
     add: (object, isKnown) => draft.add(object, isKnown),

@@ -21,6 +21,13 @@ export interface WholeSampleRules {
 /** A folder named like a sample may hold millions of objects. Of so many, the sealed ones stay where they are. */
 const MOST_HELD = 100_000;
 
+/** States for which a sample may have to be packed. */
+const WAKING: ReadonlySet<ArrivalState> = new Set(['new', 'changed', 'incomplete', 'freed']);
+/** States of objects that need not be packed again where changed objects are kept. */
+const DONE: ReadonlySet<ArrivalState> = new Set(['sealed', 'incomplete', 'freed']);
+/** States of objects whose keys the dataset does not hold. */
+const UNHELD: ReadonlySet<ArrivalState> = new Set(['new', 'late', 'freed']);
+
 interface Held {
   readonly object: ListedBlob;
   readonly state: ArrivalState;
@@ -68,7 +75,7 @@ export class WholeSamples {
   finish(): void {
     const held = this.#held;
     this.#held = [];
-    if (!held.some(({ state }) => state === 'new' || state === 'changed' || state === 'incomplete')) return;
+    if (!held.some(({ state }) => WAKING.has(state))) return;
     const states = new Map<string, Set<ArrivalState>>();
     for (const { object, state } of held) {
       const { stem } = splitKey(object.key);
@@ -77,17 +84,18 @@ export class WholeSamples {
     for (const { object, state } of held) {
       if (state === 'retracted') continue;
       if (!this.#isToBePacked(state, states.get(splitKey(object.key).stem) ?? new Set())) continue;
-      const isKnown = state !== 'new' && state !== 'late';
-      if (isKnown) this.changes += 1;
-      this.#rules.add(object, isKnown);
+      if (state !== 'new' && state !== 'late') this.changes += 1;
+      this.#rules.add(object, !UNHELD.has(state));
     }
   }
 
   /** The rest of a sample may have come again beside a correction that lacked it. */
   #isToBePacked(state: ArrivalState, ofSample: ReadonlySet<ArrivalState>): boolean {
     const isNews = ofSample.has('new') || ofSample.has('changed');
-    if (!this.#rules.replaces) return isNews && state !== 'sealed' && state !== 'incomplete';
-    return isNews || (ofSample.has('incomplete') && ofSample.has('sealed'));
+    if (!this.#rules.replaces) return isNews && !DONE.has(state);
+    if (isNews || (ofSample.has('incomplete') && ofSample.has('sealed'))) return true;
+    // While any of its keys is held, the sample that it corrects is in the dataset.
+    return ofSample.has('freed') && !ofSample.has('incomplete');
   }
 }
 

@@ -228,6 +228,21 @@ describe('a retracted object', () => {
     expect(await problems(store)).toEqual([]);
   });
 
+  it('leaves its correction to be packed alone', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await runOnce(store, 1, packing);
+    store.objects.delete(`${incoming}a/1.json`);
+    put(store, { 'a/1.jpg': 'ONE' });
+    await runOnce(store, 2, packing);
+    await retract(store, 'a/1.jpg');
+    expect(await held(store)).toEqual(digests({ 'a/2.jpg': 'two' }));
+    await runOnce(store, 3, packing);
+    expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'ONE', 'a/2.jpg': 'two' }));
+    const fourth = { runId: runOf(4), pipeline: PIPELINE, packing, ...REPLACE };
+    expect(await planShards({ store, now }, fourth)).toMatchObject({ status: 'nothingNew', waiting: false });
+  });
+
   it('that is unknown changes nothing', async () => {
     const store = new MemoryBlobStore();
     put(store, { 'a/1.jpg': 'one' });
