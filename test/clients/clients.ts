@@ -1,8 +1,8 @@
 /** The clients, and what each must have seen of its job. */
 import * as z from 'zod';
-import type { EnvironmentName } from './environments.ts';
+import type { EnvironmentName } from './environments/environments.ts';
+import type { Ended } from './environments/program.ts';
 import { WORDS } from './ground.ts';
-import type { Ended } from './program.ts';
 
 export interface Client {
   readonly name: string;

@@ -7,7 +7,7 @@ import { keyVariables, makeAccessKey } from '@tidewheel/emulators/access/access-
 import { startEmulator } from '@tidewheel/emulators/aws/ministack.ts';
 import { startLocalSageMaker } from '@tidewheel/emulators/sagemaker/server.ts';
 import { startLocalMarket } from '@tidewheel/emulators/spot-market/market.ts';
-import { projectPython } from './environments.ts';
+import { projectPython } from './environments/environments.ts';
 
 export const BUCKET = 'client-data';
 /** Words in the data: hosts print how many they read. */

@@ -1,23 +1,31 @@
 /**
  * `npm run test:clients [-- NAME…]`: clients that are not ours, unmodified, start a job on the local SageMaker, follow
- * its logs and see it end: once well, once failed. Their environments are installed at the first run.
+ * its logs and see it end: once well, once failed. Then libraries that are not ours read sealed versions and give every
+ * sample back. Their environments are installed at the first run.
  */
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { step } from '../../cli/setup/progress.mjs';
 import { CLIENTS, type Client, judge } from './clients.ts';
-import { type EnvironmentName, environmentOf } from './environments.ts';
+import { type EnvironmentName, environmentOf } from './environments/environments.ts';
+import { runProgram } from './environments/program.ts';
 import { BUCKET, type Ground, layGround } from './ground.ts';
-import { runProgram } from './program.ts';
+import { READER_NAMES, READERS, type Reader } from './readers/readers.ts';
+import { testReaders } from './readers/test-readers.ts';
 
 const USAGE = `npm run test:clients [-- NAME...]
   ${CLIENTS.map(({ name, title }) => `${name.padEnd(8)} ${title}`).join('\n  ')}
-  Without a name all of them. The first run installs each into an environment of its own (about 1.5 GB, a minute).`;
+  readers  libraries that read sealed versions, with a table; or some of them:
+           ${READER_NAMES.join(', ')}
+  Without a name all of them. The first run installs each into an environment of its own (about 1.5 GB for the
+  clients, 8 GB for the readers; minutes).`;
 
 /** A job takes seconds; SageMaker's SDKs look at it every ten, and v2 takes its time to end. */
 const CLIENT_SECONDS = 240;
 const OUTPUT_CHARACTERS = 4_000;
+
+const NAMES: readonly string[] = [...CLIENTS.map(({ name }) => name), 'readers', ...READER_NAMES];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -52,7 +60,12 @@ async function run({ client, isSpoilt }: Tried, python: string, ground: Ground):
   });
 }
 
-async function testAll(clients: readonly Client[]): Promise<number> {
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+async function testClients(clients: readonly Client[]): Promise<Counts> {
   const pythons = new Map<EnvironmentName, string>();
   for (const name of new Set<EnvironmentName>(['image', ...clients.map(({ environment }) => environment)])) {
     const make = (progress: { detail(text: string): void }) =>
@@ -69,8 +82,7 @@ async function testAll(clients: readonly Client[]): Promise<number> {
   } finally {
     await ground.close();
   }
-  print(`\n${tries.length - failed} passed, ${failed} failed`);
-  return failed > 0 ? 1 : 0;
+  return { passed: tries.length - failed, failed };
 }
 
 async function failuresOf(running: Promise<void>): Promise<number> {
@@ -91,13 +103,19 @@ async function main(args: readonly string[]): Promise<number> {
     positionals: ['NAME...'],
     check: (names) =>
       names
-        .filter((name) => !CLIENTS.some((client) => client.name === name))
-        .map(
-          (name) => `there is no client "${name}": write ${CLIENTS.map((client) => client.name).join(', ')}`,
-        ),
+        .filter((name) => !NAMES.includes(name))
+        .map((name) => `there is no client or reader "${name}": write ${NAMES.join(', ')}`),
   });
-  const isWanted = ({ name }: Client): boolean => positionals.length === 0 || positionals.includes(name);
-  return testAll(CLIENTS.filter(isWanted));
+  const isNamed = ({ name }: Client | Reader): boolean =>
+    positionals.length === 0 || positionals.includes(name);
+  const clients = CLIENTS.filter(isNamed);
+  const readers = READERS.filter((reader) => positionals.includes('readers') || isNamed(reader));
+  const none: Counts = { passed: 0, failed: 0 };
+  const called = clients.length > 0 ? await testClients(clients) : none;
+  const read = readers.length > 0 ? await testReaders(readers, print) : none;
+  const failed = called.failed + read.failed;
+  print(`\n${called.passed + read.passed} passed, ${failed} failed`);
+  return failed > 0 ? 1 : 0;
 }
 
 await runCommand(USAGE, main);

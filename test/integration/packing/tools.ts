@@ -11,13 +11,13 @@ const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, '../../..');
 
 /** @returns the environment's folder, which is created on the first call and again if the requirements change */
-export async function pythonTools(requirements = 'requirements.txt'): Promise<string> {
-  const file = path.join(import.meta.dirname, requirements);
+export async function pythonTools(): Promise<string> {
+  const file = path.join(import.meta.dirname, 'requirements.txt');
   const digest = createHash('sha256')
     .update(await readFile(file))
     .digest('hex')
     .slice(0, 12);
-  const folder = path.join(ROOT, '.tidewheel', 'tools', `${path.basename(requirements, '.txt')}-${digest}`);
+  const folder = path.join(ROOT, '.tidewheel', 'tools', `requirements-${digest}`);
   const done = path.join(folder, 'complete');
   if (existsSync(done)) return folder;
   await mkdir(path.dirname(folder), { recursive: true });

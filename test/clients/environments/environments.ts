@@ -1,15 +1,23 @@
 /** Python environments of the clients, each of its own, filled once from a lock file and kept in .tidewheel/tools. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { runProgram } from './program.ts';
 
-const ROOT = path.join(import.meta.dirname, '../..');
+const ROOT = path.join(import.meta.dirname, '../../..');
 const INSTALL_SECONDS = 1_200;
 
 /** `image` is what the hosts run: SageMaker's own training toolkit, as AWS's images hold it. */
-export type EnvironmentName = 'cli' | 'sdk-v2' | 'sdk-v3' | 'image';
+export type EnvironmentName =
+  | 'cli'
+  | 'sdk-v2'
+  | 'sdk-v3'
+  | 'image'
+  | 'readers'
+  | 'readers-tensorflow'
+  | 'readers-dali';
 
 /** @returns its interpreter */
 export async function environmentOf(
@@ -35,6 +43,20 @@ export async function environmentOf(
   await must(program, [...args, '-r', lock], onProgress);
   await writeFile(complete, '');
   return python;
+}
+
+/** @returns whether the registry has a release of the package that installs here, which is not done */
+export async function isOffered(packageName: string): Promise<boolean> {
+  const args = ['-m', 'pip', 'download', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:'];
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-offered-'));
+  try {
+    const { code } = await runProgram(projectPython(), [...args, '--dest', folder, packageName], {
+      seconds: INSTALL_SECONDS,
+    });
+    return code === 0;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 export function projectPython(): string {
