@@ -20,8 +20,8 @@ interface Step {
   readonly key?: string;
   readonly body?: string;
   readonly etag?: string;
-  /** In base64, of the newest version after a step that may change it. */
-  shards?: readonly string[];
+  /** Name and bytes in base64, of the newest version after a step that may change it. */
+  shards?: readonly (readonly [name: string, body: string])[];
 }
 
 const STEMS = 6;
@@ -34,20 +34,32 @@ const MOST_TRIES = 400;
 export interface History {
   readonly format: PackingSettings['format'];
   readonly require: readonly string[];
+  readonly split: PackingSettings['split'];
   readonly steps: readonly Step[];
 }
 
 const FORMATS = ['webdataset', 'tfrecord', 'mds'] as const;
 
+/** Half of the seeds have one. By group, the folder is the group. The shares are exact, so that every sum is 1. */
+function splitOf(seed: number): PackingSettings['split'] {
+  const random = seededUint32(`split ${seed}`);
+  if (random() % 2 === 0) return undefined;
+  const train = 1 + (random() % 6);
+  const shares = { train: train / 8, validation: 1 / 8, test: (7 - train) / 8 };
+  return random() % 2 === 0 ? { ...shares, by: 'key' } : { ...shares, by: 'group', groupPattern: '^([01])/' };
+}
+
 /** In mds, all samples have the same columns. */
 function packingOf(seed: number): PackingSettings {
   const format = FORMATS[seed % FORMATS.length] ?? 'webdataset';
+  const split = splitOf(seed);
   const isPaired = format === 'mds' || (seed >>> 2) % 2 === 0;
   return settings({
     format,
     shardMegabytes: 0.06,
     require: isPaired ? ['image', 'json'] : [],
     waitHours: 1e5,
+    ...(split && { split }),
   });
 }
 
@@ -56,8 +68,8 @@ export async function historyOf(seed: number): Promise<History> {
   const world = new World(seed);
   for (let step = 0; step < STEPS; step += 1) await world.next();
   await world.run();
-  const { format, require } = packingOf(seed);
-  return { format, require: Array.isArray(require) ? require : [], steps: world.steps };
+  const { format, require, split } = packingOf(seed);
+  return { format, require: Array.isArray(require) ? require : [], split, steps: world.steps };
 }
 
 class World {
@@ -168,11 +180,10 @@ class World {
     const wrong = await problems(this.#store);
     if (wrong.length > 0) throw new Error(`seed ${this.#seed}: ${wrong.join('; ')}`);
     const shards = (await current(this.#store)).flatMap((manifest) =>
-      manifest.shards.map(({ name }) =>
-        this.#store
-          .body(`${bucketKeys.shards(PIPELINE, manifest.generation, manifest.revision)}${name}`)
-          .toString('base64'),
-      ),
+      manifest.shards.map(({ name }) => {
+        const folder = bucketKeys.shards(PIPELINE, manifest.generation, manifest.revision);
+        return [name, this.#store.body(`${folder}${name}`).toString('base64')] as const;
+      }),
     );
     this.steps.push({ ...step, shards });
   }

@@ -6,6 +6,7 @@ every difference.
 """
 
 import base64
+import hashlib
 import io
 import json
 import re
@@ -14,8 +15,10 @@ import sys
 import tarfile
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 Objects = dict[str, tuple[str, str]]  # body and ETag by key
+Held = Counter[tuple[str, str, str]]  # split, key and body
 
 
 def stem_of(key: str) -> str:
@@ -25,7 +28,8 @@ def stem_of(key: str) -> str:
 class Model:
     """The bucket's owner, and what training is to see."""
 
-    def __init__(self, require: list[str]) -> None:
+    def __init__(self, require: list[str], split: dict[str, Any] | None) -> None:
+        self.split = split
         self.suffixes = {{"image": "jpg"}.get(column, column) for column in require}
         self.incoming: Objects = {}
         self.samples: list[Objects] = []
@@ -72,13 +76,45 @@ class Model:
                     self.retracted.update((each, etag) for each, (_, etag) in sample.items())
             self.samples = left
 
-    def members(self) -> Counter[tuple[str, str]]:
-        held: Counter[tuple[str, str]] = Counter()
+    def members(self) -> Held:
+        held: Held = Counter()
         for sample in self.samples:
             stem = stem_of(next(iter(sample)))
-            held.update((key, body) for key, (body, _) in sample.items())
-            held[(f"{stem}.cls", stem.split("/")[0])] += 1
+            part = split_of(stem, self.split)
+            held.update((part, key, body) for key, (body, _) in sample.items())
+            held[(part, f"{stem}.cls", stem.split("/")[0])] += 1
         return held
+
+
+def group_of(stem: str, split: dict[str, Any]) -> str:
+    return stem.split("/")[0] if split["by"] == "group" else stem
+
+
+def split_of(stem: str, split: dict[str, Any] | None) -> str:
+    """By the SHA-256 of the sample's name, or of its group, as a number from 0 to 1."""
+    if split is None:
+        return ""
+    digest = hashlib.sha256(group_of(stem, split).encode()).digest()
+    place = int.from_bytes(digest[:6], "big") / 2**48
+    for part in ("train", "validation"):
+        place -= split[part]
+        if place < 0:
+            return part
+    return "test"
+
+
+class Parts:
+    """The split in which each sample or group was first seen: it has no other, ever."""
+
+    def __init__(self, split: dict[str, Any] | None) -> None:
+        self.split = split
+        self.seen: dict[str, str] = {}
+
+    def moved(self, held: Held) -> set[str]:
+        if self.split is None:
+            return set()
+        groups = {(group_of(stem_of(key), self.split), part) for part, key, _ in held}
+        return {group for group, part in groups if self.seen.setdefault(group, part) != part}
 
 
 def tar_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
@@ -150,12 +186,14 @@ def named(row: dict[str, bytes]) -> Iterable[tuple[str, bytes]]:
 READERS = {"webdataset": tar_members, "tfrecord": tfrecord_members, "mds": mds_members}
 
 
-def read(form: str, shards: Iterable[str]) -> Counter[tuple[str, str]]:
-    held: Counter[tuple[str, str]] = Counter()
-    for shard in shards:
-        for name, body in READERS[form](base64.b64decode(shard)):
+def read(form: str, shards: Iterable[tuple[str, str]]) -> Held:
+    held: Held = Counter()
+    for shard, packed in shards:
+        # A shard of a split lies in the split's folder.
+        part = shard.rpartition("/")[0]
+        for name, body in READERS[form](base64.b64decode(packed)):
             # Two samples of one name in a shard.
-            held[(re.sub("~c[0-9]+c*", "", name), body.decode())] += 1
+            held[(part, re.sub("~c[0-9]+c*", "", name), body.decode())] += 1
     return held
 
 
@@ -164,16 +202,20 @@ def main() -> int:
     for line in sys.stdin:
         history = json.loads(line)
         histories += 1
-        model = Model(history["require"])
+        split = history.get("split")
+        model, parts = Model(history["require"], split), Parts(split)
         for number, step in enumerate(history["steps"]):
             model.take(step)
             if "shards" not in step:
                 continue
             versions += 1
             expected, found = model.members(), read(history["format"], step["shards"])
-            if expected != found:
+            moved = parts.moved(found)
+            if expected != found or moved:
                 differences += 1
                 print(f"seed {history['seed']}, step {number} ({step['kind']}):")
+                if moved:
+                    print(f"  in two splits: {sorted(moved)}")
                 print(f"  lacks {dict(expected - found)}, has besides {dict(found - expected)}")
     print(f"{histories} histories, {versions} versions, {differences} differ")
     return 1 if differences > 0 or histories == 0 else 0
