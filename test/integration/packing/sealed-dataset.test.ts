@@ -9,6 +9,7 @@ import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { SplitRule } from '../../../functions/core/packing/splits/split-rule.ts';
 import { compactAll, packedInDrops } from '../../support/builders/compaction.ts';
 import { PIPELINE, settings } from '../../support/builders/packing.ts';
 import {
@@ -26,7 +27,7 @@ const RECIPES = path.join(import.meta.dirname, '../../../training/recipes');
 const PROGRAM = `
 import hashlib, json, pickle, sys
 from common.sealed_dataset import SealedDataset
-dataset = pickle.loads(pickle.dumps(SealedDataset(sys.argv[1])))
+dataset = pickle.loads(pickle.dumps(SealedDataset(sys.argv[1], split=sys.argv[2] or None)))
 found = {}
 for key in dataset.keys():
     sample = dataset[key]
@@ -56,7 +57,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function read(address: string): Promise<z.output<typeof printed>> {
+async function read(address: string, split = ''): Promise<z.output<typeof printed>> {
   const environment = {
     ...process.env,
     ...keyVariables(TEST_KEY),
@@ -65,7 +66,7 @@ async function read(address: string): Promise<z.output<typeof printed>> {
     AWS_REGION: 'us-east-1',
     AWS_DEFAULT_REGION: 'us-east-1',
   };
-  const { stdout } = await run(projectPython(), ['-c', PROGRAM, address], { env: environment });
+  const { stdout } = await run(projectPython(), ['-c', PROGRAM, address, split], { env: environment });
   return printed.parse(JSON.parse(stdout));
 }
 
@@ -119,6 +120,25 @@ describe('the reader of a sealed dataset', () => {
     const seen = await read(`s3://sealed/${PIPELINE}`);
     expect(held(seen)).toEqual(EXPECTED);
     expect(seen).toMatchObject({ samples: 3, labels: { a: 0, b: 1 } });
+  });
+
+  it('reads the samples of one split', async () => {
+    const split = { train: 0.5, validation: 0.5, by: 'key' } as const;
+    const many = Array.from({ length: 20 }, (_, index) => [`a/${index}.jpg`, `image ${index}`] as const);
+    const packing = settings({ split });
+    const store = await packedInDrops([Object.fromEntries(many)], packing);
+    const root = written(store, 'splits');
+    const rule = new SplitRule(split);
+    const keysOf = async (name: string) => Object.keys((await read(root, name)).found).sort();
+    for (const name of ['train', 'validation']) {
+      const expected = many.map(([key]) => key).filter((key) => rule.of(key) === name);
+      expect(expected.length).toBeGreaterThan(0);
+      expect(await keysOf(name)).toEqual(expected.sort());
+    }
+    expect(await keysOf('')).toHaveLength(20);
+    await expect(read(root, 'test')).rejects.toThrow(
+      /there is no split test: digits-000001 has train, validation/,
+    );
   });
 
   it('refuses a shard with other bytes', async () => {

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+_SPLITS = ("train", "validation", "test")
+
 
 class DatasetError(Exception):
     """The dataset is incomplete, or its bytes are not those that were sealed."""
@@ -130,15 +132,24 @@ class Sample:
 class SealedDataset:
     """The newest version of a dataset, or the one that ended with a generation."""
 
-    def __init__(self, address: str, generation: str | None = None, *, check: bool = True) -> None:
+    def __init__(
+        self,
+        address: str,
+        generation: str | None = None,
+        *,
+        split: str | None = None,
+        check: bool = True,
+    ) -> None:
         """Reads all member lists.
 
         address: s3://bucket/pipeline, or a folder with the same layout.
+        split: only the samples of train, validation or test, where packing.split is declared.
         check: compare what is read with its SHA-256.
-        Raises DatasetError if nothing is sealed, or if there is no such generation.
+        Raises DatasetError if nothing is sealed, or if there is no such generation or split.
         """
         self._store, self._incoming = _store_of(address)
         self._check = check
+        self._split = split
         self._samples: list[tuple[str, str | None, list[Member]]] = []
         self._numbers: dict[str, int] = {}
         self.generations = _generations(self._store, generation)
@@ -158,7 +169,7 @@ class SealedDataset:
     def channels(self) -> tuple[list[float], list[float]] | None:
         """Mean and standard deviation of red, green and blue, from 0 to 1.
 
-        Of all pixels of the prepared images; None if there are none.
+        Of all pixels of the prepared images of all splits; None if there are none.
         """
         pixels = sum(one["pixels"] for one in self._images)
         if pixels == 0:
@@ -204,11 +215,22 @@ class SealedDataset:
         self._images += filter(None, [manifest.get("content", {}).get("images")])
         revision = manifest.get("revision")
         shards = f"{folder}shards/" + (f"{revision}/" if revision else "")
-        for shard in manifest["shards"]:
+        for shard in self._chosen(manifest):
             text = gzip.decompress(self._store.read(folder + shard["memberList"]))
             if hashlib.sha256(text).hexdigest() != shard["memberListSha256"]:
                 raise DatasetError(f"{folder}{shard['memberList']} is not the sealed list")
             self._add_lines(shards + shard["name"], manifest.get("compression"), text)
+
+    def _chosen(self, manifest: dict[str, Any]) -> list[dict[str, Any]]:
+        """The shards of the split. A shard's folder names it."""
+        shards: list[dict[str, Any]] = manifest["shards"]
+        if self._split is None:
+            return shards
+        splits = [name for name in manifest.get("split", {}) if name in _SPLITS]
+        if self._split not in splits:
+            has = f"has {', '.join(splits)}" if splits else "has no splits"
+            raise DatasetError(f"there is no split {self._split}: {manifest['generation']} {has}")
+        return [shard for shard in shards if shard["name"].startswith(f"{self._split}/")]
 
     def _add_lines(self, shard: str, compression: str | None, text: bytes) -> None:
         samples: dict[int, list[Member]] = {}
