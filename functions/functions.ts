@@ -1,6 +1,6 @@
 /** Every function of the service, by the name of its folder. */
 
-import { arnOf, roleId, type Value } from '../serverless/describe/cloudformation.ts';
+import { arnOf, CONDITIONS, roleId, type Value } from '../serverless/describe/cloudformation.ts';
 import type { FunctionDescription } from '../serverless/describe/function-description.ts';
 import { abandonCompaction } from './abandon-compaction/function.ts';
 import { api } from './api/function.ts';
@@ -15,6 +15,7 @@ import { onArrival } from './on-arrival/function.ts';
 import { onSpotWarning } from './on-spot-warning/function.ts';
 import { onTrainingEvent } from './on-training-event/function.ts';
 import { packShards } from './pack-shards/function.ts';
+import { page } from './page/function.ts';
 import { place } from './place/function.ts';
 import { plan } from './plan/function.ts';
 import { planCompaction } from './plan-compaction/function.ts';
@@ -52,6 +53,7 @@ export const functions = {
   'expire-runs': expireRuns,
   api,
   plan,
+  page,
 } as const satisfies Readonly<Record<string, FunctionDescription>>;
 
 export type FunctionName = keyof typeof functions;
@@ -66,12 +68,13 @@ export const functionsDocument = (): Value =>
   );
 
 function declarationOf(name: string, description: FunctionDescription): Value {
-  const { memoryMegabytes, environment, events, layers, files } = description;
+  const { memoryMegabytes, onlyWith, environment, events, layers, files } = description;
   return {
     description: description.description,
     handler: `functions/${name}/handler.handler`,
     role: arnOf(roleId(name)),
     timeout: description.timeoutSeconds,
+    ...(onlyWith !== undefined && { condition: CONDITIONS[onlyWith] }),
     ...(memoryMegabytes !== undefined && { memorySize: memoryMegabytes }),
     ...(layers !== undefined && { layers }),
     ...(environment !== undefined && { environment }),

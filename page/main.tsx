@@ -6,14 +6,15 @@ import { Refusal } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
+import { access } from './state/api.ts';
 import { isHelpOpen, KEYS } from './state/keyboard.ts';
 import { liveness, refusal } from './state/readings.ts';
 
-const RunScreen = later(async () => (await import('./screens/run/run.tsx')).RunScreen);
-const CompareScreen = later(async () => (await import('./screens/others.ts')).CompareScreen);
-const DataScreen = later(async () => (await import('./screens/others.ts')).DataScreen);
-const MarketScreen = later(async () => (await import('./screens/others.ts')).MarketScreen);
-const MoneyScreen = later(async () => (await import('./screens/others.ts')).MoneyScreen);
+const RunScreen = later(async () => (await import('./screens/later.ts')).RunScreen);
+const CompareScreen = later(async () => (await import('./screens/later.ts')).CompareScreen);
+const DataScreen = later(async () => (await import('./screens/later.ts')).DataScreen);
+const MarketScreen = later(async () => (await import('./screens/later.ts')).MarketScreen);
+const MoneyScreen = later(async () => (await import('./screens/later.ts')).MoneyScreen);
 
 function Screen() {
   const { path, query } = address.value;
@@ -65,6 +66,7 @@ const Head = () => (
     >
       keys
     </button>
+    {access.Account && <access.Account />}
   </header>
 );
 
@@ -107,5 +109,8 @@ effect(() => {
 
 const root = document.getElementById('app');
 if (root === null) throw new Error('the page lacks its element #app');
-root.replaceChildren();
-render(<App />, root);
+const about = document.querySelector<HTMLMetaElement>('meta[name=oidc]')?.content;
+if (about === undefined || (await (await import('./people/sign-in.tsx')).signIn(JSON.parse(about), root))) {
+  root.replaceChildren();
+  render(<App />, root);
+}

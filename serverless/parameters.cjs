@@ -39,10 +39,16 @@ const REMEMBERED = {
   // API Gateway compares it with the claim iss of a token, to the last slash.
   oidcIssuer: {
     default: '',
-    pattern: /^https:\/\/[^\s?#]+$/,
+    // On loopback, beside a local region.
+    pattern: /^(https:\/\/|http:\/\/127\.0\.0\.1:)[^\s?#]+$/,
     remedy: 'write its address with https://, as in the claim iss of its tokens',
   },
   oidcOperators: { default: '', ...CLAIMS },
+  oidcScopes: {
+    default: 'openid email',
+    pattern: /^(?=.*\bopenid\b)[!#-[\]-~]+( [!#-[\]-~]+)*$/,
+    remedy: 'write openid and what else the page asks the issuer for, with spaces between them',
+  },
   oidcViewers: { default: '', ...CLAIMS },
   packageIndexSecret: {
     default: '',

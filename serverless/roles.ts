@@ -3,7 +3,7 @@
 import { PIPELINE_TAG } from '../functions/core/launch/pipeline-role.ts';
 import { AGENT_FILE } from '../functions/core/shared/keys.ts';
 import { describedFunctions } from '../functions/functions.ts';
-import { arnOf, onlyIf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
+import { arnOf, CONDITIONS, onlyIf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';
 
 interface Role {
@@ -13,9 +13,11 @@ interface Role {
   readonly statements: readonly allow.Statement[];
   /** The service may take the role only for this account (the confused deputy). */
   readonly onlyThisAccount?: boolean;
+  /** Name of the condition without which there is no such role. */
+  readonly condition?: string | undefined;
 }
 
-export function roleOf({ service, policy, statements, onlyThisAccount = false }: Role): Value {
+export function roleOf({ service, policy, statements, onlyThisAccount = false, condition }: Role): Value {
   const trust = {
     Effect: 'Allow',
     Principal: { Service: service },
@@ -24,6 +26,7 @@ export function roleOf({ service, policy, statements, onlyThisAccount = false }:
   };
   return {
     Type: 'AWS::IAM::Role',
+    ...(condition !== undefined && { Condition: condition }),
     Properties: {
       AssumeRolePolicyDocument: { Version: '2012-10-17', Statement: [trust] },
       Policies: [{ PolicyName: policy, PolicyDocument: documentOf(asValues(statements)) }],
@@ -37,23 +40,17 @@ const documentOf = (statements: readonly Value[]): Value => ({
 });
 const asValues = (statements: readonly allow.Statement[]): Value[] => statements.map((each) => ({ ...each }));
 
-const functionRoles = describedFunctions.map(([name, { permissions }]) => [
+const functionRoles = describedFunctions.map(([name, { permissions, onlyWith }]) => [
   roleId(name),
   roleOf({
     service: 'lambda.amazonaws.com',
     policy: name,
     statements: [allow.writeLog(name), ...permissions],
+    condition: onlyWith && CONDITIONS[onlyWith],
   }),
 ]);
 
-/** Of the parameters without which a policy is shorter: IAM takes 6,144 characters (policy-size.cjs). */
-const CONDITIONS = {
-  imageAccounts: 'HasImageAccounts',
-  packageIndexSecret: 'HasPackageIndexSecret',
-  sharedPrefixes: 'HasSharedPrefixes',
-  subnets: 'HasSubnets',
-};
-
+/** Without the parameter a policy is shorter: IAM takes 6,144 characters (policy-size.cjs). */
 function onlyWith(
   parameter: keyof typeof CONDITIONS,
   ...statements: readonly allow.Statement[]

@@ -4,6 +4,7 @@
  */
 const fs = require('node:fs/promises');
 const path = require('node:path');
+const { builtPage } = require('./built-page.cjs');
 
 /**
  * An SDK client describes all operations of its service in one file: 563 KB of `place` were EC2's, for four operations.
@@ -64,4 +65,4 @@ const yamlAsModules = {
   },
 };
 
-module.exports = [operationsInUse, credentialsOfLambda, noJsonSchema, yamlAsModules];
+module.exports = [operationsInUse, credentialsOfLambda, noJsonSchema, yamlAsModules, builtPage];

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { refusesPage } from '@tidewheel/emulators/access/web-pages.ts';
 import { type Signing, signedHeaders } from '@tidewheel/emulators/shared/signed-headers.ts';
 import { OPERATIONS } from '../../client/operations.ts';
+import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/core/page/headers.ts';
 import type { PageFile } from './files.ts';
 
 export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
@@ -26,20 +27,8 @@ const STEERING = {
 const TIMEOUT_MILLISECONDS = 15_000;
 const LARGEST_BODY = 65_536;
 
-/** Of every answer. */
-const HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'cross-origin-resource-policy': 'same-origin',
-  'cache-control': 'no-store',
-};
-/** A browser reads these of documents alone. */
-const DOCUMENT_HEADERS = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
-    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-};
+const HEADERS = { ...PAGE_HEADERS, 'cache-control': 'no-store' };
+const DOCUMENT_HEADERS = documentHeaders();
 
 function pathsOf(operations: readonly { readonly path: string }[]): RegExp {
   const paths = operations.map(({ path }) =>

@@ -40,6 +40,9 @@ class Answer(NamedTuple):
     body: bytes
 
 
+# A person comes back from the issuer of an API's tokens. Routes without an authorizer answer them.
+_VISIT = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
 _OPEN = re.compile(
     # For the start, the owner of a virtual clock, and the screen: none has anything secret.
     r"GET /_ministack/ready|GET /_tidewheel/(clock|limits)"
@@ -91,8 +94,18 @@ def _refusal_of_page(request: Request, scheme: str) -> str | None:
         return _OTHER_HOST
     own = f"{scheme.replace('ws', 'http')}://{host}"
     is_foreign = request.headers.get("origin", own) != own
-    site = request.headers.get("sec-fetch-site", "none")
-    return _FROM_A_PAGE if is_foreign or site not in ("none", "same-origin") else None
+    is_own = request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+    return None if not is_foreign and (is_own or _is_visit(request)) else _FROM_A_PAGE
+
+
+def _is_visit(request: Request) -> bool:
+    """Whether a browser shows what an API answers, to its user and to no page: the page that a link
+    or a redirect leads to. It carries neither a signature nor a token."""
+    return (
+        request.method == "GET"
+        and all(request.headers.get(name) == value for name, value in _VISIT.items())
+        and _parse_execute_api_url(request.headers["host"], request.raw_path) is not None
+    )
 
 
 def _is_open(request: Request) -> bool:

@@ -22,14 +22,15 @@ def install() -> None:
 
 
 def takes_tokens(api_id: str) -> bool:
-    """Whether every route of the API has a JWT authorizer."""
+    """Whether the API has JWT authorizers, and no route whose callers sign."""
     routes = [
         route
         for scope, of_api in apigateway._routes._data.items()
         if scope[-1] == api_id
         for route in of_api.values()
     ]
-    return routes != [] and all(route.get("authorizationType") == "JWT" for route in routes)
+    kinds = {route.get("authorizationType") for route in routes}
+    return "JWT" in kinds and kinds <= {"JWT", "NONE", None}
 
 
 def _name_a_resolvable_address() -> None:

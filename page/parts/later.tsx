@@ -10,10 +10,14 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
     const Loaded = loaded.value;
     if (Loaded !== undefined) return <Loaded {...props} />;
     if (!isLoading)
-      void load().then((component) => {
-        // A signal that is given a function keeps it.
-        loaded.value = component;
-      });
+      load().then(
+        (component) => {
+          // A signal that is given a function keeps it.
+          loaded.value = component;
+        },
+        // A later deployment has other files.
+        () => location.reload(),
+      );
     isLoading = true;
     return <p>Reading the API…</p>;
   };

@@ -1,5 +1,11 @@
-/** Calls of the API through the page's own server, which signs them. */
-import { type Answer as ClientAnswer, createClient, type OperationId } from '../../client/client.ts';
+/** Calls of the API: through the page's own server, which signs them, or with the token of a person who has signed in. */
+import type { ComponentType } from 'preact';
+import {
+  type Answer as ClientAnswer,
+  createClient,
+  type OperationId,
+  type Send,
+} from '../../client/client.ts';
 import type { Operations } from '../../client/operations.ts';
 
 export type { OperationId };
@@ -12,22 +18,41 @@ export type Answer<T> =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly message: string; readonly waitSeconds: number };
 
+/** How the page reaches the API, and what its reader can do where that fails. */
+export interface Access {
+  readonly send: Send;
+  /** Where nothing answers. */
+  readonly lost: string;
+  /** @returns a sentence for a refusal that this access knows a remedy for */
+  readonly remedy: (status: number, message: string) => string | undefined;
+  /** Who it is, for the head. */
+  readonly Account?: ComponentType;
+}
+
 const USUAL_WAIT_SECONDS = 5;
 
-export const client = createClient(({ method, path, headers, body }) =>
-  fetch(`/api${path}`, { method, headers, ...(body !== undefined && { body }) }),
-);
+export let access: Access = {
+  send: ({ method, path, headers, body }) =>
+    fetch(`/api${path}`, { method, headers, ...(body !== undefined && { body }) }),
+  lost: 'The page has lost its server: start npm start or npx tidewheel page again, and open what it prints.',
+  remedy: (status, message) =>
+    status === 403
+      ? `The API refuses your credentials (403: ${message}). They need execute-api:Invoke: renew them, then start the command again.`
+      : undefined,
+};
+
+/** Before the page is drawn. */
+export function useAccess(other: Access): void {
+  access = other;
+}
+
+export const client = createClient((call) => access.send(call));
 
 /** @returns what the client answers, with a refusal's remedy in words */
 export function answered<T>(answer: ClientAnswer<T>): Answer<T> {
   if (answer.kind === 'ok' || answer.kind === 'unchanged') return answer;
   if (answer.kind === 'unreachable')
-    return {
-      kind: 'refused',
-      message:
-        'The page has lost its server: start npm start or npx tidewheel page again, and open what it prints.',
-      waitSeconds: USUAL_WAIT_SECONDS,
-    };
+    return { kind: 'refused', message: access.lost, waitSeconds: USUAL_WAIT_SECONDS };
   const { status, message, problems, retryAfterSeconds = USUAL_WAIT_SECONDS } = answer;
   const untold = problems.filter((each) => !message.includes(each.message));
   const whole = [message, ...untold.map((each) => `${each.path} ${each.message}`.trim())].join('; ');
@@ -35,8 +60,6 @@ export function answered<T>(answer: ClientAnswer<T>): Answer<T> {
 }
 
 function remedy(status: number, message: string): string {
-  if (status === 403)
-    return `The API refuses your credentials (403: ${message}). They need execute-api:Invoke: renew them, then start the command again.`;
   if (status === 429) return `The API is throttled (429: ${message}). The page tries again by itself.`;
-  return `The API answered ${status}: ${message}`;
+  return access.remedy(status, message) ?? `The API answered ${status}: ${message}`;
 }

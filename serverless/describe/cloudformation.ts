@@ -8,6 +8,15 @@ export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
 /** `${Name}` and `${AWS::Region}` are CloudFormation's. osls replaces `${self:...}` before CloudFormation reads it. */
 export const sub = (text: string) => ({ 'Fn::Sub': text });
 
+/** Conditions that hold in a deployment with the parameter (serverless/roles.ts writes them). */
+export const CONDITIONS = {
+  imageAccounts: 'HasImageAccounts',
+  oidcIssuer: 'HasOidcIssuer',
+  packageIndexSecret: 'HasPackageIndexSecret',
+  sharedPrefixes: 'HasSharedPrefixes',
+  subnets: 'HasSubnets',
+} as const;
+
 /** Left out where the template's condition does not hold. */
 export const onlyIf = (condition: string, value: Value) => ({
   'Fn::If': [condition, value, ref('AWS::NoValue')],

@@ -1,5 +1,5 @@
 /** How a Lambda function is described: `functions/<name>/function.ts`, beside its handler. */
-import { arn, arnOf, ref, STACK, type Value } from './cloudformation.ts';
+import { arn, arnOf, type CONDITIONS, ref, STACK, type Value } from './cloudformation.ts';
 import type { Statement } from './permissions.ts';
 
 export interface FunctionDescription {
@@ -8,6 +8,8 @@ export interface FunctionDescription {
   readonly timeoutSeconds: number;
   /** Lambda gives processor time in proportion: 1769 MB are one core. Absent: 512. */
   readonly memoryMegabytes?: number;
+  /** A stack without this parameter has neither the function nor its role. Absent: every stack has them. */
+  readonly onlyWith?: keyof typeof CONDITIONS;
   readonly environment?: Readonly<Record<string, Value>>;
   /** What its role may do, beside writing its own log. */
   readonly permissions: readonly Statement[];

@@ -46,7 +46,9 @@ describe('the API for people', () => {
   });
 
   it('has every route behind the authoriser', () => {
-    const routes = ofPeople('AWS::ApiGatewayV2::Route').map(([, { Properties }]) => Properties);
+    const routes = ofPeople('AWS::ApiGatewayV2::Route')
+      .map(([, { Properties }]) => Properties)
+      .filter(({ AuthorizationType }) => AuthorizationType !== 'NONE');
     expect(routes.map(({ RouteKey }) => String(RouteKey)).toSorted()).toEqual(ROUTES.toSorted());
     for (const { ApiId, AuthorizationType, AuthorizerId } of routes)
       expect({ ApiId, AuthorizationType, AuthorizerId }).toEqual({
@@ -70,10 +72,63 @@ describe('the API for people', () => {
     expect(JSON.stringify(ofPeople('AWS::ApiGatewayV2::Route'))).not.toContain('HttpApi');
   });
 
-  it('may invoke the function', () => {
-    const [[, permission] = []] = ofType(template, 'AWS::Lambda::Permission').filter(([id]) =>
+  it('may invoke its functions', () => {
+    const permissions = ofType(template, 'AWS::Lambda::Permission').filter(([id]) =>
       id.includes('PeopleApi'),
     );
-    expect(JSON.stringify(permission?.Properties['SourceArn'])).toContain('"Ref":"PeopleApi"');
+    const functions = permissions.map(([, { Properties }]) => JSON.stringify(Properties['FunctionName']));
+    expect(functions.toSorted()).toEqual(
+      ['ApiLambdaFunction', 'PageLambdaFunction', 'PlanLambdaFunction'].map((id) =>
+        JSON.stringify({ 'Fn::GetAtt': [id, 'Arn'] }),
+      ),
+    );
+    for (const [, { Properties }] of permissions)
+      expect(JSON.stringify(Properties['SourceArn'])).toMatch(/"Ref":"PeopleApi"|\$\{PeopleApi\}/);
+  });
+});
+
+describe('the page of the stack', () => {
+  const PAGE = ['PageLambdaFunction', 'PageLogGroup', 'PageRole'];
+
+  it('is all that anyone may call', () => {
+    const open = ofType(template, 'AWS::ApiGatewayV2::Route').filter(
+      ([, { Properties }]) => Properties['AuthorizationType'] === 'NONE',
+    );
+    expect(open.map(([, { Properties }]) => Properties['RouteKey'])).toEqual(['GET /', 'GET /page/{file}']);
+    for (const [, { Properties }] of open)
+      expect(JSON.stringify(Properties['Target'])).toContain('"PeopleApiIntegrationPage"');
+  });
+
+  it('takes few calls a second from anyone', () => {
+    const { Properties, DependsOn } = template.Resources['PeopleApiStage'] ?? {};
+    const settings = Object.entries(Object(Properties?.['RouteSettings']));
+    expect(settings).toEqual(
+      ['GET /', 'GET /page/{file}'].map((route) => [
+        route,
+        { ThrottlingRateLimit: 5, ThrottlingBurstLimit: 100 },
+      ]),
+    );
+    // API Gateway refuses settings of a route that is not there yet.
+    expect(DependsOn).toEqual(expect.arrayContaining(['PeopleApiRoutePage', 'PeopleApiRoutePageFile']));
+  });
+
+  it('has a function that may write its log alone', () => {
+    const policies = template.Resources['PageRole']?.Properties['Policies'] as readonly {
+      readonly PolicyDocument: { readonly Statement: readonly { readonly Action: unknown }[] };
+    }[];
+    expect(
+      policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement.map(({ Action }) => Action)),
+    ).toEqual([['logs:CreateLogStream', 'logs:PutLogEvents']]);
+    expect(template.Resources['PageLambdaFunction']?.Properties).not.toHaveProperty('VpcConfig');
+  });
+
+  it('is in no stack without an issuer', async () => {
+    const { Resources } = (await packaged()).template;
+    expect(PAGE.map((id) => Reflect.get(Object(Resources[id]), 'Condition'))).toEqual(
+      PAGE.map(() => 'HasOidcIssuer'),
+    );
+    const inAny = PAGE.map((id) => Reflect.get(Object(template.Resources[id]), 'Condition'));
+    expect(inAny).toEqual(PAGE.map(() => undefined));
+    expect(Object.keys(Resources).filter((id) => id.includes('People'))).toEqual([]);
   });
 });

@@ -50,6 +50,11 @@ const schemas = {
     TIDEWHEEL_PACKAGE_INDEX_ARN: z.string().default(''),
   }),
   people: z.object({ TIDEWHEEL_OPERATORS: claims, TIDEWHEEL_VIEWERS: claims }),
+  signIn: z.object({
+    TIDEWHEEL_OIDC_ISSUER: z.url(),
+    TIDEWHEEL_OIDC_AUDIENCE: list,
+    TIDEWHEEL_OIDC_SCOPES: z.string().min(1),
+  }),
   plan: z.object({
     TIDEWHEEL_STAGE: z.string().min(1),
     /** Physical names by logical ones, as JSON. */
@@ -110,6 +115,12 @@ export const config = {
   people: (): PeopleRoles => {
     const { TIDEWHEEL_OPERATORS: operators, TIDEWHEEL_VIEWERS: viewers } = read(schemas.people);
     return { operators, viewers };
+  },
+  /** What the page signs people in with: the first client of the audience. */
+  signIn: () => {
+    const values = read(schemas.signIn);
+    const [id = ''] = values.TIDEWHEEL_OIDC_AUDIENCE;
+    return { issuer: values.TIDEWHEEL_OIDC_ISSUER, client: { id, scopes: values.TIDEWHEEL_OIDC_SCOPES } };
   },
   plan: () => {
     const { TIDEWHEEL_STAGE: stage, TIDEWHEEL_TRIED_ROLES: roles } = read(schemas.plan);

@@ -386,4 +386,5 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(bucketKeys.closeRecord('digits', RUN)),
   ],
   plan: planCalls,
+  page: [log('page')],
 };

@@ -35,6 +35,7 @@ const ROOMS = [
   'functions/core/placement/policy',
   'functions/core/placement/decision',
   'functions/core/placement/explain',
+  'functions/core/page',
   'functions/core/launch',
   'functions/core/attempts',
   'functions/core/api',

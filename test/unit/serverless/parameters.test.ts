@@ -48,6 +48,8 @@ describe('parameters of a deployment', () => {
     ['marker=done.yaml', 'neither in .yaml'],
     ['marker=all done', 'letters, digits'],
     ['notify=all', 'objects or markers'],
+    ['oidcIssuer=http://id.example.org', 'with https://'],
+    ['oidcScopes=email', 'write openid'],
     ['unfinishedRuns=stop', 'docs/deploy.md'],
   ])('are refused with the remedy: %s', (given, remedy) => {
     expect(problemsOf(given)).toEqual([expect.stringContaining(remedy)]);

@@ -40,6 +40,26 @@ async function signed(server: ServerName, more: Record<string, string> = {}): Pr
 
 const portOf = (server: ServerName): string => new URL(servers.urls[server]).port;
 
+/** What a browser sends for the page that a link leads to. */
+const VISIT = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+
+it('lets a link lead to an API alone', async () => {
+  const visit = (path: string, more: Asking = {}) =>
+    ask(`${servers.urls.aws}${path}`, { ...more, headers: { ...VISIT, ...more.headers } });
+  const api = '/_aws/execute-api/none/';
+  // There is no such API.
+  expect(await visit(api)).toMatchObject({ status: 404 });
+  const refused = await Promise.all([
+    visit(`/${BUCKET}`),
+    visit('/?Action=ListQueues'),
+    visit(api, { method: 'POST' }),
+    visit(api, { headers: { 'sec-fetch-dest': 'iframe' } }),
+    visit(api, { headers: { origin: 'http://evil.example' } }),
+    visit(api, { headers: { host: 'evil.example' } }),
+  ]);
+  expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403));
+});
+
 describe.each(SERVERS)('%s', (server) => {
   const answer = async (more: Record<string, string> = {}) =>
     ask(`${servers.urls[server]}/`, await signed(server, more));

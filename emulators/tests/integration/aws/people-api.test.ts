@@ -1,7 +1,5 @@
 /** The API for people in the emulator: tokens of an issuer on loopback, as API Gateway takes them. */
-import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -16,6 +14,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { CLIENT, type OidcIssuer, startOidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { createFunction } from './lambda.ts';
 
 interface Template {
@@ -27,7 +26,6 @@ const { addPeopleApi }: { addPeopleApi: (template: Template, options: object) =>
 )('../../../../serverless/people-api.cjs');
 
 const ECHO = 'export const handler = async (event) => ({ statusCode: 200, body: JSON.stringify(event) });';
-const AUDIENCE = 'tidewheel';
 
 /** As osls writes it. */
 const templateOf = (functionArn: string): Template => ({
@@ -60,35 +58,26 @@ const templateOf = (functionArn: string): Template => ({
   Outputs: { ApiUrl: { Value: { 'Fn::GetAtt': ['HttpApi', 'ApiEndpoint'] } } },
 });
 
-const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const others = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 let emulator: TestEmulator;
-let issuer: Server;
-let issuerUrl: string;
+let issuer: OidcIssuer;
 let address: string;
 /** Of the API for IAM callers. */
 let signedAddress: string;
 
 beforeAll(async () => {
-  issuer = createServer(({ url }, response) => {
-    const jwks = { keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256' }] };
-    const discovered = { issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` };
-    response.end(JSON.stringify(url === '/keys' ? jwks : discovered));
-  }).listen(0, '127.0.0.1');
-  await once(issuer, 'listening');
-  const at = issuer.address();
-  issuerUrl = `http://127.0.0.1:${typeof at === 'object' && at !== null ? at.port : 0}`;
+  issuer = await startOidcIssuer();
   emulator = await startTestEmulator({});
   const template = templateOf(await createFunction(emulator.url, 'echo', ECHO));
-  const made = addPeopleApi(template, { issuer: issuerUrl, audience: `other, ${AUDIENCE}` });
+  const made = addPeopleApi(template, { issuer: issuer.url, audience: `other, ${CLIENT}` });
   const outputs = await deployed(made);
   address = outputs.get('PeopleApiUrl') ?? '';
   signedAddress = outputs.get('ApiUrl') ?? '';
 });
 afterAll(async () => {
-  issuer.close();
-  await emulator.stop();
+  issuer?.stop();
+  await emulator?.stop();
 });
 
 /** @returns the outputs */
@@ -106,14 +95,7 @@ async function deployed(template: Template): Promise<ReadonlyMap<string, string>
   }
 }
 
-function token(claims: object, privateKey: KeyObject = keys.privateKey): string {
-  const now = Math.floor(Date.now() / 1000);
-  const all = { iss: issuerUrl, aud: AUDIENCE, iat: now - 5, exp: now + 600, sub: '1', ...claims };
-  const signed = [{ alg: 'RS256', kid: 'one' }, all]
-    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-    .join('.');
-  return `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`;
-}
+const token = (claims: object, privateKey?: KeyObject): string => issuer.token(claims, privateKey);
 
 const get = (bearer?: string, at = address) =>
   fetch(`${at}/runs/digits-000001`, {

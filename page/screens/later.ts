@@ -1,5 +1,6 @@
-/** The screens that few readers open, loaded together: each file of its own would cost headers and compress worse. */
+/** The screens that a reader may open next, loaded together: each file of its own would cost headers and compress worse. */
 export { CompareScreen } from './compare.tsx';
 export { DataScreen } from './data.tsx';
 export { MarketScreen } from './market.tsx';
 export { MoneyScreen } from './money.tsx';
+export { RunScreen } from './run/run.tsx';

@@ -1,0 +1,19 @@
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
+import { config } from '../aws/shared/config.ts';
+import { readJson } from '../aws/shared/read-json.ts';
+import { httpEvent } from '../core/api/http-event.ts';
+import { rememberedIssuer } from '../core/page/issuer.ts';
+import { answerPage } from '../core/page/serve.ts';
+import { once } from '../core/shared/once.ts';
+import { FILES, HTML } from './files.ts';
+
+const signIn = once(() => {
+  const { issuer: name, client } = config.signIn();
+  return { issuer: rememberedIssuer({ name, clock: { now: () => new Date() }, read: readJson }), client };
+});
+
+export const handler = lambdaHandler('page', httpEvent, ({ pathParameters, headers }) => {
+  const file = pathParameters?.['file'];
+  const path = file === undefined ? '/' : `/page/${file}`;
+  return answerPage({ html: HTML, files: FILES, ...signIn() }, { path, headers: headers ?? {} });
+});
