@@ -6,6 +6,7 @@ import { itemSchema } from '../../functions/core/packing/model/documents.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
+import { KeptMemory } from '../../functions/core/packing/shard/pack-memory.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { openUndici } from './undici-transport.ts';
@@ -41,7 +42,8 @@ if (upTo !== 'plan') {
   const items = itemSchema
     .array()
     .parse(JSON.parse((await readText(store, bucketKeys.planItems(pipeline, runId))) ?? '[]'));
-  for (const item of items) await packItem({ store }, { runId, pipeline, packing, item });
+  const memory = new KeptMemory();
+  for (const item of items) await packItem({ store, memory }, { runId, pipeline, packing, item });
   mark('pack');
   await sealDataset({ store }, { runId, pipeline, packing });
   mark('seal');

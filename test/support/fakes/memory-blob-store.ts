@@ -115,9 +115,11 @@ export class MemoryBlobStore implements BlobStore {
     if (held === undefined) return Promise.resolve({ kind: 'missing' });
     if (options.ifMatch !== undefined && options.ifMatch !== held.etag)
       return Promise.resolve({ kind: 'changed' });
-    const { range } = options;
-    const body =
+    const { range, into } = options;
+    const asked =
       range === undefined ? held.body : held.body.subarray(range.offset, range.offset + range.length);
+    if (into?.length === asked.length) into.set(asked);
+    const body = into?.length === asked.length ? into : asked;
     return Promise.resolve({
       kind: 'found',
       chunks: body.length === 0 ? [] : [body],

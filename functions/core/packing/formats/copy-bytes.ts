@@ -84,6 +84,7 @@ function digestOf(chunks: readonly Uint8Array[], together: Uint8Array | undefine
 export async function collect(body: MemberBody): Promise<Buffer> {
   if (isInMemory(body)) return Buffer.concat(body);
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  // A copy, because the memory of a piece is used again for a later one.
+  for await (const chunk of body) chunks.push(Uint8Array.prototype.slice.call(chunk));
   return Buffer.concat(chunks);
 }

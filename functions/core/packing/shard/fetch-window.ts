@@ -3,7 +3,7 @@ import { TransientError } from '../../shared/errors.ts';
 import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore, type GetOptions, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
-import { SlotRing } from './slot-ring.ts';
+import { ReadBuffers } from './read-buffers.ts';
 
 export interface WindowLimits {
   /** Requests in flight. */
@@ -50,23 +50,27 @@ interface Started {
   /** Undefined until the answer is there. */
   settled: Settled | undefined;
   readonly weight: number;
-  readonly hasSlot: boolean;
+  /** Memory that is used again. */
+  readonly into: Buffer | undefined;
 }
 
 /** One window uses it at a time; a worker passes it from shard to shard. */
-export const slotsFor = (limits: WindowLimits): SlotRing => new SlotRing(Math.floor(limits.bytes / 2));
+export const readBuffersFor = ({ bytes, pieceBytes }: WindowLimits): ReadBuffers =>
+  new ReadBuffers(bytes, pieceBytes);
 
 /** Returns the pieces in the order of the members. */
 export class FetchWindow {
   readonly #store: BlobStore;
   readonly #limits: WindowLimits;
   readonly #source: Iterator<Piece>;
-  readonly #slots: SlotRing;
+  readonly #buffers: ReadBuffers;
   /** Started and not yet taken, oldest first; `#head` is the next to take. */
   #started: (Started | undefined)[] = [];
   #head = 0;
-  /** Slots of pieces that were taken and whose bytes are still in use. */
-  #takenSlots = 0;
+  /** Memory of pieces that were taken and whose bytes are still in use. */
+  #taken: Buffer[] = [];
+  /** That of the piece taken last. */
+  #last: Buffer | undefined;
   #waiting: Piece | undefined;
   #inFlight = 0;
   #held = 0;
@@ -76,11 +80,11 @@ export class FetchWindow {
     store: BlobStore,
     members: Iterable<PlannedMember>,
     limits: WindowLimits,
-    slots = slotsFor(limits),
+    buffers = readBuffersFor(limits),
   ) {
     this.#store = store;
     this.#limits = limits;
-    this.#slots = slots;
+    this.#buffers = buffers;
     this.#source = pieces(members, limits.pieceBytes);
     this.#pump();
   }
@@ -102,7 +106,8 @@ export class FetchWindow {
   #hand(started: Started, settled: Settled): SourceRead {
     this.#started[this.#head] = undefined;
     this.#head += 1;
-    if (started.hasSlot) this.#takenSlots += 1;
+    this.#last = started.into;
+    if (started.into !== undefined) this.#taken.push(started.into);
     this.#held -= started.weight;
     this.#compact();
     this.#pump();
@@ -112,7 +117,21 @@ export class FetchWindow {
 
   /** Lets other pieces be read into the memory of those taken so far. */
   release(): void {
-    for (; this.#takenSlots > 0; this.#takenSlots -= 1) this.#slots.release();
+    if (this.#taken.length === 0) return;
+    for (const memory of this.#taken) this.#buffers.release(memory);
+    this.#taken = [];
+    this.#last = undefined;
+    this.#pump();
+  }
+
+  /** As `release`, of the piece taken last. The memory of a small one stays until `release`. */
+  releaseLast(): void {
+    const memory = this.#last;
+    if (memory === undefined || this.#buffers.isSmall(memory.length)) return;
+    this.#last = undefined;
+    this.#taken.splice(this.#taken.lastIndexOf(memory), 1);
+    this.#buffers.release(memory);
+    this.#pump();
   }
 
   /** Starts nothing more, waits for the requests in flight, and releases all memory. */
@@ -121,7 +140,7 @@ export class FetchWindow {
     const left = this.#started.filter((one) => one !== undefined);
     await Promise.all(left.flatMap(({ outcome }) => outcome ?? []));
     this.#started = [];
-    this.#takenSlots += left.filter(({ hasSlot }) => hasSlot).length;
+    this.#taken.push(...left.flatMap(({ into }) => into ?? []));
     this.release();
   }
 
@@ -136,10 +155,14 @@ export class FetchWindow {
       const piece = this.#waiting ?? this.#take();
       if (piece === undefined) return;
       this.#waiting = piece;
-      if (this.#held > 0 && this.#held + weightOf(piece.length) > this.#limits.bytes) return;
+      if (this.#held > 0 && !this.#hasRoom(piece.length)) return;
       this.#waiting = undefined;
       this.#start(piece);
     }
+  }
+
+  #hasRoom(length: number): boolean {
+    return this.#held + weightOf(length) <= this.#limits.bytes && this.#buffers.hasRoom(length);
   }
 
   #take(): Piece | undefined {
@@ -151,7 +174,7 @@ export class FetchWindow {
     const weight = weightOf(length);
     this.#inFlight += 1;
     this.#held += weight;
-    const into = this.#slots.take(length);
+    const into = this.#buffers.take(length);
     const options: GetOptions =
       length === member.size
         ? { ifMatch: member.etag, size: length, into }
@@ -160,7 +183,7 @@ export class FetchWindow {
       outcome: undefined,
       settled: undefined,
       weight,
-      hasSlot: into !== undefined,
+      into,
     };
     this.#started.push(started);
     started.outcome = this.#store.get(member.key, options).then(

@@ -19,17 +19,20 @@ import { maskFinder } from '../model/sample-layout.ts';
 import { hasFixedLayout } from '../model/shard-format.ts';
 import { evenCountOf, plannedSplitOf } from '../splits/split-rule.ts';
 import { commitShard, finishedShard } from './commit-shard.ts';
-import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
+import { DEFAULT_WINDOW, type WindowLimits } from './fetch-window.ts';
+import { KeptMemory } from './pack-memory.ts';
 import { type PlannedSamples, samplesByShard } from './planned-samples.ts';
 import { buildShard } from './shard-builder.ts';
 import { engineFor, PreparedImages } from './shard-images.ts';
 import type { PackDeps } from './shard-job.ts';
-import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
+import { DEFAULT_UPLOAD, type UploadLimits } from './shard-upload.ts';
 
 export interface PackItemDeps {
   readonly store: BlobStore;
   readonly window?: WindowLimits;
   readonly upload?: UploadLimits;
+  /** That of the process; it was made for the same limits. */
+  readonly memory?: KeptMemory;
   /** Called only for a plan that prepares images. */
   readonly images?: (() => ImageEngine | undefined) | undefined;
 }
@@ -56,13 +59,9 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
   const outdated = outdatedEngine(input.runId, plan);
   if (outdated !== undefined) throw outdated;
   const list = await readList(deps.store, keys.planList(plan.digest, input.item.item));
-  const window = deps.window ?? DEFAULT_WINDOW;
-  const pack: PackDeps = {
-    store: deps.store,
-    buffers: new PartBuffers(deps.upload ?? DEFAULT_UPLOAD),
-    window,
-    slots: slotsFor(window),
-  };
+  const { store, window = DEFAULT_WINDOW, upload = DEFAULT_UPLOAD, memory: kept = new KeptMemory() } = deps;
+  const memory = kept.take(window, upload);
+  const pack: PackDeps = { store, window, ...memory };
   const engine = plan.prepare && engineFor(plan.prepare.engine, deps.images?.());
   const held = await readHeld(deps.store, plan);
   let skipped = 0;
@@ -74,6 +73,7 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
       await packOne(pack, input, { shard, samples, recordKey, plan, even, engine, held });
     }
   }
+  kept.giveBack(memory);
   return { item: input.item.item, shards: list.size, skipped };
 }
 

@@ -107,8 +107,8 @@ class Head {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     for await (const chunk of this.#body) {
       const wanted = HEAD_BYTES - this.#length;
-      // A copy, because the chunk's memory is used again.
-      if (wanted > 0) this.chunks.push(chunk.slice(0, wanted));
+      // A copy, because the chunk's memory is used again. A Buffer's own slice() makes none.
+      if (wanted > 0) this.chunks.push(Uint8Array.prototype.slice.call(chunk, 0, wanted));
       this.#length += chunk.length;
       yield chunk;
     }

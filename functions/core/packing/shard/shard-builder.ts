@@ -122,7 +122,7 @@ class ShardBuilder {
     const held = new Set([...prepared].filter(isHeld));
     this.#toRead =
       held.size === 0 ? readOrder : (layout) => readOrder(layout).filter((member) => !held.has(member));
-    this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.slots);
+    this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.readBuffers);
   }
 
   *#membersInOrder(): Generator<PlannedMember> {
@@ -342,6 +342,7 @@ class ShardBuilder {
       if (read.kind !== 'found') continue;
       for (const chunk of read.chunks) check?.add(chunk);
       yield* read.chunks;
+      this.#window.releaseLast();
     }
     if (check?.isIntact() === false) throw damaged(member);
   }

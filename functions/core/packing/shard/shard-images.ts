@@ -13,7 +13,7 @@ import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 import { hasFixedLayout, type ShardFormat } from '../model/shard-format.ts';
 import { excludeFor, RebuildError } from './check-sample.ts';
 import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
-import type { SlotRing } from './slot-ring.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 
 interface PreparedMember {
   readonly kind: 'prepared';
@@ -171,7 +171,7 @@ export async function prepareImages(
 export interface ImageReads {
   readonly store: BlobStore;
   readonly window: WindowLimits;
-  readonly slots: SlotRing;
+  readonly readBuffers: ReadBuffers;
 }
 
 /**
@@ -179,7 +179,7 @@ export interface ImageReads {
  * finds what changed or vanished. An object that is too large to be prepared is never read.
  */
 export async function measureImages(
-  { store, window: limits, slots }: ImageReads,
+  { store, window: limits, readBuffers }: ImageReads,
   samples: readonly SampleLayout[],
   preparations: PreparedImages,
 ): Promise<void> {
@@ -187,7 +187,7 @@ export async function measureImages(
   for (const layout of samples)
     for (const member of preparedOf(layout))
       if (layout.sample.repeat === 0 && member.size <= LARGEST_SOURCE_BYTES) members.push(member);
-  const window = new FetchWindow(store, members, limits, slots);
+  const window = new FetchWindow(store, members, limits, readBuffers);
   try {
     for (const member of members) {
       const chunks: Uint8Array[] = [];

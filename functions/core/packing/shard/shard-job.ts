@@ -14,15 +14,15 @@ import {
 import { type ExcludedSample, excludeAll } from './check-sample.ts';
 import type { WindowLimits } from './fetch-window.ts';
 import type { MemberList } from './member-list.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 import { checkPrepared, type PreparedImages } from './shard-images.ts';
 import type { PartBuffers, UploadedShard } from './shard-upload.ts';
-import type { SlotRing } from './slot-ring.ts';
 
 export interface PackDeps {
   readonly store: BlobStore;
   readonly buffers: PartBuffers;
   readonly window: WindowLimits;
-  readonly slots: SlotRing;
+  readonly readBuffers: ReadBuffers;
 }
 
 export interface ShardJob {

@@ -5,7 +5,8 @@
  */
 export class SlotRing {
   readonly #bytes: Buffer;
-  readonly #largest: number;
+  /** Bytes of the largest slot. */
+  readonly largest: number;
   /** Below this position the ring goes on into fresh memory only while its beginning is in use. */
   readonly #comfortable: number;
   /** The next byte to take, and the first taken byte. They are equal only if nothing is taken. */
@@ -18,13 +19,13 @@ export class SlotRing {
   /** @param bytes most memory; the process touches only as much as it needs at once */
   constructor(bytes: number) {
     this.#bytes = Buffer.allocUnsafeSlow(bytes);
-    this.#largest = Math.floor(bytes / 8);
+    this.largest = Math.floor(bytes / 8);
     this.#comfortable = Math.floor(bytes / 4);
   }
 
   /** Memory of exactly this length; undefined if none is free, or for more than an eighth of the ring. */
   take(length: number): Buffer | undefined {
-    if (length === 0 || length > this.#largest) return undefined;
+    if (length === 0 || length > this.largest) return undefined;
     const start = this.#place(length);
     if (start === undefined) return undefined;
     this.#head = start + length;

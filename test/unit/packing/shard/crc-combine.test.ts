@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { combineCrc32 } from '../../../functions/core/packing/shard/crc-combine.ts';
+import { combineCrc32 } from '../../../../functions/core/packing/shard/crc-combine.ts';
 
 describe('the CRC of two texts', () => {
   it('follows from their own', () => {

@@ -1,0 +1,79 @@
+/**
+ * The memory that a worker reads objects into. Small bodies lie in one ring, and larger ones in buffers that are used
+ * again. Memory of their own would become garbage, up to 350 MB of it, because V8 collects late what is outside of its
+ * heap.
+ */
+import { SlotRing } from './slot-ring.ts';
+
+/** Sizes of buffers: each is half as large as the one before. A body larger than the smallest is no small one. */
+const SIZES = 5;
+
+export class ReadBuffers {
+  readonly #ring: SlotRing;
+  readonly #largest: number;
+  /** Bytes of buffers that may still be made. */
+  #unmade: number;
+  /** By size, the largest first. */
+  readonly #idle: Buffer[][] = Array.from({ length: SIZES }, () => []);
+
+  /**
+   * @param bytes of all larger bodies at once; half as much again is for small ones
+   * @param largest bytes of a body
+   */
+  constructor(bytes: number, largest: number) {
+    this.#ring = new SlotRing(Math.floor(bytes / 2));
+    this.#largest = largest;
+    this.#unmade = Math.max(bytes, largest);
+  }
+
+  /** Memory of exactly this length; undefined if none is free. */
+  take(length: number): Buffer | undefined {
+    if (this.isSmall(length)) return this.#ring.take(length);
+    if (length > this.#largest) return undefined;
+    const size = this.#sizeOf(length);
+    // The last one that was used lies in the processor's cache. Only as much as is read is ever touched.
+    const buffer = this.#idle[size]?.pop() ?? this.#make(this.#bytesOf(size));
+    return buffer?.subarray(0, length);
+  }
+
+  /** False for a larger body while no memory is free. */
+  hasRoom(length: number): boolean {
+    if (this.isSmall(length)) return true;
+    const size = this.#sizeOf(length);
+    if ((this.#idle[size]?.length ?? 0) > 0) return true;
+    const free = this.#idle.reduce((sum, idle, each) => sum + idle.length * this.#bytesOf(each), 0);
+    return this.#unmade + free >= this.#bytesOf(size);
+  }
+
+  /** Small bodies are released in the order in which they were taken. */
+  release(taken: Buffer): void {
+    if (this.isSmall(taken.length)) return this.#ring.release();
+    const size = this.#sizeOf(taken.length);
+    this.#idle[size]?.push(Buffer.from(taken.buffer, 0, this.#bytesOf(size)));
+  }
+
+  /** Whether a body of this length lies in the ring. */
+  isSmall(length: number): boolean {
+    return length <= this.#bytesOf(SIZES - 1) / 2;
+  }
+
+  /** The smallest size that holds this length. */
+  #sizeOf(length: number): number {
+    let size = SIZES - 1;
+    while (size > 0 && this.#bytesOf(size) < length) size -= 1;
+    return size;
+  }
+
+  #bytesOf(size: number): number {
+    return Math.ceil(this.#largest / 2 ** size);
+  }
+
+  /** Idle buffers of other sizes make room for a new one. */
+  #make(bytes: number): Buffer | undefined {
+    for (const [size, idle] of this.#idle.entries())
+      while (this.#unmade < bytes && idle.pop() !== undefined) this.#unmade += this.#bytesOf(size);
+    if (this.#unmade < bytes) return undefined;
+    this.#unmade -= bytes;
+    return Buffer.allocUnsafeSlow(bytes);
+  }
+}
