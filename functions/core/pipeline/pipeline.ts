@@ -145,6 +145,15 @@ export const limitsSchema = z.strictObject({
     .optional()
     .describe('No attempt starts that may pass this sum for the run.'),
   attempts: z.number().int().min(1).max(1_000).default(50),
+  steps: z
+    .number()
+    .int()
+    .min(1)
+    .max(1e9)
+    .optional()
+    .describe(
+      'Ends the training of an attempt as finished after so many steps: for trials. It leaves no model.',
+    ),
 });
 
 const DEFAULT_DEADLINE_HOURS = 24;

@@ -145,7 +145,7 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
   return encodeHyperparameters({
     ...training.hyperparameters,
     ...programOf(training),
-    ...scriptParameters(training),
+    ...scriptParameters(training, input.declaration.limits),
     sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? input.bucket)),
     sagemaker_region: input.region,
     sagemaker_container_log_level: LOG_LEVEL_INFO,

@@ -7,20 +7,29 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { piecesOf } from './hyperparameters.ts';
 
 type Training = Pipeline['training'];
+type Limits = Partial<Pick<Pipeline['limits'], 'steps'>>;
 
 /** The agent joins `tidewheel_script`, `tidewheel_script_2` and so on. */
 const NAME = 'tidewheel_script';
 
 /** The fields are read by `training/agent/tidewheel_agent/configuration/script_document.py`. */
-function scriptDocument(training: Training) {
+function scriptDocument(training: Training, { steps }: Limits) {
   const { command, arguments: given, environment, workingDirectory, checkpoint } = training;
   const instrument = training.instrument === false ? false : undefined;
-  const document = { command, arguments: given, environment, workingDirectory, checkpoint, instrument };
+  const document = {
+    command,
+    arguments: given,
+    environment,
+    workingDirectory,
+    checkpoint,
+    instrument,
+    steps,
+  };
   return Object.values(document).some((value) => value !== undefined) ? JSON.stringify(document) : undefined;
 }
 
-export function scriptParameters(training: Training): Record<string, string> {
-  const document = scriptDocument(training);
+export function scriptParameters(training: Training, limits: Limits = {}): Record<string, string> {
+  const document = scriptDocument(training, limits);
   const pieces = document === undefined ? [] : piecesOf(document);
   return Object.fromEntries([
     ...pieces.map((piece, index) => [index === 0 ? NAME : `${NAME}_${index + 1}`, piece]),

@@ -39,6 +39,8 @@ class ScriptDocument:
 
     instrument: bool = True
     """Hooks measure where the script's time goes."""
+    most_steps: int | None = None
+    """The script is ended after so many, and counts as finished."""
 
     @property
     def runs_in_checkpoints(self) -> bool:
@@ -59,7 +61,7 @@ def read_script(
     if not isinstance(document, dict):
         problems.append(f"hyperparameter {_NAME}: expected an object")
         return ScriptDocument()
-    arguments = document.get("arguments")
+    arguments, steps = document.get("arguments"), document.get("steps")
     checkpoint, link = _checkpoint(document.get("checkpoint"), checkpoint_dir, problems)
     return ScriptDocument(
         command=_arguments(document.get("command"), "command", problems),
@@ -69,6 +71,7 @@ def read_script(
         checkpoint=checkpoint,
         checkpoint_link=link,
         instrument=document.get("instrument") is not False,
+        most_steps=steps if isinstance(steps, int) and steps > 0 else None,
     )
 
 

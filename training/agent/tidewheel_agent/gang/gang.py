@@ -76,6 +76,11 @@ class Gang:
         self.state.stop_reason = self.state.stop_reason or reason
         self._send({"type": "stop", "reason": reason})
 
+    def send_enough(self) -> None:
+        """Tells every host that the job has made the steps that it is limited to."""
+        self.state.has_trained_enough = True
+        self._send({"type": "enough"})
+
     def send_save_request(self) -> None:
         """Asks every host for a checkpoint: any of them may run the process that saves."""
         self._send({"type": "save"})
@@ -249,7 +254,7 @@ class Gang:
         self._take_request(connection, message, from_leader=from_leader)
         # The leader repeats other hosts' messages; every other host speaks for itself alone.
         speaks_for_itself = not self._leads or host == connection.host
-        is_report = message.get("type") in ("stop", "ended", "lost")
+        is_report = message.get("type") in ("stop", "ended", "lost", "enough")
         if is_report and speaks_for_itself and host != self._current_host:
             self._take_report(connection, host, message)
         return True

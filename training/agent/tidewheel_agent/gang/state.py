@@ -39,25 +39,33 @@ class GangState:
     """Options of the program that the leader asks a host to start, by the host's index."""
     peer_checkpoint: Checkpoint | None = None
     """The newest checkpoint in the folder of another host."""
+    has_trained_enough: bool = False
+    """A host has made the steps that the job is limited to: all end as finished."""
 
     def record(self, host: str, message: Message) -> None:
         """Records that `host` got a stop request, or how it ended."""
         kind = message.get("type")
-        if kind == "stop" and not self.stop_reason:
+        if kind == "enough":
+            self.has_trained_enough = True
+        elif kind == "stop" and not self.stop_reason:
             reason = _printable(message.get("reason"))
             self.stop_reason = f"host {host} got a stop request ({reason})"
         elif kind == "ended":
             code, text = message.get("exitCode"), message.get("failureText")
             self.exit_codes[host] = code if isinstance(code, int) else 1
-            # After a stop every host leaves in the way it can, which is no failure.
-            if self.exit_codes[host] != 0 and not self.stop_reason and self.peer_failure is None:
+            # After a stop or the last step every host leaves in the way it can: no failure.
+            if self.exit_codes[host] != 0 and not self._leaves and self.peer_failure is None:
                 failure_text = text[:_LONGEST_FAILURE_TEXT] if isinstance(text, str) else ""
                 self.peer_failure = PeerFailure(host, self.exit_codes[host], failure_text)
 
     def record_loss(self, host: str) -> None:
         """Records that the connection to `host` broke; a host that has ended is not lost."""
-        if host not in self.exit_codes and not self.stop_reason and self.peer_failure is None:
+        if host not in self.exit_codes and not self._leaves and self.peer_failure is None:
             self.peer_failure = PeerFailure(host, None)
+
+    @property
+    def _leaves(self) -> bool:
+        return bool(self.stop_reason) or self.has_trained_enough
 
     def record_launch(self, message: Message) -> None:
         index, options = message.get("index"), message.get("options")

@@ -31,7 +31,9 @@ def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
     removed = remove_what_cannot_be_kept(run.job.base / "model")
     outcome = judge(run.job, end, prepared)
     ended_well = outcome.exit_code == 0 and (not end.was_stopped or end.has_finished_unaware)
-    problem = missing_model(run.job, removed) if ended_well and run.settings.needs_model else None
+    # A script that was ended on its way has written no model.
+    needs_model = run.settings.needs_model and not end.has_trained_enough
+    problem = missing_model(run.job, removed) if ended_well and needs_model else None
     if problem is None:
         return outcome
     log(problem)
@@ -53,6 +55,9 @@ def peer_failure_behind(end: ScriptEnd) -> PeerFailure | None:
 def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     """The outcome of a host that ran the user's script."""
     safe, tail = _what_is_safe(job, end), prepared.tail
+    if end.has_trained_enough:
+        log(f"{job.program} has made {job.script.most_steps} steps, the limit of this job; {safe}")
+        return Outcome(0)
     if end.has_finished_unaware:
         log(f"{job.program} finished before the stop reached it; {safe}")
         return Outcome(0)

@@ -37,6 +37,7 @@ from .hang import HANGS_FOLDER, HangReports
 from .host_run import HostRun
 from .outcome import Outcome
 from .prepare import Prepared
+from .step_limit import StepLimit
 from .wait import wait_for_leader, wait_for_options
 
 _LATE_CHECKPOINT_SECONDS = 2.0
@@ -57,6 +58,7 @@ class Started:
     automatic: AutomaticWatch
     resumes: bool
     """A script of this run has started before."""
+    limit: StepLimit
 
 
 def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
@@ -102,6 +104,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
     hang = HangReports(script, usage.gpu_percent, _hang_file(job))
+    limit = StepLimit(run, prepared.files.instrument, log_progress)
     supervisor = Supervisor(
         script,
         progress,
@@ -109,6 +112,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         run.gang.state,
         _rules(run, prepared, source),
         stall_watch=stall_watch,
+        has_trained_enough=limit.is_reached,
         on_check=_all(
             _checks(run, prepared, progress, proof, None if launch.serves else hang),
             lambda newest: automatic.check(script, newest, is_stopping=run.stop.is_set()),
@@ -125,6 +129,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         started_at,
         automatic,
         resumes,
+        limit,
     )
 
 

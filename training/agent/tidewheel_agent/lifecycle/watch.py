@@ -21,6 +21,7 @@ that its ranks have failed; on a busy host the leader's report, or its loss, tak
 def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
     try:
         end = started.supervisor.run()
+        started.limit.record()
     finally:
         started.watchdog.dismiss()
         started.automatic.close()
@@ -37,21 +38,30 @@ def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
             f"(exit code {end.script_code}): it counts as finished"
         )
         end = replace(end, script_code=0)
-    return _with_late_reports(run, prepared, end)
+    end = _with_late_reports(run, prepared, end)
+    # The script did all that it was to do, whatever a killed process returns.
+    return replace(end, script_code=0) if end.has_trained_enough else end
 
 
 def _with_late_reports(run: HostRun, prepared: Prepared, end: ScriptEnd) -> ScriptEnd:
     """Waits for the reports of other hosts: a script that ended because of one may be faster."""
     gang, serves = run.gang, prepared.launch.serves
-    if end.was_stopped or gang.has_one_host:
+    if end.was_stopped or end.has_trained_enough or gang.has_one_host:
         return end
-    if not serves and (end.script_code == 0 or prepared.tail.names_cause()):
+    # Under a limit of steps another host may have reached it first, and its end is the cause.
+    knows_cause = prepared.tail.names_cause() and run.job.script.most_steps is None
+    if not serves and (end.script_code == 0 or knows_cause):
         return end
     state = gang.state
     deadline = time.monotonic() + (_LEADER_REPORT_SECONDS if serves else _REPORT_SECONDS)
     while time.monotonic() < deadline:
         leader_ended = serves and run.job.leader in state.exit_codes
-        if state.peer_failure or state.stop_reason or leader_ended:
+        if state.peer_failure or state.stop_reason or state.has_trained_enough or leader_ended:
             break
         time.sleep(0.1)
-    return replace(end, peer_failure=state.peer_failure, was_stopped=bool(state.stop_reason))
+    return replace(
+        end,
+        peer_failure=state.peer_failure,
+        was_stopped=bool(state.stop_reason),
+        has_trained_enough=state.has_trained_enough,
+    )

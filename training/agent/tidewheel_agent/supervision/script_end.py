@@ -27,6 +27,9 @@ class ScriptEnd:
     peer_failure: PeerFailure | None = None
     """Another host failed or was lost before the script ended."""
 
+    has_trained_enough: bool = False
+    """The job is limited to a number of steps, which were made."""
+
     left_unsaved: bool = False
     """It left by itself after SIGTERM, and saved nothing on the way."""
 
@@ -40,6 +43,8 @@ class ScriptEnd:
     def exit_code(self) -> int:
         """The script's own; 143 after a stop, unless it has finished: a checkpoint proves the last
         step done, or it heard nothing of the stop and ended well."""
+        if self.has_trained_enough:
+            return 0
         if not self.was_stopped or self.has_finished_unaware:
             return self.script_code
         total = self.newest.total_steps if self.newest else None

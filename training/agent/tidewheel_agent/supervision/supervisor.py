@@ -57,8 +57,10 @@ class Supervisor:
         *,
         stall_watch: StallWatch | None = None,
         on_check: Callable[[Checkpoint | None], None] = lambda newest: None,
+        has_trained_enough: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`on_check` gets the newest checkpoint every second."""
+        """`on_check` gets the newest checkpoint every second; `has_trained_enough` tells whether
+        the steps are made that the job is limited to."""
         self._script = script
         self._progress = progress
         self._stop = stop
@@ -66,6 +68,7 @@ class Supervisor:
         self._rules = rules
         self._stall_watch = stall_watch
         self._on_check = on_check
+        self._has_trained_enough = has_trained_enough
         self._peer_failed_at: float | None = None
         self._deadline: float | None = None
         self._next_check = 0.0
@@ -81,6 +84,8 @@ class Supervisor:
         while (code := self._script.wait(_TICK_SECONDS)) is None:
             if serves_until is not None and serves_until():
                 self._end_script(0.0)
+            elif self._has_trained_enough():
+                self._end_script(_KILL_NOTICE_SECONDS)
             elif self._stop.is_set():
                 self._keep_contract()
             elif self._gang.peer_failure:
@@ -100,6 +105,7 @@ class Supervisor:
             self._was_killed,
             heard_nothing=not self._rules.may_ask and not self._script.was_signalled,
             peer_failure=self._gang.peer_failure,
+            has_trained_enough=self._has_trained_enough(),
             left_unsaved=self._has_left_unsaved(newest),
         )
 

@@ -1,0 +1,120 @@
+"""A job that is limited to a number of steps (`limits.steps`): when it has made them, and how long
+they took."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..checkpoints.log_progress import LogProgress
+from ..evidence.cells import ProcessCounts, read_counts, step_seconds
+from ..evidence.recorder import EVIDENCE_FOLDER
+from ..files import write_atomically
+from ..trackers.identity import run_identity
+from .host_run import HostRun
+
+_BLOCKS = 10
+_WARM_UP_SHARE = 0.2
+"""The first steps compile kernels, fill caches and start loader workers."""
+_FIRST_STEPS = 2
+
+
+@dataclass
+class StepLimit:
+    """Counts by the hooks, and by the lines that a script prints where its framework has none."""
+
+    run: HostRun
+    cells: Path
+    printed: LogProgress
+    _lines: list[tuple[int, float]] = field(default_factory=list)
+    """Steps that were printed, and the moments."""
+
+    def is_reached(self) -> bool:
+        most = self.run.job.script.most_steps
+        if most is None:
+            return False
+        self._note_printed()
+        state = self.run.gang.state
+        if not state.has_trained_enough:
+            trainer = self._trainer()
+            if max(trainer.steps if trainer else 0, self.printed.step or 0) >= most:
+                self.run.gang.send_enough()
+        return state.has_trained_enough
+
+    def record(self) -> None:
+        """Writes `StepBlocks` of functions/core/doctor/step-blocks.ts; nothing without steps."""
+        job = self.run.job
+        if job.script.most_steps is None or job.checkpoint_dir is None:
+            return
+        blocks = self._counted() or self._from_lines()
+        if blocks is None:
+            return
+        identity = run_identity(job)
+        host = re.sub(r"[^A-Za-z0-9._-]", "_", job.current_host)[:100]
+        attempt = identity.attempt if identity else 1
+        folder = job.checkpoint_dir / EVIDENCE_FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / f"{attempt}-{host}-steps.json", json.dumps(blocks) + "\n")
+
+    def _trainer(self) -> ProcessCounts | None:
+        trainers = [each for each in read_counts(self.cells, time.monotonic()) if each.is_trainer]
+        return max(trainers, key=lambda each: each.steps, default=None)
+
+    def _note_printed(self) -> None:
+        step = self.printed.step
+        if step is not None and (not self._lines or step > self._lines[-1][0]):
+            self._lines.append((step, time.monotonic()))
+
+    def _counted(self) -> dict[str, object] | None:
+        trainer = self._trainer()
+        if trainer is None or trainer.steps <= _FIRST_STEPS:
+            return None
+        skipped = max(_FIRST_STEPS, int(trainer.steps * _WARM_UP_SHARE))
+        durations = step_seconds(self.cells, trainer.pid, skipped, trainer.steps)
+        if not durations:
+            return None
+        return {
+            "basis": "hooks",
+            "steps": trainer.steps,
+            "samplesPerStep": self._samples_per_step(trainer.steps),
+            "blockSeconds": [_mean(block) for block in _blocks(durations)],
+            "blockSteps": [len(block) for block in _blocks(durations)],
+        }
+
+    def _samples_per_step(self, steps: int) -> float | None:
+        trainers = [each for each in read_counts(self.cells, time.monotonic()) if each.is_trainer]
+        trainers = [each for each in trainers if each.steps > 0]
+        if not all(each.knows_samples for each in trainers):
+            return None
+        return round(sum(each.samples for each in trainers) / steps, 4)
+
+    def _from_lines(self) -> dict[str, object] | None:
+        pairs = list(itertools.pairwise(self._lines[1:]))
+        blocks = [
+            ((moment - before) / (step - earlier), step - earlier)
+            for (earlier, before), (step, moment) in pairs
+        ]
+        if not blocks:
+            return None
+        return {
+            "basis": "printed",
+            "steps": self._lines[-1][0],
+            "samplesPerStep": None,
+            "blockSeconds": [round(seconds, 6) for seconds, _ in blocks],
+            "blockSteps": [steps for _, steps in blocks],
+        }
+
+
+def _blocks(durations: list[float]) -> list[list[float]]:
+    """Of equal length, but for one step: means of blocks hold what repeats every few steps."""
+    count = min(_BLOCKS, len(durations))
+    ends = [round(index * len(durations) / count) for index in range(count + 1)]
+    return [durations[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+def _mean(values: list[float]) -> float:
+    return round(sum(values) / len(values), 6)
