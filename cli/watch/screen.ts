@@ -111,10 +111,17 @@ function moneyLine(view: RunView, { now, colours }: Frame): string[] {
       : ` of ${usdText(expected.usd.expected)} (${usdText(expected.usd.low)}-${usdText(expected.usd.high)})`;
   const budget = budgetUsd === undefined || report !== undefined ? '' : `   budget ${usdText(budgetUsd)}`;
   const wasted = lost.seconds === 0 ? '' : `   lost ${durationText(lost.seconds)} ($${usdText(lost.usd)})`;
-  const onDemand = usdText(report?.onDemandUsd ?? expected?.onDemandUsd ?? money.onDemandUsd);
+  const onDemand = onDemandText(view);
   return [
     `USD ${colours.bold(usdText(report?.costUsd ?? usdSoFar(money, now)))}${of}   On-Demand would be ${onDemand}${wasted}${budget}`,
   ];
+}
+
+/** What the useful work would cost without Spot: on the same types, and on one node that could have done it. */
+function onDemandText({ money, report }: RunView): string {
+  const same = usdText(report?.onDemandUsd ?? money.expected?.onDemandUsd ?? money.onDemandUsd);
+  const node = report?.onDemandNode;
+  return node === undefined ? same : `${same}, on one ${node.instanceType} ${usdText(node.usd)}`;
 }
 
 function wordLines({ view }: Watched, { colours }: Frame): string[] {

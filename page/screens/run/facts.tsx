@@ -107,9 +107,24 @@ const endedItems = (run: View['run'], report: Report): Item[] => [
       basis="the same useful work on the same types at On-Demand prices, without an interruption"
     />,
   ],
+  ...nodeItems(report),
   ['lost work', durationText(report.lostSeconds)],
   ['interruptions', String(report.interruptions)],
 ];
+
+/** The report knows one only where a type has as many accelerators, or CPUs, as all nodes had. */
+const nodeItems = ({ onDemandNode: node }: Report): Item[] =>
+  node === undefined
+    ? []
+    : [
+        [
+          `on one ${node.instanceType}`,
+          <Usd
+            usd={node.usd}
+            basis="the same useful work on the cheapest single On-Demand node that could have done it"
+          />,
+        ],
+      ];
 
 /** Where the money went: useful or lost, by purchase option. */
 function Shares({ money: { usd, byPurchaseOption, lost } }: { readonly money: Money }) {
