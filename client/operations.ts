@@ -506,6 +506,10 @@ export type Run = {
   readonly batch: number;
   readonly status: RunStatus;
   readonly trigger: "arrival" | "schedule" | "api";
+  /** A trial of other settings, which takes no batch. */
+  readonly probe?: {
+    readonly number: number;
+  } | undefined;
   readonly execution: number;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -858,6 +862,8 @@ export type RunDeclaration = {
     /** No attempt starts that may pass this sum for the run. */
     readonly budgetUsd?: number | undefined;
     readonly attempts: number;
+    /** Ends the training of an attempt as finished after so many steps: for trials. It leaves no model. */
+    readonly steps?: number | undefined;
   };
   readonly retention: {
     /** Plans, results of the packing map and notes of what a run read, after the end of the run. */
@@ -902,6 +908,10 @@ export type RunSummary = {
   readonly batch: number;
   readonly status: RunStatus;
   readonly trigger: "arrival" | "schedule" | "api";
+  /** A trial of other settings, which takes no batch. */
+  readonly probe?: {
+    readonly number: number;
+  } | undefined;
   readonly execution: number;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -1181,6 +1191,52 @@ export type StartRunAnswer = {
   readonly runId: string;
 };
 
+export type ListProbesAnswer = {
+  readonly probes: readonly ({
+    readonly runId: string;
+    readonly number: number;
+    readonly status: RunStatus;
+    readonly failure?: string | undefined;
+    readonly createdAt: string;
+    /** What it trains by. */
+    readonly declaration?: RunDeclaration | undefined;
+    /** Of the last attempt, such as 2 x g5.xlarge. */
+    readonly topology?: string | undefined;
+    /** Of all its hosts. */
+    readonly usdPerHour?: number | undefined;
+    /** US dollars. */
+    readonly costUsd: number;
+    /** Absent until it has ended, and where too few steps were made. */
+    readonly speed?: {
+      readonly basis: "hooks" | "printed";
+      readonly hosts: number;
+      /** The first fifth is not measured. */
+      readonly steps: number;
+      /** With a 95 % interval. */
+      readonly stepSeconds: {
+        readonly mean: number;
+        readonly low: number;
+        readonly high: number;
+      };
+      readonly samplesPerSecond?: {
+        readonly mean: number;
+        readonly low: number;
+        readonly high: number;
+      } | undefined;
+    } | undefined;
+  })[];
+  /** There is another page: make the same call with this token. */
+  readonly nextToken?: string | undefined;
+};
+
+export type StartProbeAnswer = {
+  readonly runId: string;
+  readonly number: number;
+  readonly kind: "started" | "running";
+  /** The version of the dataset that it trains on, by its last generation. */
+  readonly pin?: string | undefined;
+};
+
 export type GetRunAnswer = {
   /** Give it as `since` to learn what changes from here on. It is a few seconds ago. */
   readonly asOf: string;
@@ -1448,6 +1504,8 @@ export type PutLimitsAnswer = {
     /** No attempt starts that may pass this sum for the run. */
     readonly budgetUsd?: number | undefined;
     readonly attempts: number;
+    /** Ends the training of an attempt as finished after so many steps: for trials. It leaves no model. */
+    readonly steps?: number | undefined;
   };
   /** What the last placement would have been with these limits; the run itself goes on where it is. */
   readonly placement?: PlacementDecision | undefined;
@@ -2055,6 +2113,8 @@ export type Declaration = {
     /** No attempt starts that may pass this sum for the run. */
     readonly budgetUsd?: number | undefined;
     readonly attempts?: number | undefined;
+    /** Ends the training of an attempt as finished after so many steps: for trials. It leaves no model. */
+    readonly steps?: number | undefined;
   } | undefined;
   readonly retention?: {
     /** Plans, results of the packing map and notes of what a run read, after the end of the run. */
@@ -2089,6 +2149,13 @@ export type Declaration = {
     /** It hears of the first interruption of a run that comes after so many. */
     readonly afterInterruptions?: number | undefined;
   })[] | undefined;
+};
+
+export type StartProbeBody = {
+  /** A new one. The same call again with the same number starts nothing more. */
+  readonly number: number;
+  /** A part of a declaration, such as { "compute": { "nodes": 2 } }; with limits.steps. */
+  readonly change: Readonly<Record<string, unknown>>;
 };
 
 export type StopRunBody = {
@@ -2182,6 +2249,28 @@ export interface Operations {
     };
     readonly body: undefined;
     readonly answer: StartRunAnswer;
+  };
+  /** Lists the probes of a pipeline, newest first, with the speed that was measured. For the role viewer. */
+  readonly listProbes: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+      /** Items of a page. */
+      readonly limit?: number | undefined;
+      /** Of the page before; absent for the first page. */
+      readonly nextToken?: string | undefined;
+    };
+    readonly body: undefined;
+    readonly answer: ListProbesAnswer;
+  };
+  /** Starts a short trial of other settings on the sealed dataset. For the role operator. */
+  readonly startProbe: {
+    readonly parameters: {
+      /** Name of a pipeline. */
+      readonly name: string;
+    };
+    readonly body: StartProbeBody;
+    readonly answer: StartProbeAnswer;
   };
   /** Lists the runs of all pipelines, newest first. For the role viewer. */
   readonly listRuns: {
@@ -2453,6 +2542,8 @@ export const OPERATIONS = {
   deletePipeline: { method: "DELETE", path: "/pipelines/{name}" },
   listPipelineRuns: { method: "GET", path: "/pipelines/{name}/runs" },
   startRun: { method: "POST", path: "/pipelines/{name}/runs" },
+  listProbes: { method: "GET", path: "/pipelines/{name}/probes" },
+  startProbe: { method: "POST", path: "/pipelines/{name}/probes" },
   listRuns: { method: "GET", path: "/runs" },
   getRun: { method: "GET", path: "/runs/{runId}" },
   listAttempts: { method: "GET", path: "/runs/{runId}/attempts" },

@@ -17,6 +17,8 @@ import {
 
 const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
 const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
+/** Probes are no runs of the pipeline's batches, so its list of runs does not hold them. */
+const probesKeyOf = (pipeline: string) => `PROBES#${pipeline}`;
 
 export function runStore(table: StoredTable): RunStore {
   const get = async (runId: string) => {
@@ -25,7 +27,12 @@ export function runStore(table: StoredTable): RunStore {
   };
   return {
     create: async (run) =>
-      table.create({ ...runKey(run.runId), listKey: listKeyOf(run.pipeline), open: 'RUN', ...run }),
+      table.create({
+        ...runKey(run.runId),
+        listKey: (run.probe === undefined ? listKeyOf : probesKeyOf)(run.pipeline),
+        open: 'RUN',
+        ...run,
+      }),
     get,
     update: async (runId, change) => {
       const finished = change.status !== undefined && FINISHED.includes(change.status);
@@ -48,21 +55,8 @@ export function runStore(table: StoredTable): RunStore {
       return item && recordOf<RunRecord>(item);
     },
     requestStop: async (runId, request) => requestStop(table, runId, request),
-    list: async (pipeline, limit, before) => {
-      const items = await table.query(
-        {
-          IndexName: LIST_INDEX,
-          KeyConditionExpression: `listKey = :runs${before === undefined ? '' : ' AND pk < :before'}`,
-          ExpressionAttributeValues: {
-            ':runs': listKeyOf(pipeline),
-            ...(before !== undefined && { ':before': runKey(before).pk }),
-          },
-          ScanIndexForward: false,
-        },
-        limit,
-      );
-      return items.map((item) => recordOf<RunRecord>(item));
-    },
+    list: async (pipeline, limit, before) => list(table, listKeyOf(pipeline), { limit, before }),
+    listProbes: async (pipeline, limit, before) => list(table, probesKeyOf(pipeline), { limit, before }),
     listOpen: async () => listOpen<RunRecord>(table, 'RUN'),
     listKept: async () => listOpen<RunRecord>(table, 'KEPT'),
     setExpired: async (runId, { expired, isComplete }) => {
@@ -78,6 +72,26 @@ export function runStore(table: StoredTable): RunStore {
       return closed;
     },
   };
+}
+
+async function list(
+  table: StoredTable,
+  listKey: string,
+  { limit, before }: { readonly limit: number; readonly before: string | undefined },
+): Promise<RunRecord[]> {
+  const items = await table.query(
+    {
+      IndexName: LIST_INDEX,
+      KeyConditionExpression: `listKey = :runs${before === undefined ? '' : ' AND pk < :before'}`,
+      ExpressionAttributeValues: {
+        ':runs': listKey,
+        ...(before !== undefined && { ':before': runKey(before).pk }),
+      },
+      ScanIndexForward: false,
+    },
+    limit,
+  );
+  return items.map((item) => recordOf<RunRecord>(item));
 }
 
 /** Of two requests at once one writes first, and the other one looks again. */

@@ -32,6 +32,7 @@ import {
   putPipeline,
   startRun,
 } from './pipelines.ts';
+import { listProbes, postProbe } from './probes.ts';
 import {
   getPlacement,
   getReport,
@@ -71,6 +72,8 @@ const RESPONSES: Responses = {
   'DELETE /pipelines/{name}': deletePipeline,
   'GET /pipelines/{name}/runs': listPipelineRuns,
   'POST /pipelines/{name}/runs': startRun,
+  'GET /pipelines/{name}/probes': listProbes,
+  'POST /pipelines/{name}/probes': postProbe,
   'GET /runs/{runId}': getRun,
   'GET /runs': listRuns,
   'GET /runs/{runId}/attempts': listAttempts,

@@ -33,7 +33,11 @@ interface Month {
 export async function getMoney(deps: MoneyDeps, { query }: RequestOf<'GET /money'>): AnswerOf<'GET /money'> {
   const month = monthOf(query.month ?? deps.clock.now().toISOString().slice(0, 7));
   const names = (await deps.pipelines.list()).map(({ name }) => name);
-  const runs = (await Promise.all(names.map((name) => endedIn(deps, name, month)))).flat();
+  const ended = names.flatMap((name) => [
+    endedIn((limit, before) => deps.runs.list(name, limit, before), month),
+    endedIn((limit, before) => deps.runs.listProbes(name, limit, before), month),
+  ]);
+  const runs = (await Promise.all(ended)).flat();
   const newest = runs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
   const reports: RunReport[] = [];
   for (let first = 0; first < newest.length; first += AT_ONCE) {
@@ -49,12 +53,15 @@ function monthOf(month: string): Month {
   return { month, from: at(number - 1), to: at(number) };
 }
 
-async function endedIn({ runs }: MoneyDeps, pipeline: string, { from, to }: Month): Promise<RunRecord[]> {
+async function endedIn(
+  list: (limit: number, before: string | undefined) => Promise<RunRecord[]>,
+  { from, to }: Month,
+): Promise<RunRecord[]> {
   const earliest = new Date(Date.parse(from) - LONGEST_RUN_MILLISECONDS).toISOString();
   const found: RunRecord[] = [];
   let before: string | undefined;
   for (;;) {
-    const page = await runs.list(pipeline, RUNS_A_PAGE, before);
+    const page = await list(RUNS_A_PAGE, before);
     found.push(
       ...page.filter(
         ({ status, updatedAt }) => FINISHED.includes(status) && updatedAt >= from && updatedAt < to,

@@ -14,6 +14,7 @@ import { pageQuery } from './schemas/page.ts';
 import * as pipelines from './schemas/pipelines.ts';
 import { storedPlacement } from './schemas/placements.ts';
 import { planAnswer, planBody } from './schemas/plan.ts';
+import * as probes from './schemas/probes.ts';
 import * as runs from './schemas/runs.ts';
 import { seriesAnswer, seriesQuery } from './schemas/series.ts';
 import * as steering from './schemas/steering.ts';
@@ -67,6 +68,22 @@ export const OPERATIONS = {
     summary: 'Starts the run of the open batch. It trains even if nothing new arrived.',
     status: 202,
     answer: pipelines.startedRun,
+  },
+  'GET /pipelines/{name}/probes': {
+    ...READS,
+    id: 'listProbes',
+    summary: 'Lists the probes of a pipeline, newest first, with the speed that was measured.',
+    query: pageQuery(20),
+    answer: probes.probeList,
+    refusals: [404],
+  },
+  'POST /pipelines/{name}/probes': {
+    ...CHANGES,
+    id: 'startProbe',
+    summary: 'Starts a short trial of other settings on the sealed dataset.',
+    body: { schema: probes.probeBody, required: true },
+    status: 202,
+    answer: probes.startedProbe,
   },
   'GET /runs': {
     ...READS,

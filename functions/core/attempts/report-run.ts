@@ -69,7 +69,8 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
 }
 
 async function notify(deps: ReportDeps, run: RunRecord, report: RunReport): Promise<void> {
-  if (FINISHED.includes(run.status) || report.status === 'empty') return;
+  // Who waits for models would take a probe for one.
+  if (FINISHED.includes(run.status) || report.status === 'empty' || run.probe !== undefined) return;
   await deps.notifier.notify(run, noticeOf(report.status, report));
 }
 

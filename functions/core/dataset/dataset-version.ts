@@ -72,6 +72,15 @@ async function generationsFor(
   return chosen;
 }
 
+/**
+ * The generation that pins the newest version as it is now.
+ * @returns undefined where the dataset is empty, or its newest version ends with no generation of its own
+ */
+export async function pinOfNewest(store: ObjectStore, pipeline: string): Promise<string | undefined> {
+  const newest = await newestVersion(objectVersions(store), pipeline);
+  return Object.entries(newest?.added ?? {}).find(([, number]) => number === newest?.number)?.[0];
+}
+
 /** Splits the generations of a version into those that exist and those that were pruned since. */
 function chosenFrom(
   version: DatasetVersion | undefined,

@@ -37,7 +37,10 @@ export async function restoreRuns(deps: RestoreRunsDeps, name: string): Promise<
 
 async function newestFolders(store: ObjectStore, pipeline: string): Promise<RunFolder[]> {
   const names = (await store.listFolders(bucketKeys.runs(pipeline))).map(parseRunId);
-  const batches = names.flatMap((name) => (name?.pipeline === pipeline ? [name.batch] : []));
+  // A probe is not restored: it is short, and nothing waits for it.
+  const batches = names.flatMap((name) =>
+    name?.pipeline === pipeline && !name.isProbe ? [name.number] : [],
+  );
   const newest = batches.sort((a, b) => a - b).slice(-NEWEST_RUNS);
   return newest.map((batch) => ({ pipeline, batch, runId: runIdOf(pipeline, batch) }));
 }

@@ -23,7 +23,7 @@ export type Settled =
   | { readonly kind: 'wait'; readonly until: string; readonly observation: IncomingLook | null }
   /** A person stops the run. */
   | { readonly kind: 'stopped' }
-  /** The run has packed before: a person has it go on. */
+  /** The run has packed before and a person has it go on, or it is a probe, which packs nothing. */
   | { readonly kind: 'packed' }
   | {
       readonly kind: 'settled';
@@ -54,7 +54,7 @@ export async function settleRun(
   if (run === undefined) throw new RunNotFoundError(input.runId);
   // A run that packs goes on until its seal, so that each arrival is packed once.
   if (run.stop !== undefined && run.status !== 'packing') return { kind: 'stopped' };
-  if (run.retry !== undefined) return { kind: 'packed' };
+  if (packsNothing(run)) return { kind: 'packed' };
   if (run.closedAt !== undefined && run.declaration)
     return settled(run, run.declaration, await keptClose(deps.store, run));
 
@@ -72,6 +72,9 @@ export async function settleRun(
     return settleByNotifications(deps, run, { declaration, pipeline });
   return settleByListing(deps, run, { declaration, pipeline, previous: input.observation });
 }
+
+/** A probe takes no arrivals. */
+const packsNothing = ({ retry, probe }: RunRecord): boolean => retry !== undefined || probe !== undefined;
 
 /** @param previous what the look before this one saw */
 async function settleByListing(

@@ -3,7 +3,7 @@
  * One schema validates `pipelines/<name>.yaml`, the API's PUT body, and generates the editors' JSON Schema.
  */
 import * as z from 'zod';
-import { RESERVED_NAMES } from '../shared/keys.ts';
+import { isProbeName, RESERVED_NAMES } from '../shared/keys.ts';
 import { besideOthers } from '../shared/validation.ts';
 import {
   helpersSchema,
@@ -36,7 +36,8 @@ export const pipelineName = z
   .refine(
     (name) => !RESERVED_NAMES.includes(name),
     'the bucket has a folder of the service by this name, choose another',
-  );
+  )
+  .refine((name) => !isProbeName(name), 'names that end in -probe are those of probes, choose another');
 
 /** @returns why the name is refused */
 export const pipelineNameProblem = (name: string): string | undefined =>

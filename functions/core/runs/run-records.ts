@@ -118,6 +118,8 @@ export interface RunRecord {
   readonly batch: number;
   readonly status: RunStatus;
   readonly trigger: 'arrival' | 'schedule' | 'api';
+  /** A short trial of other settings. It takes no batch: `batch` is the newest that was closed before it. */
+  readonly probe?: { readonly number: number } | undefined;
   /** 1 for the first execution of the state machine; later executions count up. */
   readonly execution: number;
   readonly createdAt: string;

@@ -68,7 +68,9 @@ export interface RunStore {
   requestStop(runId: string, request: Omit<StopRequest, 'execution'>): Promise<RunRecord>;
   /** Newest first; with `before`, only older runs than that one. */
   list(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
-  /** Unfinished runs; the index may lag by a moment. */
+  /** The same of its probes, which `list` leaves out. */
+  listProbes(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
+  /** Unfinished runs, probes too; the index may lag by a moment. */
   listOpen(): Promise<RunRecord[]>;
   /** Finished runs with files that have not expired; the index may lag by a moment. */
   listKept(): Promise<RunRecord[]>;

@@ -110,10 +110,28 @@ const BATCH_DIGITS = 6;
 export const runIdOf = (pipeline: string, batch: number): string =>
   `${pipeline}-${String(batch).padStart(BATCH_DIGITS, '0')}`;
 
-/** The pipeline and batch of a run's name, or undefined when it is no such name. */
-export function parseRunId(runId: string): { pipeline: string; batch: number } | undefined {
-  const match = /^([a-z0-9][a-z0-9-]*)-(\d{6,})$/.exec(runId);
-  return match?.[1] && match[2] ? { pipeline: match[1], batch: Number(match[2]) } : undefined;
+const PROBE_ENDING = '-probe';
+
+/** No pipeline may be called so: the runs of a probe are named after their pipeline with this ending. */
+export const isProbeName = (name: string): boolean => name.endsWith(PROBE_ENDING);
+
+/** A probe takes no batch, so its runs have numbers of their own. */
+export const probeIdOf = (pipeline: string, number: number): string =>
+  runIdOf(`${pipeline}${PROBE_ENDING}`, number);
+
+export interface RunIdParts {
+  readonly pipeline: string;
+  /** Of its batch, or of the probe. */
+  readonly number: number;
+  readonly isProbe: boolean;
+}
+
+/** What a run's name says, or undefined when it is no such name. */
+export function parseRunId(runId: string): RunIdParts | undefined {
+  const match = /^([a-z0-9][a-z0-9-]*?)(-probe)?-(\d{6,})$/.exec(runId);
+  return match?.[1] && match[3]
+    ? { pipeline: match[1], number: Number(match[3]), isProbe: match[2] !== undefined }
+    : undefined;
 }
 
 /** A compacted generation is named by the newest batch in it and by what it was made of. */

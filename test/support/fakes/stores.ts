@@ -191,8 +191,17 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
     list: (pipeline, limit, before) =>
       answer(() =>
         [...runs.values()]
-          .filter((run) => run.pipeline === pipeline && (before === undefined || run.runId < before))
+          .filter((run) => run.probe === undefined && run.pipeline === pipeline)
+          .filter(({ runId }) => before === undefined || runId < before)
           .sort((a, b) => b.batch - a.batch)
+          .slice(0, limit),
+      ),
+    listProbes: (pipeline, limit, before) =>
+      answer(() =>
+        [...runs.values()]
+          .filter((run) => run.probe !== undefined && run.pipeline === pipeline)
+          .filter(({ runId }) => before === undefined || runId < before)
+          .sort((a, b) => (b.probe?.number ?? 0) - (a.probe?.number ?? 0))
           .slice(0, limit),
       ),
     listOpen: () => answer(() => [...open.keys()].map(known)),

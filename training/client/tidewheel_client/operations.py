@@ -16,6 +16,8 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "deletePipeline": ("DELETE", "/pipelines/{name}"),
     "listPipelineRuns": ("GET", "/pipelines/{name}/runs"),
     "startRun": ("POST", "/pipelines/{name}/runs"),
+    "listProbes": ("GET", "/pipelines/{name}/probes"),
+    "startProbe": ("POST", "/pipelines/{name}/probes"),
     "listRuns": ("GET", "/runs"),
     "getRun": ("GET", "/runs/{runId}"),
     "listAttempts": ("GET", "/runs/{runId}/attempts"),
@@ -688,6 +690,7 @@ class DeclarationLimits(TypedDict, total=False):
     maximumRunSeconds: int
     budgetUsd: float
     attempts: int
+    steps: int
 
 
 class DeclarationRetention(TypedDict, total=False):
@@ -1159,6 +1162,53 @@ class ListPlacementsAnswerPlacementsItem(_ListPlacementsAnswerPlacementsItem, to
     placement: Placement
 
 
+class _ListProbesAnswer(TypedDict):
+    probes: list[ListProbesAnswerProbesItem]
+
+
+class ListProbesAnswer(_ListProbesAnswer, total=False):
+    nextToken: str
+
+
+class _ListProbesAnswerProbesItem(TypedDict):
+    runId: str
+    number: int
+    status: RunStatus
+    createdAt: str
+    costUsd: float
+
+
+class ListProbesAnswerProbesItem(_ListProbesAnswerProbesItem, total=False):
+    failure: str
+    declaration: RunDeclaration
+    topology: str
+    usdPerHour: float
+    speed: ListProbesAnswerProbesItemSpeed
+
+
+class _ListProbesAnswerProbesItemSpeed(TypedDict):
+    basis: Literal["hooks", "printed"]
+    hosts: int
+    steps: int
+    stepSeconds: ListProbesAnswerProbesItemSpeedStepSeconds
+
+
+class ListProbesAnswerProbesItemSpeed(_ListProbesAnswerProbesItemSpeed, total=False):
+    samplesPerSecond: ListProbesAnswerProbesItemSpeedSamplesPerSecond
+
+
+class ListProbesAnswerProbesItemSpeedStepSeconds(TypedDict):
+    mean: float
+    low: float
+    high: float
+
+
+class ListProbesAnswerProbesItemSpeedSamplesPerSecond(TypedDict):
+    mean: float
+    low: float
+    high: float
+
+
 class _Pipeline(TypedDict):
     name: str
     openBatch: int
@@ -1446,6 +1496,7 @@ class PutLimitsAnswerLimits(_PutLimitsAnswerLimits, total=False):
     patienceHours: float
     valueOfTimeUsdPerHour: float
     budgetUsd: float
+    steps: int
 
 
 class _PutPinAnswer(TypedDict):
@@ -1758,6 +1809,7 @@ class _Run(TypedDict):
 
 
 class Run(_Run, total=False):
+    probe: RunProbe
     newestEventAt: str
     declaration: RunDeclaration
     closedAt: str
@@ -1774,6 +1826,10 @@ class Run(_Run, total=False):
     result: RunResult
     checkpointDeletion: RunCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
+
+
+class RunProbe(TypedDict):
+    number: int
 
 
 class RunRejected(TypedDict):
@@ -2097,6 +2153,7 @@ class RunDeclarationLimits(_RunDeclarationLimits, total=False):
     patienceHours: float
     valueOfTimeUsdPerHour: float
     budgetUsd: float
+    steps: int
 
 
 class RunDeclarationRetention(TypedDict):
@@ -2134,6 +2191,7 @@ class _RunSummary(TypedDict):
 
 
 class RunSummary(_RunSummary, total=False):
+    probe: RunSummaryProbe
     newestEventAt: str
     closedAt: str
     sealedAt: str
@@ -2147,6 +2205,10 @@ class RunSummary(_RunSummary, total=False):
     checkpointDeletion: RunSummaryCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
     deadlineAt: str
+
+
+class RunSummaryProbe(TypedDict):
+    number: int
 
 
 class RunSummaryStop(TypedDict):
@@ -2176,6 +2238,21 @@ class RunSummaryResult(TypedDict):
 class RunSummaryCheckpointDeletion(TypedDict):
     at: str
     requestedBy: str
+
+
+class _StartProbeAnswer(TypedDict):
+    runId: str
+    number: int
+    kind: Literal["started", "running"]
+
+
+class StartProbeAnswer(_StartProbeAnswer, total=False):
+    pin: str
+
+
+class StartProbeBody(TypedDict):
+    number: int
+    change: dict[str, Any]
 
 
 class StartRunAnswer(TypedDict):

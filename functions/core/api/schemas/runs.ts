@@ -47,6 +47,10 @@ export const run = z.object({
   batch: z.number().int(),
   status: runStatus,
   trigger: z.enum(['arrival', 'schedule', 'api']),
+  probe: z
+    .object({ number: z.number().int() })
+    .optional()
+    .describe('A trial of other settings, which takes no batch.'),
   execution: z.number().int(),
   createdAt: time,
   updatedAt: time,

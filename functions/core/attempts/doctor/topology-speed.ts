@@ -15,7 +15,7 @@ export interface TopologySpeed {
   readonly seconds: number;
 }
 
-const nameOfTopology = ({ pool, topology }: Pick<Placement, 'pool' | 'topology'>): string =>
+export const nameOfTopology = ({ pool, topology }: Pick<Placement, 'pool' | 'topology'>): string =>
   [
     `${topology.nodes} x ${pool.instanceType}`,
     ...(topology.helpers ?? []).map(({ nodes, instanceType }) => `${nodes} x ${instanceType} as helpers`),

@@ -1,0 +1,161 @@
+/** The answers about probes. */
+import { nameOfTopology } from '../attempts/doctor/topology-speed.ts';
+import { generationsNow, pinOfNewest } from '../dataset/dataset-version.ts';
+import { type Allowed, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
+import {
+  type ProbeQuestion,
+  probeDeclaration,
+  type ProbeDeps as StartDeps,
+  startProbe,
+} from '../ingest/start-probe.ts';
+import { datasetSettings } from '../pipeline/dataset.ts';
+import { changeDeclaration } from '../pipeline/declaration.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { hourlyUsdOf } from '../placement/decision/work.ts';
+import { attemptCost } from '../runs/attempt-cost.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import { readStepSpeed } from '../runs/step-speeds.ts';
+import type { Stores } from '../runs/stores.ts';
+import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
+import { bucketKeys, probeIdOf } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import { type AnswerOf, accepted, noPipeline, ok, problem, type RequestOf, refused } from './answers.ts';
+import { bodyOf } from './body.ts';
+import { pageOf, requestedPage } from './paging.ts';
+import { probeBody } from './schemas/probes.ts';
+
+export interface ProbeDeps extends StartDeps, Pick<Stores, 'pipelines' | 'attempts'> {
+  readonly store: ObjectStore;
+  readonly allowed: Allowed;
+}
+
+const INVALID = 'the probe is not valid';
+
+/** Idempotent: a repeated call gets the answer of the first one. */
+export async function postProbe(
+  deps: ProbeDeps,
+  { parameters, body, caller = 'unknown' }: RequestOf<'POST /pipelines/{name}/probes'>,
+): AnswerOf<'POST /pipelines/{name}/probes'> {
+  const name = parameters['name'] ?? '';
+  const asked = bodyOf(probeBody, body);
+  if (!asked.ok) return problem(400, INVALID, asked.problems);
+  const { number, change } = asked.value;
+  const stored = await deps.store.readText(bucketKeys.pipeline(name));
+  if (stored === undefined) return noPipeline(name);
+  const where = { allowed: deps.allowed, bucket: deps.store.bucket };
+  const before = readAllowedDeclaration(where, name, stored.text);
+  if (!before.valid)
+    return problem(
+      409,
+      `the stored declaration of "${name}" is not valid: correct it with PUT /pipelines/${name}`,
+      before.problems,
+    );
+  const changed = onlyAllowed(where, changeDeclaration(before.pipeline, JSON.stringify(change)));
+  if (!changed.valid) return problem(400, INVALID, changed.problems);
+  if (changed.pipeline.limits.steps === undefined) return refused(INVALID, [NO_STEPS]);
+  return begin(deps, { declaration: changed.pipeline, number, requestedBy: caller });
+}
+
+async function begin(
+  deps: ProbeDeps,
+  { declaration: asked, number, requestedBy }: Omit<ProbeQuestion, 'batch'>,
+): AnswerOf<'POST /pipelines/{name}/probes'> {
+  const { name } = asked;
+  const batch = ((await deps.pipelines.get(name))?.openBatch ?? 1) - 1;
+  const pin = await pinOf(deps, asked, number);
+  const declaration = probeDeclaration(
+    pin === undefined ? asked : { ...asked, dataset: { ...datasetSettings(asked.dataset), pin } },
+  );
+  const missing = await whyNoData(deps.store, { name, batch, declaration });
+  if (missing !== undefined) return refused(INVALID, [missing]);
+  const { kind, runId } = await startProbe(deps, { declaration, number, batch, requestedBy });
+  return kind === 'taken'
+    ? problem(
+        409,
+        `${runId} tries other settings: give another number, GET /pipelines/${name}/probes lists them`,
+      )
+    : accepted({ kind, runId, number, pin });
+}
+
+/** A repeated call trains on what the first one found, whatever was sealed since. */
+async function pinOf(
+  { runs, store }: ProbeDeps,
+  { name, dataset }: Pipeline,
+  number: number,
+): Promise<string | undefined> {
+  if (dataset?.pin !== undefined) return dataset.pin;
+  const known = await runs.get(probeIdOf(name, number));
+  return known === undefined ? pinOfNewest(store, name) : known.declaration?.dataset?.pin;
+}
+
+const NO_STEPS: Problem = {
+  path: 'change.limits.steps',
+  message: 'is missing: say after how many steps the trial ends, such as 200',
+};
+
+/** A launch would find out, when hosts are paid for. */
+async function whyNoData(
+  store: ObjectStore,
+  {
+    name,
+    batch,
+    declaration,
+  }: { readonly name: string; readonly batch: number; readonly declaration: Pipeline },
+): Promise<Problem | undefined> {
+  const at = new Date(0).toISOString();
+  const asked: RunRecord = {
+    runId: probeIdOf(name, 1),
+    pipeline: name,
+    batch,
+    status: 'placing',
+    trigger: 'api',
+    execution: 1,
+    createdAt: at,
+    updatedAt: at,
+    declaration,
+  };
+  try {
+    const generations = await generationsNow(store, asked);
+    return generations.length > 0 || declaration.training.channels !== undefined
+      ? undefined
+      : { path: '', message: `${name} has no packed data yet: drop some, and let a run pack it` };
+  } catch (error: unknown) {
+    if (error instanceof LaunchRefusedError) return { path: 'change.dataset.pin', message: error.message };
+    throw error;
+  }
+}
+
+export async function listProbes(
+  deps: ProbeDeps,
+  { parameters, query }: RequestOf<'GET /pipelines/{name}/probes'>,
+): AnswerOf<'GET /pipelines/{name}/probes'> {
+  const name = parameters['name'] ?? '';
+  const list = `probes of ${name}`;
+  const page = requestedPage(list, query);
+  if ('problem' in page) return problem(400, page.problem);
+  const found = await deps.runs.listProbes(name, page.limit + 1, page.after);
+  if (found.length === 0 && (await deps.store.readText(bucketKeys.pipeline(name))) === undefined)
+    return noPipeline(name);
+  const { items, ...next } = pageOf(list, { found, limit: page.limit }, ({ runId }) => runId);
+  return ok({ probes: await Promise.all(items.map((run) => viewOf(deps, run))), ...next });
+}
+
+async function viewOf({ attempts, store }: ProbeDeps, run: RunRecord) {
+  const { runId, probe, status, failure, createdAt, declaration } = run;
+  const [made, speed] = await Promise.all([attempts.list(runId), readStepSpeed(store, run)]);
+  const placement = made.at(-1)?.placement;
+  return {
+    runId,
+    number: probe?.number ?? 0,
+    status,
+    failure,
+    createdAt,
+    declaration,
+    ...(placement !== undefined && {
+      topology: nameOfTopology(placement),
+      usdPerHour: hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0),
+    }),
+    costUsd: made.reduce((sum, attempt) => sum + attemptCost(attempt), 0),
+    speed,
+  };
+}

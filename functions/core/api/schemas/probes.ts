@@ -1,0 +1,54 @@
+/** What the API says of probes: short trials of other settings. */
+import * as z from 'zod';
+import { pipelineSchema } from '../../pipeline/pipeline.ts';
+import { list, time, usd } from './operation.ts';
+import { nextToken } from './page.ts';
+import { runStatus } from './runs.ts';
+
+export const probeBody = z.strictObject({
+  number: z
+    .int()
+    .min(1)
+    .max(999_999_999)
+    .describe('A new one. The same call again with the same number starts nothing more.'),
+  change: z
+    .record(z.string(), z.unknown())
+    .describe('A part of a declaration, such as { "compute": { "nodes": 2 } }; with limits.steps.'),
+});
+
+const probe = z.object({ runId: z.string(), number: z.number().int() });
+
+export const startedProbe = probe.extend({
+  kind: z.enum(['started', 'running']),
+  pin: z
+    .string()
+    .optional()
+    .describe('The version of the dataset that it trains on, by its last generation.'),
+});
+
+const measured = z.object({ mean: z.number(), low: z.number(), high: z.number() });
+
+export const probeList = z.object({
+  probes: list(
+    probe.extend({
+      status: runStatus,
+      failure: z.string().optional(),
+      createdAt: time,
+      declaration: pipelineSchema.optional().describe('What it trains by.'),
+      topology: z.string().optional().describe('Of the last attempt, such as 2 x g5.xlarge.'),
+      usdPerHour: usd.optional().describe('Of all its hosts.'),
+      costUsd: usd,
+      speed: z
+        .object({
+          basis: z.enum(['hooks', 'printed']),
+          hosts: z.number().int(),
+          steps: z.number().int().describe('The first fifth is not measured.'),
+          stepSeconds: measured.describe('With a 95 % interval.'),
+          samplesPerSecond: measured.optional(),
+        })
+        .optional()
+        .describe('Absent until it has ended, and where too few steps were made.'),
+    }),
+  ),
+  nextToken,
+});

@@ -1,0 +1,78 @@
+/**
+ * A probe: a short trial of other settings on data that is sealed already. It is a run of its own kind. It takes no batch
+ * and no arrivals, is in no list of its pipeline's runs, is announced to no target, and leaves no model.
+ */
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import { probeIdOf } from '../shared/keys.ts';
+import type { Clock, Executions } from '../shared/ports.ts';
+import { startExecution } from './start-execution.ts';
+
+export interface ProbeDeps extends Pick<Stores, 'runs' | 'timeline'> {
+  readonly executions: Executions;
+  readonly clock: Clock;
+}
+
+export interface ProbeQuestion {
+  readonly declaration: Pipeline;
+  readonly number: number;
+  /** The newest batch that is closed: its run may have sealed what the probe trains on. */
+  readonly batch: number;
+  readonly requestedBy: string;
+}
+
+/** Idempotent: a second call with the same number and declaration finishes what the first one began. */
+export async function startProbe(
+  deps: ProbeDeps,
+  { declaration, number, batch, requestedBy }: ProbeQuestion,
+): Promise<{ readonly kind: 'started' | 'running' | 'taken'; readonly runId: string }> {
+  const runId = probeIdOf(declaration.name, number);
+  const at = deps.clock.now().toISOString();
+  const fresh: RunRecord = {
+    runId,
+    pipeline: declaration.name,
+    batch,
+    status: 'placing',
+    trigger: 'api',
+    probe: { number },
+    execution: 1,
+    createdAt: at,
+    updatedAt: at,
+    closedAt: at,
+    sealedAt: at,
+    declaration,
+  };
+  const created = await deps.runs.create(fresh);
+  const run = created === 'created' ? fresh : ((await deps.runs.get(runId)) ?? fresh);
+  if (!isSame(run.declaration, declaration)) return { kind: 'taken', runId };
+  await deps.timeline.add(runId, {
+    id: 'probe',
+    at: run.createdAt,
+    kind: 'ProbeRequested',
+    text: `a probe of ${declaration.limits.steps ?? 'all'} steps, requested by ${requestedBy}`,
+  });
+  const started = await startExecution(deps.executions, run);
+  return { kind: started === 'started' ? 'started' : 'running', runId };
+}
+
+const isSame = (one: Pipeline | undefined, other: Pipeline): boolean =>
+  JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+
+/** The table does not keep the order of fields. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, field]) => [name, sorted(field)]);
+}
+
+/**
+ * What a probe trains by: it is measured, leaves no model, sends no notices, and takes no remedies, which would change what is
+ * compared.
+ */
+export function probeDeclaration({ notify: _notify, doctor: _doctor, ...declaration }: Pipeline): Pipeline {
+  return { ...declaration, training: { ...declaration.training, model: 'none', instrument: true } };
+}
