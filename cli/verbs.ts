@@ -15,6 +15,7 @@ export const VERBS = {
   logs: () => import('./verbs/logs.ts'),
   why: () => import('./verbs/why.ts'),
   compare: () => import('./verbs/compare.ts'),
+  probe: () => import('./verbs/probe.ts'),
   doctor: () => import('./verbs/doctor.ts'),
   stop: () => import('./verbs/stop.ts'),
   retry: () => import('./verbs/retry.ts'),

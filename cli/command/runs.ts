@@ -5,6 +5,7 @@ import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import type { ListPipelineRunsAnswer } from '../../client/operations.ts';
+import { parseRunId } from '../../functions/core/shared/keys.ts';
 import { nearest } from '../../functions/core/shared/nearest.ts';
 import { type Api, ApiError } from './api.ts';
 import type { Context } from './context.ts';
@@ -115,6 +116,8 @@ export async function runMeant(context: Context, given: string | undefined): Pro
 }
 
 async function exactRun(api: Api, given: string): Promise<string> {
+  // A list of runs holds no probes.
+  if (parseRunId(given)?.isProbe === true) return given;
   // The name of a pipeline stands for its newest run.
   const [, pipeline = given] = /^(.+)-\d+$/.exec(given) ?? [];
   const runs = await runsOf(api, pipeline, LARGEST_PAGE);

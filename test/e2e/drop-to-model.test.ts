@@ -20,6 +20,7 @@ import type { AttemptReport, RunReport } from '../../functions/core/attempts/rep
 import { bucketKeys, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
 import { FIRST_DAY_REPORT, playShort } from './first-day.ts';
+import { probed, RUNS } from './probe.ts';
 import { GOT, putTyped, TYPED } from './typed.ts';
 
 const run = promisify(execFile);
@@ -219,6 +220,7 @@ print(json.dumps(len(png)))`);
     const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
     expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({ samples: 40 });
   }, 400_000);
+  it('is probed apart from the runs', async () => expect(await probed(test, api)).toBe(RUNS), 240_000);
 });
 
 describe('a person', () => {

@@ -1,0 +1,79 @@
+/** The table of a probe and what it recommends. */
+import {
+  type ProbedCell,
+  type ProbeVerdict,
+  probeVerdict,
+  type Ranked,
+  scaled,
+  unitSeconds,
+} from '../../functions/core/doctor/probe-verdict.ts';
+import type { Measured } from '../../functions/core/doctor/step-blocks.ts';
+import { safe, tableText } from '../command/format.ts';
+import type { Ended, EndedCell } from './cells.ts';
+
+/** Those that were measured. */
+export function verdictOf({ cells }: Pick<Ended, 'cells'>): ProbeVerdict | undefined {
+  return probeVerdict(cells.flatMap((each) => measuredCell(each) ?? []));
+}
+
+const measuredCell = ({ cell, probe }: EndedCell): ProbedCell | undefined =>
+  probe.speed === undefined
+    ? undefined
+    : { name: cell.name, speed: probe.speed, usdPerHour: probe.usdPerHour ?? cell.usdPerHour };
+
+export function resultText(ended: Ended): string {
+  const verdict = verdictOf(ended);
+  const unit = verdict?.unit ?? 'steps';
+  const head = ['settings', 'run', 'place', 'step s', 'samples/s', UNIT_HEADS[unit], 'cost'];
+  const rows = ended.cells.map((each) => rowOf(each, unit));
+  const spent = ended.cells.reduce((sum, { probe }) => sum + probe.costUsd, 0);
+  return [
+    ...(rows.length === 0 ? [] : [tableText([head, ...rows])]),
+    ...ended.leftOut.map(({ name, why }) => `not started: ${name}: ${safe(why)}`),
+    '',
+    ...(verdict === undefined ? ['fewer than two cells were measured: nothing to compare'] : advice(verdict)),
+    `spent USD ${spent.toFixed(4)}`,
+  ].join('\n');
+}
+
+const UNIT_HEADS = { samples: '$/M samples', steps: '$/1,000 steps' } as const;
+const UNITS = { samples: 1e6, steps: 1e3 } as const;
+
+function rowOf(each: EndedCell, unit: ProbeVerdict['unit']): string[] {
+  const { cell, probe } = each;
+  const measured = measuredCell(each);
+  const { topology = cell.place, costUsd, runId, status, failure } = probe;
+  if (measured === undefined)
+    return [cell.name, runId, topology, `${status}${failure === undefined ? '' : `: ${safe(failure)}`}`];
+  const { stepSeconds, samplesPerSecond } = measured.speed;
+  const usd = scaled(unitSeconds(measured, unit), (UNITS[unit] * measured.usdPerHour) / 3_600);
+  return [
+    cell.name,
+    runId,
+    topology,
+    between(stepSeconds, 4),
+    samplesPerSecond === undefined ? '-' : between(samplesPerSecond, 1),
+    between(usd, 4),
+    `$${costUsd.toFixed(4)}`,
+  ];
+}
+
+const between = ({ mean, low, high }: Measured, digits: number): string =>
+  `${mean.toFixed(digits)} (${low.toFixed(digits)}-${high.toFixed(digits)})`;
+
+function advice({ unit, cheapest, fastest }: ProbeVerdict): readonly string[] {
+  return [
+    `cheapest: ${rankedText(cheapest, 'dearer')}`,
+    `fastest:  ${rankedText(fastest, 'slower')}`,
+    ...(unit === 'steps'
+      ? ['not every script tells its samples: the comparison holds where a step of each does the same work']
+      : []),
+  ];
+}
+
+function rankedText({ best, alike, ahead, stepsToTell }: Ranked, worse: string): string {
+  const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
+  if (alike.length === 0) return `${best}${next}`;
+  const more = stepsToTell === undefined ? '' : ` (--steps ${stepsToTell} might)`;
+  return `${best}, which these steps do not tell from ${alike.join(', ')}${more}${next}`;
+}
