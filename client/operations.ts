@@ -698,6 +698,8 @@ export type RunDeclaration = {
     readonly compactAfter: "never" | number;
     /** replace: a sample whose object was overwritten is trained on in its newest version only. keep: every version stays a sample of its own. */
     readonly onChange: "replace" | "keep";
+    /** retract: a sample leaves the next version when one of its objects is deleted from incoming/, and what is left of it is packed as if it had just arrived. keep: it stays. */
+    readonly onDelete: "keep" | "retract";
   } | undefined;
   readonly training: {
     /** How processes cooperate in training; docs/strategies.md says which needs what. */
@@ -1949,6 +1951,8 @@ export type Declaration = {
     readonly compactAfter?: "never" | number | undefined;
     /** replace: a sample whose object was overwritten is trained on in its newest version only. keep: every version stays a sample of its own. */
     readonly onChange?: "replace" | "keep" | undefined;
+    /** retract: a sample leaves the next version when one of its objects is deleted from incoming/, and what is left of it is packed as if it had just arrived. keep: it stays. */
+    readonly onDelete?: "keep" | "retract" | undefined;
   } | undefined;
   readonly training: {
     /** How processes cooperate in training; docs/strategies.md says which needs what. */

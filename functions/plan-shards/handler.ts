@@ -25,6 +25,7 @@ export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, r
         settleMarker,
         notifiedSince,
         onChange: datasetSettings(dataset).onChange,
+        onDelete: datasetSettings(dataset).onDelete,
       },
     )),
     packers: config.packers(),

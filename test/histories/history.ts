@@ -1,11 +1,13 @@
 /** One random history of a pipeline's data: the service's own steps, killed at random, and what lies in the bucket after each. */
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
+import type { CompactionInput } from '../../functions/core/packing/compaction/plan-compaction.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
 import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
 import { versionContents } from '../../functions/core/packing/versions/version-contents.ts';
+import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
 import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
 import { ConfigurationError } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
@@ -35,6 +37,7 @@ export interface History {
   readonly format: PackingSettings['format'];
   readonly require: readonly string[];
   readonly split: PackingSettings['split'];
+  readonly onDelete: OnDelete;
   readonly steps: readonly Step[];
 }
 
@@ -63,13 +66,21 @@ function packingOf(seed: number): PackingSettings {
   });
 }
 
+const onDeleteOf = (seed: number): OnDelete => ((seed >>> 1) % 2 === 0 ? 'keep' : 'retract');
+
 /** The steps of a seed and the shards after them. @throws Error if a generation is not intact */
 export async function historyOf(seed: number): Promise<History> {
   const world = new World(seed);
   for (let step = 0; step < STEPS; step += 1) await world.next();
   await world.run();
   const { format, require, split } = packingOf(seed);
-  return { format, require: Array.isArray(require) ? require : [], split, steps: world.steps };
+  return {
+    format,
+    require: Array.isArray(require) ? require : [],
+    split,
+    onDelete: onDeleteOf(seed),
+    steps: world.steps,
+  };
 }
 
 class World {
@@ -126,19 +137,18 @@ class World {
     const runId = runOf(this.#batch);
     const run = { runId, pipeline: PIPELINE, packing: this.#packing };
     await this.#persist(async (store) => {
-      await planShards({ store, now, rangeObjects: 2 }, { ...run, onChange: 'replace' });
+      const onDelete = onDeleteOf(this.#seed);
+      await planShards({ store, now, rangeObjects: 2 }, { ...run, onChange: 'replace', onDelete });
       await planAndPack(store, this.#packing, runId);
       await sealDataset({ store }, run);
     });
-    await this.#persist((store) =>
-      compact(store, { ...this.#compaction, after: this.#batch % 3 === 0 ? 3 : 'never' }),
-    );
+    await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' });
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
     await this.#observe({ kind: 'run' });
   }
 
   async #compact(): Promise<void> {
-    await this.#persist((store) => compact(store, { ...this.#compaction, after: 2, everything: true }));
+    await this.#compactUnlessLast({ after: 2, everything: true });
     await this.#observe({ kind: 'compact' });
   }
 
@@ -148,13 +158,17 @@ class World {
     const chosen = held[this.#below(Math.max(1, held.length))];
     if (chosen === undefined) return;
     const retracted = new Set([chosen.key]);
+    await this.#compactUnlessLast({ after: 'never', retracted });
+    await this.#observe({ kind: 'retract', key: chosen.key.slice(incoming.length) });
+  }
+
+  /** A dataset has a sample: a compaction that would leave none is refused. */
+  async #compactUnlessLast(how: Pick<CompactionInput, 'after' | 'everything' | 'retracted'>): Promise<void> {
     try {
-      await this.#persist((store) => compact(store, { ...this.#compaction, after: 'never', retracted }));
+      await this.#persist((store) => compact(store, { ...this.#compaction, ...how }));
     } catch (error: unknown) {
-      // It would leave no sample.
       if (!(error instanceof ConfigurationError)) throw error;
     }
-    await this.#observe({ kind: 'retract', key: chosen.key.slice(incoming.length) });
   }
 
   async #prune(): Promise<void> {

@@ -28,11 +28,13 @@ def stem_of(key: str) -> str:
 class Model:
     """The bucket's owner, and what training is to see."""
 
-    def __init__(self, require: list[str], split: dict[str, Any] | None) -> None:
+    def __init__(self, require: list[str], split: dict[str, Any] | None, on_delete: str) -> None:
         self.split = split
+        self.retracts = on_delete == "retract"
         self.suffixes = {{"image": "jpg"}.get(column, column) for column in require}
         self.incoming: Objects = {}
         self.samples: list[Objects] = []
+        self.version: list[Objects] = []
         self.retracted: set[tuple[str, str]] = set()  # key and ETag
         self.same: dict[tuple[str, str], str] = {}  # the ETag of the packed object with these bytes
 
@@ -46,6 +48,8 @@ class Model:
             self.retract(key)
         elif kind == "run":
             self.run()
+        # A dataset has a sample: the version before stays where none is left.
+        self.version = self.samples or self.version
 
     def run(self) -> None:
         listed: dict[str, Objects] = {}
@@ -53,6 +57,9 @@ class Model:
             packed = self.same.get((key, etag), etag)
             if (key, packed) not in self.retracted:
                 listed.setdefault(stem_of(key), {})[key] = (body, etag)
+        if self.retracts:
+            gone = [one for one in self.samples if one.keys() - self.incoming.keys()]
+            self.samples = [one for one in self.samples if one not in gone]
         for sample in listed.values():
             # It waits for the rest.
             if not self.suffixes <= {key.rpartition(".")[2] for key in sample}:
@@ -78,7 +85,7 @@ class Model:
 
     def members(self) -> Held:
         held: Held = Counter()
-        for sample in self.samples:
+        for sample in self.version:
             stem = stem_of(next(iter(sample)))
             part = split_of(stem, self.split)
             held.update((part, key, body) for key, (body, _) in sample.items())
@@ -203,7 +210,7 @@ def main() -> int:
         history = json.loads(line)
         histories += 1
         split = history.get("split")
-        model, parts = Model(history["require"], split), Parts(split)
+        model, parts = Model(history["require"], split, history["onDelete"]), Parts(split)
         for number, step in enumerate(history["steps"]):
             model.take(step)
             if "shards" not in step:

@@ -17,9 +17,11 @@ export async function announceSeal<Sealed extends SealResult>(
   result: Sealed,
 ): Promise<Sealed> {
   const { generation, samples, shards, rejected, rejections, left } = result;
-  const others = [unchangedText(result), leftText(run.pipeline, left)].filter((text) => text !== undefined);
+  const others = [unchangedText(result), removedText(result), leftText(run.pipeline, left)].filter(
+    (text) => text !== undefined,
+  );
   if (shards === 0 && rejected === 0) {
-    if (others.length > 0) await noteOthers(deps, run.runId, { others, left });
+    if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
     return result;
   }
   const at = deps.clock.now().toISOString();
@@ -52,17 +54,27 @@ export async function announceSeal<Sealed extends SealResult>(
 const noteOthers = (
   { timeline, clock }: Pick<AnnounceDeps, 'timeline' | 'clock'>,
   runId: string,
-  { others, left }: { readonly others: readonly string[]; readonly left: SealResult['left'] },
+  { others, kind }: { readonly others: readonly string[]; readonly kind: string },
 ): Promise<unknown> =>
   timeline.add(runId, {
     id: 'left',
     at: clock.now().toISOString(),
-    kind: left.objects > 0 ? 'ArrivalsLeft' : 'ArrivalsUnchanged',
+    kind,
     text: others.join(', '),
   });
 
+function kindOf({ left, removed }: SealResult): string {
+  if (removed > 0) return 'ArrivalsRemoved';
+  return left.objects > 0 ? 'ArrivalsLeft' : 'ArrivalsUnchanged';
+}
+
 const unchangedText = ({ unchanged }: SealResult): string | undefined =>
   unchanged === 0 ? undefined : `${unchanged} with the same bytes as before, under another ETag`;
+
+const removedText = ({ removed }: SealResult): string | undefined =>
+  removed === 0
+    ? undefined
+    : `${removed} packed before and deleted since, so their samples leave the dataset`;
 
 const learntText = ({ learnt = [] }: SealResult): string | undefined =>
   learnt.length === 0 ? undefined : `each sample must have ${learnt.join(' and ')} (learnt)`;

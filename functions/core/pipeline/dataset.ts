@@ -1,5 +1,6 @@
 /** Which version of the dataset trains, and when generations are joined: the `dataset` part of a declaration. */
 import * as z from 'zod';
+import { besideOthers } from '../shared/validation.ts';
 
 export const datasetSchema = z
   .strictObject({
@@ -23,12 +24,42 @@ export const datasetSchema = z
       .describe(
         'replace: a sample whose object was overwritten is trained on in its newest version only. keep: every version stays a sample of its own.',
       ),
+    onDelete: z
+      .enum(['keep', 'retract'])
+      .default('keep')
+      .describe(
+        'retract: a sample leaves the next version when one of its objects is deleted from incoming/, and what is left of it is packed as if it had just arrived. keep: it stays.',
+      ),
+  })
+  .refine(({ onChange, onDelete }) => onDelete !== 'retract' || onChange === 'replace', {
+    ...besideOthers,
+    path: ['onDelete'],
+    message:
+      'retract needs onChange: replace, because every version of a kept object would have to go: write onChange: replace, or onDelete: keep',
   })
   .describe('A version of the dataset is named by its last generation.');
 
 export type DatasetSettings = z.output<typeof datasetSchema>;
 export type OnChange = DatasetSettings['onChange'];
+export type OnDelete = DatasetSettings['onDelete'];
 
 const DEFAULTS = datasetSchema.parse({});
 /** The settings of a declaration; the defaults where it has none. */
 export const datasetSettings = (dataset: DatasetSettings | undefined): DatasetSettings => dataset ?? DEFAULTS;
+
+interface Declared {
+  readonly packing?: { readonly whenDone?: unknown } | undefined;
+  readonly dataset?: { readonly onDelete?: unknown } | undefined;
+}
+
+/** Reads what other rules have refused too, so a field may be of any type. */
+export const deletionProblems = ({ packing, dataset }: Declared) =>
+  packing?.whenDone === 'delete' && dataset?.onDelete === 'retract'
+    ? [
+        {
+          path: ['dataset', 'onDelete'],
+          message:
+            'retract and packing.whenDone: delete exclude each other, because the service would delete what it packed, and then take it out of the dataset: write whenDone: keep, or onDelete: keep',
+        },
+      ]
+    : [];

@@ -14,7 +14,7 @@ import {
   typeProblems,
   vpcSchema,
 } from './compute-parts.ts';
-import { datasetSchema } from './dataset.ts';
+import { datasetSchema, deletionProblems } from './dataset.ts';
 import { launcherField, launcherProblems, launcherSections, typeProblem } from './launchers.ts';
 import { notifySchema } from './notify.ts';
 import { packingSchema } from './packing.ts';
@@ -204,7 +204,7 @@ const pipelineFields = z.strictObject({
 });
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
-  for (const problem of [...strategyProblems(fields), ...splitProblems(fields)])
+  for (const problem of [...strategyProblems(fields), ...splitProblems(fields), ...deletionProblems(fields)])
     context.addIssue({ code: 'custom', ...problem });
 }, besideOthers);
 

@@ -152,6 +152,7 @@ async function packingOf(
       settleMarker: settle.marker,
       notifiedSince,
       onChange: datasetSettings(dataset).onChange,
+      onDelete: datasetSettings(dataset).onDelete,
     },
     MOST_ARRIVALS,
   );

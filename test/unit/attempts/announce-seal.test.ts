@@ -17,6 +17,7 @@ const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
   unchanged: 0,
+  removed: 0,
   left: { objects: 0, byReason: {}, examples: [] },
   generations: 1,
   waiting: 0,
@@ -69,6 +70,17 @@ describe('a seal', () => {
     const { timeline, record } = await announced(again);
     expect(timeline).toMatchObject([
       { kind: 'ArrivalsUnchanged', text: '2 with the same bytes as before, under another ETag' },
+    ]);
+    expect(record?.rejected).toBeUndefined();
+  });
+
+  it('names what was deleted, which is no rejection', async () => {
+    const { timeline, record } = await announced(sealed({ shards: 0, samples: 0, removed: 3 }));
+    expect(timeline).toMatchObject([
+      {
+        kind: 'ArrivalsRemoved',
+        text: '3 packed before and deleted since, so their samples leave the dataset',
+      },
     ]);
     expect(record?.rejected).toBeUndefined();
   });

@@ -525,6 +525,7 @@ class DeclarationDataset(TypedDict, total=False):
     pin: str
     compactAfter: Literal["never"] | int
     onChange: Literal["replace", "keep"]
+    onDelete: Literal["keep", "retract"]
 
 
 class _DeclarationTraining(TypedDict):
@@ -1987,6 +1988,7 @@ class RunDeclarationPackingHold(TypedDict, total=False):
 class _RunDeclarationDataset(TypedDict):
     compactAfter: Literal["never"] | int
     onChange: Literal["replace", "keep"]
+    onDelete: Literal["keep", "retract"]
 
 
 class RunDeclarationDataset(_RunDeclarationDataset, total=False):

@@ -77,9 +77,10 @@ async function withSurvivor(
 
 /** @throws ConfigurationError */
 function checkJoinable(inputs: readonly Manifest[], packing: PackingSettings): void {
-  const newest = inputs.at(-1);
+  const packed = inputs.filter(({ shards }) => shards.length > 0);
+  const newest = packed.at(-1);
   const key = newest && joinKey(newest, packing);
-  const other = inputs.filter((one) => key === undefined || joinKey(one, packing) !== key);
+  const other = packed.filter((one) => key === undefined || joinKey(one, packing) !== key);
   if (other.length === 0) return;
   const names = other.map(({ generation }) => generation).join(', ');
   throw new ConfigurationError(

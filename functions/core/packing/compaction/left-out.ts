@@ -2,9 +2,9 @@
 
 /**
  * `replaced`: a newer generation holds the whole sample. `correctionIncomplete`: a correction that lacks members of the
- * sample it would replace. `retracted`: a user asked for it.
+ * sample it would replace. `retracted`: a user asked for it. `removed`: the owner deleted an object of it.
  */
-export const LEFT_OUT = ['replaced', 'correctionIncomplete', 'retracted'] as const;
+export const LEFT_OUT = ['replaced', 'correctionIncomplete', 'retracted', 'removed'] as const;
 export type LeftOut = (typeof LEFT_OUT)[number];
 
 /** Of one generation, by the number of the sample. */

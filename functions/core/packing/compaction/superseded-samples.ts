@@ -7,9 +7,8 @@ import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys, shardNumberOf } from '../model/packing-keys.ts';
-import { sealedLines } from '../model/sealed-lines.ts';
+import { inOrder, sealedLines } from '../model/sealed-lines.ts';
 import type { LeftOut, LeftOutSamples } from './left-out.ts';
-import { inOrder } from './merge-arrivals.ts';
 
 interface Sample {
   readonly number: number;
@@ -33,6 +32,7 @@ export async function supersededSamples(
   const doubled = await keysInQuestion(store, manifests, { isReplacing, retracted });
   const resolution = new Resolution(manifests.length);
   for (const [age, manifest] of manifests.entries()) {
+    if (isReplacing) resolution.remove(doubled.removed[age] ?? new Set());
     const shards = doubled.shards[age] ?? new Set();
     const samples = await samplesOf(store, manifest, { keys: doubled.keys, shards });
     // No key is in two samples of a run's generation. A joined one may be of a time when changed objects were kept.
@@ -50,9 +50,11 @@ interface Questioned {
   readonly keys: ReadonlySet<string>;
   /** For each generation the numbers of the shards that hold such a key. */
   readonly shards: readonly ReadonlySet<number>[];
+  /** For each generation the keys whose objects were deleted before it was packed. */
+  readonly removed: readonly ReadonlySet<string>[];
 }
 
-/** Keys that are packed more than once, or retracted. */
+/** Keys that are packed more than once, retracted, or packed and deleted since. */
 async function keysInQuestion(
   store: BlobStore,
   manifests: readonly Manifest[],
@@ -60,31 +62,42 @@ async function keysInQuestion(
 ): Promise<Questioned> {
   const keys = new Set<string>();
   const shards = manifests.map(() => new Set<number>());
-  const question = ({ key, age, shard }: PackedLine): void => {
+  const removed = manifests.map(() => new Set<string>());
+  for await (const [key, lines] of linesByKey(store, manifests)) {
+    const isInQuestion = retracted.has(key) || (isReplacing && lines.length > 1);
+    if (!isInQuestion) continue;
     keys.add(key);
-    shards[age]?.add(shard);
-  };
-  let before: PackedLine | undefined;
-  for await (const line of packedLines(store, manifests)) {
-    const isDoubled = isReplacing && before?.key === line.key;
-    if (isDoubled && before !== undefined) question(before);
-    if (isDoubled || retracted.has(line.key)) question(line);
-    before = line;
+    for (const { age, shard } of lines)
+      if (shard === undefined) removed[age]?.add(key);
+      else shards[age]?.add(shard);
   }
-  return { keys, shards };
+  return { keys, shards, removed };
 }
 
 interface PackedLine {
-  readonly key: string;
   readonly age: number;
-  readonly shard: number;
+  /** Undefined where the object was deleted. */
+  readonly shard: number | undefined;
 }
 
-async function* packedLines(store: BlobStore, manifests: readonly Manifest[]): AsyncGenerator<PackedLine> {
+async function* linesByKey(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+): AsyncGenerator<readonly [key: string, lines: readonly PackedLine[]]> {
+  let [before, lines]: [string, PackedLine[]] = ['', []];
   for await (const { line, age } of inOrder(manifests.map((one) => sealedLines(store, one)))) {
-    const [key, , , shard] = line;
-    if (typeof shard === 'number') yield { key, age, shard };
+    const [key, , , outcome] = line;
+    const shard = typeof outcome === 'number' ? outcome : undefined;
+    // What a joined generation calls removed is in none of its shards, and was not in those before it.
+    const isRemoved = outcome === 'removed' && manifests[age]?.compacted === undefined;
+    if (shard === undefined && !isRemoved) continue;
+    if (key !== before) {
+      if (lines.length > 0) yield [before, lines];
+      [before, lines] = [key, []];
+    }
+    lines.push({ age, shard });
   }
+  if (lines.length > 0) yield [before, lines];
 }
 
 /** The samples with one of these keys, in the order of their numbers. */
@@ -133,6 +146,18 @@ class Resolution {
       if (verdict !== undefined)
         for (const one of isNewer ? olds : news) this.leftOut[one.age]?.set(one.sample.number, verdict);
       if (isNewer) for (const one of news) for (const key of one.sample.keys) this.#holder.set(key, one);
+    }
+  }
+
+  /** @param keys of objects that were deleted: their samples leave, and newer ones need not have these keys */
+  remove(keys: ReadonlySet<string>): void {
+    for (const key of keys) {
+      const placed = this.#holder.get(key);
+      if (placed === undefined) continue;
+      const leftOut = this.leftOut[placed.age];
+      if (leftOut?.get(placed.sample.number) !== 'retracted') leftOut?.set(placed.sample.number, 'removed');
+      for (const other of placed.sample.keys)
+        if (this.#holder.get(other) === placed) this.#holder.delete(other);
     }
   }
 

@@ -1,7 +1,10 @@
 /** Why arrivals are in no shard, and which planned samples are missing in their shard. */
 import * as z from 'zod';
 
-/** Reasons for which an arrival is rejected for good. `unchanged`: the dataset holds its bytes under another ETag. */
+/**
+ * Reasons for which an arrival is rejected for good. `unchanged`: the dataset holds its bytes under another ETag.
+ * `removed` is said of a packed object, which its owner has deleted; if it comes again, it is packed again.
+ */
 const REJECTIONS = [
   'suffixNotAccepted',
   'folderPlaceholder',
@@ -27,6 +30,7 @@ const REJECTIONS = [
   'correctionIncomplete',
   'requiredMissing',
   'unchanged',
+  'removed',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);

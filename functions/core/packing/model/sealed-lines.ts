@@ -1,8 +1,9 @@
-/** Reads the sealed arrivals of one generation. */
+/** Reads the sealed arrivals of one generation, or of several as one sorted list. */
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { decompress, linesOf } from './compressed-lines.ts';
 import { DocumentError } from './documents.ts';
 import { type Manifest, type SealedLine, sealedLine } from './manifest.ts';
+import { compareKeys } from './order.ts';
 import { packingKeys } from './packing-keys.ts';
 
 /** In order. @throws DocumentError */
@@ -22,3 +23,81 @@ export async function* sealedLines(
       yield sealedLine.parse(JSON.parse(text));
   }
 }
+
+export const byArrival = (a: SealedLine, b: SealedLine): number =>
+  compareKeys(a[0], b[0]) || compareKeys(a[1], b[1]);
+
+interface Cursor {
+  readonly lines: AsyncGenerator<SealedLine>;
+  readonly age: number;
+  line: SealedLine;
+}
+
+interface AgedLine {
+  readonly line: SealedLine;
+  /** Index of its list. */
+  readonly age: number;
+}
+
+/** The lines of sorted lists as one sorted list. Of equal arrivals, the line of the first list comes first. */
+export async function* inOrder(all: readonly AsyncGenerator<SealedLine>[]): AsyncGenerator<AgedLine> {
+  const open: Cursor[] = [];
+  for (const [age, lines] of all.entries()) {
+    const first = await lines.next();
+    if (first.done !== true) open.push({ lines, age, line: first.value });
+  }
+  const heap = new Heap(open);
+  for (let least = heap.least(); least !== undefined; least = heap.least()) {
+    yield { line: least.line, age: least.age };
+    await step(heap, least);
+  }
+}
+
+async function step(heap: Heap, cursor: Cursor): Promise<void> {
+  const next = await cursor.lines.next();
+  if (next.done === true) heap.drop();
+  else {
+    cursor.line = next.value;
+    heap.sink();
+  }
+}
+
+/** A binary heap. The first is the least arrival; of equal arrivals, that of the oldest generation. */
+class Heap {
+  readonly #cursors: Cursor[];
+
+  constructor(cursors: readonly Cursor[]) {
+    this.#cursors = cursors.toSorted(before);
+  }
+
+  least(): Cursor | undefined {
+    return this.#cursors[0];
+  }
+
+  drop(): void {
+    const last = this.#cursors.pop();
+    if (last === undefined || this.#cursors.length === 0) return;
+    this.#cursors[0] = last;
+    this.sink();
+  }
+
+  /** Moves the first to its place. */
+  sink(): void {
+    const all = this.#cursors;
+    for (let at = 0; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      let least = at;
+      for (const child of [left, right]) {
+        const [one, other] = [all[child], all[least]];
+        if (one !== undefined && other !== undefined && before(one, other) < 0) least = child;
+      }
+      const [parent, child] = [all[at], all[least]];
+      if (least === at || parent === undefined || child === undefined) return;
+      all[at] = child;
+      all[least] = parent;
+      at = least;
+    }
+  }
+}
+
+const before = (a: Cursor, b: Cursor): number => byArrival(a.line, b.line) || a.age - b.age;

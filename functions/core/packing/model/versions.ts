@@ -8,6 +8,7 @@ import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { type BlobStore, listPages, readText } from './blob-store.ts';
 import { DOCUMENT_VERSION, DocumentError, readDocument } from './documents.ts';
+import { packingKeys } from './packing-keys.ts';
 
 const changeSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('sealed'), generation: z.string() }),
@@ -210,18 +211,26 @@ async function unknownFolders(
 }
 
 const changing = z.object({ changes: z.number().int().min(1) });
+const removing = z.object({
+  rejections: z.object({ byReason: z.object({ removed: z.number().int().min(1) }) }),
+});
 
-function hasChanges(manifest: string): boolean {
+const hasChanges = (manifest: string): boolean => reads(changing, manifest);
+const isRemoving = (rejections: string | undefined): boolean =>
+  rejections !== undefined && reads(removing, rejections);
+
+function reads(schema: z.ZodType, text: string): boolean {
   try {
-    return changing.safeParse(JSON.parse(manifest)).success;
+    return schema.safeParse(JSON.parse(text)).success;
   } catch {
     return false;
   }
 }
 
 /**
- * Sealed generations that are in no version yet, oldest first, because they replace samples of others. A compaction
- * adds them, without the samples that they replace. So no version ever holds a sample and its correction.
+ * Sealed generations that are in no version yet, oldest first, because they replace or remove samples of others. A
+ * compaction adds them, without these samples. So no version ever holds a sample and its correction. One that only
+ * removes has no shards.
  */
 export async function waitingGenerations(
   store: VersionStore,
@@ -231,7 +240,11 @@ export async function waitingGenerations(
   const waiting: string[] = [];
   for (const name of await unknownFolders(store, pipeline, newest)) {
     const manifest = await store.read(bucketKeys.manifest(pipeline, name));
-    if (manifest !== undefined && hasChanges(manifest)) waiting.push(name);
+    const isWaiting =
+      manifest === undefined
+        ? isRemoving(await store.read(packingKeys(pipeline, name).rejectionsOnly))
+        : hasChanges(manifest);
+    if (isWaiting) waiting.push(name);
   }
   return waiting;
 }

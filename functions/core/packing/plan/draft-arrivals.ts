@@ -1,5 +1,5 @@
 /** What a run would pack: the new arrivals of one listing of `incoming/`, as a draft of its plan. It only reads. */
-import type { OnChange } from '../../pipeline/dataset.ts';
+import type { OnChange, OnDelete } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
@@ -16,14 +16,16 @@ import {
 } from '../model/listed-ranges.ts';
 import { type Manifest } from '../model/manifest.ts';
 import { lastInOrder } from '../model/order.ts';
-import { mayBeFreed, sealedFilter, sealedGenerations } from '../model/sealed-arrivals.ts';
+import { sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders } from '../model/shard-count.ts';
 import { checkSameSplit } from '../splits/sample-splits.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { NewArrivals } from './new-arrivals.ts';
 import { listRanges, notifiedRanges } from './notified-ranges.ts';
 import { listInParallel } from './parallel-listing.ts';
+import { removedObjects } from './removed-objects.ts';
 import { heldOf } from './returning-samples.ts';
+import { mayBeFreed, sealedFilter } from './sealed-filter.ts';
 import { columnsBefore } from './waiting-samples.ts';
 import { WholeSamples } from './whole-samples.ts';
 
@@ -51,6 +53,8 @@ export interface PlanInput {
   readonly notifiedSince?: string | undefined;
   /** By default `keep`. */
   readonly onChange?: OnChange | undefined;
+  /** By default `keep`. */
+  readonly onDelete?: OnDelete | undefined;
 }
 
 export interface Drafted {
@@ -77,14 +81,13 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
   const sealed = await sealedGenerations(deps.store, input.pipeline);
   checkSameSplit(input.packing.split, sealed.manifests);
+  const { onChange = 'keep', onDelete } = input;
   // Labels of other annotations may be packed again, and freed corrections, so every arrival is looked up.
-  const known =
-    annotations === undefined && !mayBeFreed(sealed.manifests)
-      ? await sealedRanges(deps.store, input.pipeline, sealed)
-      : NOTHING_KNOWN;
-  const { onChange = 'keep' } = input;
+  const isAnyKnown = annotations === undefined && onDelete !== 'retract' && !mayBeFreed(sealed.manifests);
+  const known = isAnyKnown ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;
   const samples = new WholeSamples({
     add: (object, isKnown) => draft.add(object, isKnown),
+    remove: (object) => draft.remove(object),
     ...wholeness(input, sealed.manifests),
   });
   const arrivals = new NewArrivals({
@@ -92,6 +95,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     stateOf: sealedFilter(deps.store, sealed.manifests, { annotations: annotations?.version, onChange }),
     samples,
     listed: new RangeCollector(deps.rangeObjects),
+    removed: onDelete === 'retract' ? await removedObjects(deps.store, input.pipeline, sealed) : undefined,
   });
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
   let last = '';

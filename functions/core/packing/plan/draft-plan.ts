@@ -77,6 +77,8 @@ export class DraftPlan {
   objects = 0;
   bytes = 0;
   rejected = 0;
+  /** Rejected because their owner has deleted them. */
+  removed = 0;
   /** Set by `finish`, for formats of samples. */
   sampleColumns: SampleColumns | undefined;
   /** Set by `finish`: columns that each sample must have, if they are learnt. */
@@ -200,12 +202,23 @@ export class DraftPlan {
   /** @param isKnown an earlier generation packed its key */
   add(object: ListedBlob, isKnown = false): void {
     const key = object.key.slice(this.#rules.incoming.length);
-    const line = JSON.stringify(this.#place(key, object, isKnown));
+    this.#note(this.#place(key, object, isKnown));
+    this.bytes += object.size;
+  }
+
+  /** A packed object that its owner has deleted. */
+  remove({ key, size, etag }: ListedBlob): void {
+    this.#note([key, size, etag, 'removed']);
+    this.removed += 1;
+    this.rejected += 1;
+  }
+
+  #note(arrival: ArrivalLine): void {
+    const line = JSON.stringify(arrival);
     this.#arrivals.add(line);
     this.#toDigest += line;
     if (this.#toDigest.length >= DIGESTED_AT_ONCE) this.#digestPending();
     this.objects += 1;
-    this.bytes += object.size;
   }
 
   /** Names the lists. The same arrivals and settings give the same plan. */

@@ -3,7 +3,8 @@ import type { ListedBlob } from '../model/blob-store.ts';
 import type { ListedRange, RangeCollector } from '../model/listed-ranges.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import { compareKeys } from '../model/order.ts';
-import type { ArrivalState, SealedFilter } from '../model/sealed-arrivals.ts';
+import type { RemovedObjects } from './removed-objects.ts';
+import type { ArrivalState, SealedFilter } from './sealed-filter.ts';
 import type { WholeSamples } from './whole-samples.ts';
 
 interface Finding {
@@ -12,6 +13,8 @@ interface Finding {
   readonly stateOf: SealedFilter;
   readonly samples: WholeSamples;
   readonly listed: RangeCollector;
+  /** Only where deletions count, and then no range is known. */
+  readonly removed?: RemovedObjects | undefined;
 }
 
 /** Takes the pages of a listing in order. It holds the objects of one range until the range's end. */
@@ -61,6 +64,7 @@ export class NewArrivals {
   /** @returns the ranges of the whole listing */
   async finish(): Promise<readonly ListedRange[]> {
     await this.endRange();
+    await this.#noteRemoved(undefined);
     this.#finding.samples.finish();
     return this.#finding.listed.ranges();
   }
@@ -86,6 +90,16 @@ export class NewArrivals {
   }
 
   #take(object: ListedBlob): void | Promise<void> {
+    if (this.#finding.removed === undefined) return this.#look(object);
+    return this.#noteRemoved(object.key).then(() => this.#look(object));
+  }
+
+  async #noteRemoved(before: string | undefined): Promise<void> {
+    const { removed, samples } = this.#finding;
+    for (const object of (await removed?.before(before)) ?? []) samples.seeRemoved(object);
+  }
+
+  #look(object: ListedBlob): void | Promise<void> {
     const state = this.#finding.stateOf(object.key, object.etag);
     if (typeof state !== 'string') return state.then((is) => this.#note(object, is));
     this.#note(object, state);

@@ -38,10 +38,10 @@ export async function previewPlan(
   const { draft } = await draftPlan({ ...deps, onListed }, input);
   const { shards, itemShards } = assign(draft, draft.balance?.copies ?? new Uint32Array(), input);
   return {
-    files: draft.objects,
+    files: draft.objects - draft.removed,
     bytes: draft.bytes,
     samples: draft.samples,
-    rejected: draft.rejected,
+    rejected: draft.rejected - draft.removed,
     shards,
     items: itemShards.length - 1,
   };

@@ -5,11 +5,13 @@
 import type { ListedBlob } from '../model/blob-store.ts';
 import { belongsTo } from '../model/listed-ranges.ts';
 import { splitKey } from '../model/member-names.ts';
-import type { ArrivalState, SealedFilter } from '../model/sealed-arrivals.ts';
+import type { ArrivalState, SealedFilter } from './sealed-filter.ts';
 
 export interface WholeSampleRules {
   /** @param isKnown an earlier generation packed its key */
   readonly add: (object: ListedBlob, isKnown: boolean) => void;
+  /** Notes a packed object that is not listed any more. */
+  readonly remove: (object: ListedBlob) => void;
   /** Keys form samples. Otherwise each arrival is taken alone. */
   readonly isWhole: boolean;
   /** The sealed rest of a sample comes back with what is new of it. Otherwise only what was rejected without it. */
@@ -21,17 +23,27 @@ export interface WholeSampleRules {
 /** A folder named like a sample may hold millions of objects. Of so many, the sealed ones stay where they are. */
 const MOST_HELD = 100_000;
 
-/** States for which a sample may have to be packed. */
-const WAKING: ReadonlySet<ArrivalState> = new Set(['new', 'changed', 'incomplete', 'freed']);
-/** States of objects that need not be packed again where changed objects are kept. */
-const DONE: ReadonlySet<ArrivalState> = new Set(['sealed', 'incomplete', 'freed']);
-/** States of objects whose keys the dataset does not hold. */
-const UNHELD: ReadonlySet<ArrivalState> = new Set(['new', 'late', 'freed']);
-
 interface Held {
   readonly object: ListedBlob;
-  readonly state: ArrivalState;
+  /** `gone`: packed, but not listed any more. */
+  readonly state: ArrivalState | 'gone';
 }
+
+/** States for which a sample may have to be packed. */
+const WAKING: ReadonlySet<Held['state']> = new Set([
+  'new',
+  'changed',
+  'incomplete',
+  'freed',
+  'removed',
+  'gone',
+]);
+/** States with which the whole sample is packed. */
+const NEWS = ['new', 'changed', 'removed', 'gone'] as const;
+/** States of objects that need not be packed again where changed objects are kept. */
+const DONE: ReadonlySet<Held['state']> = new Set(['sealed', 'incomplete', 'freed']);
+/** States of objects whose keys the dataset does not hold. */
+const UNHELD: ReadonlySet<Held['state']> = new Set(['new', 'late', 'freed', 'removed']);
 
 /** Takes objects in the listing's order. It holds those whose keys begin with the name of one sample. */
 export class WholeSamples {
@@ -46,10 +58,26 @@ export class WholeSamples {
 
   see(object: ListedBlob, state: ArrivalState): void {
     if (!this.#rules.isWhole) {
-      if (state === 'changed') this.changes += 1;
-      if (state === 'new' || state === 'changed') this.#rules.add(object, state === 'changed');
+      const isChange = state === 'changed' || state === 'removed';
+      if (isChange) this.changes += 1;
+      if (state === 'new' || isChange) this.#rules.add(object, state === 'changed');
       return;
     }
+    this.#hold(object, state);
+  }
+
+  /** A packed object that is not listed any more, in its place of the order. */
+  seeRemoved(object: ListedBlob): void {
+    if (this.#rules.isWhole) this.#hold(object, 'gone');
+    else this.#remove(object);
+  }
+
+  #remove(object: ListedBlob): void {
+    this.changes += 1;
+    this.#rules.remove(object);
+  }
+
+  #hold(object: ListedBlob, state: Held['state']): void {
     const [first] = this.#held;
     const isSame = first !== undefined && belongsTo(object.key, first.object.key);
     if (!isSame || this.#held.length >= MOST_HELD) this.finish();
@@ -76,22 +104,28 @@ export class WholeSamples {
     const held = this.#held;
     this.#held = [];
     if (!held.some(({ state }) => WAKING.has(state))) return;
-    const states = new Map<string, Set<ArrivalState>>();
+    const states = new Map<string, Set<Held['state']>>();
     for (const { object, state } of held) {
       const { stem } = splitKey(object.key);
       states.set(stem, (states.get(stem) ?? new Set()).add(state));
     }
     for (const { object, state } of held) {
       if (state === 'retracted') continue;
-      if (!this.#isToBePacked(state, states.get(splitKey(object.key).stem) ?? new Set())) continue;
+      if (state === 'gone') {
+        this.#remove(object);
+        continue;
+      }
+      const ofSample = states.get(splitKey(object.key).stem) ?? new Set();
+      if (!this.#isToBePacked(state, ofSample)) continue;
       if (state !== 'new' && state !== 'late') this.changes += 1;
-      this.#rules.add(object, !UNHELD.has(state));
+      // The dataset holds no sample like the rest of this one.
+      this.#rules.add(object, !UNHELD.has(state) && !ofSample.has('gone'));
     }
   }
 
   /** The rest of a sample may have come again beside a correction that lacked it. */
-  #isToBePacked(state: ArrivalState, ofSample: ReadonlySet<ArrivalState>): boolean {
-    const isNews = ofSample.has('new') || ofSample.has('changed');
+  #isToBePacked(state: Held['state'], ofSample: ReadonlySet<Held['state']>): boolean {
+    const isNews = NEWS.some((news) => ofSample.has(news));
     if (!this.#rules.replaces) return isNews && !DONE.has(state);
     if (isNews || (ofSample.has('incomplete') && ofSample.has('sealed'))) return true;
     // While any of its keys is held, the sample that it corrects is in the dataset.

@@ -10,14 +10,14 @@ const numberIn = (written: string): number => Number.parseFloat(written);
 export interface Measured {
   readonly classes: readonly ClassRow[];
   readonly arrivals: Pick<Manifest['arrivals'], 'objects' | 'rejected'>;
-  /** Of the rejected ones. */
-  readonly unchanged?: number | undefined;
+  /** Of the rejected ones, those that the dataset holds or held: unchanged, or deleted by their owner. */
+  readonly known?: number | undefined;
 }
 
 /** A sentence for each limit that is passed. */
 export function limitsPassed(
   hold: HoldSettings | undefined,
-  { classes, arrivals, unchanged = 0 }: Measured,
+  { classes, arrivals, known = 0 }: Measured,
 ): string[] {
   if (hold === undefined) return [];
   const passed: string[] = [];
@@ -33,10 +33,7 @@ export function limitsPassed(
     }
   }
   if (hold.rejected !== undefined && arrivals.objects > 0) {
-    const [limit, share] = [
-      numberIn(hold.rejected),
-      percent((arrivals.rejected - unchanged) / arrivals.objects),
-    ];
+    const [limit, share] = [numberIn(hold.rejected), percent((arrivals.rejected - known) / arrivals.objects)];
     if (share > limit) passed.push(`${share} % of the arrivals were rejected (limit: ${limit} %)`);
   }
   return passed;

@@ -103,10 +103,13 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     held: limitsPassed(hold, {
       classes: classes ?? [],
       arrivals: manifest.arrivals,
-      unchanged: manifest.rejections.byReason['unchanged'],
+      known: knownOf(manifest.rejections.byReason),
     }),
   };
 }
+
+const knownOf = ({ unchanged = 0, removed = 0 }: Manifest['rejections']['byReason']): number =>
+  unchanged + removed;
 
 const MOST_EXAMPLES = 10;
 

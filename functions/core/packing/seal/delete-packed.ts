@@ -48,6 +48,8 @@ export async function deletePacked(
   if (rejected === 'unknown') return { status: 'done', deleted: 0 };
   const key = bucketKeys.deletion(pipeline, runId);
   let at = await readBookmark(store, key);
+  // A plan must not take what is deleted from here on for deleted by its owner.
+  if (at.part === 0 && at.line === 0) await writeBookmark(store, key, at);
   while (at.part < manifest.arrivals.parts.length) {
     const lines = await linesOfPart(store, manifest, at.part);
     while (at.line < lines.length) {

@@ -52,11 +52,13 @@ export interface SealResult {
   readonly shards: number;
   readonly samples: number;
   readonly bytes: number;
-  /** Without unchanged ones. */
+  /** Without unchanged and removed ones. */
   readonly rejected: number;
   readonly rejections: Rejections;
   /** Arrivals whose bytes the dataset holds under another ETag. */
   readonly unchanged: number;
+  /** Packed objects that their owner has deleted. */
+  readonly removed: number;
   /** Arrivals that a later run packs. */
   readonly left: Left;
   /** Columns that samples must have, as learnt from the first generation. */
@@ -97,7 +99,7 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   const waiting = await waitingGenerations(versions, input.pipeline, newest);
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
   return {
-    status: shards === 0 ? emptyStatus(rejectedOf(manifest)) : sealed,
+    status: shards === 0 ? (emptyStatus(rejectedOf(manifest)) ?? sealed) : sealed,
     generation: input.runId,
     shards,
     samples: manifest.samples,
@@ -113,22 +115,26 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
 function rejectedOf({
   arrivals,
   rejections,
-}: Manifest): Pick<SealResult, 'rejected' | 'rejections' | 'unchanged'> {
-  const { unchanged = 0, ...byReason } = rejections.byReason;
-  const examples = rejections.examples.filter(({ reason }) => reason !== 'unchanged');
+}: Manifest): Pick<SealResult, 'rejected' | 'rejections' | 'unchanged' | 'removed'> {
+  const { unchanged = 0, removed = 0, ...byReason } = rejections.byReason;
+  const examples = rejections.examples.filter(({ reason }) => byReason[reason] !== undefined);
   return {
-    rejected: arrivals.rejected - unchanged,
+    rejected: arrivals.rejected - unchanged - removed,
     rejections: { byReason, examples: examples.slice(0, EXAMPLES_REPORTED) },
     unchanged,
+    removed,
   };
 }
 
-/** Of a generation without shards. */
-const emptyStatus = ({
+/** Of a generation without shards. Undefined where it removes samples: the compaction makes a version without them. */
+function emptyStatus({
   rejected,
   unchanged,
-}: Pick<SealResult, 'rejected' | 'unchanged'>): SealResult['status'] =>
-  rejected === 0 && unchanged > 0 ? 'unchanged' : 'nothingToTrain';
+  removed,
+}: Pick<SealResult, 'rejected' | 'unchanged' | 'removed'>): SealResult['status'] | undefined {
+  if (removed > 0) return undefined;
+  return rejected === 0 && unchanged > 0 ? 'unchanged' : 'nothingToTrain';
+}
 
 const emptyResult = (generation: string): SealResult => ({
   status: 'nothingToTrain',
@@ -139,6 +145,7 @@ const emptyResult = (generation: string): SealResult => ({
   rejected: 0,
   rejections: { byReason: {}, examples: [] },
   unchanged: 0,
+  removed: 0,
   left: NOTHING_LEFT,
   generations: 0,
   waiting: 0,

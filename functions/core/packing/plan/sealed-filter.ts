@@ -1,0 +1,224 @@
+/** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
+import type { OnChange } from '../../pipeline/dataset.ts';
+import { bucketKeys } from '../../shared/keys.ts';
+import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import { decompress, linesOf } from '../model/compressed-lines.ts';
+import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
+import { compareKeys } from '../model/order.ts';
+import { packingKeys } from '../model/packing-keys.ts';
+import type { Rejection } from '../model/rejections.ts';
+import { batchOf } from '../model/versions.ts';
+
+type Part = Manifest['arrivals']['parts'][number];
+
+/**
+ * `unlabelled`: rejected for its label under other annotations. `incomplete`: a correction that lacked the rest of its
+ * sample. `late`: the rest of its sample did not arrive in time. `removed`: it was deleted. `other`: only other ETags of
+ * the key.
+ */
+type Found = 'same' | 'unlabelled' | 'incomplete' | 'late' | 'retracted' | 'removed' | 'other' | 'none';
+
+/** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
+class GenerationCursor {
+  readonly #store: BlobStore;
+  readonly #folder: string;
+  readonly #parts: readonly Part[];
+  readonly #repair: string;
+  #part = 0;
+  #lines: Iterator<string> | undefined;
+  #key = '';
+  #etag = '';
+  #outcome: SealedLine[3] = 0;
+  #annotationsVersion: string | undefined;
+  readonly #annotations: string | undefined;
+  readonly #isJoined: boolean;
+
+  constructor(store: BlobStore, manifest: Manifest) {
+    this.#store = store;
+    this.#annotations = manifest.annotations?.version;
+    this.#isJoined = manifest.compacted !== undefined;
+    this.#folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
+    this.#parts = manifest.arrivals.parts;
+    this.#repair = packingKeys(manifest.pipeline, manifest.generation).repair;
+  }
+
+  /**
+   * Whether the generation packed or rejected this key: of this ETag, or only of others. The caller must ask for keys
+   * in order, each once. A joined generation may hold several ETags of one key.
+   */
+  async find(key: string, etag: string, annotations: string | undefined): Promise<Found> {
+    let found: Found = 'none';
+    await this.#walk(key, () => {
+      if (this.#outcome === 'unchanged') return false;
+      // A compaction has left it out, so it is as if it had never been.
+      if (this.#outcome === 'removed' && this.#isJoined) return false;
+      found = this.#etag === etag ? this.#sameAs(annotations) : 'other';
+      return found !== 'other';
+    });
+    return found;
+  }
+
+  /** Whether an object of this key is packed, whatever its ETag. For a cursor that finds nothing else. */
+  async holds(key: string): Promise<boolean> {
+    let isPacked = false;
+    await this.#walk(key, () => {
+      isPacked ||= typeof this.#outcome === 'number';
+      return isPacked;
+    });
+    return isPacked;
+  }
+
+  /** The ETag of the packed object that has the bytes of this one. For a cursor that finds nothing else. */
+  async packedEtag(key: string, etag: string): Promise<string | undefined> {
+    let packed: string | undefined;
+    await this.#walk(key, () => {
+      if (this.#outcome === 'unchanged' && this.#etag === etag) packed = this.#annotationsVersion;
+      return packed !== undefined;
+    });
+    return packed;
+  }
+
+  /** Goes from line to line of the key, until one is enough. */
+  async #walk(key: string, isEnough: () => boolean): Promise<void> {
+    let part = this.#parts[this.#part];
+    while (part !== undefined && compareKeys(part.last, key) < 0) part = this.#skip();
+    while (part !== undefined && compareKeys(part.first, key) <= 0) {
+      if (this.#lines === undefined) await this.#open(part);
+      while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
+      for (; this.#lines !== undefined && this.#key === key; this.#step()) if (isEnough()) return;
+      // A key may go on in the next part.
+      if (this.#lines !== undefined) return;
+      part = this.#skip();
+    }
+  }
+
+  /** Other annotations may have a label that was missing, and the rest of a sample may come again. */
+  #sameAs(annotations: string | undefined): Found {
+    if (this.#outcome === 'correctionIncomplete') return 'incomplete';
+    if (this.#outcome === 'requiredMissing') return 'late';
+    if (this.#outcome === 'retracted' || this.#outcome === 'removed') return this.#outcome;
+    const wantsLabel = this.#outcome === 'labelMissing' || this.#outcome === 'labelDoubled';
+    const isDone = !wantsLabel || (this.#annotationsVersion ?? this.#annotations) === annotations;
+    return isDone ? 'same' : 'unlabelled';
+  }
+
+  #skip(): Part | undefined {
+    this.#part += 1;
+    this.#lines = undefined;
+    this.#key = '';
+    return this.#parts[this.#part];
+  }
+
+  async #open(part: Part): Promise<void> {
+    const found = await this.#store.get(`${this.#folder}${part.list}`);
+    if (found.kind !== 'found')
+      throw new Error(
+        `the sealed list ${this.#folder}${part.list} is gone: restore it before the next run, or run ${this.#repair}`,
+      );
+    this.#lines = linesOf(decompress(joinChunks(found.chunks)));
+    this.#step();
+  }
+
+  #step(): void {
+    const next = this.#lines?.next();
+    if (next === undefined || next.done === true) {
+      this.#lines = undefined;
+      return;
+    }
+    [this.#key, this.#etag, , this.#outcome, this.#annotationsVersion] = sealedLine.parse(
+      JSON.parse(next.value),
+    );
+  }
+}
+
+/**
+ * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
+ * corrects was gone. `freed`: rejected for the same reason, but no generation holds an object of this key any more.
+ * `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else
+ * comes of its sample. `removed`: it was deleted. If it is listed, it is there again.
+ */
+export type ArrivalState =
+  | 'new'
+  | 'changed'
+  | 'incomplete'
+  | 'freed'
+  | 'late'
+  | 'retracted'
+  | 'removed'
+  | 'sealed';
+
+/** Must be called in the listing's order. */
+export type SealedFilter = (key: string, etag: string) => ArrivalState | Promise<ArrivalState>;
+
+export interface FilterRules {
+  /**
+   * Version of the file of annotations. Arrivals that were rejected for their label under another version are packed
+   * again.
+   */
+  readonly annotations?: string | undefined;
+  /**
+   * `keep`: an arrival is sealed if any generation holds it. `replace`: only if the newest generation that knows the key
+   * does, so going back to earlier bytes is a change.
+   */
+  readonly onChange: OnChange;
+}
+
+/** Whether a correction may wait for nothing any more, because the sample that it corrects has left the dataset. */
+export const mayBeFreed = (manifests: readonly Manifest[]): boolean =>
+  hasAny(manifests, 'correctionIncomplete') &&
+  (hasAny(manifests, 'retracted') ||
+    hasAny(manifests, 'removed') ||
+    manifests.some(({ pruned }) => pruned === true));
+
+const hasAny = (manifests: readonly Manifest[], reason: Rejection): boolean =>
+  manifests.some(({ rejections }) => rejections.byReason[reason] !== undefined);
+
+/** @param holding undefined where nothing has left the dataset */
+async function isHeld(holding: readonly GenerationCursor[] | undefined, key: string): Promise<boolean> {
+  if (holding === undefined) return true;
+  for (const cursor of holding) if (await cursor.holds(key)) return true;
+  return false;
+}
+
+/** Undefined where an older generation may say more. */
+function stateOf(found: Found, onChange: OnChange): ArrivalState | undefined {
+  if (found === 'same') return 'sealed';
+  if (found === 'incomplete' || found === 'late' || found === 'removed') return found;
+  return found === 'other' && onChange === 'replace' ? 'changed' : undefined;
+}
+
+/** A filter for a sorted listing: what earlier generations say of each arrival. */
+export function sealedFilter(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+  { annotations, onChange }: FilterRules,
+): SealedFilter {
+  const open = (some: readonly Manifest[]): GenerationCursor[] =>
+    some
+      .filter(({ arrivals }) => arrivals.parts.length > 0)
+      .toSorted((a, b) => batchOf(b.generation) - batchOf(a.generation))
+      .map((manifest) => new GenerationCursor(store, manifest));
+  const cursors = open(manifests);
+  const openWith = (reason: Rejection): GenerationCursor[] =>
+    open(manifests.filter(({ rejections }) => rejections.byReason[reason] !== undefined));
+  const [retracting, unchanging] = [openWith('retracted'), openWith('unchanged')];
+  const holding = mayBeFreed(manifests) ? open(manifests.filter(({ pruned }) => pruned !== true)) : undefined;
+  if (cursors.length === 0) return () => 'new';
+  return async (key, listed) => {
+    let etag = listed;
+    for (const cursor of unchanging) {
+      const packed = await cursor.packedEtag(key, listed);
+      if (packed === undefined) continue;
+      etag = packed;
+      break;
+    }
+    for (const cursor of retracting)
+      if ((await cursor.find(key, etag, annotations)) === 'retracted') return 'retracted';
+    for (const cursor of cursors) {
+      const state = stateOf(await cursor.find(key, etag, annotations), onChange);
+      if (state === 'incomplete') return (await isHeld(holding, key)) ? state : 'freed';
+      if (state !== undefined) return state;
+    }
+    return 'new';
+  };
+}

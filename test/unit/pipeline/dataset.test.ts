@@ -1,0 +1,29 @@
+/** `dataset`: rules that do not fit together are refused with the remedy. */
+import { describe, expect, it } from 'vitest';
+import { readDeclaration } from '../../../functions/core/pipeline/declaration.ts';
+
+function problemsOf(more: string): string[] {
+  const declaration = readDeclaration(
+    'digits',
+    `name: digits\ntraining: { strategy: ddp }\ncompute: { instanceTypes: [g5.xlarge] }\n${more}`,
+  );
+  return declaration.valid ? [] : declaration.problems.map(({ path, message }) => `${path}: ${message}`);
+}
+
+describe('dataset.onDelete: retract', () => {
+  it('may be declared', () => {
+    expect(problemsOf('dataset: { onDelete: retract }')).toEqual([]);
+  });
+
+  it('is refused where the service deletes what it packed', () => {
+    expect(problemsOf('dataset: { onDelete: retract }\npacking: { whenDone: delete }')).toEqual([
+      expect.stringMatching(/^dataset.onDelete: .*write whenDone: keep, or onDelete: keep/),
+    ]);
+  });
+
+  it('is refused where all versions are kept', () => {
+    expect(problemsOf('dataset: { onDelete: retract, onChange: keep }')).toEqual([
+      expect.stringMatching(/^dataset.onDelete: .*write onChange: replace, or onDelete: keep/),
+    ]);
+  });
+});
