@@ -17,7 +17,7 @@ export const place: FunctionDescription = {
       'DescribeAvailabilityZones',
     ),
     // How much data a start downloads, or would move to another region.
-    allow.readObjects('*/dataset/versions/*', '*/dataset/*/manifest.json'),
+    allow.readObjects('*/dataset/versions/*', '*/dataset/*/manifest.json', '*/dataset/*/rejections.json'),
     // Whether another region has a bucket.
     allow.listBucketElsewhere,
   ],

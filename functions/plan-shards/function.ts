@@ -13,6 +13,8 @@ export const planShards: FunctionDescription = {
   permissions: [
     allow.listBucket,
     allow.readObjects('*/incoming/*', '*/dataset/*', '*/runs/*/plan/*', '*/notified/*'),
+    // Which runs delete what they packed.
+    allow.readObjects('*/runs/*/deletion.json'),
     allow.onObjects(['DeleteObject'], '*/notified/*'),
     allow.writeObjects('*/runs/*/plan/*'),
     allow.useTable('GetItem'),

@@ -31,8 +31,9 @@ export const plan: FunctionDescription = {
     allow.useTable('GetItem', 'PutItem', 'Query'),
     allow.listBucket,
     allow.listBucketElsewhere,
-    // Declarations, arrivals, packed data, and the ranges that planners have listed.
+    // Declarations, arrivals, packed data, the ranges that planners have listed, and which runs delete what they packed.
     allow.readObjects('pipelines/*', '*/incoming/*', '*/dataset/*', '*/notified/*', '*/runs/*/plan/*'),
+    allow.readObjects('*/runs/*/deletion.json'),
     ...allow.lookAtAccount,
     allow.statement('iam', ['SimulatePrincipalPolicy'], TRIED_ROLES.map(arnOf)),
   ],
