@@ -514,6 +514,18 @@ export type Run = {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly newestEventAt?: string | undefined;
+  /** Of a person; absent where data or a schedule started the run. */
+  readonly request?: {
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    /** Fields that hold for this run alone. */
+    readonly changed: readonly (string)[];
+    /** The run that it does again. */
+    readonly again?: string | undefined;
+    /** SHA-256 of the packed source to train with. */
+    readonly source?: string | undefined;
+  } | undefined;
   readonly declaration?: RunDeclaration | undefined;
   /** When its batch was closed. */
   readonly closedAt?: string | undefined;
@@ -918,6 +930,18 @@ export type RunSummary = {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly newestEventAt?: string | undefined;
+  /** Of a person; absent where data or a schedule started the run. */
+  readonly request?: {
+    readonly at: string;
+    /** Who asked. */
+    readonly requestedBy: string;
+    /** Fields that hold for this run alone. */
+    readonly changed: readonly (string)[];
+    /** The run that it does again. */
+    readonly again?: string | undefined;
+    /** SHA-256 of the packed source to train with. */
+    readonly source?: string | undefined;
+  } | undefined;
   /** When its batch was closed. */
   readonly closedAt?: string | undefined;
   /** When its data was packed; absent without new data. */
@@ -1191,6 +1215,10 @@ export type ListPipelineRunsAnswer = {
 export type StartRunAnswer = {
   readonly kind: "started" | "running";
   readonly runId: string;
+  /** Fields that hold for this run alone. */
+  readonly changed: readonly (string)[];
+  /** The run that it does again. */
+  readonly again?: string | undefined;
 };
 
 export type ListProbesAnswer = {
@@ -2155,6 +2183,15 @@ export type Declaration = {
   })[] | undefined;
 };
 
+export type StartRunBody = {
+  /** Train as this run did: its declaration, data and source. Absent: as the pipeline declares now. */
+  readonly again?: string | undefined;
+  /** With `again`, pinned (the usual): the source of that run; current: as it is now. */
+  readonly source?: "pinned" | "current" | undefined;
+  /** A repeated call with the same token is answered with the same run. */
+  readonly clientToken?: string | undefined;
+};
+
 export type StartProbeBody = {
   /** A new one. The same call again with the same number starts nothing more. */
   readonly number: number;
@@ -2245,13 +2282,13 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: ListPipelineRunsAnswer;
   };
-  /** Starts the run of the open batch. It trains even if nothing new arrived. For the role operator. */
+  /** Starts the run of the open batch, as declared, with changes, or as an earlier run. For the role operator. */
   readonly startRun: {
     readonly parameters: {
       /** Name of a pipeline. */
       readonly name: string;
     };
-    readonly body: undefined;
+    readonly body: StartRunBody | undefined;
     readonly answer: StartRunAnswer;
   };
   /** Lists the probes of a pipeline, newest first, with the speed that was measured. For the role viewer. */

@@ -24,14 +24,7 @@ import { openApiDocument } from './open-api.ts';
 import { type ApiRoute, isApiRoute, OPERATIONS, type Operations } from './operations.ts';
 import type { PeopleRoles } from './people.ts';
 import { putPin } from './pin.ts';
-import {
-  deletePipeline,
-  getPipeline,
-  listPipelines,
-  type PipelineDeps,
-  putPipeline,
-  startRun,
-} from './pipelines.ts';
+import { deletePipeline, getPipeline, listPipelines, type PipelineDeps, putPipeline } from './pipelines.ts';
 import { listProbes, postProbe } from './probes.ts';
 import {
   getPlacement,
@@ -43,6 +36,7 @@ import {
   listPlacements,
   type RunDeps,
 } from './runs.ts';
+import { type StartDeps, startRun } from './start-run.ts';
 import { postRetry, postStop, putLimits, type SteeringDeps } from './steering.ts';
 import { getUtilisation, type UtilisationDeps } from './utilisation.ts';
 import { getWhatIf, type WhatIfDeps } from './what-if.ts';
@@ -51,6 +45,7 @@ export interface ApiDeps
   extends PipelineDeps,
     RunDeps,
     SteeringDeps,
+    StartDeps,
     LogDeps,
     DatasetDeps,
     MarketDeps,

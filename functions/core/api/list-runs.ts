@@ -1,5 +1,6 @@
 /** The lists of runs, newest first. */
 import { deadlineAt } from '../attempts/report.ts';
+import { shownRun } from '../runs/requests.ts';
 import type { RunRecord, RunStatus } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys } from '../shared/keys.ts';
@@ -80,6 +81,6 @@ function summaryOf(run: RunRecord) {
     rejected: _rejected,
     notifiedSince: _notifiedSince,
     ...summary
-  } = run;
+  } = shownRun(run);
   return { ...summary, deadlineAt: deadlineAt(run)?.toISOString() };
 }

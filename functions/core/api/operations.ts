@@ -65,7 +65,8 @@ export const OPERATIONS = {
   'POST /pipelines/{name}/runs': {
     ...CHANGES,
     id: 'startRun',
-    summary: 'Starts the run of the open batch. It trains even if nothing new arrived.',
+    summary: 'Starts the run of the open batch, as declared, with changes, or as an earlier run.',
+    body: { schema: steering.startBody, required: false },
     status: 202,
     answer: pipelines.startedRun,
   },

@@ -1,11 +1,9 @@
 /** The answers about pipelines. */
 import { readAllowedDeclaration } from '../ingest/allowed.ts';
 import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
-import { wakeRun } from '../ingest/wake.ts';
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
-import type { Problem } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
-import { type AnswerOf, accepted, noPipeline, ok, problem, type RequestOf } from './answers.ts';
+import { type AnswerOf, noPipeline, ok, problem, type RequestOf } from './answers.ts';
 import { pageOf, requestedPage } from './paging.ts';
 
 export type PipelineDeps = RegisterDeps;
@@ -67,28 +65,5 @@ export async function deletePipeline(
   return ok({ name, ...(await registerPipeline(deps, name)) });
 }
 
-export async function startRun(
-  deps: PipelineDeps,
-  { parameters }: RequestOf<'POST /pipelines/{name}/runs'>,
-): AnswerOf<'POST /pipelines/{name}/runs'> {
-  const name = parameters['name'] ?? '';
-  const stored = await deps.store.readText(bucketKeys.pipeline(name));
-  if (stored === undefined) return noPipeline(name);
-  const declaration = checkStored(deps, name, stored.text);
-  if (declaration.length > 0)
-    return problem(
-      409,
-      `the stored declaration of "${name}" is not valid: correct it with PUT /pipelines/${name}`,
-      declaration,
-    );
-  const woken = await wakeRun(deps, { pipeline: name, trigger: 'api' });
-  return woken.kind === 'ignored' ? problem(409, woken.reason) : accepted(woken);
-}
-
 const declarationOf = (deps: PipelineDeps, name: string, text: string) =>
   readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, text);
-
-function checkStored(deps: PipelineDeps, name: string, text: string): readonly Problem[] {
-  const declaration = declarationOf(deps, name, text);
-  return declaration.valid ? [] : declaration.problems;
-}

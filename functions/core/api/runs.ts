@@ -6,6 +6,7 @@ import { readReport } from '../attempts/reports/stored-report.ts';
 import { isOpenAgain } from '../attempts/retry-run.ts';
 import { attemptCost } from '../runs/attempt-cost.ts';
 import { readProgress } from '../runs/progress.ts';
+import { shownRun } from '../runs/requests.ts';
 import { beganAt } from '../runs/resume.ts';
 import { type AttemptRecord, FINISHED, type Progress, type RunRecord } from '../runs/run-records.ts';
 import { readSeries, thinned } from '../runs/series.ts';
@@ -47,7 +48,7 @@ export async function getRun(
   const changed = timeline.filter(({ at }) => isNew(at));
   const body = {
     asOf: new Date(now.getTime() - OVERLAP_MILLISECONDS).toISOString(),
-    run,
+    run: shownRun(run),
     attempts: attempts
       .filter(({ updatedAt }) => isNew(updatedAt))
       .map((attempt) => ({

@@ -10,7 +10,6 @@ import {
   whyNoRetry,
 } from '../attempts/retry-run.ts';
 import { stopRun } from '../attempts/stop-run.ts';
-import { generationsNow } from '../dataset/dataset-version.ts';
 import { type Allowed, onlyAllowed } from '../ingest/allowed.ts';
 import { changeDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -21,9 +20,10 @@ import { type PlacementDecision } from '../runs/placement-records.ts';
 import { readProgress } from '../runs/progress.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
-import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf, refused } from './answers.ts';
+import type { Problem } from '../shared/errors.ts';
+import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf } from './answers.ts';
 import { bodyOf } from './body.ts';
+import { fieldsOf, missingVersion } from './overrides.ts';
 import { retryBody, stopBody } from './schemas/steering.ts';
 
 export interface SteeringDeps extends RetryDeps, Pick<Stores, 'placements'> {
@@ -65,31 +65,25 @@ export async function postRetry(
     return problem(409, (await whyNoRetry(deps, run)) ?? `${runId} cannot go on`);
   const declaration = onlyAllowed(
     { ...deps, bucket: deps.store.bucket },
-    changeDeclaration(run.declaration, request.body, { besides: 'source' }),
+    changeDeclaration(run.declaration, request.body, { besides: ['source'] }),
   );
   if (!declaration.valid) return problem(400, 'the retry is not valid', declaration.problems);
-  const missing = await missingVersion(deps, { ...run, declaration: declaration.pipeline }, changed);
-  if (missing !== undefined) return refused('the retry is not valid', [missing]);
+  const missing = await versionProblems(deps, { ...run, declaration: declaration.pipeline }, changed);
+  if (missing.length > 0) return problem(400, 'the retry is not valid', missing);
   const change = { declaration: declaration.pipeline, changed, source };
   return isOpenAgain(run)
     ? repeated(deps, run, change)
     : begin(deps, run, { ...change, requestedBy: request.caller ?? UNKNOWN });
 }
 
-/** A version of the dataset that is not there would fail the run at its next launch. */
-async function missingVersion(
+async function versionProblems(
   { store }: SteeringDeps,
-  { generations: _generations, ...run }: RunRecord,
+  run: RunRecord,
   changed: readonly string[],
-): Promise<Problem | undefined> {
-  if (!changed.some((field) => field.startsWith('dataset.'))) return undefined;
-  try {
-    await generationsNow(store, run);
-    return undefined;
-  } catch (error: unknown) {
-    if (error instanceof LaunchRefusedError) return { path: 'dataset.pin', message: error.message };
-    throw error;
-  }
+): Promise<Problem[]> {
+  if (!changed.some((field) => field.startsWith('dataset.'))) return [];
+  const missing = await missingVersion(store, run);
+  return missing === undefined ? [] : [missing];
 }
 
 async function begin(deps: SteeringDeps, run: RunRecord, change: RetryChange): RetryAnswer {
@@ -174,14 +168,6 @@ async function opened({ store }: SteeringDeps, run: RunRecord): RetryAnswer {
     checkpoint: checkpoint && { name: checkpoint.checkpoint, step: checkpoint.step },
   });
 }
-
-/** Names such as `limits.deadlineHours`. */
-const fieldsOf = (change: Readonly<Record<string, unknown>>): string[] =>
-  Object.entries(change).flatMap(([section, fields]) =>
-    typeof fields === 'object' && fields !== null
-      ? Object.keys(fields).map((field) => `${section}.${field}`)
-      : [section],
-  );
 
 const UNKNOWN = 'an unknown caller';
 

@@ -29,6 +29,7 @@ export interface RetryChange {
 export async function whyNoRetry(deps: RetryDeps, run: RunRecord): Promise<string | undefined> {
   const { runId, pipeline, status } = run;
   const start = `start a new run (POST /pipelines/${pipeline}/runs)`;
+  const again = `run it again (POST /pipelines/${pipeline}/runs with { "again": "${runId}" })`;
   switch (status) {
     case 'settling':
     case 'packing':
@@ -36,6 +37,7 @@ export async function whyNoRetry(deps: RetryDeps, run: RunRecord): Promise<strin
     case 'training':
       return `${runId} is ${status}: stop it first (POST /runs/${runId}/stop), or wait for its end`;
     case 'succeeded':
+      return `${runId} ended as ${status}: ${again}`;
     case 'empty':
       return `${runId} ended as ${status}: ${start}`;
     case 'failed':

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { belongsToSource } from '../pipeline/script/source-files.ts';
 import { keptClose } from '../runs/kept-records.ts';
+import { isChanged } from '../runs/requests.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore } from '../runs/stores.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
@@ -26,7 +27,10 @@ interface CodeDeps {
   readonly runs: Pick<RunStore, 'get'>;
 }
 
-/** @param byMarker whether a marker closed the batch: the first run then trains on the declared channels alone */
+/**
+ * @param declaration as it is stored
+ * @param byMarker whether a marker closed the batch: the first run then trains on the declared channels alone
+ */
 export async function codeStateOf(
   { store, runs }: CodeDeps,
   run: RunRecord,
@@ -62,7 +66,8 @@ async function lastThatTrained(
 ): Promise<RunRecord | undefined> {
   for (let earlier = batch - 1; earlier >= Math.max(1, batch - MOST_RUNS_BACK); earlier -= 1) {
     const run = await runs.get(runIdOf(pipeline, earlier));
-    if (run?.declaration !== undefined && run.status !== 'empty') return run;
+    // A run with changes of its own says nothing of what the pipeline declares.
+    if (run?.declaration !== undefined && run.status !== 'empty' && !isChanged(run)) return run;
   }
   return undefined;
 }

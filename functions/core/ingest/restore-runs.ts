@@ -8,6 +8,7 @@ import type { Retry, RunRecord } from '../runs/run-records.ts';
 import type { FirstBatch, Stores } from '../runs/stores.ts';
 import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
 import type { Clock, Executions, ObjectStore } from '../shared/ports.ts';
+import { closeAgain } from './close-again.ts';
 import { startExecution } from './start-execution.ts';
 
 export interface RestoreRunsDeps extends Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'timeline'> {
@@ -56,8 +57,7 @@ async function restoreRun(deps: RestoreRunsDeps, folder: RunFolder, openBatch: n
   if (!isOpen && (await isReported(deps.store, folder, close.retry))) return;
   const run = known ?? newRecord(deps, folder, close, isOpen);
   if (known === undefined && (await deps.runs.create(run)) === 'exists') return;
-  const { closedAt: at, declaration, seen, notified } = close;
-  if (isOpen) await deps.runs.closeBatch(run, { at, declaration, seen, notified });
+  if (isOpen) await closeAgain(deps, run, close);
   await restoreAttempts(deps, folder);
   if (known === undefined) await continueExecutions(deps, run);
 }
@@ -68,13 +68,13 @@ function newRecord(
   close: KeptClose,
   isOpen: boolean,
 ): RunRecord {
-  const { trigger, createdAt, closedAt, declaration } = close;
+  const { trigger, createdAt, closedAt, declaration, request } = close;
   const updatedAt = clock.now().toISOString();
-  const common = { ...folder, trigger, execution: 1, createdAt, updatedAt };
+  const common = { ...folder, trigger, execution: 1, createdAt, updatedAt, ...(request && { request }) };
   if (isOpen) return { ...common, status: 'settling' };
   const restored = { ...common, closedAt, declaration, notifiedSince: notifiedSinceOf(close) };
   return close.retry === undefined
-    ? { ...restored, status: 'packing' }
+    ? { ...restored, status: 'packing', ...(request?.source !== undefined && { source: request.source }) }
     : { ...restored, status: 'placing', retry: close.retry };
 }
 

@@ -2,14 +2,18 @@
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
+import { closedRequest } from '../runs/requests.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore, Stores } from '../runs/stores.ts';
 import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';
+import { closeAgain } from './close-again.ts';
 import { codeStateOf } from './code-change.ts';
 import { listsNotified, notifiedAfterClose } from './notified.ts';
+import { noteRequest } from './request-run.ts';
+import { requestedDeclaration } from './requested-declaration.ts';
 import { decideSettled, FEW_OBJECTS, type IncomingLook, isDatedLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
@@ -32,6 +36,7 @@ export type Settled =
     };
 
 interface Closing {
+  /** As it is stored. */
   readonly declaration: Pipeline;
   readonly pipeline: PipelineRecord | undefined;
   /** Undefined where the folder was not listed. */
@@ -64,7 +69,7 @@ export async function settleRun(
     return { kind: 'wait', until, observation: input.observation ?? null };
   }
   const kept = await keptClose(deps.store, run);
-  if (kept !== undefined) return closeAgain(deps, run, kept);
+  if (kept !== undefined) return settled(await closeAgain(deps, run, kept), kept.declaration, kept);
   const declaration = await declarationOf(deps, run.pipeline);
   const pipeline = await deps.pipelines.get(run.pipeline);
   const now = deps.clock.now();
@@ -133,17 +138,21 @@ async function settleByNotifications(
 async function close(
   deps: SettleDeps,
   run: RunRecord,
-  { declaration, pipeline, observation, reason }: Closing,
+  { declaration: declared, pipeline, observation, reason }: Closing,
 ): Promise<Settled> {
   const at = deps.clock.now().toISOString();
   const seen = observation?.fingerprint;
+  const declaration = requestedDeclaration(deps, declared, run.request);
+  const request = run.request && closedRequest(run.request);
+  await noteRequest(deps, run);
   // The copy comes first: the plan of a closed batch must never outlive what the close decided.
   const byMarker = reason === 'marker';
-  const code = await codeStateOf(deps, run, { declaration, byMarker });
+  const code = await codeStateOf(deps, run, { declaration: declared, byMarker });
   const look = observation && { objects: observation.objects, isDated: isDatedLook(observation) };
   const notified = notifiedAfterClose(pipeline?.notified, { declaration, objects: look?.objects, at });
-  await keepClose(deps.store, run, { closedAt: at, declaration, seen, look, notified, ...code });
-  const closed = await deps.runs.closeBatch(run, { at, declaration, seen, notified });
+  const decided = { declaration, seen, notified, request };
+  await keepClose(deps.store, run, { closedAt: at, look, ...decided, ...code });
+  const closed = await deps.runs.closeBatch(run, { at, ...decided, source: request?.source });
   await deps.timeline.add(run.runId, {
     id: 'settled',
     at: closed.closedAt ?? at,
@@ -174,15 +183,6 @@ async function firstLookAt(
   const before = await keptClose(store, { pipeline, runId: runIdOf(pipeline, batch - 1) });
   const isLarge = before?.look?.isDated === true && before.look.objects > FEW_OBJECTS;
   return isLarge ? at : undefined;
-}
-
-/**
- * The batch was closed before, and the table no longer knows. The plan may hold already what was there at that close, so
- * that close stands: later arrivals belong to the next batch.
- */
-async function closeAgain(deps: SettleDeps, run: RunRecord, kept: KeptClose): Promise<Settled> {
-  const { closedAt: at, declaration, seen, notified } = kept;
-  return settled(await deps.runs.closeBatch(run, { at, declaration, seen, notified }), declaration, kept);
 }
 
 const secondsAfter = (from: Date, seconds: number): string =>

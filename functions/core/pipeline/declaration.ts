@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type Problem } from '../shared/errors.ts';
 import { check } from '../shared/validation.ts';
 import { type Pipeline, pipelineSchema } from './pipeline.ts';
+import { CHANGEABLE } from './run-parts.ts';
 import { keepWritten, settleWritten } from './written-numbers.ts';
 
 export type Declaration =
@@ -29,37 +30,34 @@ export function readDeclaration(name: string, text: string, notifiedMarker?: str
     : declaration;
 }
 
-/** Sections that a retry may change. The rest says how the data was packed. */
-const CHANGEABLE = ['training', 'compute', 'limits', 'retention', 'dataset'] as const;
-
 interface ChangeShape {
-  readonly besides?: string;
+  readonly besides?: readonly string[];
   readonly section?: (typeof CHANGEABLE)[number];
 }
 
 /**
  * A declaration with some of its fields changed.
  * @param text YAML (so JSON too), untrusted: a part of a declaration. `null` takes a field out.
- * @param shape `besides`: a field of the text that is not the declaration's; `section`: all fields are of this section
+ * @param shape `besides`: fields of the text that are not the declaration's; `section`: all fields are of this section
  * @returns the whole declaration, or all problems of the changes
  */
 export function changeDeclaration(
   pipeline: Pipeline,
   text: string,
-  { besides, section }: ChangeShape = {},
+  { besides = [], section }: ChangeShape = {},
 ): Declaration {
   const read = readPlain(text.trim() === '' ? '{}' : text);
   if ('problems' in read) return refuse(read.problems);
   const { numbers } = read;
   if (!isTable(read.plain))
     return refuse([{ path: '', message: 'is no table of fields: write a part of a declaration' }]);
-  const fields = Object.fromEntries(Object.entries(read.plain).filter(([field]) => field !== besides));
+  const fields = Object.fromEntries(Object.entries(read.plain).filter(([field]) => !besides.includes(field)));
   const plain = section === undefined ? fields : { [section]: fields };
   const foreign = Object.keys(plain)
     .filter((section) => !CHANGEABLE.some((each) => each === section))
     .map((section) => ({
       path: section,
-      message: `cannot be changed for a run that has packed: change ${CHANGEABLE.join(', ')}`,
+      message: `cannot be changed for one run: change ${CHANGEABLE.join(', ')}, or the declaration of the pipeline`,
     }));
   const changed = checkDeclaration(pipeline.name, merged(pipeline, plain, DEPTH));
   const problems = [...foreign, ...numbers, ...(changed.valid ? [] : changed.problems)];

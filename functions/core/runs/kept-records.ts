@@ -9,7 +9,7 @@ import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { NotifiedFolder } from './batches.ts';
 import { progressSchema } from './progress.ts';
-import type { AttemptRecord, Retry, RunRecord } from './run-records.ts';
+import type { AttemptRecord, Retry, RunRecord, RunRequest } from './run-records.ts';
 
 /** A copy of another version counts as none. */
 const VERSION = 1;
@@ -28,6 +28,16 @@ const closeSchema = z.object({
   code: z.string().optional(),
   trainsCode: z.boolean().optional(),
   retry: z.object({ number: z.int(), at: time, requestedBy: z.string(), attempts: z.int() }).optional(),
+  request: z
+    .object({
+      at: time,
+      requestedBy: z.string(),
+      tokens: z.array(z.string()),
+      changed: z.array(z.string()),
+      again: z.string().optional(),
+      source: z.string().optional(),
+    })
+    .optional(),
   look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
 });
 
@@ -43,6 +53,8 @@ export type KeptClose = Pick<RunRecord, 'trigger' | 'createdAt'> & {
   readonly trainsCode?: boolean | undefined;
   /** The last one, whose declaration this is. */
   readonly retry?: Retry | undefined;
+  /** Without its parts, which the declaration has. */
+  readonly request?: Omit<RunRequest, 'parts'> | undefined;
   /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
   readonly look?: { readonly objects: number; readonly isDated: boolean } | undefined;
 };

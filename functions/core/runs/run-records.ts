@@ -2,6 +2,7 @@
 import type { Change } from '../doctor/verdict.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { RunParts } from '../pipeline/run-parts.ts';
 import type { AttemptInput, Diagnosis, StartUp } from './diagnosis.ts';
 import type { Placement } from './placement-records.ts';
 
@@ -112,6 +113,23 @@ export interface Retry {
   readonly attempts: number;
 }
 
+/** A person asked for the run. */
+export interface RunRequest {
+  readonly at: string;
+  /** ARN of the caller. */
+  readonly requestedBy: string;
+  /** Clients' own names of the calls that this run answers. */
+  readonly tokens: readonly string[];
+  /** Names of the fields that differ from the declaration, or from `again`. */
+  readonly changed: readonly string[];
+  /** The run that this one does again. */
+  readonly again?: string | undefined;
+  /** SHA-256 of the packed source to train with; absent: the source as it is at the launch. */
+  readonly source?: string | undefined;
+  /** Until the close, which pins them on the run; absent where the run trains as declared. */
+  readonly parts?: RunParts | undefined;
+}
+
 export interface RunRecord {
   readonly runId: string;
   readonly pipeline: string;
@@ -126,7 +144,9 @@ export interface RunRecord {
   readonly updatedAt: string;
   /** S3's time of the newest arrival that woke the open batch, to the millisecond. It may lag behind the bucket. */
   readonly newestEventAt?: string | undefined;
-  /** The declaration at the close of the batch, with what retries changed. It does not change while the run is open. */
+  /** Absent where data or a schedule started the run. Until the close of the batch, persons may ask for it. */
+  readonly request?: RunRequest | undefined;
+  /** The declaration at the close of the batch, with what persons changed for this run. It does not change while the run is open. */
   readonly declaration?: Pipeline | undefined;
   readonly closedAt?: string | undefined;
   /** Its plan lists only around the keys of notifications, which are noted since this time. */

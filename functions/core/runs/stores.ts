@@ -12,7 +12,15 @@ import type {
   ScoreQuestionStore,
 } from './market-history.ts';
 import type { StoredDecision } from './placement-records.ts';
-import type { AttemptRecord, Expiring, RunRecord, RunStatus, StopRequest } from './run-records.ts';
+import type { Requested } from './requests.ts';
+import type {
+  AttemptRecord,
+  Expiring,
+  RunRecord,
+  RunRequest,
+  RunStatus,
+  StopRequest,
+} from './run-records.ts';
 import type { ReopenChange } from './steering.ts';
 
 /** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */
@@ -66,6 +74,15 @@ export interface RunStore {
    * @throws RunNotFoundError
    */
   requestStop(runId: string, request: Omit<StopRequest, 'execution'>): Promise<RunRecord>;
+  /**
+   * Records that a person asks for the run, unless its batch is closed, it is being stopped, or a request of another shape
+   * is there. It then trains even without new data.
+   * @throws RunNotFoundError
+   */
+  requestRun(
+    runId: string,
+    request: RunRequest,
+  ): Promise<{ readonly kind: Requested['kind']; readonly run: RunRecord }>;
   /** Newest first; with `before`, only older runs than that one. */
   list(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
   /** The same of its probes, which `list` leaves out. */
@@ -82,15 +99,18 @@ export interface RunStore {
   /**
    * Pins the declaration on the run and opens the pipeline's next batch, both or neither. A closed batch does not change.
    * The pipeline's record keeps `seen` and `notified`, or removes what is absent. A run that never settled says
-   * nothing of `notified`.
+   * nothing of `notified`. `request` takes the place of the run's own.
+   * @throws TransientError where a person asked for the run since it was read
    */
   closeBatch(
-    run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
+    run: Pick<RunRecord, 'runId' | 'pipeline' | 'batch' | 'request'>,
     close: {
       readonly at: string;
       readonly declaration?: Pipeline;
       readonly seen?: string | undefined;
       readonly notified?: NotifiedFolder | undefined;
+      readonly request?: RunRequest | undefined;
+      readonly source?: string | undefined;
     },
   ): Promise<RunRecord>;
 }

@@ -6,6 +6,7 @@ import type {
   AttemptRecord,
   Progress,
   RunRecord,
+  RunRequest,
 } from '../../../functions/core/runs/run-records.ts';
 
 export const AT = '2026-11-20T00:00:00.000Z';
@@ -33,6 +34,15 @@ export const runOf = (pipeline: string, batch: number, over: Partial<RunRecord> 
   execution: 1,
   createdAt: AT,
   updatedAt: AT,
+  ...over,
+});
+
+/** Of a person, who wants the run as it is declared. */
+export const requestOf = (over: Partial<RunRequest> = {}): RunRequest => ({
+  at: AT,
+  requestedBy: 'arn:aws:iam::123456789012:user/ada',
+  tokens: [],
+  changed: [],
   ...over,
 });
 

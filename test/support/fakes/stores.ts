@@ -15,6 +15,7 @@ import type {
   ScoreQuestionStore,
 } from '../../../functions/core/runs/market-history.ts';
 import { type StoredDecision } from '../../../functions/core/runs/placement-records.ts';
+import { requestToRecord } from '../../../functions/core/runs/requests.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
 import { reopened, stopToRecord } from '../../../functions/core/runs/steering.ts';
 import type {
@@ -27,7 +28,7 @@ import type {
   TimelineEntry,
   TimelineStore,
 } from '../../../functions/core/runs/stores.ts';
-import { RunNotFoundError } from '../../../functions/core/shared/errors.ts';
+import { RunNotFoundError, TransientError } from '../../../functions/core/shared/errors.ts';
 
 /** What a database does to a record: it is copied, and what is undefined is not there. */
 function stored<T>(value: T): T {
@@ -188,6 +189,15 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
         runs.set(runId, asked);
         return asked;
       }),
+    requestRun: (runId, request) =>
+      answer(() => {
+        const run = known(runId);
+        const asked = requestToRecord(run, request);
+        if (asked.kind !== 'write') return { kind: asked.kind, run };
+        const after = changed(run, { request: asked.request, trigger: 'api', updatedAt: request.at });
+        runs.set(runId, after);
+        return { kind: 'write' as const, run: after };
+      }),
     list: (pipeline, limit, before) =>
       answer(() =>
         [...runs.values()]
@@ -212,11 +222,16 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
       if (isComplete) kept.delete(runId);
       await Promise.resolve();
     },
-    closeBatch: ({ runId, pipeline: name, batch }, { at, declaration, seen, notified }) =>
+    closeBatch: (
+      { runId, pipeline: name, batch, request: before },
+      { at, declaration, seen, notified, request, source },
+    ) =>
       answer(() => {
         const run = known(runId);
         const pipeline = pipelines.get(name);
         if (pipeline?.openBatch !== batch) return run;
+        if (before === undefined && run.request !== undefined)
+          throw new TransientError(`another writer was faster at the close of ${runId}`);
         const next = {
           openBatch: batch + 1,
           closedAt: at,
@@ -231,7 +246,13 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
           status: 'packing' as const,
           ...(notifiedSince !== undefined && { notifiedSince }),
         };
-        const closed = changed(run, { closedAt: at, updatedAt: at, ...pinned });
+        const closed = changed(run, {
+          closedAt: at,
+          updatedAt: at,
+          ...pinned,
+          ...(request && { request }),
+          ...(source !== undefined && { source }),
+        });
         runs.set(runId, closed);
         return closed;
       }),

@@ -5,17 +5,18 @@ import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Notice } from '../../../functions/core/shared/ports.ts';
-import type { History } from './history.ts';
+import type { ChangedRequest, History } from './history.ts';
 import { MARKER } from './lambdas.ts';
 import { sealedArrivals } from './packing-model.ts';
 import { PIPELINE, type World } from './world.ts';
 
-export async function violations({ world, over, promised, stopped }: History): Promise<string[]> {
+export async function violations({ world, over, promised, stopped, changed }: History): Promise<string[]> {
   const runs = await world.runs.list(PIPELINE, 1_000);
   const found = [...world.broken];
   if (!over) found.push(`it is never over: ${await describeOpen(world, runs)}`);
   found.push(...(await arrivalProblems(world, runs)), ...jobProblems(world, await allAttempts(world, runs)));
   found.push(...(await world.fleets.listLeftovers()).map((name) => `something is left of the fleet ${name}`));
+  found.push(...changed.flatMap((request) => requestProblems(runs, request)));
   for (const run of runs) {
     const attempts = await world.attempts.list(run.runId);
     found.push(...(await outcomeProblems(world, run)), ...reportProblems(world, run, attempts));
@@ -24,6 +25,24 @@ export async function violations({ world, over, promised, stopped }: History): P
       found.push(`${run.runId} was promised to train`);
   }
   return found;
+}
+
+/** One run trains with the changes of a request, and no other does. A call without an answer may have been taken, or not. */
+function requestProblems(runs: readonly RunRecord[], { lr, runIds }: ChangedRequest): string[] {
+  const training = runs.filter(({ declaration }) => declaration?.training.hyperparameters['lr'] === lr);
+  const answered = [...new Set(runIds)];
+  const [runId] = answered;
+  const promised = runs.find((run) => run.runId === runId);
+  return [
+    ...(answered.length > 1 ? [`lr ${lr} was answered with ${answered.join(' and ')}`] : []),
+    ...(training.length > 1 ? [`lr ${lr} trains in ${training.map((run) => run.runId).join(' and ')}`] : []),
+    // A run may end before its batch is closed, and says so.
+    ...(promised?.declaration !== undefined && training[0]?.runId !== runId
+      ? [`${promised.runId} was promised with lr ${lr} and trains with another`]
+      : []),
+    ...(promised?.status === 'empty' ? [`${promised.runId} was promised to train`] : []),
+    ...(runId !== undefined && promised === undefined ? [`there is no ${runId}`] : []),
+  ];
 }
 
 /** A stop may come too late for a run that ends by itself. Otherwise no attempt begins after it. */

@@ -36,12 +36,27 @@ export interface History {
   readonly promised: readonly string[];
   /** Runs whose stop was accepted, in any state. */
   readonly stopped: readonly string[];
+  /** Requests with a learning rate of their own, each sent until it was answered. */
+  readonly changed: readonly ChangedRequest[];
+}
+
+export interface ChangedRequest {
+  readonly lr: number;
+  /** Of every answer that took it. */
+  readonly runIds: string[];
+}
+
+interface Disturbances {
+  readonly losesTable?: boolean;
+  readonly stops?: boolean;
+  /** A person asks for runs with changes. */
+  readonly changes?: boolean;
 }
 
 export async function live(
   seed: number,
   launcher: Launcher = 'sagemaker',
-  { losesTable = false, stops = false }: { readonly losesTable?: boolean; readonly stops?: boolean } = {},
+  disturbances: Disturbances = {},
 ): Promise<History> {
   const declaration = declarationFor(launcher);
   // Where either may be chosen, SageMaker is the cheaper one in every other history.
@@ -50,6 +65,7 @@ export async function live(
   const { loop, clock, random, chaos } = world;
   const promised: string[] = [];
   const stopped: string[] = [];
+  const changed: ChangedRequest[] = [];
   put(world, declarationKey, declaration);
   const drops = random.whole(2, 9);
   for (let drop = 0; drop < drops; drop += 1)
@@ -59,7 +75,7 @@ export async function live(
   for (let abort = random.whole(0, 3); abort > 0; abort -= 1) {
     loop.after(random.whole(0, CHAOS_SECONDS), () => abortOne(world));
   }
-  disturb(world, { promised, stopped, losesTable, stops });
+  disturb(world, { promised, stopped, changed }, disturbances);
   let calm = false;
   loop.after(CHAOS_SECONDS + 1, () => {
     chaos.rate = 0;
@@ -84,7 +100,7 @@ export async function live(
     limit: new Date(clock.now().getTime() + LIMIT_SECONDS * 1_000),
     onTime: () => passTime(world),
   });
-  return { world, over, promised, stopped };
+  return { world, over, promised, stopped, changed };
 }
 
 /** Jobs and fleets go on, and AWS sends events about them. */
@@ -132,22 +148,41 @@ async function ask(world: World, promised: string[]): Promise<void> {
   if (response?.status === 202 && response.body.runId !== undefined) promised.push(response.body.runId);
 }
 
+/** A person has runs with learning rates of their own. The client repeats a call, also one that was answered. */
+function changeSome(world: World, changed: ChangedRequest[]): void {
+  const { loop, random } = world;
+  for (let requests = random.whole(1, 5); requests > 0; requests -= 1) {
+    const asked: ChangedRequest = { lr: requests / 100, runIds: [] };
+    changed.push(asked);
+    const begin = random.whole(0, CHAOS_SECONDS);
+    for (let calls = random.whole(1, 4); calls > 0; calls -= 1)
+      loop.after(begin + random.whole(0, random.pick([3, 120, 5_000])), () => void askChanged(world, asked));
+  }
+}
+
+async function askChanged(world: World, { lr, runIds }: ChangedRequest): Promise<void> {
+  const body = JSON.stringify({ training: { hyperparameters: { lr } }, clientToken: `lr-${lr * 100}` });
+  const start = { route: 'POST /pipelines/{name}/runs', parameters: { name: PIPELINE }, body };
+  const answer = await world.invoke('Api', start);
+  const response =
+    answer.kind === 'ok' ? (answer.value as { status: number; body: { runId?: string } }) : undefined;
+  if (response?.status === 202 && response.body.runId !== undefined) runIds.push(response.body.runId);
+}
+
+interface Asked {
+  readonly promised: string[];
+  readonly stopped: string[];
+  readonly changed: ChangedRequest[];
+}
+
 function disturb(
   world: World,
-  {
-    promised,
-    stopped,
-    losesTable,
-    stops,
-  }: {
-    readonly promised: string[];
-    readonly stopped: string[];
-    readonly losesTable: boolean;
-    readonly stops: boolean;
-  },
+  { promised, stopped, changed }: Asked,
+  { losesTable = false, stops = false, changes = false }: Disturbances,
 ): void {
   if (losesTable) loseTable(world, promised);
   if (stops) stopSome(world, stopped);
+  if (changes) changeSome(world, changed);
 }
 
 /** A person stops the newest run, at times twice, and at times of a function that dies. */

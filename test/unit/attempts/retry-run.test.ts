@@ -148,7 +148,9 @@ describe('a retry', () => {
     expect(declaration?.limits.deadlineHours).toBe(48);
     expect(JSON.stringify(declaration?.training.hyperparameters)).toContain('0.0');
     const entry = (await at.timeline.list(RUN)).find(({ kind }) => kind === 'RetryRequested');
-    expect(entry?.text).toContain('with another training.hyperparameters, limits.deadlineHours');
+    expect(entry?.text).toContain(
+      'with another training.hyperparameters.lr, training.hyperparameters.epochs, limits.deadlineHours',
+    );
   });
 
   it('with wrong changes names each of them', async () => {

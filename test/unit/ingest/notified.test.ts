@@ -1,5 +1,6 @@
 /** Large folders are listed once a day. In between, runs follow notifications. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { requestRun } from '../../../functions/core/ingest/request-run.ts';
 import { restoreRuns } from '../../../functions/core/ingest/restore-runs.ts';
 import { lookAtIncoming } from '../../../functions/core/ingest/settle.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
@@ -7,7 +8,7 @@ import { sweepPipeline } from '../../../functions/core/ingest/sweep.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { declarationOf, requestOf, runOf } from '../../support/builders/records.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
 import { created, DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
@@ -37,8 +38,7 @@ describe('a run behind the listing of a large folder', () => {
     deps = { ...at, store: { ...at.store, list } };
   });
 
-  const wake = (trigger: 'arrival' | 'api' = 'arrival') =>
-    wakeRun(at, { pipeline: 'digits', trigger, eventTime: at.clock.now() });
+  const wake = () => wakeRun(at, { pipeline: 'digits', trigger: 'arrival', eventTime: at.clock.now() });
   const settle = () => settleRun(deps, { runId: 'digits-000002' });
 
   it('is quiet without a listing when notifications are', async () => {
@@ -81,7 +81,7 @@ describe('a run behind the listing of a large folder', () => {
 
   it('lists the folder if a person requested it', async () => {
     at.clock.advance(HOUR);
-    await wake('api');
+    await requestRun(at, { pipeline: 'digits', request: requestOf({ at: at0() }) });
     expect(await settle()).toMatchObject({ kind: 'wait', observation: { objects: 0 } });
   });
 

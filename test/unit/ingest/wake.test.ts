@@ -1,9 +1,11 @@
 /** From ten thousand events to one run; from a bucket alone back to where the work stood. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { requestRun } from '../../../functions/core/ingest/request-run.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { bucketKeys, testObjectKey } from '../../../functions/core/shared/keys.ts';
+import { requestOf } from '../../support/builders/records.ts';
 import { created, type Ground, ground, message } from '../../support/world/ground.ts';
 
 let at: Ground;
@@ -106,7 +108,7 @@ describe('events of arrivals', () => {
 describe('a person who asks for a run', () => {
   it('gets a run that trains without new data', async () => {
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
-    await wakeRun(at, { pipeline: 'digits', trigger: 'api' });
+    await requestRun(at, { pipeline: 'digits', request: requestOf() });
     at.clock.advance(700);
     expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({ kind: 'settled', trainAnyway: true });
   });
@@ -123,7 +125,7 @@ describe('a person who asks for a run', () => {
         return looks === 1 ? Promise.resolve(stale) : at.pipelines.get(name);
       },
     };
-    const woken = await wakeRun({ ...at, pipelines }, { pipeline: 'digits', trigger: 'api' });
+    const woken = await requestRun({ ...at, pipelines }, { pipeline: 'digits', request: requestOf() });
     expect(woken).toEqual({ kind: 'started', runId: 'digits-000002' });
   });
 });

@@ -1812,6 +1812,7 @@ class _Run(TypedDict):
 class Run(_Run, total=False):
     probe: RunProbe
     newestEventAt: str
+    request: RunRequest
     declaration: RunDeclaration
     closedAt: str
     notifiedSince: str
@@ -1831,6 +1832,17 @@ class Run(_Run, total=False):
 
 class RunProbe(TypedDict):
     number: int
+
+
+class _RunRequest(TypedDict):
+    at: str
+    requestedBy: str
+    changed: list[str]
+
+
+class RunRequest(_RunRequest, total=False):
+    again: str
+    source: str
 
 
 class RunRejected(TypedDict):
@@ -2195,6 +2207,7 @@ class _RunSummary(TypedDict):
 class RunSummary(_RunSummary, total=False):
     probe: RunSummaryProbe
     newestEventAt: str
+    request: RunSummaryRequest
     closedAt: str
     sealedAt: str
     generation: str
@@ -2211,6 +2224,17 @@ class RunSummary(_RunSummary, total=False):
 
 class RunSummaryProbe(TypedDict):
     number: int
+
+
+class _RunSummaryRequest(TypedDict):
+    at: str
+    requestedBy: str
+    changed: list[str]
+
+
+class RunSummaryRequest(_RunSummaryRequest, total=False):
+    again: str
+    source: str
 
 
 class RunSummaryStop(TypedDict):
@@ -2257,9 +2281,20 @@ class StartProbeBody(TypedDict):
     change: dict[str, Any]
 
 
-class StartRunAnswer(TypedDict):
+class _StartRunAnswer(TypedDict):
     kind: Literal["started", "running"]
     runId: str
+    changed: list[str]
+
+
+class StartRunAnswer(_StartRunAnswer, total=False):
+    again: str
+
+
+class StartRunBody(TypedDict, total=False):
+    again: str
+    source: Literal["pinned", "current"]
+    clientToken: str
 
 
 class _StopRunAnswer(TypedDict):

@@ -45,4 +45,9 @@ export const deletedPipeline = storedPipeline.extend({
   problems: list(problemSchema).optional(),
 });
 
-export const startedRun = z.object({ kind: z.enum(['started', 'running']), runId: z.string() });
+export const startedRun = z.object({
+  kind: z.enum(['started', 'running']),
+  runId: z.string(),
+  changed: list(z.string()).describe('Fields that hold for this run alone.'),
+  again: z.string().optional().describe('The run that it does again.'),
+});

@@ -33,6 +33,16 @@ export const retry = z.object({
   attempts: z.number().int().describe('How many attempts there were before.'),
 });
 
+const runRequest = z
+  .object({
+    at: time,
+    requestedBy: z.string().describe('Who asked.'),
+    changed: list(z.string()).describe('Fields that hold for this run alone.'),
+    again: z.string().optional().describe('The run that it does again.'),
+    source: z.string().optional().describe('SHA-256 of the packed source to train with.'),
+  })
+  .describe('Of a person; absent where data or a schedule started the run.');
+
 const rejected = z
   .object({
     count: z.number().int(),
@@ -55,6 +65,7 @@ export const run = z.object({
   createdAt: time,
   updatedAt: time,
   newestEventAt: time.optional(),
+  request: runRequest.optional(),
   declaration: pipelineSchema.optional(),
   closedAt: time.optional().describe('When its batch was closed.'),
   notifiedSince: time.optional(),

@@ -23,6 +23,26 @@ export const stopAnswer = z.object({
     .describe('What a script that saves nothing now loses.'),
 });
 
+/** A part of a declaration that holds for this run alone, and what it is a part of. */
+export const startBody = z.looseObject({
+  again: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]*-\d{6,}$/, 'name a run such as digits-000041')
+    .optional()
+    .describe(
+      'Train as this run did: its declaration, data and source. Absent: as the pipeline declares now.',
+    ),
+  source: z
+    .enum(['pinned', 'current'])
+    .optional()
+    .describe('With `again`, pinned (the usual): the source of that run; current: as it is now.'),
+  clientToken: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, 'write up to 64 letters, digits, - and _')
+    .optional()
+    .describe('A repeated call with the same token is answered with the same run.'),
+});
+
 /** A part of a declaration, and the source to train with. */
 export const retryBody = z.looseObject({
   source: z

@@ -17,12 +17,12 @@ const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });
 
 /** @returns the digest of the pinned source; undefined for a source in another bucket, which only the job may read */
 export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
-  const { pipeline, runId, declaration } = run;
+  const { pipeline, runId, declaration, source: asked } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
   const { source, workingDirectory } = declaration.training;
   if (source.startsWith('s3://')) return undefined;
   const entryPoint = entryPointOf(declaration.training);
-  return pinSource(store, { pipeline, runId, source, entryPoint, workingDirectory });
+  return pinSource(store, { pipeline, runId, source, entryPoint, workingDirectory, asked });
 }
 
 export interface SourceOfRun {
@@ -33,6 +33,8 @@ export interface SourceOfRun {
   /** Absent where a command stands in its place. */
   readonly entryPoint?: string | undefined;
   readonly workingDirectory?: string | undefined;
+  /** The digest on the run's record: of an earlier attempt, or of the run that this one does again. */
+  readonly asked?: string | undefined;
 }
 
 /**
@@ -40,7 +42,7 @@ export interface SourceOfRun {
  * @throws LaunchRefusedError with every problem of the folder
  */
 export async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> {
-  const noted = await noteOf(store, run);
+  const noted = (await noteOf(store, run)) ?? (await noteAsked(store, run));
   if (noted !== undefined && (await isThere(store, run.pipeline, noted))) return noted;
   const packed = await packedFrom(store, run);
   if (noted !== undefined && noted !== packed.digest) {
@@ -69,7 +71,14 @@ async function noteOf(
   return stored === undefined ? undefined : noteSchema.parse(JSON.parse(stored.text)).digest;
 }
 
-async function isThere(store: ObjectStore, pipeline: string, digest: string): Promise<boolean> {
+async function noteAsked(store: ObjectStore, run: SourceOfRun): Promise<string | undefined> {
+  if (run.asked === undefined) return undefined;
+  const note = JSON.stringify({ digest: run.asked });
+  await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), note);
+  return (await noteOf(store, run)) ?? run.asked;
+}
+
+export async function isThere(store: ObjectStore, pipeline: string, digest: string): Promise<boolean> {
   for await (const _ of store.list(bucketKeys.packedSource(pipeline, digest))) return true;
   return false;
 }

@@ -1,7 +1,9 @@
 /** What every RunStore does; the close of a batch changes the pipeline as well. */
 import { expect, it } from 'vitest';
+import { partsOf } from '../../../../functions/core/pipeline/run-parts.ts';
 import type { Stores } from '../../../../functions/core/runs/stores.ts';
-import { AT, declarationOf, runOf, secondsAfter } from '../../builders/records.ts';
+import { TransientError } from '../../../../functions/core/shared/errors.ts';
+import { AT, declarationOf, requestOf, runOf, secondsAfter } from '../../builders/records.ts';
 import { raced } from './raced.ts';
 
 const LATER = secondsAfter(60);
@@ -254,5 +256,58 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(closed).toMatchObject({ closedAt: LATER, status: 'settling' });
     expect(closed.declaration).toBeUndefined();
     expect((await pipelines.get('close-d'))?.openBatch).toBe(5);
+  });
+
+  it('takes one of two requests of another shape', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('ask-race', 1));
+    const parts = partsOf(declarationOf('ask-race', { limits: { budgetUsd: 0.1 } }));
+    const asked = requestOf({ changed: ['limits.budgetUsd'], parts });
+    const tally = await raced(
+      6,
+      async (index) => (await runs.requestRun('ask-race-000001', index % 2 === 0 ? asked : requestOf())).kind,
+    );
+    expect(tally).toEqual({ write: 1, same: 2, other: 3 });
+    expect(await runs.get('ask-race-000001')).toMatchObject({ trigger: 'api', updatedAt: AT });
+  });
+
+  it('keeps the tokens of all calls that ask alike', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('ask-alike', 1, { request: requestOf({ tokens: ['a'] }) }));
+    await raced(
+      3,
+      async (index) => (await runs.requestRun('ask-alike-000001', requestOf({ tokens: [`b${index}`] }))).kind,
+    );
+    const { request } = (await runs.get('ask-alike-000001')) ?? {};
+    expect(request?.tokens.toSorted()).toEqual(['a', 'b0', 'b1', 'b2']);
+    expect((await runs.requestRun('ask-alike-000001', requestOf({ tokens: ['b1'] }))).kind).toBe('same');
+  });
+
+  it('closes no batch over a request that it missed', async () => {
+    const { pipelines, runs } = await open();
+    await pipelines.ensure('ask-close', { firstBatch: 1, at: AT });
+    const read = runOf('ask-close', 1);
+    await runs.create(read);
+    const { run } = await runs.requestRun(read.runId, requestOf());
+    const declaration = declarationOf('ask-close');
+    await expect(runs.closeBatch(read, { at: LATER, declaration })).rejects.toThrow(TransientError);
+    expect((await pipelines.get('ask-close'))?.openBatch).toBe(1);
+    const request = requestOf({ again: 'ask-close-000000' });
+    const closed = await runs.closeBatch(run, { at: LATER, declaration, request, source: 'f0' });
+    expect(closed).toMatchObject({ request, source: 'f0', closedAt: LATER });
+    expect((await runs.requestRun(read.runId, requestOf({ tokens: ['c'] }))).kind).toBe('closed');
+  });
+
+  it('takes no request for a run that stops', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('ask-stop', 1));
+    await runs.requestStop('ask-stop-000001', { mode: 'now', at: LATER, requestedBy: 'ada' });
+    expect((await runs.requestRun('ask-stop-000001', requestOf())).kind).toBe('stopping');
+  });
+
+  it('throws RunNotFoundError for a request of an unknown run', async () => {
+    const { runs } = await open();
+    const asked = runs.requestRun('ask-none-000001', requestOf());
+    await expect(asked).rejects.toMatchObject({ name: 'RunNotFoundError' });
   });
 }

@@ -1,0 +1,30 @@
+/** The declaration of a run that a person asked for: with the parts that the request was checked with. */
+
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { pipelineSchema } from '../pipeline/pipeline.ts';
+import { withParts } from '../pipeline/run-parts.ts';
+import type { RunRequest } from '../runs/run-records.ts';
+import { InvalidPipelineError } from '../shared/errors.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import { check } from '../shared/validation.ts';
+import { type Allowed, onlyAllowed } from './allowed.ts';
+
+/**
+ * @param declared as it is stored at the close
+ * @throws InvalidPipelineError where the rest of the declaration has changed since the request and does not fit its parts
+ */
+export function requestedDeclaration(
+  { allowed, store }: { readonly allowed: Allowed; readonly store: Pick<ObjectStore, 'bucket'> },
+  declared: Pipeline,
+  request: RunRequest | undefined,
+): Pipeline {
+  if (request?.parts === undefined) return declared;
+  const checked = check(pipelineSchema, withParts(declared, request.parts), 'shown');
+  if (!checked.ok) throw new InvalidPipelineError(declared.name, checked.problems);
+  const declaration = onlyAllowed(
+    { allowed, bucket: store.bucket },
+    { valid: true, pipeline: checked.value },
+  );
+  if (!declaration.valid) throw new InvalidPipelineError(declared.name, declaration.problems);
+  return declaration.pipeline;
+}
