@@ -1,5 +1,6 @@
 /** `--set NAME=VALUE`: a part of a declaration, as the API takes it. */
 import { parse } from 'yaml';
+import * as z from 'zod';
 
 type Part = { [field: string]: unknown };
 
@@ -11,9 +12,26 @@ const SHORT: Readonly<Record<string, readonly string[]>> = {
   budget: ['limits', 'budgetUsd'],
 };
 
-/** @returns what is wrong with one, to end the sentence `--set is "x": ` */
-export const assignmentProblem = (text: string): string | undefined =>
-  ASSIGNMENT.test(text) ? undefined : 'write NAME=VALUE, such as lr=1e-4 or limits.deadlineHours=12';
+export const SET_OPTION = {
+  type: 'string',
+  multiple: true,
+  value: 'NAME=VALUE',
+  about: 'change this; may come again',
+} as const;
+
+/** For the text of --help. */
+export const SET_ABOUT = `--set changes a part of the declaration: lr=1e-4 a hyperparameter, deadline=12 and budget=20 the
+limits, compute.nodes=2 any field by its path; NAME= takes it out.`;
+
+export const setSchema = z
+  .array(
+    z.string().superRefine((text, problems) => {
+      if (ASSIGNMENT.test(text)) return;
+      const message = 'write NAME=VALUE, such as lr=1e-4 or limits.deadlineHours=12';
+      problems.addIssue({ code: 'custom', message });
+    }),
+  )
+  .default([]);
 
 /**
  * `lr=1e-4` sets a hyperparameter, `limits.deadlineHours=12` a field by its path, `deadline=12` and `budget=20` those

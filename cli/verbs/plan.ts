@@ -9,7 +9,7 @@ import { ApiError } from '../command/api.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText, momentText, safe } from '../command/format.ts';
-import { assignmentProblem, overridesOf } from '../command/overrides.ts';
+import { overridesOf, SET_OPTION, setSchema } from '../command/overrides.ts';
 import { noPipeline } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
@@ -36,7 +36,7 @@ declaration is another. The exit code is 1 if nothing could train.`,
     },
     files: { type: 'string', value: 'N', about: 'new files, in place of those that are there' },
     gigabytes: { type: 'string', value: 'GB', about: 'what they hold together' },
-    set: { type: 'string', multiple: true, value: 'NAME=VALUE', about: 'change this; may come again' },
+    set: SET_OPTION,
     pools: { type: 'boolean', about: 'show every pool that was weighed' },
   },
   schema: z.object({
@@ -44,14 +44,7 @@ declaration is another. The exit code is 1 if nothing could train.`,
     data: z.string().min(1, 'name a folder').optional(),
     files: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).optional(),
     gigabytes: z.coerce.number(SIZE).positive(SIZE).optional(),
-    set: z
-      .array(
-        z.string().superRefine((text, problems) => {
-          const message = assignmentProblem(text);
-          if (message !== undefined) problems.addIssue({ code: 'custom', message });
-        }),
-      )
-      .default([]),
+    set: setSchema,
     pools: z.boolean().default(false),
   }),
   check: ([file], values) => [

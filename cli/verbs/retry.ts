@@ -1,7 +1,7 @@
 /** `tidewheel retry`: has a failed or stopped run go on from its newest checkpoint. */
 import * as z from 'zod';
 import type { RetryRunBody } from '../../client/operations.ts';
-import { assignmentProblem, overridesOf } from '../command/overrides.ts';
+import { overridesOf, SET_ABOUT, SET_OPTION, setSchema } from '../command/overrides.ts';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
@@ -10,23 +10,16 @@ export const verb = defineVerb({
   name: 'retry',
   summary: 'have a failed or stopped run go on from its newest checkpoint',
   about: `
-The source is read again, so a corrected script trains. --set changes a part of the declaration: lr=1e-4 a
-hyperparameter, deadline=12 and budget=20 the limits, compute.nodes=2 any field by its path; NAME= takes it out.`,
+The source is read again, so a corrected script trains.
+${SET_ABOUT}`,
   positionals: ['RUN?'],
   options: {
-    set: { type: 'string', multiple: true, value: 'NAME=VALUE', about: 'change this; may come again' },
+    set: SET_OPTION,
     'pinned-source': { type: 'boolean', about: 'train with the source of the attempts before' },
     watch: { type: 'boolean', short: 'w', about: 'show it until it ends; its result is the exit code' },
   },
   schema: z.object({
-    set: z
-      .array(
-        z.string().superRefine((text, problems) => {
-          const message = assignmentProblem(text);
-          if (message !== undefined) problems.addIssue({ code: 'custom', message });
-        }),
-      )
-      .default([]),
+    set: setSchema,
     'pinned-source': z.boolean().default(false),
     watch: z.boolean().default(false),
   }),

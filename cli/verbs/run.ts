@@ -1,33 +1,79 @@
-/** `tidewheel run`: starts the run of the open batch. */
+/** `tidewheel run`: starts the run of the open batch, as declared, with changes, or as an earlier run. */
+import { randomUUID } from 'node:crypto';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { ApiError } from '../command/api.ts';
-import { noPipeline, pipelineMeant } from '../command/runs.ts';
+import type { StartRunBody } from '../../client/operations.ts';
+import { type Api, ApiError } from '../command/api.ts';
+import type { Context } from '../command/context.ts';
+import { overridesOf, SET_ABOUT, SET_OPTION, setSchema } from '../command/overrides.ts';
+import { noPipeline, pipelineMeant, runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
 export const verb = defineVerb({
   name: 'run',
-  summary: 'start a run now: on the data that waits, or on what is there',
-  about:
-    'The run trains even if nothing new arrived. If the open batch has a run already, that one is named.',
+  summary: 'start a run now: on the data that waits, or on what is there; also with other settings',
+  about: `
+The run trains even if nothing new arrived. If the open batch has a run already, that one is named. With --set or
+--again, this run alone differs: the next one trains as the pipeline declares.
+${SET_ABOUT}
+--again RUN trains as that run did: its settings, data and source, with what --set changes.`,
   positionals: ['PIPELINE?'],
   options: {
+    again: { type: 'string', value: 'RUN', about: 'as this run did' },
+    set: SET_OPTION,
+    'current-source': { type: 'boolean', about: 'with --again: train with the source as it is now' },
     watch: { type: 'boolean', short: 'w', about: 'show it until it ends; its result is the exit code' },
   },
-  schema: z.object({ watch: z.boolean().default(false) }),
+  schema: z.object({
+    again: z.string().optional(),
+    set: setSchema,
+    'current-source': z.boolean().default(false),
+    watch: z.boolean().default(false),
+  }),
   examples: [
     ['', 'of the pipeline that tidewheel.yaml in this folder declares'],
     ['digits --watch', 'and show it until it ends'],
+    [
+      'digits --set lr=1e-4 --set dataset.pin=digits-000003',
+      'with another learning rate, on an earlier version of the data',
+    ],
+    ["--again digits-000041 --set 'compute.instanceTypes=[g6.xlarge]'", 'as that run, on other machines'],
   ],
   run: async ({ values, positionals }, context) => {
     const api = await context.api();
-    const pipeline = await pipelineMeant(context, positionals[0]);
-    const started = await api.call('startRun', { name: pipeline }).catch(async (error: unknown) => {
-      throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
-    });
+    const again = values.again === undefined ? undefined : await runMeant(context, values.again);
+    const pipeline = await pipelineOf(context, positionals[0], again);
+    if (again === undefined && values['current-source'])
+      throw new UsageError([
+        '--current-source goes with --again: every other run has the source as it is now',
+      ]);
+    const body: StartRunBody = {
+      ...overridesOf(values.set),
+      ...(again !== undefined && { again, source: values['current-source'] ? 'current' : 'pinned' }),
+      // The client repeats a call that got no answer.
+      clientToken: randomUUID(),
+    };
+    const started = await start(api, pipeline, body);
     if (values.watch) return watchRun(context, started.runId, { exitStatus: true });
     if (context.json) context.terminal.print(JSON.stringify(started, null, 2));
     else context.terminal.print(`${started.runId} is open: tidewheel watch ${started.runId}`);
     return 0;
   },
 });
+
+async function pipelineOf(
+  context: Context,
+  given: string | undefined,
+  again: string | undefined,
+): Promise<string> {
+  if (again === undefined) return pipelineMeant(context, given);
+  const pipeline = again.replace(/-\d+$/, '');
+  if (given === undefined || given === pipeline) return pipeline;
+  throw new UsageError([`--again names a run of ${pipeline}: leave PIPELINE out, or name a run of ${given}`]);
+}
+
+const start = (api: Api, pipeline: string, body: StartRunBody) =>
+  api.call('startRun', { name: pipeline, body }).catch(async (error: unknown) => {
+    throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
+  });

@@ -1,9 +1,11 @@
 /** What a person can do to a run, each with its consequence beside the button. */
+import { useSignal } from '@preact/signals';
 import { isFinished } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
 import { type RunView } from '../../model/life-line.ts';
 import { Disclosure } from '../../parts/disclosure.tsx';
 import { Send } from '../../parts/send.tsx';
+import { hrefOf } from '../../state/address.ts';
 import { answered, client } from '../../state/api.ts';
 import { Limits } from './limits.tsx';
 
@@ -24,9 +26,8 @@ export function Steering({ view, onChange }: SteeringProps) {
         <Limits view={view} onChange={onChange} />
       </>
     );
-  return run.status === 'failed' || run.status === 'stopped' ? (
-    <Retry view={view} onChange={onChange} />
-  ) : null;
+  if (run.status === 'failed' || run.status === 'stopped') return <Retry view={view} onChange={onChange} />;
+  return run.status === 'succeeded' ? <Again view={view} onChange={onChange} /> : null;
 }
 
 function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
@@ -68,6 +69,31 @@ function Retry({ view: { run, progress }, onChange }: SteeringProps) {
         <>
           <p>{`${from} It trains with the source as it is now, and costs money again.`}</p>
           <Send text="Retry" call={retry} onDone={onChange} />
+        </>
+      )}
+    </Disclosure>
+  );
+}
+
+function Again({ view: { run } }: SteeringProps) {
+  // One request, however often its button is pressed after a call without an answer.
+  const clientToken = useSignal(crypto.randomUUID());
+  const body = { again: run.runId, clientToken: clientToken.value };
+  const show = (started: { readonly runId: string } | undefined): void => {
+    if (started !== undefined) location.hash = hrefOf(['runs', started.runId]);
+  };
+  const again = async () => answered(await client.call('startRun', { name: run.pipeline, body }));
+  return (
+    <Disclosure id="again" class="steering" summary="Run this again">
+      {() => (
+        <>
+          <p>
+            A new run trains with the settings, the data and the source of this one, and costs as much again.
+          </p>
+          <p>
+            With other settings: <code>{`tidewheel run --again ${run.runId} --set lr=1e-4`}</code>
+          </p>
+          <Send text="Run again" call={again} onDone={show} />
         </>
       )}
     </Disclosure>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,9 +41,20 @@ class Tidewheel:
     def __repr__(self) -> str:
         return f"Tidewheel({self.deployment.title})"
 
-    def run(self, pipeline: str) -> Run:
-        """Starts the run of the open batch, or returns the one that is running already."""
-        return self.get(self._api.call("startRun", {"name": pipeline})["runId"])
+    def run(
+        self, pipeline: str, changes: dict[str, Any] | None = None, *, again: str | None = None
+    ) -> Run:
+        """Starts the run of the open batch, or returns the one that is running already.
+
+        `changes`: a part of a declaration that holds for this run alone; `again`: the id of a run
+        whose settings, data and source it takes. Raises RefusedError where another request
+        for the open run has other changes; docs/steering.md.
+        """
+        # The client repeats a call that got no answer.
+        body = {**(changes or {}), "clientToken": str(uuid.uuid4())}
+        if again is not None:
+            body["again"] = again
+        return self.get(self._api.call("startRun", {"name": pipeline}, body)["runId"])
 
     def get(self, run_id: str) -> Run:
         """A run by its id, such as digits-000042. It makes no call yet."""
