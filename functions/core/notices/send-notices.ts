@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import type { NoticeKind, NotifyTarget } from '../pipeline/notify.ts';
 import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
-import type { Stores } from '../runs/stores.ts';
+import type { Stores, TimelineEntry } from '../runs/stores.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { discordBody, slackBody, topicMessage, webhookBody } from './bodies.ts';
@@ -113,16 +113,24 @@ async function tell(deps: NoticeDeps, run: RunRecord, telling: Telling): Promise
   const mark = bucketKeys.noticeMark(run.pipeline, run.runId, id);
   const who = nameOf(target);
   if ((await deps.store.readText(mark)) !== undefined) return `${who} knows`;
-  const delivery = await deliver(deps.channels, telling);
+  const note = (entry: Omit<TimelineEntry, 'at'>) =>
+    deps.timeline.add(run.runId, { ...entry, at: deps.clock.now().toISOString() });
+  const delivery = await deliver(deps.channels, telling).catch(async (error: unknown) => {
+    // The first failure alone: the entry of a later one has the same id.
+    await note({
+      id: `notice-late-${id}`,
+      kind: 'NoticeDelayed',
+      text: `${event['detail-type']} has not reached ${who} yet: ${error instanceof Error ? error.message : String(error)}. It is tried again for two hours`,
+    });
+    throw error;
+  });
   const at = deps.clock.now().toISOString();
-  if (delivery.kind === 'refused') {
-    await deps.timeline.add(run.runId, {
+  if (delivery.kind === 'refused')
+    await note({
       id: `notice-${id}`,
-      at,
       kind: 'NoticeRefused',
       text: `${event['detail-type']} did not reach ${who}: ${delivery.reason}`,
     });
-  }
   await deps.store.createText(mark, JSON.stringify({ at, who, ...delivery }));
   return `${who}: ${delivery.kind}`;
 }
@@ -139,7 +147,7 @@ function nameOf({ topic, slack, discord, webhook }: NotifyTarget): string {
   return discord === undefined ? `webhook (${webhook ?? ''})` : `Discord (${discord})`;
 }
 
-function deliver(channels: NoticeChannels, { target, event, attempts }: Telling): Promise<Delivery> {
+async function deliver(channels: NoticeChannels, { target, event, attempts }: Telling): Promise<Delivery> {
   const { topic, slack, discord, webhook } = target;
   const text = noticeText(event, attempts);
   if (topic !== undefined) return channels.publish(topic, topicMessage(text));

@@ -115,6 +115,9 @@ describe('a target', () => {
     };
     const first = await sendNotices(deps, [failed()]);
     expect(first.failed).toEqual([{ messageId: 'm1', reason: 'hooks.slack.com answers 503' }]);
+    await sendNotices(deps, [failed()]);
+    const late = `RunFailed has not reached Slack (${SLACK}) yet: hooks.slack.com answers 503. It is tried again for two hours`;
+    expect((await deps.timeline.list(RUN.runId)).map(({ text }) => text)).toEqual([late]);
     answer = () => ({ kind: 'delivered' });
     expect((await sendNotices(deps, [failed()])).failed).toEqual([]);
     expect(sent.map(({ to }) => to)).toEqual([TOPIC, SLACK]);
