@@ -1,6 +1,12 @@
 /** A component whose code is loaded when it is first shown. */
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
+import { Refusal } from './text.tsx';
+
+/** A later deployment has other files. */
+const Lost = () => (
+  <Refusal text="This part of the page is not there: reload it. A newer version has other parts, or its server has ended." />
+);
 
 /** @param load such as `() => import('./run.tsx')`, with the component taken out of the module */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -15,8 +21,9 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
           // A signal that is given a function keeps it.
           loaded.value = component;
         },
-        // A later deployment has other files.
-        () => location.reload(),
+        () => {
+          loaded.value = Lost;
+        },
       );
     isLoading = true;
     return <p>Reading the API…</p>;

@@ -190,12 +190,12 @@ function remedy(status: number, message: string): string | undefined {
 }
 
 const Account = () => (
-  <>
-    <span class="small">{token.name}</span>
+  <span>
+    {token.name}{' '}
     <button type="button" class="small" onClick={() => void (isEnded.value ? ask() : signOut())}>
       {isEnded.value ? 'sign in' : 'sign out'}
     </button>
-  </>
+  </span>
 );
 
 function signOut(): void {
