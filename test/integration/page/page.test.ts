@@ -275,6 +275,15 @@ describe('the page', () => {
     expect(await page.locator('code').allTextContents()).toContain('npx tidewheel init');
   });
 
+  it('says that its server has ended', async () => {
+    const deps = { files: await buildPage(), apiUrl: api.url, region: 'us-east-1', credentials: TEST_KEY };
+    const other = await servePage(deps);
+    await page.goto(other.address);
+    await page.getByText('There is no pipeline yet').waitFor();
+    other.close();
+    expect(await page.getByRole('alert').textContent()).toContain('The page has lost its server');
+  });
+
   it.each([
     [403, 'Forbidden', 'execute-api:Invoke'],
     [429, 'Too Many Requests', 'tries again by itself'],
