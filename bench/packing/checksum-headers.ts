@@ -1,7 +1,7 @@
 /** The checksum that the made-up S3 keeps of an object. */
 import type http from 'node:http';
 import { crc32 } from 'node:zlib';
-import { crc64NvmeBase64 } from '../../functions/aws/s3/crc64-nvme.ts';
+import { crc64NvmeBase64 } from '../../functions/core/packing/formats/crc64-nvme.ts';
 
 /**
  * S3 keeps CRC-64/NVME of an object whose client chose no checksum. An object that is older than December 2024 may have

@@ -2,7 +2,7 @@
 import { Crc64Nvme } from '@aws-sdk/checksums/crc';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { crc64NvmeBase64 } from '../../functions/aws/s3/crc64-nvme.ts';
+import { crc64NvmeBase64 } from '../../functions/core/packing/formats/crc64-nvme.ts';
 import { corpusBody } from './listing.ts';
 
 const USAGE = `node_modules/.bin/node bench/packing/checksums.ts [options]

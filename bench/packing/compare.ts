@@ -1,6 +1,6 @@
 /**
  * Our packing beside what people use today, on the same made-up S3, in one run: `npm run bench:packing`. Options:
- * --set A|B|C|D|all, --rounds 3 (of ours), --peer-rounds 2, --only tidewheel,s5cmd, --files 20000 (fewer than the set
+ * --set A|B|C|D|E|all, --rounds 3 (of ours), --peer-rounds 2, --only tidewheel,s5cmd, --files 20000 (fewer than the set
  * has, where start weighs more), --json. Outputs are compared, on a
  * smaller set of the same form, before anything is timed.
  */
@@ -13,7 +13,7 @@ import { pythonTools } from './python-tools.ts';
 import { type BenchSet, SETS } from './sets.ts';
 
 const USAGE = `npm run bench:packing -- [options]
-  --set A        A, B, C, D, several with commas, or all (docs/research/benchmarks.md)
+  --set A        A, B, C, D, E, several with commas, or all (docs/research/benchmarks.md)
   --rounds 3     of ours      --peer-rounds 2   of the others
   --only LIST    tools whose names hold one of these words
   --files N      of the set, instead of all
@@ -52,7 +52,7 @@ await runCommand(USAGE, async (args) => {
   return 0;
 });
 const values = requested[0] ?? process.exit();
-const sets = values.set === 'all' ? ['A', 'B', 'C', 'D'] : values.set.split(',');
+const sets = values.set === 'all' ? Object.keys(SETS) : values.set.split(',');
 const [rounds, peerRounds] = [values.rounds, values['peer-rounds']];
 const wanted = values.only?.split(',');
 const tools = competitors(await pythonTools()).filter(

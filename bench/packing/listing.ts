@@ -11,15 +11,22 @@ export interface Corpus {
   sizeAt(index: number): number;
 }
 
-const LARGEST_PATTERN = 8 * 1024 * 1024;
-const pattern = Buffer.alloc(LARGEST_PATTERN * 2);
-const noise = seededUint32('noise');
-for (let index = 0; index < pattern.length; index += 4) pattern.writeUInt32LE(noise(), index);
+const STARTS = 8 * 1024 * 1024;
+let pattern = Buffer.alloc(0);
+
+/** Noise of at least this length, of which the beginning is always the same. */
+function noiseOf(length: number): Buffer {
+  if (pattern.length >= length) return pattern;
+  const noise = seededUint32('noise');
+  pattern = Buffer.alloc(Math.ceil(length / STARTS) * STARTS);
+  for (let index = 0; index < pattern.length; index += 4) pattern.writeUInt32LE(noise(), index);
+  return pattern;
+}
 
 /** Bytes of a made-up object: a window into noise, at a place of its own. */
 export function corpusBody(index: number, size: number): Buffer {
-  const start = (index * 64) % LARGEST_PATTERN;
-  return pattern.subarray(start, start + size);
+  const start = (index * 64) % STARTS;
+  return noiseOf(STARTS + size).subarray(start, start + size);
 }
 
 export const corpusEtag = (index: number): string => createHash('md5').update(String(index)).digest('hex');

@@ -56,6 +56,7 @@ export const SETS: Readonly<Record<string, BenchSet>> = {
   B: regular('20,000 files of 110 KB', 20_000, 110_000),
   C: PAIRS,
   D: regular('2,000 files of 5 MB', 2_000, 5_000_000),
+  E: regular('500 files of 64 MB', 500, 64_000_000),
 };
 
 /** Only to be planned: bench/packing/planning.ts. */

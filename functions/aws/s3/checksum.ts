@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { crc32c } from '../../core/packing/formats/crc32c.ts';
+import { Crc64Nvme } from '../../core/packing/formats/crc64-nvme.ts';
 import type { WholeCheck } from '../../core/packing/model/blob-store.ts';
-import { Crc64Nvme } from './crc64-nvme.ts';
 
 /** A CRC-32 as S3's headers hold it. Node's pool gives the memory: a buffer of its own takes five times as long as all the rest. */
 export function crc32Base64(value: number): string {
@@ -67,7 +67,24 @@ export function wholeCheckOf(headers: IncomingHttpHeaders): WholeCheck | undefin
   const kept = keptSum(headers);
   if (kept === undefined) return undefined;
   const summing = kept.start();
-  return { add: (chunk) => summing.add(chunk), isIntact: () => summing.sum() === kept.expected };
+  return {
+    add: (chunk) => summing.add(chunk),
+    isIntact: () => summing.sum() === kept.expected,
+    sums: {
+      crc32: hexOf(wholeSum(headers, 'x-amz-checksum-crc32')),
+      crc64nvme: wholeSum(headers, 'x-amz-checksum-crc64nvme'),
+    },
+  };
+}
+
+const hexOf = (base64: string | undefined): string | undefined =>
+  base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('hex');
+
+/** A checksum of the whole object. */
+function wholeSum(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const sum = headers[name];
+  const isWhole = headers['x-amz-checksum-type'] !== 'COMPOSITE';
+  return isWhole && typeof sum === 'string' && !sum.includes('-') ? sum : undefined;
 }
 
 interface KeptSum {
@@ -76,11 +93,10 @@ interface KeptSum {
 }
 
 function keptSum(headers: IncomingHttpHeaders): KeptSum | undefined {
-  if (headers['x-amz-checksum-type'] !== 'COMPOSITE')
-    for (const [name, start] of CHECKS) {
-      const expected = headers[name];
-      if (typeof expected === 'string' && !expected.includes('-')) return { start, expected };
-    }
+  for (const [name, start] of CHECKS) {
+    const expected = wholeSum(headers, name);
+    if (expected !== undefined) return { start, expected };
+  }
   const md5 = md5In(headers);
   return md5 === undefined ? undefined : { start: () => hashing('md5', 'hex'), expected: md5 };
 }

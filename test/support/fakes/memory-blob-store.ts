@@ -1,12 +1,14 @@
 /** The packing port in memory, with S3's rules for conditions, order and multipart uploads. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { crc64NvmeBase64 } from '../../../functions/core/packing/formats/crc64-nvme.ts';
 import type {
   BlobStore,
   CopiedPart,
   GetOptions,
   GetResult,
   HeadResult,
+  KeptSums,
   KeyFailure,
   ListedBlob,
   ListOptions,
@@ -42,6 +44,8 @@ export class MemoryBlobStore implements BlobStore {
   checksCopies = true;
   /** False: as a server that keeps no checksum of what it is sent. */
   hasChecksums = true;
+  /** The checksum of the whole that the server keeps beside the ETag. */
+  keptSum: 'crc32' | 'crc64nvme' | 'none' = 'none';
   /** By copyPart. */
   copiedBytes = 0;
   /** Of the objects that are written next. */
@@ -135,13 +139,20 @@ export class MemoryBlobStore implements BlobStore {
     return Promise.resolve({ size: held.body.length, etag: held.etag, crc32: sum });
   }
 
-  wholeCheck(_key: string, etag: string): Promise<WholeCheck | undefined> {
+  wholeCheck(key: string, etag: string): Promise<WholeCheck | undefined> {
     if (!this.hasChecksums || !/^[0-9a-f]{32}$/.test(etag)) return Promise.resolve(undefined);
     const digest = createHash('md5');
     return Promise.resolve({
       add: (chunk) => void digest.update(chunk),
       isIntact: () => digest.digest('hex') === etag,
+      sums: this.#sumsOf(key),
     });
+  }
+
+  #sumsOf(key: string): KeptSums {
+    const body = this.body(key);
+    if (this.keptSum === 'crc64nvme') return { crc64nvme: crc64NvmeBase64([body]) };
+    return this.keptSum === 'none' ? {} : { crc32: crc32(body).toString(16).padStart(8, '0') };
   }
 
   put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {

@@ -21,7 +21,8 @@ const paddingAfter = (size: number): Uint8Array => PADDINGS[paddingOf(size)] ?? 
 
 /** Undefined if a write would have to wait; then nothing is written. */
 function addNow(sink: ShardSink, member: EncodedMember): WrittenMember | undefined {
-  const { body } = member;
+  const { body, stored } = member;
+  if (stored !== undefined) return undefined;
   const header = tarHeader(member.name, member.size);
   if (!isInMemory(body) || header.length + bytesIn(body) + BLOCK >= sink.room) return undefined;
   void sink.write(header);
@@ -39,9 +40,9 @@ async function addOn(
   for (const member of members.slice(written.length)) {
     await sink.write(tarHeader(member.name, member.size));
     const offset = sink.position;
-    const sha256 = await copyBytes(sink, member.body);
+    const sums = (await member.stored?.append()) ?? { sha256: await copyBytes(sink, member.body) };
     await sink.write(paddingAfter(member.size));
-    written.push({ offset, sha256 });
+    written.push({ offset, ...sums });
   }
   return written;
 }
@@ -103,6 +104,7 @@ class DaliIndex implements ShardIndex {
 
 export const webdataset: SampleFormat = {
   takes: 'samples',
+  copiesMembers: true,
   suffix: () => 'tar',
   order: 'suffix',
   plannedBytes: tarMemberBytes,

@@ -97,6 +97,15 @@ export interface WholeCheck {
   add(chunk: Uint8Array): void;
   /** Call it once, after the last byte. */
   isIntact(): boolean;
+  readonly sums?: KeptSums;
+}
+
+/** Checksums of a whole object, as the store keeps them. */
+export interface KeptSums {
+  /** In 8 hexadecimal digits. */
+  readonly crc32?: string | undefined;
+  /** In base64. */
+  readonly crc64nvme?: string | undefined;
 }
 
 export interface UploadedPart {

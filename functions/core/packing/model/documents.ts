@@ -205,6 +205,8 @@ export interface MemberLine {
   readonly sha256: string;
   /** CRC-32 in 8 hexadecimal digits, in place of the digest, of a source that the store copied. */
   readonly crc32?: string;
+  /** CRC-64/NVME of such a source in base64, as S3 keeps it. Only `verify` compares it. */
+  readonly crc64nvme?: string;
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';

@@ -19,6 +19,24 @@ export interface ShardSink {
   recent(length: number): Uint8Array | undefined;
 }
 
+/** What is known of a member that the store copied. */
+export interface StoredSums {
+  /** Empty, because the bytes were not read. */
+  readonly sha256: '';
+  /** In 8 hexadecimal digits. */
+  readonly crc32: string;
+  /** Base64, as S3 keeps it of the whole source. */
+  readonly crc64nvme?: string;
+}
+
+/** A large member that the store copies. Only a format that says `copiesMembers` gets one. */
+export interface StoredBody {
+  /** The first bytes, once the member was appended. */
+  readonly head: Uint8Array;
+  /** Appends all bytes to the shard. */
+  append(): Promise<StoredSums>;
+}
+
 /** Chunks of a member in memory, or pieces of one that is read while it is written. */
 export type MemberBody = readonly Uint8Array[] | AsyncIterable<Uint8Array>;
 
@@ -31,6 +49,8 @@ export interface EncodedMember {
   readonly size: number;
   readonly isLabel: boolean;
   readonly body: MemberBody;
+  /** Takes the place of the body. */
+  readonly stored?: StoredBody;
 }
 
 /** Where a member's bytes lie in the shard, and their digest. */
@@ -39,6 +59,9 @@ export interface WrittenMember {
   /** Bytes in the shard, if they differ from the source's. */
   readonly size?: number;
   readonly sha256: string;
+  /** In place of the digest, of a member that the store copied. */
+  readonly crc32?: string;
+  readonly crc64nvme?: string;
 }
 
 /** An encoder throws it if a sample does not fit the format. */
@@ -54,7 +77,7 @@ export class UnfitSampleError extends Error {
 /** The names, columns and sizes of a sample, before anything is read. */
 export interface Outline {
   readonly ordinal: number;
-  readonly members: readonly Omit<EncodedMember, 'body'>[];
+  readonly members: readonly Omit<EncodedMember, 'body' | 'stored'>[];
 }
 
 export interface ShardContext {
@@ -172,6 +195,8 @@ export interface SampleFormat extends AnyFormat {
   readonly takes: 'samples';
   /** Members are ordered by suffix (tar) or by column. */
   readonly order: 'suffix' | 'column';
+  /** A member lies in the shard as its bytes are, so the store can copy a large one. */
+  readonly copiesMembers?: true;
   /** The layout is written before the first sample. If a sample drops out, the shard is built again. */
   readonly fixedLayout?: true;
   /** In bytes; larger samples cannot be written. */

@@ -16,9 +16,9 @@ import {
   type WrittenMember,
 } from '../model/shard-format.ts';
 import { checkSample, excludeAll } from './check-sample.ts';
-import { combineCrc32 } from './crc-combine.ts';
+import { crcWith, rangesOf } from './copied-ranges.ts';
 import { lineOf } from './member-list.ts';
-import { crcOf, type ShardUpload } from './shard-upload.ts';
+import type { ShardUpload } from './shard-upload.ts';
 
 /** A source that the store copies into the shard. */
 export interface CopiedMember {
@@ -64,13 +64,10 @@ export async function copySample(job: CopyJob, layout: SampleLayout): Promise<Co
   }
 }
 
-type WrittenCopy = WrittenMember & { readonly crc32: string };
-
-function lineOfCopy(layout: SampleLayout, written: WrittenCopy): MemberLine {
+function lineOfCopy(layout: SampleLayout, written: WrittenMember): MemberLine {
   const [part] = layout.members;
   if (part === undefined) throw new Error('a sample without members was copied');
-  const line = lineOf(layout, { part, member: { ...part, body: [] } }, written);
-  return { ...line, crc32: written.crc32 };
+  return lineOf(layout, { part, member: { ...part, body: [] } }, written);
 }
 
 const NEWLINE = Buffer.of(0x0a);
@@ -95,7 +92,7 @@ class SourceCopy {
     this.#job = job;
   }
 
-  async run(): Promise<WrittenCopy> {
+  async run(): Promise<WrittenMember> {
     const { upload, member } = this.#job;
     const last = await this.#read(member.size - 1, 1);
     const head = await this.#read(0, Math.min(member.size, HEAD_BYTES));
@@ -113,20 +110,14 @@ class SourceCopy {
     return { offset, size, sha256: '', crc32: this.#crc.toString(16).padStart(8, '0') };
   }
 
-  /** Copies ranges of about the same size, because the last one must not be too small. */
   async #copyRest(): Promise<void> {
     const { upload, member } = this.#job;
-    const left = member.size - this.#at;
-    const range = Math.ceil(left / Math.ceil(left / upload.copiedBytes.most));
-    while (this.#at < member.size) {
-      const length = Math.min(range, member.size - this.#at);
-      const { key, etag } = member;
-      const copied = await upload.copy({ key, etag, offset: this.#at, length }).catch(sourceFailure);
-      if (copied.kind === 'unchecked') return this.#send(member.size);
-      if (copied.kind !== 'copied') throw new SourceGoneError(key, copied);
-      this.#crc = combineCrc32(this.#crc, crcOf(copied.part), length);
-      this.#at += length;
-    }
+    const ranges = rangesOf(member, this.#at, upload.copiedBytes.most);
+    const copied = await upload.copyAll(ranges).catch(sourceFailure);
+    if (copied.kind === 'unchecked') return this.#send(member.size);
+    if (copied.kind !== 'copied') throw new SourceGoneError(member.key, copied);
+    this.#crc = crcWith(this.#crc, ranges, copied.parts);
+    this.#at = member.size;
   }
 
   /** Reads and writes the source up to this byte. */

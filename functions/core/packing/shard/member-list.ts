@@ -59,6 +59,8 @@ export function lineOf(
     size: at.size ?? member.size,
     offset: at.offset,
     sha256: at.sha256,
+    ...(at.crc32 !== undefined && { crc32: at.crc32 }),
+    ...(at.crc64nvme !== undefined && { crc64nvme: at.crc64nvme }),
     sample: layout.ordinal,
     ...(layout.sample.repeat > 0 ? { repeat: layout.sample.repeat } : {}),
     ...(read && { source: read }),

@@ -7,6 +7,7 @@ import {
   type EncodedMember,
   type ShardEncoder,
   type ShardSink,
+  type StoredBody,
   UnfitSampleError,
   type WrittenMember,
 } from '../model/shard-format.ts';
@@ -14,7 +15,7 @@ import { lineOf, MemberList } from './member-list.ts';
 import type { PreparedBytes } from './shard-images.ts';
 import { isTooLarge, type ShardJob } from './shard-job.ts';
 
-export type BodyOf = (part: MemberLayout) => EncodedMember['body'];
+export type BodyOf = (part: MemberLayout) => EncodedMember['body'] | StoredBody;
 
 export class SampleWriter {
   readonly #encoder: ShardEncoder;
@@ -49,7 +50,7 @@ export class SampleWriter {
     const members = layout.members.map((part): EncodedMember => {
       const image = imageOf(part);
       return image === undefined
-        ? watched({ ...part, body: bodyOf(part) })
+        ? withBody(part, bodyOf(part))
         : { ...part, size: image.bytes.length, body: [image.bytes] };
     });
     if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new UnfitSampleError('tooLarge');
@@ -115,11 +116,14 @@ class Head {
   }
 }
 
-const watched = (member: EncodedMember): EncodedMember =>
-  Symbol.asyncIterator in member.body ? { ...member, body: new Head(member.body) } : member;
+function withBody(part: MemberLayout, body: EncodedMember['body'] | StoredBody): EncodedMember {
+  if ('append' in body) return { ...part, body: [], stored: body };
+  return { ...part, body: Symbol.asyncIterator in body ? new Head(body) : body };
+}
 
-function factsOf(part: MemberLayout, { name, body, size }: EncodedMember): MediaFacts | undefined {
+function factsOf(part: MemberLayout, { name, body, size, stored }: EncodedMember): MediaFacts | undefined {
   if (part.kind === 'made') return undefined;
+  if (stored !== undefined) return mediaFacts(name, [stored.head], size);
   if (body instanceof Head) return mediaFacts(name, body.chunks, size);
   return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size);
 }

@@ -2,12 +2,10 @@
  * Builds one shard: it reads the sources, uploads the parts and lists the members. Nothing of the shard is visible
  * until its record is committed (commit-shard.ts).
  */
-import { TransientError } from '../../shared/errors.ts';
-import { quoted } from '../../shared/quoted.ts';
-import type { SourceRead, WholeCheck } from '../model/blob-store.ts';
+import type { SourceRead } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
-import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
+import { layOutSample, type MemberLayout, type SampleLayout } from '../model/sample-layout.ts';
 import {
   hasFixedLayout,
   type ShardEncoder,
@@ -25,9 +23,11 @@ import {
 import { type CopiedMember, copiedMember, copySample } from './copy-source.ts';
 import { FetchWindow, piecesOf } from './fetch-window.ts';
 import { GzipSink } from './gzip-sink.ts';
+import { largeMembers } from './large-member.ts';
 import { Lookahead } from './lookahead.ts';
+import { MemberReads } from './member-reads.ts';
 import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
-import { SampleWriter } from './sample-writer.ts';
+import { type BodyOf, SampleWriter } from './sample-writer.ts';
 import { measureImages, NO_IMAGES, type PreparedBytes, preparedOf, prepareImages } from './shard-images.ts';
 import {
   type BuiltShard,
@@ -37,7 +37,7 @@ import {
   type ShardJob,
   samplesWithout,
 } from './shard-job.ts';
-import { ShardUpload } from './shard-upload.ts';
+import { LARGE_MEMBER_BYTES, ShardUpload } from './shard-upload.ts';
 
 /** Builds the shard again without the samples that turned out unfit after they were written, until none does. */
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
@@ -61,11 +61,6 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
   }
 }
 
-const damaged = ({ key }: PlannedMember): TransientError =>
-  new TransientError(
-    `${quoted(key)} came with other bytes than its checksum says; the next try reads it again`,
-  );
-
 class ShardBuilder {
   readonly #deps: PackDeps;
   readonly #job: ShardJob;
@@ -82,6 +77,9 @@ class ShardBuilder {
   readonly #samplesToPack: Lookahead<SampleLayout>;
   /** How many samples there will be, if that is fixed before the first is packed. */
   readonly #fixedCount: number | undefined;
+  readonly #reads: MemberReads;
+  /** Members of a sample that the store copies into a tar. */
+  readonly #large: (layout: SampleLayout) => readonly PlannedMember[];
   /** Members of a sample that are read, in order. Members whose prepared bytes are held are not read. */
   readonly #toRead: (layout: SampleLayout) => readonly PlannedMember[];
   /** The one member of a sample that the store copies itself. */
@@ -120,9 +118,16 @@ class ShardBuilder {
     for (const layout of fixed ?? []) for (const member of preparedOf(layout)) prepared.add(member);
     const isHeld = (member: PlannedMember): boolean => job.preparations?.heldBytesOf(member) !== undefined;
     const held = new Set([...prepared].filter(isHeld));
-    this.#toRead =
-      held.size === 0 ? readOrder : (layout) => readOrder(layout).filter((member) => !held.has(member));
+    const { largeMemberBytes = LARGE_MEMBER_BYTES } = deps.buffers.limits;
+    this.#large = (layout) => largeMembers(layout, job, largeMemberBytes);
+    this.#toRead = (layout) => {
+      const large = this.#large(layout);
+      if (held.size === 0 && large.length === 0) return readOrder(layout);
+      return readOrder(layout).filter((member) => !held.has(member) && !large.includes(member));
+    };
     this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.readBuffers);
+    const { unchecked } = this.#writer;
+    this.#reads = new MemberReads(deps, { window: this.#window, unchecked, sniffs: this.#sniffs });
   }
 
   *#membersInOrder(): Generator<PlannedMember> {
@@ -199,7 +204,7 @@ class ShardBuilder {
       this.#excluded.push({ sample: layout.sample, exclusion });
       return undefined;
     }
-    for (const member of layout.sample.members) this.#noteCheck(member, reads.of(member));
+    for (const member of layout.sample.members) this.#reads.noteCheck(member, reads.of(member));
     if (this.#job.preparations !== undefined) return this.#packPrepared(layout, reads);
     return this.#write(layout, reads, NO_IMAGES);
   }
@@ -267,13 +272,19 @@ class ShardBuilder {
     const images = await this.#readImages(layout);
     if (images === undefined) return;
     try {
-      await this.#writer.write(layout, images, (part) =>
-        part.kind === 'made' ? [part.bytes] : this.#stream(layout, part.member),
-      );
+      await this.#writer.write(layout, images, (part) => this.#largeBody(layout, part));
     } catch (error: unknown) {
       if (!(error instanceof UnfitSampleError)) throw error;
       throw new RebuildError([{ sample: layout.sample, exclusion: excludeAll(layout.sample, error.reason) }]);
     }
+  }
+
+  #largeBody(layout: SampleLayout, part: MemberLayout): ReturnType<BodyOf> {
+    if (part.kind === 'made') return [part.bytes];
+    const [{ sample }, { member }] = [layout, part];
+    return this.#large(layout).includes(member)
+      ? this.#reads.large(sample, member, this.#upload)
+      : this.#reads.stream(sample, member);
   }
 
   /**
@@ -286,7 +297,7 @@ class ShardBuilder {
     const read = new Map<PlannedMember, Uint8Array[]>();
     let exclusion: Exclusion | undefined;
     for (const member of toRead.filter((one) => images.has(one))) {
-      const image = await this.#readImage(layout, member);
+      const image = await this.#reads.image(layout.sample, member);
       exclusion ??= image.exclusion;
       read.set(member, image.chunks);
     }
@@ -298,52 +309,5 @@ class ShardBuilder {
       if (!images.has(member))
         for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) await this.#window.next();
     return undefined;
-  }
-
-  async #readImage(
-    layout: SampleLayout,
-    member: PlannedMember,
-  ): Promise<{ readonly chunks: Uint8Array[]; readonly exclusion: Exclusion | undefined }> {
-    const chunks: Uint8Array[] = [];
-    const check = await this.#checkOf(member);
-    let exclusion: Exclusion | undefined;
-    for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) {
-      const piece = await this.#window.next();
-      this.#noteCheck(member, piece);
-      const reads = layout.sample.members.map((one) => (one === member ? piece : undefined));
-      exclusion ??= checkSample(layout.sample, reads, this.#sniffs);
-      for (const chunk of chunksOf(piece)) check?.add(chunk);
-      if (exclusion === undefined) chunks.push(...chunksOf(piece));
-    }
-    if (exclusion === undefined && check?.isIntact() === false) throw damaged(member);
-    return { chunks, exclusion };
-  }
-
-  #noteCheck(member: PlannedMember, read: SourceRead | undefined): void {
-    if (read?.kind === 'found' && read.unchecked) this.#writer.unchecked.add(member);
-  }
-
-  /** The store's answers to ranges have no checksum. */
-  async #checkOf(member: PlannedMember): Promise<WholeCheck | undefined> {
-    if (member.size <= this.#deps.window.pieceBytes) return undefined;
-    const check = await this.#deps.store.wholeCheck(member.key, member.etag);
-    if (check === undefined) this.#writer.unchecked.add(member);
-    return check;
-  }
-
-  async *#stream(layout: SampleLayout, member: PlannedMember): AsyncGenerator<Uint8Array> {
-    const check = await this.#checkOf(member);
-    for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
-      const read = await this.#window.next();
-      this.#noteCheck(member, read);
-      const reads = layout.sample.members.map((one) => (one === member ? read : undefined));
-      const exclusion = checkSample(layout.sample, reads, (one) => offset === 0 && this.#sniffs(one));
-      if (exclusion !== undefined) throw new RebuildError([{ sample: layout.sample, exclusion }]);
-      if (read.kind !== 'found') continue;
-      for (const chunk of read.chunks) check?.add(chunk);
-      yield* read.chunks;
-      this.#window.releaseLast();
-    }
-    if (check?.isIntact() === false) throw damaged(member);
   }
 }

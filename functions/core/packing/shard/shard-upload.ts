@@ -10,7 +10,20 @@ export interface UploadLimits {
   readonly parallelParts: number;
   /** Bytes of a part that the store copies. S3 wants 5 MiB at least; a smaller part is copied sooner. */
   readonly copiedBytes?: { readonly least: number; readonly most: number };
+  /** Bytes from which the store copies a member of a tar; more than one piece that is read. */
+  readonly largeMemberBytes?: number;
 }
+
+/** The requests for two parts cost more than the reading of fewer bytes. */
+export const LARGE_MEMBER_BYTES = 16 * 1024 * 1024;
+
+/** Copies at once: they take no memory here. S3 copies some 100 MB/s each. */
+const PARALLEL_COPIES = 8;
+
+/** Nothing is appended unless every range was copied. */
+export type CopiedRanges =
+  | { readonly kind: 'copied'; readonly parts: readonly UploadedPart[] }
+  | Exclude<CopiedPart, { readonly kind: 'copied' }>;
 
 const COPIED_BYTES = { least: 5 * 1024 * 1024, most: 256 * 1024 * 1024 };
 
@@ -107,19 +120,31 @@ export class ShardUpload {
     return this.#filled === 0 ? 0 : Math.max(0, this.copiedBytes.least - this.#filled);
   }
 
-  /** Appends a range of another object without reading it. Nothing is appended unless the result is `copied`. */
-  async copy(source: PartSource): Promise<CopiedPart> {
+  /** Appends ranges of other objects, in order, without reading them. Each is a part. */
+  async copyAll(sources: readonly PartSource[]): Promise<CopiedRanges> {
     if (this.#filled > 0) await this.#send();
-    this.#number += 1;
-    const copied = await this.#store.copyPart(this.#upload, { number: this.#number }, source);
-    if (copied.kind !== 'copied') {
-      this.#number -= 1;
-      return copied;
+    const parts: UploadedPart[] = [];
+    for (let from = 0; from < sources.length; from += PARALLEL_COPIES) {
+      const batch = sources.slice(from, from + PARALLEL_COPIES).map((source, index) => {
+        const number = this.#number + from + index + 1;
+        return this.#store.copyPart(this.#upload, { number }, source);
+      });
+      // A copy that is under way could outlive the upload, so each is waited for.
+      await Promise.allSettled(batch);
+      for (const copied of await Promise.all(batch)) {
+        // Parts that are not listed when the upload is completed are dropped, and numbers may be sent again.
+        if (copied.kind !== 'copied') return copied;
+        parts.push(copied.part);
+      }
     }
-    this.#parts[this.#number - 1] = copied.part;
-    this.#crc = combineCrc32(this.#crc, crcOf(copied.part), source.length);
-    this.#position += source.length;
-    return copied;
+    for (const [index, part] of parts.entries()) {
+      const length = sources[index]?.length ?? 0;
+      this.#parts[this.#number] = part;
+      this.#number += 1;
+      this.#crc = combineCrc32(this.#crc, crcOf(part), length);
+      this.#position += length;
+    }
+    return { kind: 'copied', parts };
   }
 
   /** The last `length` bytes written, while the part that is being filled holds all of them. */

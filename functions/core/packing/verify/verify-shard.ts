@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
 import { quoted } from '../../shared/quoted.ts';
+import { Crc64Nvme } from '../formats/crc64-nvme.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { MemberFrames } from '../model/shard-format.ts';
 
@@ -29,6 +30,7 @@ export class ShardVerifier {
   #next = 0;
   #digest = createHash('sha256');
   #memberCrc = 0;
+  #memberCrc64 = new Crc64Nvme();
   /** Bytes since the last member, compared with what must be there. */
   #between: Uint8Array[] = [];
 
@@ -82,15 +84,17 @@ export class ShardVerifier {
     }
   }
 
-  /** A source that the store copied has a CRC-32. Any other member has a digest. */
-  #check(bytes: Uint8Array, { crc32: copied }: MemberLine): void {
+  /** A source that the store copied has checksums. Any other member has a digest. */
+  #check(bytes: Uint8Array, { crc32: copied, crc64nvme }: MemberLine): void {
+    if (crc64nvme !== undefined) this.#memberCrc64.add(bytes);
     if (copied === undefined) this.#digest.update(bytes);
     else this.#memberCrc = crc32(bytes, this.#memberCrc);
   }
 
-  #sumOf({ crc32: copied }: MemberLine): string {
-    if (copied === undefined) return this.#digest.digest('hex');
-    return this.#memberCrc.toString(16).padStart(8, '0');
+  #isIntact({ sha256, crc32: copied, crc64nvme }: MemberLine): boolean {
+    if (copied === undefined) return this.#digest.digest('hex') === sha256;
+    const isWhole = crc64nvme === undefined || this.#memberCrc64.base64 === crc64nvme;
+    return isWhole && this.#memberCrc.toString(16).padStart(8, '0') === copied;
   }
 
   #end(): void {
@@ -120,10 +124,10 @@ export class ShardVerifier {
     if (line === undefined) return;
     if (this.#position === line.offset) this.#checkBetween(line);
     if (this.#position !== line.offset + line.size) return;
-    if (this.#sumOf(line) !== (line.crc32 ?? line.sha256))
-      this.#complain(`holds other bytes for ${quoted(line.name)} than were packed`);
+    if (!this.#isIntact(line)) this.#complain(`holds other bytes for ${quoted(line.name)} than were packed`);
     this.#digest = createHash('sha256');
     this.#memberCrc = 0;
+    this.#memberCrc64 = new Crc64Nvme();
     this.#next += 1;
     this.#closeEmpty();
   }

@@ -1,0 +1,183 @@
+/** The store copies large members into a tar. The shard equals one whose members were read. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readSealedManifest } from '../../../../functions/core/packing/model/sealed-arrivals.ts';
+import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
+import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
+import { TransientError } from '../../../../functions/core/shared/errors.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import {
+  memberLines,
+  PIPELINE,
+  planAndPack,
+  RUN,
+  SMALL,
+  settings,
+} from '../../../support/builders/packing.ts';
+import { faultyStore, Killed } from '../../../support/fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const incoming = bucketKeys.incoming(PIPELINE);
+const tar = settings({ shuffle: false, label: 'none' });
+const from = (largeMemberBytes: number) => ({
+  ...SMALL,
+  upload: { ...SMALL.upload, largeMemberBytes },
+});
+const bodyOf = (size: number, salt = 0): Buffer =>
+  Buffer.from(Array.from({ length: size }, (_, index) => (index * 7 + (index >> 8) + salt) & 255));
+
+function storeOf(sources: Readonly<Record<string, number>>, kept: MemoryBlobStore['keptSum'] = 'crc32') {
+  const store = new MemoryBlobStore();
+  store.keptSum = kept;
+  for (const [key, size] of Object.entries(sources))
+    store.seed(`${incoming}${key}`, bodyOf(size, key.length));
+  return store;
+}
+
+async function seal(store: Parameters<typeof planAndPack>[0], packing: PackingSettings = tar, bytes = 3_000) {
+  await planAndPack(store, packing, RUN, from(bytes));
+  return sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing });
+}
+
+async function problemsOf(store: MemoryBlobStore): Promise<readonly string[]> {
+  const manifest = await readSealedManifest(store, PIPELINE, RUN);
+  return manifest === undefined ? ['nothing sealed'] : (await verifyGeneration(store, manifest)).problems;
+}
+
+const shardsOf = (store: MemoryBlobStore): Buffer[] =>
+  store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key));
+
+describe('a large member of a tar', () => {
+  it('gives the same shard copied or read', async () => {
+    const size = fc.oneof(
+      fc.nat(700),
+      fc.integer({ min: 900, max: 2_900 }),
+      fc.integer({ min: 3_000, max: 9_000 }),
+    );
+    const samples = fc.array(fc.tuple(size, fc.option(fc.nat(900), { nil: undefined })), {
+      minLength: 1,
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(samples, fc.constantFrom('crc32', 'crc64nvme', 'none'), async (sizes, kept) => {
+        const sources = Object.fromEntries(
+          sizes.flatMap(([bytes, text], index): [string, number][] => [
+            [`${index}.mp4`, bytes],
+            ...(text === undefined ? [] : [[`${index}.json`, text] satisfies [string, number]]),
+          ]),
+        );
+        const [copied, read] = [storeOf(sources, kept), storeOf(sources, kept)];
+        await seal(copied);
+        await seal(read, tar, Number.POSITIVE_INFINITY);
+        expect(shardsOf(copied)).toEqual(shardsOf(read));
+        expect(await problemsOf(copied)).toEqual([]);
+        expect([copied.copiedBytes > 0, read.copiedBytes]).toEqual([
+          sizes.some(([bytes]) => bytes >= 3_000),
+          0,
+        ]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('passes through with its first bytes only', async () => {
+    const size = 700_000;
+    const store = storeOf({ 'a.mp4': size, 'b.mp4': size });
+    const lengths: number[] = [];
+    const get = store.get.bind(store);
+    store.get = (key, options) => {
+      if (key.startsWith(incoming)) lengths.push(options?.range?.length ?? size);
+      return get(key, options);
+    };
+    await seal(store);
+    expect(lengths).toEqual([262_144, 262_144]);
+    expect(store.copiedBytes).toBeGreaterThan(2 * (size - 500));
+  });
+
+  it('is listed with the checksums of the store', async () => {
+    const listed = async (kept: MemoryBlobStore['keptSum']) => {
+      const store = storeOf({ 'a.mp4': 5_000 }, kept);
+      await seal(store);
+      const [line] = memberLines(store);
+      return { ...line, has64: line?.crc64nvme !== undefined };
+    };
+    const crc32 = expect.stringMatching(/^[0-9a-f]{8}$/);
+    expect(await listed('crc32')).toMatchObject({ sha256: '', crc32, has64: false });
+    expect(await listed('crc64nvme')).toMatchObject({ sha256: '', crc32, has64: true });
+    expect((await listed('crc64nvme')).unchecked).toBeUndefined();
+    expect(await listed('none')).toMatchObject({ crc32, unchecked: true });
+  });
+
+  it('fails if the copy differs from the source', async () => {
+    const store = storeOf({ 'a.mp4': 5_000 });
+    const wholeCheck = store.wholeCheck.bind(store);
+    store.wholeCheck = async (key, etag) => {
+      const check = await wholeCheck(key, etag);
+      return check && { ...check, sums: { crc32: '00000000' } };
+    };
+    await expect(seal(store)).rejects.toThrow(TransientError);
+    store.wholeCheck = async (key, etag) => {
+      const check = await wholeCheck(key, etag);
+      return check && { ...check, sums: { crc64nvme: 'AAAAAAAAAAA=' } };
+    };
+    await seal(store);
+    expect((await problemsOf(store)).join('\n')).toMatch(/holds other bytes for "a.mp4"/);
+  });
+
+  it('is read if the copy has no checksum', async () => {
+    const sources = { 'a.mp4': 5_000, 'a.json': 100, 'b.mp4': 4_000 };
+    const [copied, read] = [storeOf(sources), storeOf(sources)];
+    read.checksCopies = false;
+    await seal(copied);
+    await seal(read);
+    expect(read.copiedBytes).toBe(0);
+    expect(shardsOf(read)).toEqual(shardsOf(copied));
+    expect(memberLines(read)).toEqual(memberLines(copied));
+  });
+
+  it('is deferred if it changes while it is copied', async () => {
+    const sources = { 'a.mp4': 4_000, 'b.json': 50, 'b.mp4': 9_000, 'c.mp4': 3_500 };
+    const store = storeOf(sources);
+    const copyPart = store.copyPart.bind(store);
+    store.copyPart = (upload, part, source) => {
+      if (source.key.endsWith('b.mp4') && source.offset > 2_000) store.seed(source.key, bodyOf(7_000));
+      return copyPart(upload, part, source);
+    };
+    await seal(store);
+    const manifest = await readSealedManifest(store, PIPELINE, RUN);
+    expect(manifest?.arrivals).toMatchObject({ packed: 2, deferred: 2 });
+    expect(await problemsOf(store)).toEqual([]);
+    const calm = storeOf({ 'a.mp4': 4_000, 'c.mp4': 3_500 });
+    await seal(calm);
+    expect(shardsOf(store)).toEqual(shardsOf(calm));
+  });
+
+  it('must be the image that its name says', async () => {
+    const store = storeOf({ 'a.jpg': 4_000, 'b.png': 5_000 });
+    store.seed(`${incoming}b.png`, Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), bodyOf(5_000)]));
+    await seal(store, settings({ shuffle: false, label: 'none', accept: ['jpg', 'png'] }));
+    const manifest = await readSealedManifest(store, PIPELINE, RUN);
+    expect(manifest?.rejections.byReason).toEqual({ notTheImageItsNameSays: 1 });
+    expect(memberLines(store)).toMatchObject([{ name: 'b.png', sha256: '' }]);
+  });
+
+  it('is sealed the same wherever a worker is killed', async () => {
+    const sources = { 'a.mp4': 4_000, 'a.json': 80, 'b.mp4': 5_500, 'c.mp4': 3_100 };
+    const calm = storeOf(sources);
+    await seal(calm);
+    for (let seed = 0; seed < 10; seed += 1) {
+      const store = storeOf(sources);
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          await seal(faultyStore(store, `large ${seed}/${attempt}`, attempt < 40 ? 0.05 : 0.005));
+          break;
+        } catch (error: unknown) {
+          if (!(error instanceof Killed)) throw error;
+        }
+      }
+      expect(shardsOf(store)).toEqual(shardsOf(calm));
+      expect(memberLines(store)).toEqual(memberLines(calm));
+    }
+  });
+});
