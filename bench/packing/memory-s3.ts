@@ -36,7 +36,7 @@ interface Faults {
   /** What to do to the n-th request; undefined lets it pass. */
   decide(request: { method: string; path: string }): Fault | undefined;
 }
-export type Fault = 'slowDown' | 'internalError' | 'reset' | 'stall' | Damage;
+export type Fault = 'slowDown' | 'internalError' | 'errorWith200' | 'reset' | 'stall' | Damage;
 
 export interface MemoryS3Options {
   readonly corpus?: Corpus;
@@ -140,6 +140,8 @@ class Service {
     const { method } = call;
     const fault = this.#parts.options.faults?.decide({ method, path: target });
     if (fault === 'slowDown') return this.#send(response, method, failure(503, 'SlowDown'));
+    if (fault === 'errorWith200')
+      return this.#send(response, method, { ...failure(500, 'InternalError'), status: 200 });
     if (fault === 'reset') return void response.socket?.destroy();
     const reply = this.#answer(call);
     if (fault === 'internalError') return this.#send(response, method, failure(500, 'InternalError'));

@@ -4,7 +4,15 @@ import { bodyText } from './answer-parts.ts';
 import { classify, ofObject } from './errors.ts';
 import type { Requester, S3Request } from './requester.ts';
 import { encodeKey } from './sigv4.ts';
+import type { Answer } from './transport.ts';
 import { elementText, parseError } from './xml.ts';
+
+/** The error in a body that came with 200. It is sent again. */
+function damageOf(answer: Answer): string | undefined {
+  const xml = bodyText(answer);
+  if (answer.status !== 200 || elementText(xml, 'ETag') !== undefined) return undefined;
+  return parseError(xml).code || 'IncompleteAnswer';
+}
 
 /**
  * S3 sends the checksum of the part when the upload was created with one; it may answer 200 and still say in the body
@@ -30,6 +38,7 @@ export async function copyPart(
       ['x-amz-copy-source-range', `bytes=${offset}-${offset + length - 1}`],
     ],
     accept: [200, 404, 412],
+    damage: damageOf,
   };
   const answer = await requester.send(request).catch((error: unknown) => {
     throw ofObject(error);
@@ -41,8 +50,7 @@ export async function copyPart(
   if (status === 412) return { kind: 'changed' };
   if (status === 404 && code === 'NoSuchKey') return { kind: 'missing' };
   const copied = elementText(xml, 'ETag')?.replaceAll('"', '');
-  if (copied === undefined)
-    throw classify({ ...failure, status: status === 200 ? 500 : status, code: code || 'IncompleteAnswer' });
+  if (copied === undefined) throw classify({ ...failure, status });
   const crc32 = elementText(xml, 'ChecksumCRC32');
   return crc32 === undefined ? { kind: 'unchecked' } : { kind: 'copied', part: { etag: copied, crc32 } };
 }
