@@ -11,6 +11,8 @@ interface SeenFile {
 export interface TakenFiles {
   has(file: SeenFile): boolean;
   add(file: SeenFile): Promise<void>;
+  /** By one write. */
+  addAll(files: readonly SeenFile[]): Promise<void>;
 }
 
 const lineOf = ({ path, size, mtimeMs }: SeenFile): string => JSON.stringify([path, size, mtimeMs]);
@@ -22,12 +24,15 @@ export async function takenFiles(record: string): Promise<TakenFiles> {
     throw error;
   });
   const lines = new Set(text.split('\n'));
+  const addAll = async (files: readonly SeenFile[]): Promise<void> => {
+    const added = files.map(lineOf);
+    for (const line of added) lines.add(line);
+    // Lines of their own even behind one that was cut off.
+    await appendFile(record, added.map((line) => `\n${line}`).join(''));
+  };
   return {
     has: (file) => lines.has(lineOf(file)),
-    async add(file) {
-      lines.add(lineOf(file));
-      // A line of its own even behind one that was cut off.
-      await appendFile(record, `\n${lineOf(file)}`);
-    },
+    add: (file) => addAll([file]),
+    addAll,
   };
 }

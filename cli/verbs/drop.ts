@@ -13,7 +13,10 @@ import { noPipeline, pipelineHere, pipelineMeant, runMeant } from '../command/ru
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { appliedText, apply, storedDeclaration } from '../upload/apply.ts';
-import { type DropProgress, dropFiles } from '../upload/drop-folder.ts';
+import { type Groups, groupFiles } from '../upload/bundle-groups.ts';
+import { groupingOf, suggestion } from '../upload/bundling.ts';
+import { dropBundles } from '../upload/drop-bundles.ts';
+import { type DropProgress, type DroppedFiles, dropFiles } from '../upload/drop-folder.ts';
 import { filesBelow, type LocalFile } from '../upload/files.ts';
 import { openJournal } from '../upload/journal.ts';
 import { watchRun } from '../watch/watch-run.ts';
@@ -28,16 +31,21 @@ export const verb = defineVerb({
   about: `
 Files go to <pipeline>/incoming/ under their names in DIR (default: x-local.data of tidewheel.yaml). A call that was
 killed goes on where it was; a file that has not changed is not sent again. If tidewheel.yaml of this folder is not
-declared yet, it is declared first, as by tidewheel apply.`,
+declared yet, it is declared first, as by tidewheel apply.
+
+With --bundle, files of up to 1 MB go many in one object: a million files of 10 KB take some hundred uploads instead of
+a million. They are packed as if each had come by itself.`,
   positionals: ['DIR?', 'PIPELINE?'],
   options: {
     again: { type: 'boolean', about: 'also send what was sent before' },
+    bundle: { type: 'boolean', about: 'send small files many in one object' },
     'dry-run': { type: 'boolean', about: 'say what would be sent' },
     lanes: { type: 'string', value: 'N', about: 'uploads at once (default 32)' },
     watch: { type: 'boolean', short: 'w', about: 'then show the run; its result is the exit code' },
   },
   schema: z.object({
     again: z.boolean().default(false),
+    bundle: z.boolean().default(false),
     'dry-run': z.boolean().default(false),
     lanes: z.coerce.number(LANES).int(LANES).min(1, LANES).max(256, LANES).default(32),
     watch: z.boolean().default(false),
@@ -45,6 +53,7 @@ declared yet, it is declared first, as by tidewheel apply.`,
   examples: [
     ['', 'the data of this folder, as tidewheel.yaml names it'],
     ['photos pets --watch', 'a folder for the pipeline pets'],
+    ['photos --bundle', 'hundreds of thousands of small files'],
   ],
   run: async ({ values, positionals: [dir, pipeline] }, context) => {
     const { bucket } = await context.deployment();
@@ -100,6 +109,7 @@ async function declare(context: Context, { pipeline, declaration, store }: Decla
 interface Drop extends Target {
   readonly bucket: string;
   readonly again: boolean;
+  readonly bundle: boolean;
   readonly 'dry-run': boolean;
   readonly lanes: number;
 }
@@ -112,7 +122,11 @@ async function dropAll(context: Context, store: BlobStore, drop: Drop) {
     environment: context.environment,
     of: [drop.bucket, drop.pipeline, drop.folder],
   });
-  const waiting = drop.again ? files : files.filter((file) => !journal.has(file));
+  const isWaiting = (file: LocalFile): boolean => drop.again || !journal.has(file);
+  const waiting = files.filter(isWaiting);
+  const groups = drop.bundle
+    ? groupFiles(files, await groupingOf(context, drop))
+    : { bundles: [], plain: files };
   for (const { name, why } of skipped) terminal.problem(`${name} is left out: ${why}`);
   const bytes = waiting.reduce((sum, { size }) => sum + size, 0);
   const meter = new Meter(waiting.length, bytes, terminal.isLive);
@@ -131,15 +145,14 @@ async function dropAll(context: Context, store: BlobStore, drop: Drop) {
   };
   const sent = drop['dry-run']
     ? { files: 0, bytes: 0, failed: [] }
-    : await dropFiles({
-        store,
-        prefix,
-        files: waiting,
-        journal,
-        lanes: drop.lanes,
-        signal: stopping.signal,
-        onProgress: draw,
-      });
+    : await send(
+        { store, journal, lanes: drop.lanes, signal: stopping.signal, onProgress: draw },
+        {
+          pipeline: drop.pipeline,
+          bundles: groups.bundles.map((bundle) => bundle.filter(isWaiting)),
+          plain: groups.plain.filter(isWaiting),
+        },
+      );
   process.off('SIGINT', stop);
   const result = {
     pipeline: drop.pipeline,
@@ -151,8 +164,31 @@ async function dropAll(context: Context, store: BlobStore, drop: Drop) {
     failed: sent.failed,
   };
   for (const { name, why } of sent.failed.slice(0, 20)) terminal.problem(`${name} was not sent: ${why}`);
+  for (const line of drop.bundle ? [] : suggestion(waiting)) terminal.note(line);
   terminal.print(json ? JSON.stringify(result, null, 2) : resultText(result, bytes, drop['dry-run']));
   return stopping.signal.aborted ? { failed: ['interrupted'] } : result;
+}
+
+type SendOptions = Omit<Parameters<typeof dropFiles>[0], 'prefix' | 'files'>;
+
+/** Plain files go last: a marker that closes the batch is one of them. */
+async function send(
+  options: SendOptions,
+  { pipeline, bundles, plain }: Groups & { readonly pipeline: string },
+): Promise<DroppedFiles> {
+  const bundled = await dropBundles({ ...options, pipeline, bundles });
+  const { files, bytes, failed } = await dropFiles({
+    ...options,
+    prefix: bucketKeys.incoming(pipeline),
+    files: plain,
+    onProgress: (done) =>
+      options.onProgress({ files: bundled.files + done.files, bytes: bundled.bytes + done.bytes }),
+  });
+  return {
+    files: bundled.files + files,
+    bytes: bundled.bytes + bytes,
+    failed: [...bundled.failed, ...failed],
+  };
 }
 
 async function filesOf(folder: string, prefix: string) {

@@ -1,6 +1,7 @@
 /** The answers about datasets. What a person may see of the data itself are single small images. */
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { bundleDataKey, bundlePlace } from '../packing/arrivals/bundle-place.ts';
 import type { BlobStore } from '../packing/model/blob-store.ts';
 import { joinChunks } from '../packing/model/blob-store.ts';
 import { DocumentError } from '../packing/model/documents.ts';
@@ -146,7 +147,7 @@ export async function getGeneration(
     generation: generationView(manifest, newest),
     classes,
     rejectedByReason: manifest.rejections.byReason,
-    rejected: manifest.rejections.examples,
+    rejected: manifest.rejections.examples.map(({ key, reason }) => ({ key, reason })),
     samples: await samplesOf(blobs, one),
   });
 }
@@ -207,9 +208,14 @@ interface Place {
 
 /** Only what the manifest names: the route reads no other object. */
 function ofRejected({ manifest }: Found, key: string): Place | string {
-  return manifest.rejections.examples.some((example) => example.key === key)
+  const example = manifest.rejections.examples.find((each) => each.key === key);
+  if (example === undefined) return `"${key}" is no example of what ${manifest.generation} rejected`;
+  const { etag = '', size = 0 } = example;
+  if (size === 0 && etag !== '') return `"${key}" is empty`;
+  const place = bundlePlace(etag);
+  return place === undefined
     ? { key }
-    : `"${key}" is no example of what ${manifest.generation} rejected`;
+    : { key: bundleDataKey(key, place.bundle), range: { offset: place.offset, length: size } };
 }
 
 async function placeInShard(

@@ -16,6 +16,7 @@ const ROOMS = [
   'functions/core/ingest',
   'functions/core/notices',
   'functions/core/packing/model',
+  'functions/core/packing/arrivals',
   'functions/core/packing/media',
   'functions/core/packing/labels',
   'functions/core/packing/splits',

@@ -1,4 +1,5 @@
 /** The port to the object store. Expected refusals are values; any other failure is thrown. */
+import type { Rejection } from './rejections.ts';
 
 export interface ListedBlob {
   readonly key: string;
@@ -10,6 +11,8 @@ export interface ListedBlob {
   readonly lastModified: string;
   /** It lies in an archive and cannot be read before it is restored. */
   readonly archived?: true;
+  /** It is the index of a bundle that cannot be taken, for this reason. */
+  readonly refused?: Rejection;
 }
 
 /** The store refuses this object for good, though others may be readable: permission, encryption key, archive. */

@@ -141,7 +141,15 @@ export const manifestSchema = z.object({
   pruned: z.literal(true).optional(),
   rejections: z.object({
     byReason: z.record(z.string(), z.number().int()),
-    examples: z.array(z.object({ key: z.string(), reason: z.string() })),
+    examples: z.array(
+      z.object({
+        key: z.string(),
+        reason: z.string(),
+        /** Only of a member of a bundle, which is read by it. */
+        etag: z.string().optional(),
+        size: z.int().optional(),
+      }),
+    ),
   }),
 });
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -31,6 +31,13 @@ const REJECTIONS = [
   'requiredMissing',
   'unchanged',
   'removed',
+  'bundleNotReadable',
+  'bundleTooLarge',
+  'bundleWithoutData',
+  'bundleKeyNotAllowed',
+  'bundleKeysNotInOrder',
+  'bundleMembersOverlap',
+  'bundleEndsBefore',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);

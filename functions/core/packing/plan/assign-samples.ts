@@ -18,6 +18,16 @@ export interface SampleSizes {
   sourceBytesOf?(ordinal: number): number;
   /** False for a sample that is rejected before. */
   isPlanned?(ordinal: number): boolean;
+  /** Only if some lie in bundles. */
+  readonly neighbours?: Neighbours | undefined;
+}
+
+/** Samples that one request reads stay beside each other, wherever the shuffle puts them. */
+export interface Neighbours {
+  /** The same number for neighbours; 0 for a sample that has none. */
+  readonly groupOf: (ordinal: number) => number;
+  /** Order of neighbours. */
+  readonly offsetOf: (ordinal: number) => number;
 }
 
 export interface ShardAssignment {
@@ -59,9 +69,26 @@ interface Sorted {
 function inOrder(samples: SampleSizes, limits: AssignmentLimits): Uint32Array {
   const order = new Uint32Array(samples.count);
   const positions = limits.shuffle ? shuffledPositions(samples.count, limits.seed) : undefined;
+  if (positions !== undefined && samples.neighbours !== undefined)
+    return byNeighbours(positions, samples.neighbours);
   for (let ordinal = 0; ordinal < samples.count; ordinal += 1)
     order[positions?.[ordinal] ?? ordinal] = ordinal;
   return order;
+}
+
+/** Neighbours follow the first of them, which lies where the shuffle has put it. Others lie where they were put. */
+function byNeighbours(positions: Uint32Array, { groupOf, offsetOf }: Neighbours): Uint32Array {
+  const placeOfGroup = new Map<number, number>();
+  const places = Uint32Array.from(positions, (position, ordinal) => {
+    const group = groupOf(ordinal);
+    if (group === 0) return position;
+    const place = placeOfGroup.get(group) ?? position;
+    placeOfGroup.set(group, place);
+    return place;
+  });
+  return Uint32Array.from(positions, (_, ordinal) => ordinal).sort(
+    (a, b) => (places[a] ?? 0) - (places[b] ?? 0) || offsetOf(a) - offsetOf(b) || a - b,
+  );
 }
 
 /** Separates samples that are as large as a shard. */

@@ -2,6 +2,7 @@
 import type { OnChange, OnDelete } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
+import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
@@ -72,6 +73,7 @@ interface Listing {
   readonly known: KnownRanges;
   readonly arrivals: NewArrivals;
   readonly see: (objects: readonly ListedBlob[]) => Promise<void>;
+  readonly bundles: Bundles;
 }
 
 export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
@@ -106,7 +108,8 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));
     await arrivals.see(data);
   };
-  const at = await listIncoming(deps, input, { known, arrivals, see });
+  const bundles = await openBundles(deps, input.pipeline);
+  const at = await listIncoming(deps, input, { known, arrivals, see, bundles });
   const ranges = await arrivals.finish();
   draft.finish({ earlier: columnsBefore(sealed.manifests), at: Date.parse(at) });
   const listed = listedRangesBody(
@@ -130,10 +133,12 @@ function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifes
 async function listIncoming(
   deps: PlanDeps,
   { pipeline, notifiedSince: since }: PlanInput,
-  { known, arrivals, see }: Listing,
+  { known, arrivals, see, bundles }: Listing,
 ): Promise<string> {
   const incoming = bucketKeys.incoming(pipeline);
-  const notified = since === undefined ? undefined : await notifiedRanges(deps, pipeline, { known, since });
+  // Members of bundles are not notified of one by one.
+  const notified =
+    since === undefined || bundles.isAny ? undefined : await notifiedRanges(deps, pipeline, { known, since });
   if (notified !== undefined) {
     let next = 0;
     for await (const [range, objects] of listRanges(deps.store, incoming, {
@@ -147,10 +152,8 @@ async function listIncoming(
     }
     return notified.at;
   }
-  let at: string | undefined;
-  for await (const page of listInParallel(deps.store, incoming, { known: known.ranges })) {
-    at ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
-    await see(page.objects);
-  }
-  return at ?? deps.now().toISOString();
+  // Known ranges count members too, so they do not say where the pages of the listing begin.
+  const pages = listInParallel(deps.store, incoming, { known: bundles.isAny ? [] : known.ranges });
+  for await (const page of bundles.merged(pages)) await see(page);
+  return bundles.listedAt;
 }

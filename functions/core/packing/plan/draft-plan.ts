@@ -14,6 +14,7 @@ import { columnOf } from '../model/sample-layout.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
 import { SampleSplits } from '../splits/sample-splits.ts';
 import { type Balance, balance } from './balance.ts';
+import { BundledSamples } from './bundled-samples.ts';
 import { GrowingNumbers } from './growing-numbers.ts';
 import { ReturningSamples } from './returning-samples.ts';
 import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
@@ -45,6 +46,7 @@ const MOST_FIRST = 16;
 const LARGEST_OBJECT_BYTES = 40e9;
 
 function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
+  if (object.refused !== undefined) return object.refused;
   if (key.endsWith('/') && object.size === 0) return 'folderPlaceholder';
   const lower = key.toLowerCase();
   const { accept } = rules.settings;
@@ -69,6 +71,7 @@ export class DraftPlan {
   readonly #columns = new Map<string, number>();
   readonly #waiting: WaitingSamples;
   readonly returning = new ReturningSamples();
+  readonly bundled = new BundledSamples();
   readonly #splits: SampleSplits | undefined;
   /** The first arrivals that can be read and are not empty. */
   readonly first: ListedBlob[] = [];
@@ -248,6 +251,7 @@ export class DraftPlan {
     const column = columnOf(suffix);
     this.#rules.labels?.add(ordinal, key, column === 'label');
     if (first) this.#begin(ordinal, key);
+    if (first) this.bundled.add(ordinal, object.etag);
     // A sample's own label file is read only when the sample is packed.
     if (column === 'label') this.#classes[ordinal] = undefined;
     this.#count(column);

@@ -1,10 +1,11 @@
 /** Finds in a listing what no generation has packed or rejected, and opens sealed lists only where the listing changed. */
+
 import type { ListedBlob } from '../model/blob-store.ts';
 import type { ListedRange, RangeCollector } from '../model/listed-ranges.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import { compareKeys } from '../model/order.ts';
 import type { RemovedObjects } from './removed-objects.ts';
-import type { ArrivalState, SealedFilter } from './sealed-filter.ts';
+import { type ArrivalState, type SealedFilter, stateOfListed } from './sealed-filter.ts';
 import type { WholeSamples } from './whole-samples.ts';
 
 interface Finding {
@@ -100,7 +101,7 @@ export class NewArrivals {
   }
 
   #look(object: ListedBlob): void | Promise<void> {
-    const state = this.#finding.stateOf(object.key, object.etag);
+    const state = stateOfListed(this.#finding.stateOf, object);
     if (typeof state !== 'string') return state.then((is) => this.#note(object, is));
     this.#note(object, state);
   }

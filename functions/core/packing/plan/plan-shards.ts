@@ -101,6 +101,7 @@ export function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput):
     objectsOf: (place) => draft.objectsOf(sampleOf(place)),
     ...(draft.preparesImages && { sourceBytesOf: (place: number) => draft.sourceBytesOf(sampleOf(place)) }),
     isPlanned: (place) => draft.isPlanned(sampleOf(place)),
+    neighbours: draft.bundled.neighboursOf(draft.samples),
   };
   const { split } = input.packing;
   if (split === undefined) return assignSamples(sizes, assignmentLimits(input));

@@ -1,7 +1,8 @@
 /** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
 import type { OnChange } from '../../pipeline/dataset.ts';
 import { bucketKeys } from '../../shared/keys.ts';
-import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import { contentEtag } from '../arrivals/bundle-place.ts';
+import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
 import { decompress, linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
 import { compareKeys } from '../model/order.ts';
@@ -32,14 +33,36 @@ class GenerationCursor {
   #annotationsVersion: string | undefined;
   readonly #annotations: string | undefined;
   readonly #isJoined: boolean;
+  /** Milliseconds since 1970. */
+  readonly #listedAt: number;
 
   constructor(store: BlobStore, manifest: Manifest) {
     this.#store = store;
     this.#annotations = manifest.annotations?.version;
     this.#isJoined = manifest.compacted !== undefined;
+    this.#listedAt = Date.parse(manifest.listedAt);
     this.#folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
     this.#parts = manifest.arrivals.parts;
     this.#repair = packingKeys(manifest.pipeline, manifest.generation).repair;
+  }
+
+  /**
+   * Whether the generation's listing has seen this bundle. S3 cuts LastModified down to whole seconds. Several
+   * listings have filled a joined generation.
+   */
+  hasSeen(bundledAt: string): boolean {
+    return !this.#isJoined && Date.parse(bundledAt) + 1_000 <= this.#listedAt;
+  }
+
+  /** What became of this arrival in the generation. For a cursor that finds nothing else. */
+  async fateOf(key: string, etag: string): Promise<Fate | undefined> {
+    let fate: Fate | undefined;
+    await this.#walk(key, () => {
+      if (contentEtag(this.#etag) === contentEtag(etag))
+        fate = typeof this.#outcome === 'number' || this.#outcome === 'unchanged' ? 'packed' : 'rejected';
+      return fate === 'packed';
+    });
+    return fate;
   }
 
   /**
@@ -52,7 +75,7 @@ class GenerationCursor {
       if (this.#outcome === 'unchanged') return false;
       // A compaction has left it out, so it is as if it had never been.
       if (this.#outcome === 'removed' && this.#isJoined) return false;
-      found = this.#etag === etag ? this.#sameAs(annotations) : 'other';
+      found = contentEtag(this.#etag) === contentEtag(etag) ? this.#sameAs(annotations) : 'other';
       return found !== 'other';
     });
     return found;
@@ -72,7 +95,8 @@ class GenerationCursor {
   async packedEtag(key: string, etag: string): Promise<string | undefined> {
     let packed: string | undefined;
     await this.#walk(key, () => {
-      if (this.#outcome === 'unchanged' && this.#etag === etag) packed = this.#annotationsVersion;
+      if (this.#outcome === 'unchanged' && contentEtag(this.#etag) === contentEtag(etag))
+        packed = this.#annotationsVersion;
       return packed !== undefined;
     });
     return packed;
@@ -147,8 +171,21 @@ export type ArrivalState =
   | 'removed'
   | 'sealed';
 
-/** Must be called in the listing's order. */
-export type SealedFilter = (key: string, etag: string) => ArrivalState | Promise<ArrivalState>;
+/**
+ * Must be called in the listing's order.
+ * @param bundledAt when the bundle arrived that holds it. A bundle goes on to list what another version has replaced,
+ * and that is no news.
+ */
+export type SealedFilter = (
+  key: string,
+  etag: string,
+  bundledAt?: string,
+) => ArrivalState | Promise<ArrivalState>;
+
+export const stateOfListed = (
+  stateOf: SealedFilter,
+  { key, etag, lastModified }: ListedBlob,
+): ReturnType<SealedFilter> => stateOf(key, etag, contentEtag(etag) === etag ? undefined : lastModified);
 
 export interface FilterRules {
   /**
@@ -180,6 +217,35 @@ async function isHeld(holding: readonly GenerationCursor[] | undefined, key: str
   return false;
 }
 
+type Fate = 'packed' | 'rejected';
+
+/** Whether any generation has packed an arrival, or only rejected it. Must be called in the listing's order. */
+export function sealedFates(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+): (key: string, etag: string) => Promise<Fate | undefined> {
+  const cursors = manifests
+    .filter(({ arrivals }) => arrivals.parts.length > 0)
+    .map((manifest) => new GenerationCursor(store, manifest));
+  return async (key, etag) => {
+    let known: Fate | undefined;
+    for (const cursor of cursors) {
+      const fate = await cursor.fateOf(key, etag);
+      if (known !== 'packed') known = fate ?? known;
+    }
+    return known;
+  };
+}
+
+/** The ETag under which the dataset holds the bytes of this arrival, or its own. */
+async function packedEtag(cursors: readonly GenerationCursor[], key: string, etag: string): Promise<string> {
+  for (const cursor of cursors) {
+    const packed = await cursor.packedEtag(key, etag);
+    if (packed !== undefined) return packed;
+  }
+  return etag;
+}
+
 /** Undefined where an older generation may say more. */
 function stateOf(found: Found, onChange: OnChange): ArrivalState | undefined {
   if (found === 'same') return 'sealed';
@@ -204,19 +270,14 @@ export function sealedFilter(
   const [retracting, unchanging] = [openWith('retracted'), openWith('unchanged')];
   const holding = mayBeFreed(manifests) ? open(manifests.filter(({ pruned }) => pruned !== true)) : undefined;
   if (cursors.length === 0) return () => 'new';
-  return async (key, listed) => {
-    let etag = listed;
-    for (const cursor of unchanging) {
-      const packed = await cursor.packedEtag(key, listed);
-      if (packed === undefined) continue;
-      etag = packed;
-      break;
-    }
+  return async (key, listed, bundledAt) => {
+    const etag = await packedEtag(unchanging, key, listed);
     for (const cursor of retracting)
       if ((await cursor.find(key, etag, annotations)) === 'retracted') return 'retracted';
     for (const cursor of cursors) {
       const state = stateOf(await cursor.find(key, etag, annotations), onChange);
       if (state === 'incomplete') return (await isHeld(holding, key)) ? state : 'freed';
+      if (state === 'changed' && bundledAt !== undefined && cursor.hasSeen(bundledAt)) return 'sealed';
       if (state !== undefined) return state;
     }
     return 'new';

@@ -1,8 +1,9 @@
 /** What all shards of a plan have in common: their columns, and the header line of CSV sources. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { TransientError } from '../../shared/errors.ts';
+import { readArrival } from '../arrivals/read-arrival.ts';
 import { formatOf } from '../formats/formats.ts';
-import { type BlobStore, joinChunks, type ListedBlob, sourceFailure } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
 import type { Plan } from '../model/documents.ts';
 import { HEAD_BYTES } from '../model/shard-format.ts';
 import type { DraftPlan } from './draft-plan.ts';
@@ -25,13 +26,11 @@ export async function sourceSchemaOf(
 }
 
 /** Undefined if the store refuses the object. */
-async function headOf(store: BlobStore, { key, size, etag }: ListedBlob): Promise<Uint8Array | undefined> {
-  const length = Math.min(size, HEAD_BYTES);
-  const range = length < size ? { range: { offset: 0, length } } : {};
-  const found = await store.get(key, { ifMatch: etag, ...range }).catch(sourceFailure);
+async function headOf(store: BlobStore, first: ListedBlob): Promise<Uint8Array | undefined> {
+  const found = await readArrival(store, first, HEAD_BYTES);
   if (found.kind === 'unreadable') return undefined;
   // Without the header, all sources would be rejected for having another one.
   if (found.kind !== 'found')
-    throw new TransientError(`${key} changed while the run was planned; the next try lists again`);
+    throw new TransientError(`${first.key} changed while the run was planned; the next try lists again`);
   return joinChunks(found.chunks);
 }

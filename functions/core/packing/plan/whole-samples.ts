@@ -2,10 +2,11 @@
  * Brings the rest of a sample back into the plan when one of its objects is new or has changed. So a corrected label is
  * packed together with its image, which an earlier generation holds too.
  */
+
 import type { ListedBlob } from '../model/blob-store.ts';
 import { belongsTo } from '../model/listed-ranges.ts';
 import { splitKey } from '../model/member-names.ts';
-import type { ArrivalState, SealedFilter } from './sealed-filter.ts';
+import { type ArrivalState, type SealedFilter, stateOfListed } from './sealed-filter.ts';
 
 export interface WholeSampleRules {
   /** @param isKnown an earlier generation packed its key */
@@ -91,12 +92,12 @@ export class WholeSamples {
     if (!this.#rules.looksBack || last === undefined) return;
     const begins =
       first === undefined ? 0 : countWhile(objects, ({ key }) => belongsTo(key, first.object.key));
-    for (const object of objects.slice(0, begins)) this.see(object, await stateOf(object.key, object.etag));
+    for (const object of objects.slice(0, begins)) this.see(object, await stateOfListed(stateOf, object));
     const { stem } = splitKey(last.key);
     const rest = objects.slice(begins).toReversed();
     const ends = countWhile(rest, ({ key }) => splitKey(key).stem === stem);
     for (const object of rest.slice(0, ends).toReversed())
-      this.see(object, await stateOf(object.key, object.etag));
+      this.see(object, await stateOfListed(stateOf, object));
   }
 
   /** Adds what is held, if any of it is to be packed. */

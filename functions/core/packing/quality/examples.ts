@@ -1,11 +1,12 @@
 /** Examples for a report, found by a second look at the lists: keys of duplicates, and rejected arrivals by reason. */
+import { contentEtag } from '../arrivals/bundle-place.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { sealedLines } from '../model/sealed-lines.ts';
 import { digitsOf } from './digest-list.ts';
-import type { DuplicateGroup } from './report-document.ts';
+import type { DuplicateGroup, RejectedExample, RejectedExamples } from './report-document.ts';
 import { SampleScan } from './tally.ts';
 
 const MOST_GROUPS = 20;
@@ -71,10 +72,6 @@ export async function findKeys(
   };
 }
 
-export type RejectedExamples = Readonly<
-  Record<string, readonly { readonly key: string; readonly size: number }[]>
->;
-
 /** Reads the lists of arrivals until each reason has its examples. */
 export async function rejectedExamples(store: BlobStore, manifest: Manifest): Promise<RejectedExamples> {
   const wanted = new Map(
@@ -83,14 +80,14 @@ export async function rejectedExamples(store: BlobStore, manifest: Manifest): Pr
       Math.min(count, MOST_REJECTED),
     ]),
   );
-  const found: Record<string, { key: string; size: number }[]> = {};
+  const found: Record<string, RejectedExample[]> = {};
   let missing = [...wanted.values()].reduce((sum, count) => sum + count, 0);
   if (missing === 0) return found;
-  for await (const [key, , size, reason] of sealedLines(store, manifest)) {
+  for await (const [key, etag, size, reason] of sealedLines(store, manifest)) {
     if (typeof reason === 'number') continue;
     const examples = found[reason] ?? [];
     if (examples.length >= (wanted.get(reason) ?? 0)) continue;
-    examples.push({ key, size });
+    examples.push({ key, size, ...(contentEtag(etag) !== etag && { etag }) });
     found[reason] = examples;
     missing -= 1;
     if (missing === 0) break;

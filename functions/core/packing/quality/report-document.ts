@@ -16,6 +16,15 @@ export interface ClassRow {
   readonly shareNow: number;
 }
 
+export interface RejectedExample {
+  readonly key: string;
+  readonly size: number;
+  /** Only of a member of a bundle, which is read by it. */
+  readonly etag?: string;
+}
+
+export type RejectedExamples = Readonly<Record<string, readonly RejectedExample[]>>;
+
 /** Samples of the same bytes. */
 export interface DuplicateGroup {
   /** First half of the SHA-256 of the largest member. */
@@ -102,7 +111,7 @@ export interface QualityReport {
   readonly near?: NearRow;
   readonly rejections: {
     readonly byReason: Readonly<Record<string, number>>;
-    readonly examples: Readonly<Record<string, readonly { readonly key: string; readonly size: number }[]>>;
+    readonly examples: RejectedExamples;
   };
   readonly drift: {
     /** The classes whose shares changed most, in percentage points. */

@@ -1,9 +1,10 @@
 /** Small pictures of rejected images, as data for a page. */
 import { packingSchema } from '../../pipeline/packing.ts';
+import { readMember } from '../arrivals/read-arrival.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
 import { imageFormatOf, isImage } from '../model/sniff.ts';
-import type { RejectedExamples } from './examples.ts';
+import type { RejectedExamples } from './report-document.ts';
 
 /** A larger object is not read for its picture. */
 const MOST_BYTES = 8e6;
@@ -40,9 +41,10 @@ export async function thumbnails(
   examples: RejectedExamples,
 ): Promise<ReadonlyMap<string, string>> {
   const pictures = new Map<string, string>();
-  for (const { key, size } of Object.values(examples).flat()) {
+  for (const { key, size, etag } of Object.values(examples).flat()) {
     if (imageFormatOf(key) === undefined || size > MOST_BYTES) continue;
-    const found = await store.get(key).catch(() => undefined);
+    const reading = etag === undefined ? store.get(key) : readMember(store, { key, size, etag });
+    const found = await reading.catch(() => undefined);
     if (found?.kind !== 'found') continue;
     const picture = await pictureOf(joinChunks(found.chunks), images);
     if (picture !== undefined) pictures.set(key, picture);

@@ -3,7 +3,9 @@
  * arrival is in exactly one shard, rejected with a reason, or deferred to the next generation, and no shard holds
  * anything else.
  */
+
 import { hash } from 'node:crypto';
+import { contentEtag } from '../arrivals/bundle-place.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { compress, decompress, linesOf } from '../model/compressed-lines.ts';
 import {
@@ -194,7 +196,7 @@ export class ArrivalsWriter {
   readonly #keys: PackingKeys;
   readonly #parts: Manifest['arrivals']['parts'] = [];
   readonly #byReason: Record<string, number> = {};
-  readonly #examples: { key: string; reason: string }[] = [];
+  readonly #examples: Manifest['rejections']['examples'] = [];
   readonly #text = new LineBuffer();
   #first = '';
   #last = '';
@@ -218,7 +220,9 @@ export class ArrivalsWriter {
   async rejected(line: [string, string, number, Rejection, string?]): Promise<void> {
     this.#rejected += 1;
     this.#byReason[line[3]] = (this.#byReason[line[3]] ?? 0) + 1;
-    if (this.#examples.length < MOST_EXAMPLES) this.#examples.push({ key: line[0], reason: line[3] });
+    const [key, etag, size, reason] = line;
+    const place = contentEtag(etag) === etag ? {} : { etag, size };
+    if (this.#examples.length < MOST_EXAMPLES) this.#examples.push({ key, reason, ...place });
     await this.#add(line);
   }
 

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { bucketKeys } from '../../shared/keys.ts';
+import { contentEtag } from '../arrivals/bundle-place.ts';
 import { type BlobStore, joinChunks, readText } from '../model/blob-store.ts';
 import { decompress, linesOf } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, readDocument } from '../model/documents.ts';
@@ -12,6 +13,7 @@ import { arrivalOf } from '../model/order.ts';
 import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { sealedLines } from '../model/sealed-lines.ts';
 import { blobVersions, newestVersion } from '../model/versions.ts';
+import { deleteBundles } from './delete-bundles.ts';
 
 const PARALLEL_DELETES = 64;
 /** A function that dies repeats at most these deletes, which is harmless. */
@@ -28,7 +30,7 @@ type Bookmark = Omit<z.infer<typeof bookmarkSchema>, 'version'>;
 
 export interface Deletion {
   readonly status: 'more' | 'done';
-  /** By this call and those before it. */
+  /** By this call and those before it. A bundle counts as one. */
   readonly deleted: number;
 }
 
@@ -60,7 +62,8 @@ export async function deletePacked(
     }
     at = await writeBookmark(store, key, { part: at.part + 1, line: 0, deleted: at.deleted });
   }
-  return { status: 'done', deleted: at.deleted };
+  const bundles = await deleteBundles({ store, now: () => new Date(manifest.listedAt) }, pipeline);
+  return { status: 'done', deleted: at.deleted + bundles };
 }
 
 /**
@@ -118,7 +121,8 @@ async function deleteEach(
       const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
       if (rejected.has(arrivalOf(key, etag))) continue;
       const isPacked = typeof fate === 'number' || fate === 'unchanged';
-      if (isPacked && (await store.delete(key, etag)) === 'deleted') deleted += 1;
+      const isObject = contentEtag(etag) === etag;
+      if (isPacked && isObject && (await store.delete(key, etag)) === 'deleted') deleted += 1;
     }
   };
   await Promise.all(Array.from({ length: PARALLEL_DELETES }, worker));

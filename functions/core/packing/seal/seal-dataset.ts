@@ -120,7 +120,10 @@ function rejectedOf({
   const examples = rejections.examples.filter(({ reason }) => byReason[reason] !== undefined);
   return {
     rejected: arrivals.rejected - unchanged - removed,
-    rejections: { byReason, examples: examples.slice(0, EXAMPLES_REPORTED) },
+    rejections: {
+      byReason,
+      examples: examples.slice(0, EXAMPLES_REPORTED).map(({ key, reason }) => ({ key, reason })),
+    },
     unchanged,
     removed,
   };

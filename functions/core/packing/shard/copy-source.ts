@@ -4,6 +4,7 @@
  * 12 reads. https://aws.amazon.com/s3/pricing/
  */
 import { crc32 } from 'node:zlib';
+import { bundlePlace } from '../arrivals/bundle-place.ts';
 import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { MemberLine, PlannedMember } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
@@ -48,6 +49,7 @@ export function copiedMember(
   const copyFrom = format.takes === 'files' ? format.copyFrom : undefined;
   if (copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
   const { member } = part;
+  if (bundlePlace(member.etag) !== undefined) return undefined;
   return member.size > largerThan ? { member, copyFrom: (head) => copyFrom(head, sourceSchema) } : undefined;
 }
 

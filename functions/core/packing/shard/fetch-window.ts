@@ -1,9 +1,11 @@
 /** Reads many objects at once and returns them in order. It holds a bounded number of bytes. */
 import { TransientError } from '../../shared/errors.ts';
 import { quoted } from '../../shared/quoted.ts';
-import { type BlobStore, type GetOptions, type SourceRead, sourceFailure } from '../model/blob-store.ts';
+import { isMember, readMember } from '../arrivals/read-arrival.ts';
+import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { ReadBuffers } from './read-buffers.ts';
+import { type Span, type SpannedMember, spansOf } from './read-spans.ts';
 
 export interface WindowLimits {
   /** Requests in flight. */
@@ -20,22 +22,6 @@ export const DEFAULT_WINDOW: WindowLimits = {
   pieceBytes: 8 * 1024 * 1024,
 };
 
-interface Piece {
-  readonly member: PlannedMember;
-  readonly offset: number;
-  readonly length: number;
-}
-
-/** The ranges in which an object is read. A small object is read whole. */
-export function piecesOf(member: PlannedMember, pieceBytes: number): Piece[] {
-  if (member.size <= pieceBytes) return [{ member, offset: 0, length: member.size }];
-  const pieces: Piece[] = [];
-  for (let offset = 0; offset < member.size; offset += pieceBytes) {
-    pieces.push({ member, offset, length: Math.min(pieceBytes, member.size - offset) });
-  }
-  return pieces;
-}
-
 /** Memory that a small answer takes beside its bytes: socket buffers and bookkeeping. */
 const PIECE_OVERHEAD_BYTES = 16 * 1024;
 const weightOf = (length: number): number => length + PIECE_OVERHEAD_BYTES;
@@ -44,8 +30,11 @@ type Settled =
   | { readonly kind: 'read'; readonly result: SourceRead }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** A piece that was requested. */
+/** A span that was requested. */
 interface Started {
+  /** Of a bundle, of which `taken` were taken. */
+  readonly members: readonly SpannedMember[] | undefined;
+  taken: number;
   outcome: Promise<Settled> | undefined;
   /** Undefined until the answer is there. */
   settled: Settled | undefined;
@@ -62,16 +51,16 @@ export const readBuffersFor = ({ bytes, pieceBytes }: WindowLimits): ReadBuffers
 export class FetchWindow {
   readonly #store: BlobStore;
   readonly #limits: WindowLimits;
-  readonly #source: Iterator<Piece>;
+  readonly #source: Iterator<Span>;
   readonly #buffers: ReadBuffers;
   /** Started and not yet taken, oldest first; `#head` is the next to take. */
   #started: (Started | undefined)[] = [];
   #head = 0;
-  /** Memory of pieces that were taken and whose bytes are still in use. */
+  /** Memory of spans that were taken and whose bytes are still in use. */
   #taken: Buffer[] = [];
-  /** That of the piece taken last. */
+  /** That of the span taken last. */
   #last: Buffer | undefined;
-  #waiting: Piece | undefined;
+  #waiting: Span | undefined;
   #inFlight = 0;
   #held = 0;
   #closed = false;
@@ -85,7 +74,7 @@ export class FetchWindow {
     this.#store = store;
     this.#limits = limits;
     this.#buffers = buffers;
-    this.#source = pieces(members, limits.pieceBytes);
+    this.#source = spansOf(members, limits.pieceBytes);
     this.#pump();
   }
 
@@ -103,16 +92,33 @@ export class FetchWindow {
     return this.#hand(started, settled);
   }
 
-  #hand(started: Started, settled: Settled): SourceRead {
+  #hand(started: Started, settled: Settled): SourceRead | Promise<SourceRead> {
+    const part = started.members?.[started.taken];
+    started.taken += 1;
+    if (started.taken >= (started.members?.length ?? 1)) this.#leave(started);
+    if (settled.kind === 'failed') throw settled.error;
+    return part === undefined ? settled.result : this.#member(part, settled.result);
+  }
+
+  /** A member of a bundle, from what was read of the bundle. */
+  #member({ member, start }: SpannedMember, read: SourceRead): SourceRead | Promise<SourceRead> {
+    if (read.kind !== 'found') return read;
+    const { key, size, etag } = member;
+    const bytes = joinChunks(read.chunks).subarray(start, start + size);
+    if (!isMember(member, bytes)) return readMember(this.#store, { key, size, etag });
+    return { kind: 'found', chunks: [bytes], size, etag };
+  }
+
+  /** All of it was taken. */
+  #leave(started: Started): void {
     this.#started[this.#head] = undefined;
     this.#head += 1;
-    this.#last = started.into;
+    // Other members of the sample may lie in the memory of a bundle.
+    this.#last = started.members === undefined ? started.into : undefined;
     if (started.into !== undefined) this.#taken.push(started.into);
     this.#held -= started.weight;
     this.#compact();
     this.#pump();
-    if (settled.kind === 'failed') throw settled.error;
-    return settled.result;
   }
 
   /** Lets other pieces be read into the memory of those taken so far. */
@@ -152,12 +158,12 @@ export class FetchWindow {
 
   #pump(): void {
     while (!this.#closed && this.#inFlight < this.#limits.parallel) {
-      const piece = this.#waiting ?? this.#take();
-      if (piece === undefined) return;
-      this.#waiting = piece;
-      if (this.#held > 0 && !this.#hasRoom(piece.length)) return;
+      const span = this.#waiting ?? this.#take();
+      if (span === undefined) return;
+      this.#waiting = span;
+      if (this.#held > 0 && !this.#hasRoom(span.length)) return;
       this.#waiting = undefined;
-      this.#start(piece);
+      this.#start(span);
     }
   }
 
@@ -165,29 +171,30 @@ export class FetchWindow {
     return this.#held + weightOf(length) <= this.#limits.bytes && this.#buffers.hasRoom(length);
   }
 
-  #take(): Piece | undefined {
+  #take(): Span | undefined {
     const next = this.#source.next();
     return next.done === true ? undefined : next.value;
   }
 
-  #start({ member, offset, length }: Piece): void {
+  #start({ key, options, length, members }: Span): void {
     const weight = weightOf(length);
     this.#inFlight += 1;
     this.#held += weight;
     const into = this.#buffers.take(length);
-    const options: GetOptions =
-      length === member.size
-        ? { ifMatch: member.etag, size: length, into }
-        : { ifMatch: member.etag, into, range: { offset, length } };
     const started: Started = {
+      members,
+      taken: 0,
       outcome: undefined,
       settled: undefined,
       weight,
       into,
     };
     this.#started.push(started);
-    started.outcome = this.#store.get(member.key, options).then(
-      (result) => this.#settle(started, lengthChecked(member.key, length, result)),
+    // S3 refuses a range of no bytes.
+    const isEmpty = members !== undefined && length === 0;
+    const reading = isEmpty ? Promise.resolve(NO_BYTES) : this.#store.get(key, { ...options, into });
+    started.outcome = reading.then(
+      (result) => this.#settle(started, joined(lengthChecked(key, length, result), members !== undefined)),
       (error: unknown) => this.#settle(started, failureOf(error)),
     );
   }
@@ -198,6 +205,14 @@ export class FetchWindow {
     this.#pump();
     return settled;
   }
+}
+
+const NO_BYTES: SourceRead = { kind: 'found', chunks: [], size: 0, etag: '' };
+
+/** Once, because each member of a bundle is cut out of it. */
+function joined(settled: Settled, isSpan: boolean): Settled {
+  if (!isSpan || settled.kind === 'failed' || settled.result.kind !== 'found') return settled;
+  return { kind: 'read', result: { ...settled.result, chunks: [joinChunks(settled.result.chunks)] } };
 }
 
 function failureOf(error: unknown): Settled {
@@ -215,8 +230,4 @@ function lengthChecked(key: string, length: number, result: SourceRead): Settled
     `${quoted(key)} came with ${result.size} bytes, not ${length}; the next try reads it again`,
   );
   return { kind: 'failed', error };
-}
-
-function* pieces(members: Iterable<PlannedMember>, pieceBytes: number): Generator<Piece> {
-  for (const member of members) yield* piecesOf(member, pieceBytes);
 }

@@ -5,8 +5,9 @@ import type { SourceRead, WholeCheck } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import { checkSample, RebuildError } from './check-sample.ts';
-import { type FetchWindow, piecesOf } from './fetch-window.ts';
+import type { FetchWindow } from './fetch-window.ts';
 import { LargeMember } from './large-member.ts';
+import { piecesOf } from './read-spans.ts';
 import { chunksOf } from './sample-reads.ts';
 import type { PackDeps } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
@@ -92,7 +93,7 @@ export class MemberReads {
 
   /** The store's answers to ranges have no checksum. */
   async #checkOf(member: PlannedMember): Promise<WholeCheck | undefined> {
-    if (member.size <= this.#deps.window.pieceBytes) return undefined;
+    if (piecesOf(member, this.#deps.window.pieceBytes).length <= 1) return undefined;
     const check = await this.#deps.store.wholeCheck(member.key, member.etag);
     if (check === undefined) this.#rules.unchecked.add(member);
     return check;

@@ -3,6 +3,7 @@
  * again. Memory of their own would become garbage, up to 350 MB of it, because V8 collects late what is outside of its
  * heap.
  */
+import { MOST_SPAN_BYTES } from '../arrivals/bundle-place.ts';
 import { SlotRing } from './slot-ring.ts';
 
 /** Sizes of buffers: each is half as large as the one before. A body larger than the smallest is no small one. */
@@ -15,6 +16,9 @@ export class ReadBuffers {
   #unmade: number;
   /** By size, the largest first. */
   readonly #idle: Buffer[][] = Array.from({ length: SIZES }, () => []);
+
+  /** For what is read of bundles. There are only as many as a window reads at once. */
+  readonly #idleSpans: Buffer[] = [];
 
   /**
    * @param bytes of all larger bodies at once; half as much again is for small ones
@@ -29,7 +33,9 @@ export class ReadBuffers {
   /** Memory of exactly this length; undefined if none is free. */
   take(length: number): Buffer | undefined {
     if (this.isSmall(length)) return this.#ring.take(length);
-    if (length > this.#largest) return undefined;
+    if (length > MOST_SPAN_BYTES) return undefined;
+    if (length > this.#largest)
+      return (this.#idleSpans.pop() ?? Buffer.allocUnsafeSlow(MOST_SPAN_BYTES)).subarray(0, length);
     const size = this.#sizeOf(length);
     // The last one that was used lies in the processor's cache. Only as much as is read is ever touched.
     const buffer = this.#idle[size]?.pop() ?? this.#make(this.#bytesOf(size));
@@ -38,7 +44,7 @@ export class ReadBuffers {
 
   /** False for a larger body while no memory is free. */
   hasRoom(length: number): boolean {
-    if (this.isSmall(length)) return true;
+    if (this.isSmall(length) || length > this.#largest) return true;
     const size = this.#sizeOf(length);
     if ((this.#idle[size]?.length ?? 0) > 0) return true;
     const free = this.#idle.reduce((sum, idle, each) => sum + idle.length * this.#bytesOf(each), 0);
@@ -48,6 +54,10 @@ export class ReadBuffers {
   /** Small bodies are released in the order in which they were taken. */
   release(taken: Buffer): void {
     if (this.isSmall(taken.length)) return this.#ring.release();
+    if (taken.length > this.#largest) {
+      this.#idleSpans.push(Buffer.from(taken.buffer, 0, MOST_SPAN_BYTES));
+      return;
+    }
     const size = this.#sizeOf(taken.length);
     this.#idle[size]?.push(Buffer.from(taken.buffer, 0, this.#bytesOf(size)));
   }

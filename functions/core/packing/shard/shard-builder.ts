@@ -21,11 +21,12 @@ import {
   RebuildError,
 } from './check-sample.ts';
 import { type CopiedMember, copiedMember, copySample } from './copy-source.ts';
-import { FetchWindow, piecesOf } from './fetch-window.ts';
+import { FetchWindow } from './fetch-window.ts';
 import { GzipSink } from './gzip-sink.ts';
 import { largeMembers } from './large-member.ts';
 import { Lookahead } from './lookahead.ts';
 import { MemberReads } from './member-reads.ts';
+import { piecesOf } from './read-spans.ts';
 import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
 import { type BodyOf, SampleWriter } from './sample-writer.ts';
 import { measureImages, NO_IMAGES, type PreparedBytes, preparedOf, prepareImages } from './shard-images.ts';

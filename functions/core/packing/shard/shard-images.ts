@@ -12,8 +12,9 @@ import type { Exclusion, Rejection } from '../model/rejections.ts';
 import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 import { hasFixedLayout, type ShardFormat } from '../model/shard-format.ts';
 import { excludeFor, RebuildError } from './check-sample.ts';
-import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
+import { FetchWindow, type WindowLimits } from './fetch-window.ts';
 import type { ReadBuffers } from './read-buffers.ts';
+import { piecesOf } from './read-spans.ts';
 
 interface PreparedMember {
   readonly kind: 'prepared';

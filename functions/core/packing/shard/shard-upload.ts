@@ -27,8 +27,8 @@ export type CopiedRanges =
 
 const COPIED_BYTES = { least: 5 * 1024 * 1024, most: 256 * 1024 * 1024 };
 
-/** Three buffers take 24 MiB. 10,000 parts of 8 MiB are twice the largest object that is packed. */
-export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 8 * 1024 * 1024, parallelParts: 2 };
+/** Three buffers take 36 MiB. 10,000 parts of 12 MiB are three times the largest object that is packed. */
+export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 12 * 1024 * 1024, parallelParts: 2 };
 
 export interface UploadedShard {
   readonly upload: Upload;
