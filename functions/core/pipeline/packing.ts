@@ -14,6 +14,7 @@ import {
   FORMAT_SETTINGS,
   formatNameSchema,
   largestShardOf,
+  mayHoldTexts,
   takesFiles,
 } from './shard-formats.ts';
 import { isPatternWithGroup, splitSchema } from './splits.ts';
@@ -110,6 +111,14 @@ export const packingSchema = z
       .describe(
         'So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later.',
       ),
+    reject: z
+      .array(z.enum(['notText', 'notJson']))
+      .min(1)
+      .max(2)
+      .optional()
+      .describe(
+        'Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. Default: they are packed and counted in the quality report.',
+      ),
     mayReject: percentSchema
       .default('1 %')
       .describe(
@@ -174,6 +183,11 @@ export const packingSchema = z
     ...besideOthers,
     path: ['require'],
     message: `${FILE_FORMATS} are joined as they are and have no columns: leave it out`,
+  })
+  .refine(({ reject, format }) => reject === undefined || mayHoldTexts(format), {
+    ...besideOthers,
+    path: ['reject'],
+    message: 'files of records are joined without decoding: leave it out',
   })
   .refine(({ prepare, format }) => prepare === undefined || !takesFiles(format), {
     ...besideOthers,

@@ -39,6 +39,9 @@ export const takesFiles = (name: string): boolean => declared(name)?.takes === '
 /** The formats that take files, as a phrase. */
 export const FILE_FORMATS = FORMAT_NAMES.filter(takesFiles).join(' and ');
 
+/** Whether its samples may be texts. True as well for a name that is no format. */
+export const mayHoldTexts = (name: string): boolean => name !== 'records';
+
 export const largestShardOf = (name: string): DeclaredFormat['largestShard'] => declared(name)?.largestShard;
 
 /** Settings of single formats, as fields of `packing`. */

@@ -64,6 +64,7 @@ function sentenceOf(report: QualityReport, bucket: string): string {
     ...(duplicates.conflicting > 0
       ? [`${duplicates.conflicting} groups of equal samples have different labels`]
       : []),
+    ...faultsOf(report),
     ...(splits?.counts.map(({ name, packed }) => `${packed} samples for ${name}`) ?? []),
     ...(splits?.leaks ?? [])
       .filter(({ samples }) => samples > 0)
@@ -74,4 +75,17 @@ function sentenceOf(report: QualityReport, bucket: string): string {
   ];
   const page = `s3://${bucket}/${packingKeys(pipeline, generation).quality('report.html')}`;
   return `${parts.length === 0 ? 'nothing noticed' : parts.join(', ')}; the report is ${page}`;
+}
+
+/** Texts of this generation at which a reader may stop. */
+function faultsOf({ generationTally: { columns } }: QualityReport): string[] {
+  const faults = Object.values(columns).flatMap(({ faulty }) => faulty ?? []);
+  const sum = (of: 'notText' | 'notJson' | 'brokenLines'): number =>
+    faults.reduce((total, one) => total + one[of], 0);
+  return [
+    ...(sum('notText') > 0 ? [`${sum('notText')} texts are no UTF-8`] : []),
+    ...(sum('notJson') > 0
+      ? [`${sum('brokenLines')} lines or documents in ${sum('notJson')} members are no JSON`]
+      : []),
+  ];
 }

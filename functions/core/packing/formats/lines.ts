@@ -92,6 +92,7 @@ export const lines: FileFormat = {
     kind,
     ...(header === 'perShard' && csvHeader !== undefined && { csvHeader }),
   }),
+  isJsonLines: ({ lines: { kind } }) => kind === 'jsonl',
   join: {
     by: 'memberList',
     extents: (samples) => [samples[0]?.[0]?.offset ?? 0, ...samples.map(endOf)],

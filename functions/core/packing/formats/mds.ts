@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { isJson } from '../media/text-facts.ts';
 import {
   type DatasetIndex,
   type EncodedMember,
@@ -115,21 +116,10 @@ async function integer(member: EncodedMember): Promise<Buffer> {
   return bytes;
 }
 
-/** Python's json reads and writes these as numbers. */
-const NUMBERS_OF_PYTHON = /\bNaN\b|\bInfinity\b/g;
-
-function checkJson(text: string): void {
-  try {
-    JSON.parse(text.replace(NUMBERS_OF_PYTHON, '0'));
-  } catch {
-    throw new UnfitSampleError('notJson');
-  }
-}
-
 function checkReadable(encoding: string | undefined, bytes: Buffer): void {
   if (encoding === 'int') parseIntegerLabel(bytes.toString());
   if ((encoding === 'str' || encoding === 'json') && !isUtf8(bytes)) throw new UnfitSampleError('notText');
-  if (encoding === 'json') checkJson(bytes.toString());
+  if (encoding === 'json' && !isJson(bytes.toString())) throw new UnfitSampleError('notJson');
 }
 
 /**

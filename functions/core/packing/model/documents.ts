@@ -190,6 +190,10 @@ export interface MediaFacts {
   /** Of text; tokens are separated by blanks and control characters. */
   readonly lines?: number;
   readonly tokens?: number;
+  /** It is no UTF-8. */
+  readonly notText?: true;
+  /** How many of its lines are no JSON; 1 for a JSON document that is none. */
+  readonly notJson?: number;
 }
 
 /** A line of a shard's member list, in the shard's order. */

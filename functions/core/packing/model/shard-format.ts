@@ -222,6 +222,8 @@ export interface FileFormat extends AnyFormat {
    * @throws UnfitSampleError
    */
   readonly copyFrom?: (head: Buffer, sourceSchema: SourceSchema) => number;
+  /** Whether each line of a source is a JSON document, whatever the source's name. */
+  readonly isJsonLines?: (settings: PackingSettings) => boolean;
 }
 
 export type ShardFormat = SampleFormat | FileFormat;

@@ -24,6 +24,7 @@ ${splitPart(report)}
 ${classPart(report)}
 ${columnPart(report)}
 ${unpreparedPart(report)}
+${faultyPart(report)}
 ${duplicatePart(report)}
 ${rejectionPart(report, pictures)}
 ${leftPart(report)}
@@ -164,6 +165,27 @@ function unpreparedPart({ unprepared }: QualityReport): Html {
   if (counts.length === 0) return html``;
   return html`<p>Images that were left as they came, because packing.prepare.image does not name their column:
 ${counts.map(([column, count], index) => html`${index === 0 ? '' : ', '}<bdi>${column}</bdi> (${count})`)}.</p>`;
+}
+
+function faultyPart({ pipeline, generationTally: { columns } }: QualityReport): Html {
+  const shownKeys = (keys: readonly string[]): Html =>
+    html`<code><bdi>${keys.map((key) => belowIncoming(pipeline, key)).join('  ')}</bdi></code>`;
+  const parts = Object.entries(columns).flatMap(([name, { faulty }]) => {
+    if (faulty === undefined) return [];
+    const { notText, notJson, brokenLines, examples } = faulty;
+    return [
+      ...(notText > 0
+        ? [html`<p><bdi>${name}</bdi>: ${notText} texts are no UTF-8. ${shownKeys(examples.notText)}</p>`]
+        : []),
+      ...(notJson > 0
+        ? [
+            html`<p><bdi>${name}</bdi>: ${brokenLines} lines or documents in ${notJson} members are no JSON.
+${shownKeys(examples.notJson)}</p>`,
+          ]
+        : []),
+    ];
+  });
+  return parts.length === 0 ? html`` : html`<h2>Texts with faults</h2>${parts}`;
 }
 
 function leftPart({ pipeline, left }: QualityReport): Html {

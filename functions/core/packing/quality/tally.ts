@@ -3,10 +3,11 @@ import * as z from 'zod';
 import type { SplitName } from '../../pipeline/splits.ts';
 import { tableOf } from '../../shared/tables.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
-import type { MediaFacts, MemberLine } from '../model/documents.ts';
+import type { MemberLine } from '../model/documents.ts';
 import { splitOfShard } from '../splits/split-rule.ts';
 import { halfOf, NumberList } from './digest-list.ts';
 import { Distribution, distributionSchema } from './distribution.ts';
+import { FaultyTexts, faultyTextsSchema } from './faulty-texts.ts';
 
 const count = z.number().int().min(0);
 
@@ -21,6 +22,7 @@ const columnSchema = z.object({
   seconds: distributionSchema.optional(),
   tokens: distributionSchema.optional(),
   lines: distributionSchema.optional(),
+  faulty: faultyTextsSchema.optional(),
 });
 
 export const tallySchema = z.object({
@@ -57,12 +59,14 @@ class ColumnTally {
   unprepared = 0;
   readonly size = new Distribution();
   readonly measured = new Map<Measure, Distribution>();
+  readonly faulty = new FaultyTexts();
 
-  add(size: number, media: MediaFacts | undefined): void {
+  add({ size, media, key }: Pick<MemberLine, 'size' | 'media' | 'key'>): void {
     this.members += 1;
     this.bytes += size;
     this.size.add(size);
     if (media === undefined) return;
+    this.faulty.add(media, key);
     for (const measure of MEASURES) {
       const value = media[measure];
       if (value !== undefined) this.#of(measure).add(value);
@@ -74,6 +78,7 @@ class ColumnTally {
     this.bytes += other.bytes;
     this.size.addAll(other.size);
     this.unprepared += other.unprepared ?? 0;
+    if (other.faulty !== undefined) this.faulty.addAll(other.faulty);
     for (const measure of MEASURES) {
       const values = other[measure];
       if (values !== undefined) this.#of(measure).addAll(values);
@@ -81,12 +86,14 @@ class ColumnTally {
   }
 
   get stored(): StoredColumn {
+    const faulty = this.faulty.stored;
     const measured = [...this.measured].map(([measure, values]) => [measure, values.stored] as const);
     return {
       members: this.members,
       bytes: this.bytes,
       size: this.size.stored,
       ...(this.unprepared > 0 && { unprepared: this.unprepared }),
+      ...(faulty && { faulty }),
       ...Object.fromEntries(measured),
     };
   }
@@ -124,13 +131,13 @@ export class TallyCounter {
     this.#splits.set(name, { samples: known.samples + samples, copies: known.copies + copies });
   }
 
-  member({ column: name = 'data', size, label, repeat, media, source }: MemberLine): void {
+  member({ column: name = 'data', size, label, repeat, media, source, key }: MemberLine): void {
     const isCopy = repeat !== undefined;
     if (label !== undefined)
       this.#label(label, isCopy ? { samples: 0, copies: 1 } : { samples: 1, copies: 0 });
     if (isCopy) return;
     const column = this.#column(name);
-    column.add(size, media);
+    column.add({ size, ...(media && { media }), ...(key !== undefined && { key }) });
     if (this.#preparesImages && source === undefined && media?.width !== undefined) column.unprepared += 1;
     if (media !== undefined) this.#pixels.addImage(media);
   }

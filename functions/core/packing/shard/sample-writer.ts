@@ -20,7 +20,7 @@ export type BodyOf = (part: MemberLayout) => EncodedMember['body'] | StoredBody;
 export class SampleWriter {
   readonly #encoder: ShardEncoder;
   readonly #sink: ShardSink;
-  readonly #job: Pick<ShardJob, 'format' | 'held'>;
+  readonly #job: Pick<ShardJob, 'format' | 'held' | 'packing'>;
   readonly list = new MemberList();
   /** Sources of which the store has no checksum, until they are listed. */
   readonly unchecked = new Set<PlannedMember>();
@@ -29,7 +29,7 @@ export class SampleWriter {
   /** Written so far. */
   samples = 0;
 
-  constructor(encoder: ShardEncoder, sink: ShardSink, job: Pick<ShardJob, 'format' | 'held'>) {
+  constructor(encoder: ShardEncoder, sink: ShardSink, job: Pick<ShardJob, 'format' | 'held' | 'packing'>) {
     this.#encoder = encoder;
     this.#sink = sink;
     this.#job = job;
@@ -54,12 +54,13 @@ export class SampleWriter {
         : { ...part, size: image.bytes.length, body: [image.bytes] };
     });
     if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new UnfitSampleError('tooLarge');
+    this.#checkTexts(layout, members);
     const enlist = (written: readonly WrittenMember[]): void => {
       const lines: MemberLine[] = [];
       for (const [index, member] of members.entries()) {
         const [part, at] = [layout.members[index], written[index]];
         if (part === undefined || at === undefined) continue;
-        const { source, media = factsOf(part, member) } = imageOf(part) ?? {};
+        const { source, media = this.#factsOf(part, member) } = imageOf(part) ?? {};
         const line = lineOf(layout, { part, member, ...(source && { source }), ...(media && { media }) }, at);
         lines.push(this.#marked(part, line));
       }
@@ -71,6 +72,30 @@ export class SampleWriter {
     if (written instanceof Promise) return written.then(enlist);
     enlist(written);
     return undefined;
+  }
+
+  /**
+   * Texts that are read while they are written are not checked.
+   * @throws UnfitSampleError before a byte of the sample is written
+   */
+  #checkTexts(layout: SampleLayout, members: readonly EncodedMember[]): void {
+    const { reject } = this.#job.packing;
+    if (reject === undefined) return;
+    for (const [index, member] of members.entries()) {
+      const part = layout.members[index];
+      const facts =
+        part === undefined || member.body instanceof Head ? undefined : this.#factsOf(part, member);
+      for (const reason of reject) if (facts?.[reason] !== undefined) throw new UnfitSampleError(reason);
+    }
+  }
+
+  #factsOf(part: MemberLayout, { name, body, size, stored }: EncodedMember): MediaFacts | undefined {
+    if (part.kind === 'made') return undefined;
+    if (stored !== undefined) return mediaFacts(name, [stored.head], size);
+    const { format, packing } = this.#job;
+    const isJsonLines = format.takes === 'files' && format.isJsonLines?.(packing) === true;
+    if (body instanceof Head) return mediaFacts(name, body.chunks, size, isJsonLines);
+    return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size, isJsonLines);
   }
 
   #isUnchanged({ ordinal }: SampleLayout, lines: readonly MemberLine[]): boolean {
@@ -119,11 +144,4 @@ class Head {
 function withBody(part: MemberLayout, body: EncodedMember['body'] | StoredBody): EncodedMember {
   if ('append' in body) return { ...part, body: [], stored: body };
   return { ...part, body: Symbol.asyncIterator in body ? new Head(body) : body };
-}
-
-function factsOf(part: MemberLayout, { name, body, size, stored }: EncodedMember): MediaFacts | undefined {
-  if (part.kind === 'made') return undefined;
-  if (stored !== undefined) return mediaFacts(name, [stored.head], size);
-  if (body instanceof Head) return mediaFacts(name, body.chunks, size);
-  return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size);
 }
