@@ -112,10 +112,17 @@ export const holdSchema = z
       'Most percentage points by which the share of any class may differ from the version before.',
     ),
     rejected: limit('Most of the arrivals of a run that may be rejected.'),
+    conflictingLabels: limit(
+      'Most of the samples of a run that may have the bytes of another one with a different label.',
+    ),
+    singleSampleClasses: limit('Most of the classes that may have a single sample.'),
+    leakage: limit(
+      'With packing.split: most of the samples of validation or test whose bytes another split may hold.',
+    ),
   })
-  .refine(({ classShare, rejected }) => (classShare ?? rejected) !== undefined, {
+  .refine((limits) => Object.values(limits).some((value) => value !== undefined), {
     path: [],
-    message: 'name a limit: classShare or rejected',
+    message: 'name a limit: classShare, rejected, conflictingLabels, singleSampleClasses or leakage',
   })
   .describe(
     'Limits of the quality report. A run that passes one does not train until a person releases its data.',

@@ -184,6 +184,11 @@ export const packingSchema = z
     path: ['require'],
     message: `${FILE_FORMATS} are joined as they are and have no columns: leave it out`,
   })
+  .refine(({ hold, split }) => hold?.leakage === undefined || split !== undefined, {
+    ...besideOthers,
+    path: ['hold', 'leakage'],
+    message: 'needs packing.split: declare the shares of train, validation and test, or leave it out',
+  })
   .refine(({ reject, format }) => reject === undefined || mayHoldTexts(format), {
     ...besideOthers,
     path: ['reject'],

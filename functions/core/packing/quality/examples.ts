@@ -19,6 +19,8 @@ export interface FoundKeys {
   readonly groups: readonly DuplicateGroup[];
   /** Groups whose samples have different labels. */
   readonly conflicting: number;
+  /** Samples in these groups. */
+  readonly conflictingSamples: number;
   /** One key of each of the other digests. */
   readonly keys: ReadonlyMap<bigint, string>;
 }
@@ -56,6 +58,7 @@ export async function findKeys(
       scan.end();
     }
   const isConflict = ({ labels }: Group): boolean => labels.size > 1;
+  const conflicts = [...groups.values()].filter(isConflict);
   const shown = [...groups].sort(
     ([a, one], [b, other]) =>
       Number(isConflict(other)) - Number(isConflict(one)) || other.samples - one.samples || (a < b ? -1 : 1),
@@ -67,7 +70,8 @@ export async function findKeys(
       keys: group.keys.toSorted(),
       labels: [...group.labels].sort(),
     })),
-    conflicting: [...groups.values()].filter(isConflict).length,
+    conflicting: conflicts.length,
+    conflictingSamples: conflicts.reduce((sum, { samples }) => sum + samples, 0),
     keys,
   };
 }

@@ -2,7 +2,7 @@
 import type { HoldSettings } from '../../pipeline/packing-parts.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { percent } from './drift.ts';
-import type { ClassRow } from './report-document.ts';
+import type { ClassRow, SplitRows } from './report-document.ts';
 
 /** @param written as declared, such as `20 %` */
 const numberIn = (written: string): number => Number.parseFloat(written);
@@ -12,29 +12,68 @@ export interface Measured {
   readonly arrivals: Pick<Manifest['arrivals'], 'objects' | 'rejected'>;
   /** Of the rejected ones, those that the dataset holds or held: unchanged, or deleted by their owner. */
   readonly known?: number | undefined;
+  /** Samples of the generation, and those that have the bytes of another one with a different label. */
+  readonly samples: number;
+  readonly conflicting: number;
+  readonly splits?: SplitRows | undefined;
 }
 
 /** A sentence for each limit that is passed. */
-export function limitsPassed(
-  hold: HoldSettings | undefined,
-  { classes, arrivals, known = 0 }: Measured,
-): string[] {
-  if (hold === undefined) return [];
-  const passed: string[] = [];
+export const limitsPassed = (hold: HoldSettings | undefined, measured: Measured): string[] =>
+  hold === undefined
+    ? []
+    : [
+        ...shiftsPassed(hold, measured),
+        ...rejectedPassed(hold, measured),
+        ...conflictsPassed(hold, measured),
+        ...singlesPassed(hold, measured),
+        ...leaksPassed(hold, measured),
+      ];
+
+function shiftsPassed({ classShare }: HoldSettings, { classes }: Measured): string[] {
   const isFirst = classes.every(({ before }) => before === 0);
-  if (hold.classShare !== undefined && !isFirst) {
-    const limit = numberIn(hold.classShare);
-    for (const { name, shareBefore, shareNow } of classes) {
-      const [before, now] = [percent(shareBefore), percent(shareNow)];
-      if (Math.abs(now - before) > limit)
-        passed.push(
-          `class ${JSON.stringify(name)} has ${now} % of the samples and had ${before} % (limit of the change: ${limit} points)`,
-        );
-    }
-  }
-  if (hold.rejected !== undefined && arrivals.objects > 0) {
-    const [limit, share] = [numberIn(hold.rejected), percent((arrivals.rejected - known) / arrivals.objects)];
-    if (share > limit) passed.push(`${share} % of the arrivals were rejected (limit: ${limit} %)`);
-  }
-  return passed;
+  if (classShare === undefined || isFirst) return [];
+  const limit = numberIn(classShare);
+  return classes.flatMap(({ name, shareBefore, shareNow }) => {
+    const [before, now] = [percent(shareBefore), percent(shareNow)];
+    if (Math.abs(now - before) <= limit) return [];
+    return [
+      `class ${JSON.stringify(name)} has ${now} % of the samples and had ${before} % (limit of the change: ${limit} points)`,
+    ];
+  });
 }
+
+/** @param what such as `of the arrivals were rejected` */
+function sharePassed(declared: string | undefined, part: number, all: number, what: string): string[] {
+  if (declared === undefined || all === 0) return [];
+  const [limit, share] = [numberIn(declared), percent(part / all)];
+  return share > limit ? [`${share} % ${what} (limit: ${limit} %)`] : [];
+}
+
+const rejectedPassed = ({ rejected }: HoldSettings, { arrivals, known = 0 }: Measured): string[] =>
+  sharePassed(rejected, arrivals.rejected - known, arrivals.objects, 'of the arrivals were rejected');
+
+const conflictsPassed = ({ conflictingLabels }: HoldSettings, { samples, conflicting }: Measured): string[] =>
+  sharePassed(
+    conflictingLabels,
+    conflicting,
+    samples,
+    'of the samples have the bytes of another one with a different label',
+  );
+
+const singlesPassed = ({ singleSampleClasses }: HoldSettings, { classes }: Measured): string[] => {
+  const held = classes.filter(({ now }) => now > 0);
+  const single = held.filter(({ now }) => now === 1);
+  return sharePassed(singleSampleClasses, single.length, held.length, 'of the classes have a single sample');
+};
+
+const leaksPassed = ({ leakage }: HoldSettings, { splits }: Measured): string[] =>
+  (splits?.leaks ?? []).flatMap(({ split, other, samples }) => {
+    const now = splits?.counts.find(({ name }) => name === split)?.now ?? 0;
+    return sharePassed(
+      leakage,
+      samples,
+      now,
+      `of the samples of ${split} have the bytes of samples of ${other}`,
+    );
+  });

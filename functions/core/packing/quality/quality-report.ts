@@ -71,6 +71,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     others: new Set([...near.examples.flat(), ...compared.leaks.flatMap(({ examples }) => examples)]),
   });
   const classes = classRows({ packed: facts.tally, before, now, arrived: manifest.balance?.classes ?? {} });
+  const splits = splitRows(facts, compared, found.keys);
   const { objects, packed, rejected, deferred } = manifest.arrivals;
   const drift = { classes: classShifts(classes ?? []), medians: medianShifts(before, now) };
   return {
@@ -86,7 +87,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     versionTally: now,
     ...(now.pixels && { channels: channelStatistics(now.pixels) }),
     ...(classes && { classes }),
-    ...splitRows(facts, compared, found.keys),
+    ...splits,
     duplicates: {
       within: compared.within,
       earlier: compared.earlier,
@@ -104,6 +105,9 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
       classes: classes ?? [],
       arrivals: manifest.arrivals,
       known: knownOf(manifest.rejections.byReason),
+      samples: facts.tally.samples,
+      conflicting: found.conflictingSamples,
+      ...splits,
     }),
   };
 }

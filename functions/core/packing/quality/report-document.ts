@@ -51,7 +51,7 @@ interface NearRow {
   readonly examples: readonly (readonly [string, string])[];
 }
 
-interface SplitRows {
+export interface SplitRows {
   /** Samples of each split in this generation and in the version, and its share of the version. */
   readonly counts: readonly {
     readonly name: string;

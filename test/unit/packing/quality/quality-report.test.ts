@@ -106,7 +106,10 @@ describe('a quality report', () => {
       { [`${measured}/1.txt`]: 'same', [`${measured}/2.txt`]: 'own' },
     ];
     const store = await packedInDrops(drops, settings({ split }));
-    const { splits } = await reportOf(store, 2);
+    const { splits, held } = await reportOf(store, 2, { leakage: '0 %' });
+    expect(held).toEqual([
+      '50 % of the samples of validation have the bytes of samples of train (limit: 0 %)',
+    ]);
     expect(splits).toEqual({
       counts: [
         { name: 'train', packed: 0, copies: 0, now: 1, share: 1 / 3 },
@@ -265,5 +268,23 @@ describe('a limit of classShare', () => {
     expect((await reportOf(store, 3, hold)).held).toHaveLength(2);
     store.seed(quality(2, 'released.json'), '{}');
     expect((await reportOf(store, 3, hold)).held).toEqual([]);
+  });
+});
+
+describe('other limits', () => {
+  it('are passed by equal bytes with different labels', async () => {
+    const store = await packedInDrops([{ 'a/1.txt': 'same', 'b/2.txt': 'same', 'b/3.txt': 'own' }], packing);
+    expect((await reportOf(store, 1, { conflictingLabels: '50 %' })).held).toEqual([
+      '66.7 % of the samples have the bytes of another one with a different label (limit: 50 %)',
+    ]);
+    expect((await reportOf(store, 1, { conflictingLabels: '67 %' })).held).toEqual([]);
+  });
+
+  it('are passed by classes with a single sample', async () => {
+    const store = await packedInDrops([{ ...many('cat', 3), ...many('dog', 1) }], packing);
+    expect((await reportOf(store, 1, { singleSampleClasses: '10 %' })).held).toEqual([
+      '50 % of the classes have a single sample (limit: 10 %)',
+    ]);
+    expect((await reportOf(store, 1, { singleSampleClasses: '50 %' })).held).toEqual([]);
   });
 });
