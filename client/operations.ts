@@ -644,6 +644,8 @@ export type RunDeclaration = {
     readonly require?: "learn" | readonly (string)[] | undefined;
     /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */
     readonly waitHours: number;
+    /** Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. Default: they are packed and counted in the quality report. */
+    readonly reject?: readonly ("notText" | "notJson")[] | undefined;
     /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
     readonly mayReject: string;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
@@ -698,6 +700,12 @@ export type RunDeclaration = {
       readonly classShare?: string | undefined;
       /** Most of the arrivals of a run that may be rejected. */
       readonly rejected?: string | undefined;
+      /** Most of the samples of a run that may have the bytes of another one with a different label. */
+      readonly conflictingLabels?: string | undefined;
+      /** Most of the classes that may have a single sample. */
+      readonly singleSampleClasses?: string | undefined;
+      /** With packing.split: most of the samples of validation or test whose bytes another split may hold. */
+      readonly leakage?: string | undefined;
     } | undefined;
     /** What becomes of the packed arrivals after the run. */
     readonly whenDone: "keep" | "delete";
@@ -1913,6 +1921,8 @@ export type Declaration = {
     readonly require?: "learn" | readonly (string)[] | undefined;
     /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */
     readonly waitHours?: number | undefined;
+    /** Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. Default: they are packed and counted in the quality report. */
+    readonly reject?: readonly ("notText" | "notJson")[] | undefined;
     /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
     readonly mayReject?: string | undefined;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
@@ -1967,6 +1977,12 @@ export type Declaration = {
       readonly classShare?: string | undefined;
       /** Most of the arrivals of a run that may be rejected. */
       readonly rejected?: string | undefined;
+      /** Most of the samples of a run that may have the bytes of another one with a different label. */
+      readonly conflictingLabels?: string | undefined;
+      /** Most of the classes that may have a single sample. */
+      readonly singleSampleClasses?: string | undefined;
+      /** With packing.split: most of the samples of validation or test whose bytes another split may hold. */
+      readonly leakage?: string | undefined;
     } | undefined;
     /** What becomes of the packed arrivals after the run. */
     readonly whenDone?: "keep" | "delete" | undefined;

@@ -1,4 +1,4 @@
-/** `dataset`: rules that do not fit together are refused with the remedy. */
+/** What becomes of data that changes or is faulty: rules that do not fit together are refused with the remedy. */
 import { describe, expect, it } from 'vitest';
 import { readDeclaration } from '../../../functions/core/pipeline/declaration.ts';
 
@@ -25,5 +25,30 @@ describe('dataset.onDelete: retract', () => {
     expect(problemsOf('dataset: { onDelete: retract, onChange: keep }')).toEqual([
       expect.stringMatching(/^dataset.onDelete: .*write onChange: replace, or onDelete: keep/),
     ]);
+  });
+});
+
+describe('packing.reject', () => {
+  it('names reasons', () => {
+    expect(problemsOf('packing: { reject: [notText, notJson] }')).toEqual([]);
+    expect(problemsOf('packing: { reject: [broken] }')).toEqual([
+      expect.stringMatching(/^packing.reject\[0\]: .*notText, notJson/),
+    ]);
+  });
+
+  it('is refused where files are not decoded', () => {
+    expect(problemsOf('packing: { format: records, reject: [notText] }')).toEqual([
+      expect.stringMatching(/^packing.reject: .*leave it out/),
+    ]);
+  });
+});
+
+describe('packing.hold', () => {
+  it('takes a limit of leakage only with a split', () => {
+    expect(problemsOf('packing: { hold: { leakage: 0 % } }')).toEqual([
+      expect.stringMatching(/^packing.hold.leakage: .*needs packing.split/),
+    ]);
+    const split = 'split: { train: 0.9, test: 0.1 }';
+    expect(problemsOf(`packing: { hold: { leakage: 0 %, conflictingLabels: 1 % }, ${split} }`)).toEqual([]);
   });
 });

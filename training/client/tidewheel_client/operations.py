@@ -454,6 +454,7 @@ class DeclarationPacking(TypedDict, total=False):
     split: DeclarationPackingSplit
     require: Literal["learn"] | list[str]
     waitHours: float
+    reject: list[Literal["notText", "notJson"]]
     mayReject: str
     remainder: Literal["ragged", "even", "drop"]
     balance: Literal["over", "under"]
@@ -519,6 +520,9 @@ class DeclarationPackingPrepareImage(TypedDict, total=False):
 class DeclarationPackingHold(TypedDict, total=False):
     classShare: str
     rejected: str
+    conflictingLabels: str
+    singleSampleClasses: str
+    leakage: str
 
 
 class DeclarationDataset(TypedDict, total=False):
@@ -1935,6 +1939,7 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     leastShardsPerWorker: int
     split: RunDeclarationPackingSplit
     require: Literal["learn"] | list[str]
+    reject: list[Literal["notText", "notJson"]]
     balance: Literal["over", "under"]
     tfrecord: RunDeclarationPackingTfrecord
     prepare: RunDeclarationPackingPrepare
@@ -1995,6 +2000,9 @@ class RunDeclarationPackingPrepareImage(_RunDeclarationPackingPrepareImage, tota
 class RunDeclarationPackingHold(TypedDict, total=False):
     classShare: str
     rejected: str
+    conflictingLabels: str
+    singleSampleClasses: str
+    leakage: str
 
 
 class _RunDeclarationDataset(TypedDict):
