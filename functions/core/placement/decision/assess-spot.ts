@@ -143,7 +143,8 @@ function unplanned(
   const share = onDemand === undefined ? 1 : shareOnSpot(outlook, running, spotSeconds);
   const remainingSeconds =
     (1 - share) * ((onDemand?.workSeconds ?? 0) + (onDemand?.restartSeconds ?? restartSeconds));
-  const waited = Math.min(outlook.waitSeconds, Math.max(0, spotSeconds));
+  // A pool that is up now has no wait, however long that of one that is down.
+  const waited = (1 - outlook.chanceUp) * Math.min(waitIfDown(outlook), Math.max(0, spotSeconds));
   return {
     expectedSeconds: (candidate.transfer?.seconds ?? 0) + share * (waited + running) + remainingSeconds,
     remainingSeconds,
@@ -183,12 +184,12 @@ function plannedUsd(
  * The share of the work that Spot probably does before the latest safe moment. Up and down are weighted separately:
  * the mean wait of a pool that is down has a tail of days, which says nothing about a pool that is up.
  */
-function shareOnSpot(
-  { chanceUp, waitSeconds }: Outlook,
-  runningSeconds: number,
-  spotSeconds: number,
-): number {
+function shareOnSpot(outlook: Outlook, runningSeconds: number, spotSeconds: number): number {
+  const { chanceUp } = outlook;
   const within = (elapsed: number) => Math.min(1, Math.max(0, spotSeconds) / Math.max(1, elapsed));
-  const waitIfDown = chanceUp < 1 ? waitSeconds / (1 - chanceUp) : 0;
-  return chanceUp * within(runningSeconds) + (1 - chanceUp) * within(waitIfDown + runningSeconds);
+  return chanceUp * within(runningSeconds) + (1 - chanceUp) * within(waitIfDown(outlook) + runningSeconds);
 }
+
+/** The outlook's wait is a mean over both cases, and is 0 where capacity is there. */
+const waitIfDown = ({ chanceUp, waitSeconds }: Outlook): number =>
+  chanceUp < 1 ? waitSeconds / (1 - chanceUp) : 0;

@@ -45,6 +45,18 @@ describe('with slack', () => {
     expect(place({ market: scored }).pool.zoneId).toBe('use1-az4');
   });
 
+  it('expects little waiting for capacity that is probably there', () => {
+    const likely = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 9 })) });
+    const { considered, spotUntil = '', decidedAt } = place({ market: likely, expectedSeconds: 300 });
+    const [row] = considered;
+    const { chanceNow = 0, expectedWaitSeconds = 0, expectedSeconds = 0 } = row ?? {};
+    expect(chanceNow).toBeGreaterThan(0.8);
+    expect(expectedWaitSeconds).toBeGreaterThan(8 * 3_600);
+    // Until the last moment for Spot, in the cases in which it is down.
+    const longest = (Date.parse(spotUntil) - Date.parse(decidedAt)) / 1_000;
+    expect(expectedSeconds).toBeLessThan((1 - chanceNow) * longest + 2_000);
+  });
+
   it('names the single subnet of the chosen zone', () => {
     const chosen = place();
     expect(chosen.subnetId).toBe(`subnet-${chosen.pool.zoneId?.replaceAll('-', '')}`);
