@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from common.image_batches import Batches, Rows, load_rows, spare_cpus, steps_per_epoch
+from common.preparation import Preparation
 from common.schedule import count_parameters, rate_at, settle_buckets
 from common.settings import ImageSettings
 from common.shards import ImageReader, fingerprint, is_held_out, read_index
@@ -38,6 +40,7 @@ class ImageTask:
         described: Mapping[str, object],
     ) -> None:
         self.config, self.world, self._described = config, world, described
+        self._measured_from = (0, time.monotonic())
         self._read_data()
         self._build(make_model)
 
@@ -62,7 +65,8 @@ class ImageTask:
         workers = config.loader_workers
         workers = spare_cpus(world.local_size) if workers < 0 else workers
         # Each worker keeps images of its own in memory.
-        self._reader = ImageReader(samples[0], config.cache_megabytes // max(1, workers))
+        prepare = Preparation(config.side, config.blurs)
+        self._reader = ImageReader(samples[0], config.cache_megabytes // max(1, workers), prepare)
         self._batches = Batches(
             training, self.labels, self._reader, per_epoch, config.seed, share, workers
         )
@@ -85,6 +89,7 @@ class ImageTask:
         self.world.print0(f"{count_parameters(self.network)} parameters on {device.type}")
 
     def batches(self, step: int) -> Iterator[Rows]:
+        self._measured_from = (step, time.monotonic())
         return self._batches.from_step(step, self.total_steps)
 
     def train_step(self, batch: Rows, step: int) -> torch.Tensor:
@@ -98,7 +103,8 @@ class ImageTask:
         self._optimizer.zero_grad(set_to_none=True)
         device = self.world.device
         images, targets = (rows.to(device, non_blocking=True) for rows in batch)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        narrow = self.config.uses_bfloat16(device.type)
+        with torch.autocast(device.type, torch.bfloat16, enabled=narrow):
             loss = nn.functional.cross_entropy(self._model(images), targets)
         torch.autograd.backward(loss)
         self._optimizer.step()
@@ -109,6 +115,7 @@ class ImageTask:
         """After each epoch: accuracy on the held-out part, each rank computing its share."""
         if step % self._batches.per_epoch:
             return None
+        self._print_rate(step)
         self._model.eval()
         own = self._held_out[self._share.rank :: self._share.ranks]
         correct = 0
@@ -118,8 +125,17 @@ class ImageTask:
             outputs = self.network(images.to(self.world.device))
             correct += int((outputs.argmax(1).cpu() == targets).sum())
         self._model.train()
+        self._measured_from = (step, time.monotonic())
         all_correct, seen, losses = self.world.all_reduce_sum(correct, len(own), float(loss))
         return {"loss": losses / self.world.size, "accuracy": all_correct / seen}
+
+    def _print_rate(self, step: int) -> None:
+        """Of all ranks, over the epoch that ends. It is no metric, which a resumed run repeats."""
+        begun, began = self._measured_from
+        seconds = time.monotonic() - began
+        if step > begun:
+            rate = (step - begun) * self._share.batch_size / seconds
+            self.world.print0(f"{rate:.1f} samples/s")
 
     def state_dict(self) -> dict[str, Any]:
         return {"model": self.network.state_dict(), "optimizer": self._optimizer.state_dict()}

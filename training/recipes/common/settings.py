@@ -96,8 +96,29 @@ class TrainingSettings(LearningSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageSettings(TrainingSettings):
+class PreparationSettings(Settings):
+    """What is done to each image, each time that it is read."""
+
+    side: int = 0
+    """Height and width to resize to; 0 leaves the packed size."""
+    blurs: int = 0
+    """Gaussian blurs of 11 x 11 pixels, one after the other: work for CPUs. Needs a side of 6."""
+
+    LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "side": (0, 4096),
+        "blurs": (0, 1000),
+    }
+
+
+PRECISIONS = ("auto", "float32", "bfloat16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageSettings(TrainingSettings, PreparationSettings):
     """Settings of every training over packed images."""
+
+    precision: str = "auto"
+    """float32 or bfloat16; auto is bfloat16 on a GPU."""
 
     cache_megabytes: int = 256
     """Memory per rank for decoded images; other images are read from the shards again."""
@@ -106,9 +127,19 @@ class ImageSettings(TrainingSettings):
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **TrainingSettings.LIMITS,
+        **PreparationSettings.LIMITS,
         "cache_megabytes": (0, 1_000_000),
         "loader_workers": (-1, 1024),
     }
+
+    def problems(self) -> list[str]:
+        problems = super().problems()
+        if self.precision not in PRECISIONS:
+            problems.append(f"precision={self.precision!r}: choose {', '.join(PRECISIONS)}")
+        return problems
+
+    def uses_bfloat16(self, device: str) -> bool:
+        return self.precision == "bfloat16" or (self.precision == "auto" and device == "cuda")
 
 
 @dataclass(frozen=True, kw_only=True)

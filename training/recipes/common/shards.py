@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from PIL import Image
 
+from common.preparation import Preparation
+
 _MEMBER = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$")
 _IMAGES = ("png", "jpg", "jpeg", "bmp", "webp")
 
@@ -79,13 +81,18 @@ def fingerprint(samples: Sequence[Sample]) -> str:
 class ImageReader:
     """Decodes images to float tensors in [0, 1] and keeps decoded ones up to a limit."""
 
-    def __init__(self, example: Sample, cache_megabytes: int) -> None:
+    def __init__(
+        self, example: Sample, cache_megabytes: int, prepare: Preparation | None = None
+    ) -> None:
+        """`prepare` works on every image that is read, in the cache or not."""
+        self._prepare = prepare or Preparation()
         self._cache: dict[tuple[Path, int], torch.Tensor] = {}
         self._room = cache_megabytes * 1_000_000
         self._mode = "L"
         image = Image.open(io.BytesIO(_bytes_of(example)))
         self._mode = "L" if image.mode in ("1", "L", "I;16") else "RGB"
-        self.shape = tuple(self._decode(example).shape)
+        self._packed = tuple(self._decode(example).shape)
+        self.shape = tuple(self.read(example).shape)
         """Channels, height and width of every image."""
 
     def read(self, sample: Sample) -> torch.Tensor:
@@ -93,15 +100,15 @@ class ImageReader:
         pixels = self._cache.get(place)
         if pixels is None:
             pixels = self._decode(sample)
-            if tuple(pixels.shape) != self.shape:
+            if tuple(pixels.shape) != self._packed:
                 raise ValueError(
-                    f"{sample.key}: image is {tuple(pixels.shape)}, not {self.shape}: "
+                    f"{sample.key}: image is {tuple(pixels.shape)}, not {self._packed}: "
                     "resize when packing, or pack each size in a pipeline of its own"
                 )
             if self._room >= pixels.nbytes:
                 self._room -= pixels.nbytes
                 self._cache[place] = pixels
-        return pixels.float().div_(255)
+        return self._prepare(pixels.float().div_(255))
 
     def _decode(self, sample: Sample) -> torch.Tensor:
         image = Image.open(io.BytesIO(_bytes_of(sample))).convert(self._mode)

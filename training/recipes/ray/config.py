@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from common.settings import LearningSettings, TransformerSettings
+from common.settings import LearningSettings, PreparationSettings, TransformerSettings
 
 STATE_FILE = "state.bin"
 """In the folder of a checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(LearningSettings, TransformerSettings):
+class Config(LearningSettings, TransformerSettings, PreparationSettings):
     """`threads`: CPUs that each worker trains on; all other CPUs prepare data."""
 
     trainer: str = "torch"
@@ -28,6 +28,7 @@ class Config(LearningSettings, TransformerSettings):
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **LearningSettings.LIMITS,
         **TransformerSettings.LIMITS,
+        **PreparationSettings.LIMITS,
         "threads": (1, 1024),
         "pause": (0, 3600),
     }

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 import tidewheel
+from common.preparation import Preparation
 from common.schedule import rate_at, settle_buckets
 from common.shards import ImageReader, fingerprint
 from common.torch_state import state_from_bytes, state_to_bytes
@@ -32,7 +33,9 @@ class Learner:
         self.config, self.rank, self.workers, self.saves = config, rank, workers, saves
         self.samples = read_samples(config.holdout_percent)
         self._data = fingerprint([*self.samples.training, *self.samples.held_out])
-        self._reader = ImageReader(self.samples.training[0], 64)
+        self._reader = ImageReader(
+            self.samples.training[0], 64, Preparation(config.side, config.blurs)
+        )
         self.total = steps_per_epoch(self.samples, config) * config.epochs
         # Ray shows each worker its own GPU alone.
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

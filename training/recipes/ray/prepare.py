@@ -17,6 +17,7 @@ import numpy as np
 import ray
 import torch
 
+from common.preparation import Preparation
 from common.shards import ImageReader, Sample, is_held_out, read_index
 from config import Config
 from cpus import divide_cpus
@@ -89,8 +90,9 @@ def _row(samples: Samples, index: int) -> dict[str, Any]:
 class Decoder:
     """Decodes images on any spare CPU, and names the host that it ran on."""
 
-    def __init__(self) -> None:
+    def __init__(self, prepare: Preparation) -> None:
         torch.set_num_threads(1)
+        self._prepare = prepare
         self._reader: ImageReader | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +100,7 @@ class Decoder:
         for path, offset, size in zip(batch["path"], batch["offset"], batch["size"], strict=True):
             # Each host reads its own copy of the channel.
             sample = Sample("", "", data_folder() / str(path), int(offset), int(size))
-            self._reader = self._reader or ImageReader(sample, 64)
+            self._reader = self._reader or ImageReader(sample, 64, self._prepare)
             images.append(self._reader.read(sample).numpy())
         host = os.environ.get("SM_CURRENT_HOST", "")
         return {
@@ -117,6 +119,7 @@ def dataset(rows: list[dict[str, Any]], config: Config, workers: int) -> Any:  #
     most, cpus_each = divide_cpus(cpus, workers=workers, threads=config.threads)
     return ray.data.from_items(rows, override_num_blocks=-(-len(rows) // _BLOCK_ROWS)).map_batches(
         Decoder,
+        fn_constructor_args=(Preparation(config.side, config.blurs),),
         batch_size=config.batch_size // workers,
         concurrency=(1, most),
         num_cpus=cpus_each,

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.image_batches import Batches, sample_indices
+from common.preparation import Preparation
 from common.shards import ImageReader, fingerprint, is_held_out, read_index
 from common.share import Share
 from config import Config
@@ -147,3 +148,25 @@ def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(SystemExit):
         Config.from_arguments(["--epoch", "3"])
     assert Config.from_arguments(["--epochs", "3"]).epochs == 3
+
+
+def test_an_image_is_resized_and_blurred_at_each_read(tmp_path: Path) -> None:
+    write_digits(tmp_path / "digits", shards=1)
+    sample = read_index(tmp_path / "digits")[0]
+    plain = ImageReader(sample, 1)
+    assert plain.shape == (1, 8, 8)
+    blurred = ImageReader(sample, 1, Preparation(side=28, blurs=3))
+    first, again = blurred.read(sample), blurred.read(sample)
+    assert blurred.shape == (1, 28, 28)
+    assert torch.equal(first, again)
+    # The weights of a blur add up to 1, and mirrored edges lose nothing.
+    assert float(first.mean()) == pytest.approx(float(plain.read(sample).mean()), abs=0.05)
+    assert float(first.std()) < float(plain.read(sample).std()) / 2
+
+
+def test_precision_chooses_bfloat16_for_gpus_alone() -> None:
+    assert Config().uses_bfloat16("cuda")
+    assert not Config().uses_bfloat16("cpu")
+    assert Config(precision="bfloat16").uses_bfloat16("cpu")
+    with pytest.raises(ValueError, match="precision='half': choose auto, float32, bfloat16"):
+        Config(precision="half")

@@ -1,0 +1,132 @@
+/**
+ * `npm run articles [-- NAME…]`: the workloads of the articles that this project began with (docs/articles.md), small, for
+ * some steps each on this machine. Prints a table; `--write` puts its rows into the page.
+ */
+import { availableParallelism, loadavg } from 'node:os';
+import path from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { ENVIRONMENTS, environmentPython } from './environments.ts';
+import { writeTable } from './page.ts';
+import { lastJsonLine, runProgram } from './program.ts';
+import { markdownTable } from './table.ts';
+
+const HELP = `npm run articles [-- OPTIONS] [NAME...]
+  --steps N  steps of each, the first fifth not counted (30)
+  --side N   height and width of the images (56; the articles: 224)
+  --batch N  samples of a step, over all hosts (16; the articles: 64)
+  --write    put the table into docs/articles.md
+  --list     print the names
+Those of ray, tf and horovod need environments of their own (.venv-ray and so on), which are made on demand.`;
+
+const count = (most: number) =>
+  z
+    .string()
+    .refine((text) => /^[1-9]\d{0,6}$/.test(text) && Number(text) <= most, `give a number from 1 to ${most}`);
+
+const spec = {
+  options: {
+    steps: { type: 'string', default: '30' },
+    side: { type: 'string', default: '56' },
+    batch: { type: 'string', default: '16' },
+    write: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+  },
+  schema: z.object({
+    steps: count(100_000),
+    side: count(4_096),
+    batch: count(1_000_000),
+    write: z.boolean(),
+    list: z.boolean(),
+  }),
+  positionals: ['NAME...'],
+} as const;
+
+const root = path.resolve(import.meta.dirname, '..', '..');
+const PROGRAM = path.join(root, 'training', 'measure', 'articles.py');
+const PYTHON = path.join(root, '.venv', 'bin', 'python');
+const WORKLOAD_SECONDS = 1_200;
+
+const listSchema = z.array(z.object({ name: z.string(), environment: z.enum(ENVIRONMENTS) }));
+type Workload = z.output<typeof listSchema>[number];
+
+const rowSchema = z.object({
+  name: z.string(),
+  strategy: z.string(),
+  hosts: z.number(),
+  steps: z.number(),
+  step_seconds: z.number(),
+  samples_per_second: z.number(),
+});
+type Row = z.output<typeof rowSchema>;
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function workloads(): Promise<readonly Workload[]> {
+  const { code, output } = await runProgram(PYTHON, [PROGRAM], { seconds: 60 });
+  if (code !== 0)
+    throw new Error(`the workloads cannot be listed; has npm run setup -- --develop run?\n${output}`);
+  return listSchema.parse(JSON.parse(lastJsonLine(output) ?? '[]'));
+}
+
+/** The row, or undefined after saying what went wrong. */
+async function measure({ name, environment }: Workload, size: readonly string[]): Promise<Row | undefined> {
+  try {
+    const python = await environmentPython(root, environment, print);
+    print(`${name} ...`);
+    const { code, output } = await runProgram(PYTHON, [PROGRAM, name, '--python', python, ...size], {
+      seconds: WORKLOAD_SECONDS,
+    });
+    const line = lastJsonLine(output);
+    if (code === 0 && line !== undefined) return rowSchema.parse(JSON.parse(line));
+    print(output.trimEnd());
+  } catch (error: unknown) {
+    print(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return undefined;
+}
+
+const HEAD = ['workload', 'strategy', 'hosts', 'steps', 'seconds a step', 'samples/s'];
+
+const tableOf = (rows: readonly Row[]): string =>
+  markdownTable(
+    HEAD,
+    rows.map((row) => [
+      `\`${row.name}\``,
+      `\`${row.strategy}\``,
+      String(row.hosts),
+      String(row.steps),
+      row.step_seconds.toFixed(4),
+      row.samples_per_second.toFixed(1),
+    ]),
+  );
+
+async function main(args: readonly string[]): Promise<number> {
+  const known = await workloads();
+  const names = known.map(({ name }) => name);
+  const check = (given: readonly string[]) =>
+    given
+      .filter((name) => !names.includes(name))
+      .map((name) => `there is no workload "${name}"; there are ${names.join(', ')}`);
+  const { values, positionals } = readCommandLine(args, { ...spec, check });
+  const chosen = positionals.length === 0 ? known : known.filter(({ name }) => positionals.includes(name));
+  if (values.list) {
+    print(chosen.map(({ name }) => name).join('\n'));
+    return 0;
+  }
+  const { steps, side, batch } = values;
+  const rows: Row[] = [];
+  for (const workload of chosen) {
+    const row = await measure(workload, ['--steps', steps, '--side', side, '--batch', batch]);
+    if (row !== undefined) rows.push(row);
+  }
+  const [, load = 0] = loadavg();
+  const day = new Date().toISOString().slice(0, 10);
+  const how = `\`--steps ${steps} --side ${side} --batch ${batch}\`, ${day}, ${availableParallelism()} cores at a load of ${load.toFixed(0)}.`;
+  const table = `${tableOf(rows)}\n\n${how}`;
+  print(`\n${table}`);
+  if (values.write && rows.length > 0) writeTable(path.join(root, 'docs', 'articles.md'), table);
+  return rows.length === chosen.length ? 0 : 1;
+}
+
+await runCommand(HELP, main);

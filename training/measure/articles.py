@@ -1,0 +1,194 @@
+"""`articles.py NAME --python INTERPRETER [--steps 30] [--side 56]`: one workload of an article,
+small, for some steps on this machine; prints one JSON line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from catalogue import ONE, RECIPES, THREE, TWO, deepfm, digit_data
+from hosts import CHECKPOINTS, Attempt, JobOnThisMachine
+
+_LIMIT_SECONDS = 900.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """What of a workload shrinks, beside its model. The articles' own: 224, 64 and 1,000 steps."""
+
+    side: int
+    batch: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`environment`: as in the catalogue of recipes."""
+
+    name: str
+    environment: str
+    make: Callable[[Path, Path, Size], JobOnThisMachine]
+    """Makes the job from an interpreter and a folder for data."""
+
+
+_BLURS = 10
+
+
+def _images(
+    recipe: str, strategy: str, hosts: tuple[str, ...], python: Path, data: Path, size: Size
+) -> JobOnThisMachine:
+    return JobOnThisMachine(
+        strategy=strategy,
+        source=RECIPES / recipe,
+        program="train.py",
+        data=digit_data(data),
+        python=python,
+        hosts=hosts,
+        hyperparameters={
+            "epochs": 1_000,
+            "batch_size": size.batch,
+            "side": size.side,
+            "patch": max(1, size.side // 14),
+            "checkpoint_steps": 1_000_000,
+        },
+    )
+
+
+def _vit_bfloat16(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+    job = _images("vit", "ddp", TWO, python, data, size)
+    return replace(job, hyperparameters={**job.hyperparameters, "precision": "bfloat16"})
+
+
+def _vit_float32(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+    job = _images("vit", "ddp", TWO, python, data, size)
+    return replace(job, hyperparameters={**job.hyperparameters, "precision": "float32"})
+
+
+def _ray_blurs(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+    """One host trains, and Ray prepares on its spare CPU and on two helpers."""
+    job = _images("ray", "ray", THREE, python, data, size)
+    return replace(
+        job,
+        groups={"train": THREE[:1], "helpers": THREE[1:]},
+        hyperparameters={**job.hyperparameters, "blurs": _BLURS},
+        environment={"TIDEWHEEL_CPUS": "2"},
+    )
+
+
+def _ray_blurs_alone(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+    job = _images("ray", "ray", ONE, python, data, size)
+    return replace(
+        job,
+        groups={"train": ONE},
+        hyperparameters={**job.hyperparameters, "blurs": _BLURS},
+        environment={"TIDEWHEEL_CPUS": "2"},
+    )
+
+
+def _deepfm(strategy: str, program: str, **more: object) -> Callable[..., JobOnThisMachine]:
+    def make(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+        settings = {"batch_size": size.batch, "epochs": 1_000, "checkpoint_steps": 1_000_000}
+        return deepfm(strategy, program, python, data, pause=0.0, **settings, **more)
+
+    return make
+
+
+def _on_one_host(make: Callable[..., JobOnThisMachine]) -> Callable[..., JobOnThisMachine]:
+    return lambda python, data, size: replace(make(python, data, size), hosts=ONE)
+
+
+WORKLOADS = (
+    Workload("ray-blurs", "ray", _ray_blurs),
+    Workload("ray-blurs-alone", "ray", _ray_blurs_alone),
+    Workload("vit-bfloat16", "ray", _vit_bfloat16),
+    Workload("vit-float32", "ray", _vit_float32),
+    Workload("deepfm-parameter-server", "tf", _deepfm("parameter-server", "train_tensorflow.py")),
+    Workload(
+        "deepfm-mirrored", "tf", _on_one_host(_deepfm("single", "train_tensorflow.py", devices=2))
+    ),
+    Workload(
+        "deepfm-multi-worker-mirrored",
+        "tf",
+        _deepfm("multi-worker-mirrored", "train_tensorflow.py"),
+    ),
+    Workload(
+        "deepfm-horovod",
+        "horovod",
+        _deepfm("mpi", "train_horovod.py", tidewheel_processes_per_host=2),
+    ),
+)
+
+
+class WorkloadError(Exception):
+    """A host failed; the message holds the ends of the logs."""
+
+
+def measure(job: JobOnThisMachine, root: Path, size: Size) -> dict[str, Any]:
+    """Steps and the mean step of the slowest host, without the first fifth."""
+    limit = json.dumps({"steps": size.steps})
+    attempt = Attempt(
+        root, replace(job, hyperparameters={**job.hyperparameters, "tidewheel_script": limit})
+    )
+    try:
+        attempt.start()
+        codes = attempt.wait(_LIMIT_SECONDS)
+        if any(code != 0 for code in codes):
+            raise WorkloadError(f"exit codes {codes}\n{attempt.logs()}")
+        found = [
+            json.loads(path.read_text())
+            for base in attempt.bases
+            for path in (base / CHECKPOINTS / "tidewheel-evidence").glob("*-steps.json")
+        ]
+        if not found:
+            raise WorkloadError(f"no host measured a step\n{attempt.logs()}")
+        step = max(_mean(each) for each in found)
+        return {
+            "strategy": job.strategy,
+            "hosts": len(job.hosts),
+            "steps": min(each["steps"] for each in found),
+            "step_seconds": round(step, 5),
+            "samples_per_second": round(size.batch / step, 1),
+        }
+    finally:
+        attempt.close()
+
+
+def _mean(blocks: dict[str, Any]) -> float:
+    pairs = list(zip(blocks["blockSeconds"], blocks["blockSteps"], strict=True))
+    return float(sum(seconds * steps for seconds, steps in pairs) / sum(s for _, s in pairs))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="articles", allow_abbrev=False)
+    parser.add_argument("name", nargs="?", choices=[each.name for each in WORKLOADS])
+    parser.add_argument("--python", type=Path, default=Path(sys.executable))
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--side", type=int, default=56)
+    parser.add_argument("--batch", type=int, default=16)
+    arguments = parser.parse_args()
+    if arguments.name is None:
+        print(json.dumps([{"name": w.name, "environment": w.environment} for w in WORKLOADS]))
+        return 0
+    workload = next(each for each in WORKLOADS if each.name == arguments.name)
+    size = Size(arguments.side, arguments.batch, arguments.steps)
+    root = Path(tempfile.mkdtemp(prefix="tw-"))
+    try:
+        job = workload.make(arguments.python.absolute(), root, size)
+        print(json.dumps({"name": workload.name, **measure(job, root / "run", size)}))
+    except WorkloadError as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
