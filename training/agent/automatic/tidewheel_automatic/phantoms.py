@@ -13,6 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map, tree_map_only
 
+from .operations import Operations
+
 
 class PhantomMode(TorchDispatchMode):
     def __init__(self) -> None:
@@ -20,6 +22,7 @@ class PhantomMode(TorchDispatchMode):
         self._fake = FakeTensorMode(allow_non_fake_inputs=True)
         self._phantoms: dict[int, tuple[torch.nn.Parameter, Any]] = {}
         """By identity: the parameter, which stays alive meanwhile, and what stands for it."""
+        self._operations = Operations(self._fake, self._phantom_of)
         self.is_busy = False
         """Whether PyTorch itself is at work here, whose reads are none of the script's."""
 
@@ -31,14 +34,11 @@ class PhantomMode(TorchDispatchMode):
         kwargs: Any = None,
     ) -> Any:
         was_busy, self.is_busy = self.is_busy, True
+        options = kwargs or {}
         try:
-            given, options = args, kwargs or {}
-            if not func._schema.is_mutable:
-                given, options = tree_map_only(
-                    torch.nn.Parameter, self._phantom_of, (args, options)
-                )
-            with self._fake:
-                result = func(*given, **options)
+            result = self._operations.run(
+                func, args, options, lambda: self._compute(func, args, options)
+            )
         finally:
             self.is_busy = was_busy
         schema = func._schema
@@ -48,6 +48,13 @@ class PhantomMode(TorchDispatchMode):
                     # `x += 1` binds x to the result, which has to be the same object.
                     return value
         return result
+
+    def _compute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        given, options = args, kwargs
+        if not func._schema.is_mutable:
+            given, options = tree_map_only(torch.nn.Parameter, self._phantom_of, (args, kwargs))
+        with self._fake:
+            return func(*given, **options)
 
     def _phantom_of(self, parameter: torch.nn.Parameter) -> Any:
         """Made once: PyTorch forgets its own at once, and caches no operation on real tensors."""
@@ -61,6 +68,7 @@ class PhantomMode(TorchDispatchMode):
         """From now on a phantom that meets real data is an error, never a wrong value."""
         self._fake.allow_non_fake_inputs = False
         self._phantoms.clear()
+        self._operations.clear()
 
 
 def is_phantom(value: object) -> bool:
