@@ -317,6 +317,15 @@ export const CATALOGUE: readonly Script[] = [
     arguments: ['--output_dir=${checkpoints}'],
   },
   {
+    name: 'trl-sft',
+    origin: {
+      written: 'trl_sft.py',
+      documentation: 'https://huggingface.co/docs/trl/sft_trainer',
+    },
+    requirements: [...HUGGING_FACE, 'trl==1.16.0', 'datasets==5.2.0'],
+    arguments: ['--output_dir=${checkpoints}'],
+  },
+  {
     name: 'accelerate-state',
     origin: {
       written: 'accelerate_state.py',
