@@ -21,6 +21,7 @@ from pathlib import Path
 _LOOK_SECONDS = 0.002
 _WORKING_STATES = "RD"
 """States of a thread that runs, is runnable, or waits for a disk: proc_pid_stat(5)."""
+_RUNNING_STATES = "R"
 
 
 class Host:
@@ -52,8 +53,8 @@ class Host:
                 os.kill(pid, number)
         self.is_stopped = number is signal.SIGSTOP
 
-    def is_working(self) -> bool:
-        return any(_is_working(pid) for pid in self.pids)
+    def is_working(self, states: str) -> bool:
+        return any(_is_working(pid, states) for pid in self.pids)
 
 
 def _cpu_clock(pid: int) -> int:
@@ -61,12 +62,12 @@ def _cpu_clock(pid: int) -> int:
     return (~pid << 3) | 2
 
 
-def _is_working(pid: int) -> bool:
+def _is_working(pid: int, states: str) -> bool:
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
                 state = (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-                if state in _WORKING_STATES:
+                if state in states:
                     return True
     return False
 
@@ -131,11 +132,19 @@ class Lockstep:
     """`cores`: CPU seconds of each host per second of the clock.
 
     Where all hosts together need more than the machine has, periods last longer and stay fair.
+    `is_disk_time_counted`: a wait for the disk is time on the clock; else the clock waits, too.
     """
 
     def __init__(
-        self, lines: Mapping[str, str], clock: Path, *, cores: float, period_seconds: float = 0.05
+        self,
+        lines: Mapping[str, str],
+        clock: Path,
+        *,
+        cores: float,
+        period_seconds: float = 0.05,
+        is_disk_time_counted: bool = False,
     ) -> None:
+        self._states = _RUNNING_STATES if is_disk_time_counted else _WORKING_STATES
         self.hosts = {name: Host() for name in lines}
         self.now = 0.0
         self._members = Members(lines)
@@ -200,7 +209,9 @@ class Lockstep:
             host.signal(signal.SIGCONT)
 
     def _is_any_host_working(self) -> bool:
-        return any(not host.is_stopped and host.is_working() for host in self.hosts.values())
+        return any(
+            not host.is_stopped and host.is_working(self._states) for host in self.hosts.values()
+        )
 
     def _update_hosts(self) -> None:
         for name, pids in self._members.find().items():
