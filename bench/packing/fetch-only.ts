@@ -2,7 +2,7 @@
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { listPages } from '../../functions/core/packing/model/blob-store.ts';
 import type { PlannedMember } from '../../functions/core/packing/model/documents.ts';
-import { DEFAULT_WINDOW, FetchWindow } from '../../functions/core/packing/shard/fetch-window.ts';
+import { DEFAULT_WINDOW, FetchWindow, piecesOf } from '../../functions/core/packing/shard/fetch-window.ts';
 
 await using opened = await openBlobStore({
   bucket: 'bench',
@@ -15,9 +15,10 @@ for await (const page of listPages(opened.store, 'bench/incoming/')) {
 }
 const window = new FetchWindow(opened.store, members, DEFAULT_WINDOW);
 let bytes = 0;
-for (let read = 0; read < members.length; read += 1) {
-  const result = await window.next();
-  window.release();
-  if (result.kind === 'found') bytes += result.size;
-}
+for (const member of members)
+  for (const _ of piecesOf(member, DEFAULT_WINDOW.pieceBytes)) {
+    const result = await window.next();
+    window.release();
+    if (result.kind === 'found') bytes += result.size;
+  }
 console.log(JSON.stringify({ objects: members.length, bytes }));
