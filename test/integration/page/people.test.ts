@@ -7,6 +7,7 @@ import {
   DescribeStacksCommand,
   waitUntilStackCreateComplete,
 } from '@aws-sdk/client-cloudformation';
+import { AxeBuilder } from '@axe-core/playwright';
 import { createFunction } from '@tidewheel/emulators/tests/integration/aws/lambda.ts';
 import { build, type Plugin } from 'esbuild';
 import type { Page } from 'playwright-core';
@@ -189,6 +190,9 @@ async function signInAs(person: string, screen = ''): Promise<void> {
   await page.getByRole('link', { name: person, exact: true }).click();
 }
 
+/** What keeps readers out, as axe finds it. */
+const barriers = async () => (await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id);
+
 const head = () => page.locator('header').textContent();
 
 describe('the page of a stack', () => {
@@ -200,6 +204,7 @@ describe('the page of a stack', () => {
     expect(page.url()).toBe(`${address}#/runs/${run}`);
     expect(issuer.given.map((form) => form.get('grant_type'))).toEqual(['authorization_code']);
     expect(requested).toEqual(new Set([new URL(address).origin, issuer.url]));
+    expect(await barriers()).toEqual([]);
     await page.reload();
     await page.getByRole('heading', { name: run }).waitFor();
     expect(issuer.given).toHaveLength(1);
@@ -257,6 +262,7 @@ describe('the page of a stack', () => {
     await page.getByRole('link', { name: 'ada' }).click();
     await page.getByRole('button', { name: 'sign out' }).click();
     await page.getByText('You have signed out').waitFor();
+    expect(await barriers()).toEqual([]);
     expect(await page.evaluate('JSON.stringify(sessionStorage)')).toBe('{}');
   });
 
