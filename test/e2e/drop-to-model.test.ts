@@ -20,6 +20,8 @@ import type { AttemptReport, RunReport } from '../../functions/core/attempts/rep
 import { bucketKeys, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
 import { FIRST_DAY_REPORT, playShort } from './first-day.ts';
+import { hearFrom, LISTEN } from './own-rule.ts';
+import { HOSTILE, type OpenPage, openPage } from './page-of-region.ts';
 import { probed, RUNS } from './probe.ts';
 import { GOT, putTyped, TYPED } from './typed.ts';
 
@@ -28,6 +30,9 @@ const run = promisify(execFile);
 let test: TestRegion;
 let api: ApiClient;
 let report: RunReport;
+let page: OpenPage;
+/** By a reader of the page, while it happened. */
+let seen: readonly string[];
 /** Receives what a rule of a user's own matches. */
 let queueUrl: string;
 
@@ -44,21 +49,15 @@ beforeAll(async () => {
   queueUrl = z.string().parse(await boto3(LISTEN));
   // Its schedule comes due while the digits train.
   await api.call('PUT', '/pipelines/hourly', scheduledDeclaration(declaration));
+  page = await openPage(test.region);
   await dropDigits(target, () => undefined);
-  report = await finishedRun(api, 'digits-000001');
+  [report, seen] = await Promise.all([finishedRun(api, 'digits-000001'), page.watch('digits-000001')]);
 }, 540_000);
 
 afterAll(async () => {
+  await page?.close();
   await test.stop();
 });
-
-const LISTEN = `
-sqs, events = boto3.client('sqs'), boto3.client('events')
-url = sqs.create_queue(QueueName='my-own')['QueueUrl']
-arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=['QueueArn'])['Attributes']['QueueArn']
-events.put_rule(Name='my-own', EventPattern=json.dumps({'source': ['tidewheel'], 'detail': {'pipeline': ['digits']}}))
-events.put_targets(Rule='my-own', Targets=[{'Id': 'queue', 'Arn': arn}])
-print(json.dumps(url))`;
 
 const scheduledDeclaration = (digits: string): string =>
   digits
@@ -102,6 +101,11 @@ describe('a drop of digits', () => {
     expect(second.fromStep).toBe(first.toStep);
     expect(second.toStep).toBeGreaterThan(second.fromStep);
     expect(second.pool.zoneId).not.toBe(first.pool.zoneId);
+  });
+
+  it('is seen from the first step to the report', () => {
+    expect(seen).toEqual(['training', 'curve', 'lost capacity', 'two attempts', 'end', 'report']);
+    expect(page.errors).toEqual([]);
   });
 
   it('costs less than on demand, over all attempts', () => {
@@ -151,16 +155,9 @@ print(json.dumps({'names': names, 'status': last['TrainingJobStatus'], 'spot': f
 
 describe("a user's own rule", () => {
   it('hears what happens, each with its versioned detail', async () => {
-    const heard = z.array(z.tuple([z.string(), z.object({ version: z.number(), runId: z.string() })])).parse(
-      await boto3(`
-sqs, heard = boto3.client('sqs'), []
-while messages := sqs.receive_message(QueueUrl='${queueUrl}', MaxNumberOfMessages=10).get('Messages'):
-    for message in messages:
-        event = json.loads(message['Body'])
-        heard.append([event['detail-type'], event['detail']])
-        sqs.delete_message(QueueUrl='${queueUrl}', ReceiptHandle=message['ReceiptHandle'])
-print(json.dumps(heard))`),
-    );
+    const heard = z
+      .array(z.tuple([z.string(), z.object({ version: z.number(), runId: z.string() })]))
+      .parse(await boto3(hearFrom(queueUrl)));
     // The doctor speaks only where a busy machine makes the steps last a minute.
     const types = heard.map(([type]) => type).filter((type) => type !== 'DoctorVerdict');
     expect(new Set(types)).toEqual(
@@ -213,12 +210,14 @@ s3 = boto3.client('s3')
 png = s3.get_object(Bucket='${stack.bucket}', Key='digits/incoming/' + sorted(o['Key'] for o in s3.list_objects_v2(Bucket='${stack.bucket}', Prefix='digits/incoming/')['Contents'])[0][len('digits/incoming/'):])['Body'].read()
 for n in range(40):
     s3.put_object(Bucket='${stack.bucket}', Key=f'digits/incoming/7/second-{n}.png', Body=png)
+s3.put_object(Bucket='${stack.bucket}', Key=r'digits/incoming/7/${HOSTILE}', Body=b'none')
 print(json.dumps(len(png)))`);
     const second = await finishedRun(api, 'digits-000002');
     expect(second).toMatchObject({ status: 'succeeded', generations: ['digits-000001', 'digits-000002'] });
     const Key = 'digits/dataset/digits-000002/manifest.json';
     const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
     expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({ samples: 40 });
+    expect(await page.data('digits', 'digits-000002')).toContain(HOSTILE);
   }, 400_000);
   it('is probed apart from the runs', async () => expect(await probed(test, api)).toBe(RUNS), 240_000);
 });
@@ -231,10 +230,7 @@ describe('a person', () => {
     await expect
       .poll(async () => (await api.call('GET', `/runs/${runId}`)).body, { timeout: 120_000, interval: 200 })
       .toMatchObject(trains);
-    expect(await api.call('POST', `/runs/${runId}/stop`)).toMatchObject({
-      status: 202,
-      body: { stop: { mode: 'afterSave' }, unsaved: { seconds: expect.any(Number) as number } },
-    });
+    await page.stop(runId);
     const stopped = await finishedRun(api, runId);
     expect(stopped.status).toBe('stopped');
     const last = stopped.attempts.at(-1);
@@ -246,17 +242,14 @@ sm = boto3.client('sagemaker')
 print(json.dumps(sm.list_training_jobs(NameContains='${runId}', StatusEquals='InProgress')['TrainingJobSummaries']))`),
     ).toEqual([]);
 
-    const change = JSON.stringify({ limits: { deadlineHours: 5 } });
-    expect(await api.call('POST', `/runs/${runId}/retry`, change)).toMatchObject({
-      status: 202,
-      body: { retry: { number: 1 }, checkpoint: { step: last?.toStep } },
-    });
+    await page.retry(runId);
     const done = await finishedRun(api, runId);
     expect(done).toMatchObject({ status: 'succeeded', deadline: { met: true }, retry: { number: 1 } });
     const next = done.attempts[stopped.attempts.length];
     expect(next?.fromStep).toBe(last?.toStep);
     expect(next?.fromStep).toBeGreaterThan(0);
-  }, 240_000);
+    expect(page.errors).toEqual([]);
+  }, 300_000);
 });
 
 describe('a script that starts as typed', () => {
