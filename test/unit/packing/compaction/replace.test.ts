@@ -146,7 +146,7 @@ describe('a correction', () => {
     await pack(store, 2, packing);
     expect(await held(store)).toEqual(digests({ 'a/1.jpg': 'one' }));
     const run = recordOf(PIPELINE, 2, { declaration: declarationOf(PIPELINE) });
-    await expect(datasetOf(controlView(store), run)).rejects.toThrow('replaces samples of older generations');
+    await expect(datasetOf(controlView(store), run)).rejects.toThrow('replaces or removes samples');
     await compactWaiting(store, packing);
     expect((await datasetOf(controlView(store), run)).generations).toHaveLength(1);
     const newest = await newestVersion(blobVersions(store), PIPELINE);
