@@ -140,7 +140,8 @@ export class MemoryBlobStore implements BlobStore {
   }
 
   wholeCheck(key: string, etag: string): Promise<WholeCheck | undefined> {
-    if (!this.hasChecksums || !/^[0-9a-f]{32}$/.test(etag)) return Promise.resolve(undefined);
+    if (!this.hasChecksums || !this.objects.has(key) || !/^[0-9a-f]{32}$/.test(etag))
+      return Promise.resolve(undefined);
     const digest = createHash('md5');
     return Promise.resolve({
       add: (chunk) => void digest.update(chunk),
