@@ -2,7 +2,8 @@
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { listPages } from '../../functions/core/packing/model/blob-store.ts';
 import type { PlannedMember } from '../../functions/core/packing/model/documents.ts';
-import { DEFAULT_WINDOW, FetchWindow, piecesOf } from '../../functions/core/packing/shard/fetch-window.ts';
+import { DEFAULT_WINDOW, FetchWindow } from '../../functions/core/packing/shard/fetch-window.ts';
+import { piecesOf } from '../../functions/core/packing/shard/read-spans.ts';
 
 await using opened = await openBlobStore({
   bucket: 'bench',
