@@ -599,7 +599,7 @@ export type RunDeclaration = {
   };
   readonly packing: {
     /** The shard format; docs/datasets.md compares them. */
-    readonly format: "webdataset" | "tfrecord" | "recordio" | "mds" | "lines" | "records";
+    readonly format: "webdataset" | "tfrecord" | "recordio" | "mds" | "parquet" | "lines" | "records";
     /** Target size of a shard in 10^6 bytes. */
     readonly shardMegabytes: number;
     /** Seed of the shuffle. */
@@ -619,7 +619,7 @@ export type RunDeclaration = {
       /** Column or field with the label: a text or a number. */
       readonly label: string;
     } | undefined;
-    /** integer: tfrecord and mds hold the label as an int64, and other labels are rejected. */
+    /** integer: tfrecord, mds and parquet hold the label as an int64, and other labels are rejected. */
     readonly labelType: "text" | "integer";
     /** Shuffle all samples of a generation by the seed; false keeps the order of keys. */
     readonly shuffle: boolean;
@@ -1876,7 +1876,7 @@ export type Declaration = {
   } | undefined;
   readonly packing?: {
     /** The shard format; docs/datasets.md compares them. */
-    readonly format?: "webdataset" | "tfrecord" | "recordio" | "mds" | "lines" | "records" | undefined;
+    readonly format?: "webdataset" | "tfrecord" | "recordio" | "mds" | "parquet" | "lines" | "records" | undefined;
     /** Target size of a shard in 10^6 bytes. */
     readonly shardMegabytes?: number | undefined;
     /** Seed of the shuffle. */
@@ -1896,7 +1896,7 @@ export type Declaration = {
       /** Column or field with the label: a text or a number. */
       readonly label?: string | undefined;
     } | undefined;
-    /** integer: tfrecord and mds hold the label as an int64, and other labels are rejected. */
+    /** integer: tfrecord, mds and parquet hold the label as an int64, and other labels are rejected. */
     readonly labelType?: "text" | "integer" | undefined;
     /** Shuffle all samples of a generation by the seed; false keeps the order of keys. */
     readonly shuffle?: boolean | undefined;

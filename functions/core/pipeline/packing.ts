@@ -78,7 +78,9 @@ export const packingSchema = z
     labelType: z
       .enum(['text', 'integer'])
       .default('text')
-      .describe('integer: tfrecord and mds hold the label as an int64, and other labels are rejected.'),
+      .describe(
+        'integer: tfrecord, mds and parquet hold the label as an int64, and other labels are rejected.',
+      ),
     shuffle: z
       .boolean()
       .default(true)

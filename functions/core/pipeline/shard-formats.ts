@@ -20,6 +20,7 @@ export const SHARD_FORMATS = {
   tfrecord: { takes: 'samples' },
   recordio: { takes: 'samples' },
   mds: { takes: 'samples', largestShard: { megabytes: 4_000, because: 'mds holds 32-bit offsets' } },
+  parquet: { takes: 'samples' },
   lines: { takes: 'files' },
   records: { takes: 'files' },
 } as const satisfies Readonly<Record<string, DeclaredFormat>>;

@@ -75,6 +75,30 @@ def with_ray_tfrecords(folder: Path, book: Book) -> None:
         book.note(name.decode(), image=image, text=text, label=int(row["label"]))
 
 
+def row_of_table(row: dict[str, Any], book: Book, *, pixels: bytes | None = None) -> None:
+    """A row of Parquet."""
+    image = row["image"] if pixels is None else None
+    text = row["json"].encode()
+    book.note(row["__key__"], image=image, pixels=pixels, text=text, label=row["label"])
+
+
+def with_ray_parquet(folder: Path, book: Book) -> None:
+    import ray.data
+
+    for row in ray.data.read_parquet(shards(folder)).iter_rows():
+        row_of_table(row, book)
+
+
+def with_pyarrow(folder: Path, book: Book) -> None:
+    import pyarrow.parquet  # type: ignore[import-not-found]
+
+    for shard in shards(folder):
+        file = pyarrow.parquet.ParquetFile(shard)
+        for group in range(file.num_row_groups):
+            for row in file.read_row_group(group).to_pylist():
+                row_of_table(row, book)
+
+
 def with_ray_lines(folder: Path, book: Book) -> None:
     import ray.data
 
@@ -103,6 +127,16 @@ def with_datasets_webdataset(folder: Path, book: Book) -> None:
             book.note(row["__key__"], image=image, parsed=row["json"], label=row["cls"])
 
 
+def with_datasets_parquet(folder: Path, book: Book) -> None:
+    """As a table on disk, with the images decoded."""
+    import datasets
+
+    with tempfile.TemporaryDirectory() as cache:
+        rows = hugging_face("parquet", Path(cache), shards(folder), streaming=False)
+        for row in rows.cast_column("image", datasets.Image()):
+            row_of_table(row, book, pixels=row["image"].convert("RGB").tobytes())
+
+
 def with_datasets_lines(folder: Path, book: Book) -> None:
     """As a table on disk."""
     with tempfile.TemporaryDirectory() as cache:
@@ -118,6 +152,9 @@ if __name__ == "__main__":
             "tf.data, Pipe": ("tensorflow-cpu", with_tf_data_piped),
             "Ray Data, webdataset": ("ray", with_ray_webdataset),
             "Ray Data, tfrecord": ("ray", with_ray_tfrecords),
+            "Ray Data, parquet": ("ray", with_ray_parquet),
+            "pyarrow": ("pyarrow", with_pyarrow),
+            "datasets, parquet": ("datasets", with_datasets_parquet),
             "Ray Data, lines": ("ray", with_ray_lines),
             "datasets, webdataset": ("datasets", with_datasets_webdataset),
             "datasets, lines": ("datasets", with_datasets_lines),

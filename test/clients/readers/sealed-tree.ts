@@ -21,6 +21,7 @@ const FORMATS = {
   tfrecord: { format: 'tfrecord', labelType: 'integer' },
   'tfrecord in gzip': { format: 'tfrecord', labelType: 'integer', tfrecord: { compression: 'gzip' } },
   mds: { format: 'mds', labelType: 'integer' },
+  parquet: { format: 'parquet', labelType: 'integer' },
   // It holds one image a sample and no JSON.
   recordio: { format: 'recordio', accept: ['.png'] },
   lines: { format: 'lines', lines: { kind: 'jsonl', header: 'none' } },

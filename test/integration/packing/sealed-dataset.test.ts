@@ -101,6 +101,7 @@ describe('the reader of a sealed dataset', () => {
   it.each([
     ['webdataset', {}],
     ['mds', {}],
+    ['parquet', {}],
     ['tfrecord', {}],
     ['tfrecord', { tfrecord: { compression: 'gzip' } }],
   ] as const)('gives every sample of %s back (%j)', async (format, more) => {

@@ -1,4 +1,5 @@
 /** Decoders of the shard formats. They share no code with the encoders. */
+import { parquetReadObjects } from 'hyparquet';
 import protobuf from 'protobufjs';
 import { expect } from 'vitest';
 
@@ -89,4 +90,19 @@ export function mdsSamples(file: Buffer): Map<string, Buffer>[] {
     expect(at).toBe(file.readUInt32LE(8 + 4 * sample));
     return columns;
   });
+}
+
+/** The bytes of each column of a Parquet file's rows, by hyparquet's reader. An integer is its text. */
+export async function parquetSamples(file: Buffer): Promise<Map<string, Buffer>[]> {
+  const bytes = new Uint8Array(file).buffer;
+  const rows = await parquetReadObjects({ file: bytes, utf8: false });
+  return rows.map(
+    (row) =>
+      new Map(
+        Object.entries(row).map(([name, value]) => [
+          name,
+          value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value)),
+        ]),
+      ),
+  );
 }

@@ -34,7 +34,7 @@ function filled(fakes: readonly boolean[], bytes = 10): MemoryBlobStore {
 }
 
 describe('even counts', () => {
-  it.each(['webdataset', 'tfrecord', 'mds'] as const)(
+  it.each(['webdataset', 'tfrecord', 'mds', 'parquet'] as const)(
     'hold in %s despite rejections during the read',
     async (format) => {
       await fc.assert(

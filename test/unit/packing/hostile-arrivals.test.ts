@@ -128,7 +128,7 @@ describe('labels that do not fit', () => {
     expect(uploads).toBe(2);
   });
 
-  it.each(['recordio', 'mds', 'webdataset'] as const)(
+  it.each(['recordio', 'mds', 'parquet', 'webdataset'] as const)(
     'do not include images called label in %s',
     async (format) => {
       const store = dropped({ '3/a.label.png': 'a mask', ...(format !== 'recordio' && { '3/a.jpg': 'x' }) });

@@ -17,7 +17,7 @@ import type { PackItemDeps } from '../../../functions/core/packing/shard/pack-it
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { type Decoded, example, mdsSamples, recordio, tfrecords } from '../../support/builders/decoders.ts';
+import * as decoders from '../../support/builders/decoders.ts';
 import {
   memberLines,
   PIPELINE,
@@ -223,8 +223,8 @@ function named({ lines }: Packed, samples: Iterable<ReadonlyMap<string, Buffer>>
 const fromTfrecord: Bodies = (packed) =>
   named(
     packed,
-    [...packed.shards.values()].flatMap(tfrecords).map((record) => {
-      const { feature } = (example.decode(record) as unknown as Decoded).features;
+    [...packed.shards.values()].flatMap(decoders.tfrecords).map((record) => {
+      const { feature } = (decoders.example.decode(record) as unknown as decoders.Decoded).features;
       return new Map(
         Object.entries(feature).map(([name, { bytesList }]) => [
           name,
@@ -234,11 +234,14 @@ const fromTfrecord: Bodies = (packed) =>
     }),
   );
 
-const fromMds: Bodies = (packed) => named(packed, [...packed.shards.values()].flatMap(mdsSamples));
+const fromMds: Bodies = (packed) => named(packed, [...packed.shards.values()].flatMap(decoders.mdsSamples));
+
+const fromParquet: Bodies = async (packed) =>
+  named(packed, (await Promise.all([...packed.shards.values()].map(decoders.parquetSamples))).flat());
 
 const fromRecordio: Bodies = ({ shards, lines }) => {
   const byId = new Map<number, Buffer>();
-  for (const record of [...shards.values()].flatMap(recordio))
+  for (const record of [...shards.values()].flatMap(decoders.recordio))
     byId.set(Number(record.readBigUInt64LE(8)), record.subarray(24));
   return new Map(lines.map(({ name, sample }) => [name, byId.get(sample) ?? Buffer.from('not found')]));
 };
@@ -269,20 +272,7 @@ const ended = ([key, body]: [string, Buffer]): [string, Buffer] => [
 ];
 
 /** Samples of several members, some with suffixes that fold into one column or name. */
-const SUFFIXES = [
-  'jpg',
-  'png',
-  'json',
-  'seg.png',
-  'cls',
-  'label',
-  'x-y',
-  'x_y',
-  'X_y',
-  '__key__',
-  'image',
-  'txt',
-];
+const SUFFIXES = 'jpg png json seg.png cls label x-y x_y X_y __key__ image txt'.split(' ');
 const groups: fc.Arbitrary<Map<string, Buffer>> = fc
   .uniqueArray(fc.tuple(hostileKey, fc.subarray(SUFFIXES, { minLength: 1 }), anyBody), {
     selector: ([stem]) => stem,
@@ -309,6 +299,11 @@ const CASES = {
     bodiesOf: fromMds,
     drops: fc.oneof(arrivals('.jpg'), groups),
     settings: { format: 'mds', label: 'none' },
+  },
+  parquet: {
+    bodiesOf: fromParquet,
+    drops: fc.oneof(arrivals('.jpg'), groups),
+    settings: { format: 'parquet', label: 'none' },
   },
   recordio: {
     bodiesOf: fromRecordio,
@@ -366,7 +361,7 @@ describe('plan, then pack, then read is the identity', () => {
           ? recordOf(bytes)
           : Buffer.concat([frameHead(bytes.length), bytes, frameTail(crc32c(bytes))]);
       const file = fc.array(anyBody, { maxLength: 4 }).map((bodies) => Buffer.concat(bodies.map(frame)));
-      const decode = kind === 'recordio' ? recordio : tfrecords;
+      const decode = kind === 'recordio' ? decoders.recordio : decoders.tfrecords;
       await fc.assert(
         fc.asyncProperty(arrivals('', file), limits, buffers, async (all, changes, buffers) => {
           const packing = settings({ ...changes, format: 'records', records: { kind } });

@@ -25,7 +25,7 @@ import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
-const FORMATS = ['webdataset', 'tfrecord', 'mds', 'recordio'] as const;
+const FORMATS = ['webdataset', 'tfrecord', 'mds', 'parquet', 'recordio'] as const;
 const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 3);
 
 const preparing = (image: Readonly<Record<string, unknown>> = { maxSide: 16 }): PackingSettings['prepare'] =>

@@ -51,6 +51,17 @@ describe('a body of another length than planned', () => {
     const seal = sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing });
     await expect(seal).rejects.toThrow(/cannot be sealed: .* (lies at|take)/);
   });
+
+  it('is found in parquet while it is packed', async () => {
+    const store = filled(4);
+    const get = async (key: string, options?: GetOptions) => {
+      const found = await store.get(key, options);
+      if (found.kind !== 'found' || !key.endsWith('2.txt')) return found;
+      return { ...found, chunks: [Buffer.concat(found.chunks).subarray(0, 100)] };
+    };
+    const packed = planAndPack(misbehaving(store, { get }), settings({ format: 'parquet' }));
+    await expect(packed).rejects.toThrow(/2\.txt" came with 100 bytes, not the 402 of the listing/);
+  });
 });
 
 describe('an object that is read in ranges', () => {
@@ -142,25 +153,28 @@ it('lists have no line end but their newlines', async () => {
 });
 
 describe('a shard that the store damages', () => {
-  it.each(['webdataset', 'tfrecord', 'mds'] as const)('is found in %s before the seal', async (format) => {
-    const store = filled(4);
-    const packing = settings({ format });
-    await planAndPack(store, packing);
-    const shards = bucketKeys.shards(PIPELINE, RUN);
-    const get = async (key: string, options?: GetOptions) => {
-      const found = await store.get(key, options);
-      if (found.kind !== 'found' || !key.startsWith(shards)) return found;
-      const body = Buffer.concat(found.chunks);
-      body[body.length >>> 1] = (body[body.length >>> 1] ?? 0) ^ 1;
-      return { ...found, chunks: [body] };
-    };
-    const seal = sealDataset(
-      { store: misbehaving(store, { get }), spotCheck },
-      { runId: RUN, pipeline: PIPELINE, packing },
-    );
-    await expect(seal).rejects.toThrow(/cannot be sealed: a shard was read back, and shard-000000/);
-    expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
-  });
+  it.each(['webdataset', 'tfrecord', 'mds', 'parquet'] as const)(
+    'is found in %s before the seal',
+    async (format) => {
+      const store = filled(4);
+      const packing = settings({ format });
+      await planAndPack(store, packing);
+      const shards = bucketKeys.shards(PIPELINE, RUN);
+      const get = async (key: string, options?: GetOptions) => {
+        const found = await store.get(key, options);
+        if (found.kind !== 'found' || !key.startsWith(shards)) return found;
+        const body = Buffer.concat(found.chunks);
+        body[body.length >>> 1] = (body[body.length >>> 1] ?? 0) ^ 1;
+        return { ...found, chunks: [body] };
+      };
+      const seal = sealDataset(
+        { store: misbehaving(store, { get }), spotCheck },
+        { runId: RUN, pipeline: PIPELINE, packing },
+      );
+      await expect(seal).rejects.toThrow(/cannot be sealed: a shard was read back, and shard-000000/);
+      expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
+    },
+  );
 
   it('is sealed when it is whole', async () => {
     const store = filled(4);

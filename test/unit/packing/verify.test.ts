@@ -15,6 +15,7 @@ const FORMATS: readonly (readonly [string, Partial<PackingSettings>])[] = [
   ['tfrecord in gzip', { format: 'tfrecord', tfrecord: { compression: 'gzip' } }],
   ['recordio', { format: 'recordio' }],
   ['mds', { format: 'mds' }],
+  ['parquet', { format: 'parquet' }],
   ['lines', { format: 'lines' }],
 ];
 

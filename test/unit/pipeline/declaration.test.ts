@@ -103,7 +103,7 @@ limits: { attempts: 0.5, deadlineHours: }
       'settle.quietSeconds': 'is 0, give at least 1',
       'settle.maximumWaitSeconds': 'is "soon", give a number',
       settle: 'has no field "quiet": take it out, or write one of quietSeconds, maximumWaitSeconds, marker',
-      'packing.format': 'is "zip", give one of webdataset, tfrecord, recordio, mds, lines, records',
+      'packing.format': 'is "zip", give one of webdataset, tfrecord, recordio, mds, parquet, lines, records',
       'packing.accept[0]': 'is "png", write suffixes as .png',
       'training.strategy':
         'is "dpp", give one of single, ddp, ray, mpi, parameter-server, multi-worker-mirrored, data-service',

@@ -440,7 +440,7 @@ class DeclarationSettle(TypedDict, total=False):
 
 
 class DeclarationPacking(TypedDict, total=False):
-    format: Literal["webdataset", "tfrecord", "recordio", "mds", "lines", "records"]
+    format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records"]
     shardMegabytes: float
     seed: int
     accept: list[str]
@@ -1917,7 +1917,7 @@ class RunDeclarationSettle(_RunDeclarationSettle, total=False):
 
 
 class _RunDeclarationPacking(TypedDict):
-    format: Literal["webdataset", "tfrecord", "recordio", "mds", "lines", "records"]
+    format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records"]
     shardMegabytes: float
     seed: int
     label: Literal["parentFolder", "namePattern", "annotations", "none"]

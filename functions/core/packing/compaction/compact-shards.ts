@@ -13,7 +13,8 @@ import { commitShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
 import { plannedSplitOf } from '../splits/split-rule.ts';
 import { concatenate, interleave } from './interleave.ts';
-import { type JoinInput, joinShard } from './join-shard.ts';
+import type { JoinInput } from './join-job.ts';
+import { joinShard } from './join-shard.ts';
 import {
   type CompactionItem,
   type CompactionPlan,
@@ -182,6 +183,7 @@ async function extentsOf(
       return join.extents(Buffer.from(joinChunks(found.chunks)));
     }
     case 'frames':
+    case 'rows':
       return undefined;
     default:
       return join satisfies never;

@@ -1,51 +1,16 @@
 /**
  * Builds one shard by copying the samples of old shards as they lie. Nothing of it is visible until it is committed.
  */
-import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';
-import type {
-  DataSchema,
-  Extents,
-  Join,
-  MemberFrames,
-  SampleLines,
-  ShardFormat,
-  ShardSink,
-} from '../model/shard-format.ts';
+import type { Join, MemberFrames, SampleLines, ShardSink } from '../model/shard-format.ts';
 import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
 import { HeldBytes } from './held-bytes.ts';
+import type { JoinInput, JoinJob } from './join-job.ts';
+import { joinRows } from './join-rows.ts';
 import { UniqueNames } from './joined-names.ts';
-import type { ShardReader } from './shard-reader.ts';
-
-/** What the joiner needs of a ShardReader. */
-type SequentialBytes = Pick<ShardReader, 'position' | 'take' | 'skip' | 'bytes' | 'finish' | 'close'>;
-
-/** One old shard, opened. */
-export interface JoinInput {
-  readonly reader: SequentialBytes;
-  readonly samples: readonly SampleLines[];
-  /** Indexes of the samples that are joined, in order. */
-  readonly kept: readonly number[];
-  /** Undefined if only the frames tell where its samples lie. */
-  readonly extents: Extents | undefined;
-  /** Added to its numbers of samples. */
-  readonly base: number;
-}
-
-export interface JoinJob {
-  readonly key: string;
-  readonly packing: PackingSettings;
-  readonly format: ShardFormat;
-  readonly schema: DataSchema;
-  readonly inputs: readonly JoinInput[];
-  /** For each place the input whose next sample it gets. */
-  readonly order: Uint32Array;
-  /** Of the new shard. Copies make up for those that the order lacks; by default there are none. */
-  readonly samples?: number | undefined;
-}
 
 export interface JoinedShard extends UploadedShard {
   readonly list: MemberList;
@@ -60,7 +25,11 @@ export async function joinShard(
   try {
     const isGzipped = job.format.isGzipped?.(job.packing) === true;
     const gzip = isGzipped ? new GzipSink(upload) : undefined;
-    const list = await new Joiner(job, gzip ?? upload).join();
+    const sink = gzip ?? upload;
+    const list =
+      job.format.join.by === 'rows'
+        ? await joinRows(job, sink, (place) => copiesAt(job, place))
+        : await new Joiner(job, sink).join();
     await gzip?.finish();
     for (const { reader } of job.inputs) await reader.finish();
     return { ...(await upload.finish()), list, samples: Math.max(job.order.length, job.samples ?? 0) };
@@ -219,6 +188,7 @@ function headOf(job: JoinJob): Uint8Array | undefined {
     case 'table':
       return join.head(sizesInOrder(job), packing, schema);
     case 'frames':
+    case 'rows':
       return undefined;
     default:
       return join satisfies never;

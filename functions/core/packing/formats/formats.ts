@@ -3,6 +3,7 @@ import type { FormatName, SHARD_FORMATS } from '../../pipeline/shard-formats.ts'
 import type { ShardFormat } from '../model/shard-format.ts';
 import { lines } from './lines.ts';
 import { mds } from './mds.ts';
+import { parquet } from './parquet.ts';
 import { records } from './record-files.ts';
 import { recordio } from './recordio.ts';
 import { tfrecord } from './tfrecord.ts';
@@ -11,6 +12,6 @@ import { webdataset } from './webdataset.ts';
 /** Each takes what the declaration says that it takes. */
 const FORMATS: {
   readonly [Name in FormatName]: Extract<ShardFormat, Pick<(typeof SHARD_FORMATS)[Name], 'takes'>>;
-} = { webdataset, tfrecord, recordio, mds, lines, records };
+} = { webdataset, tfrecord, recordio, mds, parquet, lines, records };
 
 export const formatOf = ({ format }: { readonly format: FormatName }): ShardFormat => FORMATS[format];

@@ -131,6 +131,8 @@ export type Join =
       /** @param sizes bytes of the new shard's samples, in order */
       head(sizes: readonly number[], settings: PackingSettings, schema: DataSchema): Uint8Array;
     }
+  /** Each sample is encoded again, from the bytes of its members. */
+  | { readonly by: 'rows' }
   /** Each sample begins with a head of fixed size, which tells how many bytes follow. */
   | {
       readonly by: 'frames';
@@ -199,6 +201,14 @@ export interface SampleFormat extends AnyFormat {
   readonly copiesMembers?: true;
   /** The layout is written before the first sample. If a sample drops out, the shard is built again. */
   readonly fixedLayout?: true;
+  /** Members of a column lie together, so that those of a sample lie between those of others. */
+  readonly isColumnar?: true;
+  /**
+   * For a format with a table at its end, by which readers find the samples.
+   * @param tail the last bytes of the shard, the table among them @param lines sorted by offset
+   * @returns what differs from the member list
+   */
+  readonly tailProblem?: (tail: Uint8Array, lines: readonly MemberLine[]) => string | undefined;
   /** In bytes; larger samples cannot be written. */
   readonly largestSample?: number;
   /** Why a sample of this outline cannot be in a shard, before anything of it is read. */

@@ -40,7 +40,9 @@ export class ShardExtent {
     this.#planned += this.#format.plannedBytes(name, size);
     const follows =
       this.#format.takes === 'files' && !isFirst ? offset === this.#end : offset >= this.#before;
-    if (!follows) throw this.#error(`${name} lies at ${offset}, but what is before it ends at ${this.#end}`);
+    const isColumnar = this.#format.takes === 'samples' && this.#format.isColumnar === true;
+    if (!follows && !isColumnar)
+      throw this.#error(`${name} lies at ${offset}, but what is before it ends at ${this.#end}`);
     this.#end = Math.max(this.#end, offset + size);
   }
 

@@ -14,6 +14,8 @@ export interface ExpectedShard {
   readonly lines: readonly MemberLine[];
   /** The bytes between the members, where they are known. */
   readonly frames: MemberFrames | undefined;
+  /** Says what is wrong with the bytes after the last of these members, where a format has a table there. */
+  readonly tailProblem?: ((tail: Uint8Array) => string | undefined) | undefined;
   readonly isGzipped: boolean;
   readonly complain: (what: string) => void;
 }
@@ -33,6 +35,8 @@ export class ShardVerifier {
   #memberCrc64 = new Crc64Nvme();
   /** Bytes since the last member, compared with what must be there. */
   #between: Uint8Array[] = [];
+  /** After the last member. */
+  readonly #tail: Uint8Array[] = [];
 
   constructor(expected: ExpectedShard) {
     this.#expected = expected;
@@ -78,6 +82,8 @@ export class ShardVerifier {
       const bytes = chunk.subarray(at, at + length);
       if (inside) this.#check(bytes, line);
       else if (this.#expected.frames !== undefined) this.#between.push(Uint8Array.from(bytes));
+      else if (line === undefined && this.#expected.tailProblem !== undefined)
+        this.#tail.push(Uint8Array.from(bytes));
       at += length;
       this.#position += length;
       this.#close();
@@ -102,7 +108,9 @@ export class ShardVerifier {
       this.#complain(`ends before ${quoted(this.#lines[this.#next]?.name ?? '')}`);
     const crc = this.#crc.toString(16).padStart(8, '0');
     if (crc !== this.#expected.crc32) this.#complain(`has CRC-32 ${crc}, not ${this.#expected.crc32}`);
-    const { frames } = this.#expected;
+    const { frames, tailProblem } = this.#expected;
+    const problem = tailProblem?.(Buffer.concat(this.#tail));
+    if (problem !== undefined) this.#complain(problem);
     if (frames === undefined) return;
     const expected = Buffer.concat([this.#after(frames, this.#lines.length - 1), frames.end]);
     if (!Buffer.concat(this.#between).equals(expected))

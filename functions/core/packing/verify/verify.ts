@@ -134,12 +134,14 @@ async function verifyBytes(
   lines: readonly MemberLine[] | undefined,
 ): Promise<void> {
   const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
+  const format = formatOf(check.manifest);
+  const sorted = (lines ?? []).toSorted((a, b) => a.offset - b.offset);
+  const tailProblem = lines && format.takes === 'samples' ? format.tailProblem : undefined;
   const verifier = new ShardVerifier({
     crc32: shard.crc32,
-    lines: (lines ?? [])
-      .filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined)
-      .sort((a, b) => a.offset - b.offset),
-    frames: lines && formatOf(check.manifest).memberFrames,
+    lines: sorted.filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined),
+    frames: lines && format.memberFrames,
+    tailProblem: tailProblem && ((tail) => tailProblem(tail, sorted)),
     isGzipped: check.manifest.compression === 'gzip',
     complain,
   });

@@ -45,6 +45,7 @@ const FORMATS: readonly (readonly [string, Partial<PackingSettings>, (drop: numb
   ['tfrecord in gzip', { format: 'tfrecord', tfrecord: { compression: 'gzip' } }, images],
   ['recordio', { format: 'recordio' }, images],
   ['mds', { format: 'mds', labelType: 'integer' }, images],
+  ['parquet', { format: 'parquet', labelType: 'integer' }, images],
   ['lines', { format: 'lines' }, tables],
   ['csv under one header', { format: 'lines', lines: { kind: 'csv', header: 'perShard' } }, tables],
   ['records', { format: 'records', records: { kind: 'recordio' } }, recorded],

@@ -281,6 +281,8 @@ const FORMATS: readonly (readonly [string, Partial<PackingSettings>])[] = [
   ['tfrecord in gzip', { format: 'tfrecord', tfrecord: { compression: 'gzip' } }],
   ['recordio', { format: 'recordio', labelType: 'integer' }],
   ['mds', { format: 'mds', labelType: 'integer' }],
+  ['parquet', { format: 'parquet', labelType: 'integer' }],
+  ['parquet, even', { format: 'parquet', remainder: 'even', shardsMultipleOf: 2 }],
   ['mds, even', { format: 'mds', labelType: 'integer', remainder: 'even', shardsMultipleOf: 2 }],
   ['lines', { format: 'lines' }],
 ];

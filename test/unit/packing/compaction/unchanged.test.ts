@@ -65,6 +65,7 @@ const FORMATS: readonly Partial<PackingSettings>[] = [
   {},
   { format: 'tfrecord' },
   { format: 'mds' },
+  { format: 'parquet' },
   { format: 'lines' },
   { remainder: 'even' },
 ];

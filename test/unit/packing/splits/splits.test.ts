@@ -74,7 +74,7 @@ describe('a split', () => {
     expect(splits).toMatchInlineSnapshot(`"ttvvvtvtvttv"`);
   });
 
-  it.each(['webdataset', 'tfrecord', 'mds', 'recordio'] as const)(
+  it.each(['webdataset', 'tfrecord', 'mds', 'parquet', 'recordio'] as const)(
     'in %s holds each sample and group once',
     async (format) => {
       await fc.assert(

@@ -1,0 +1,177 @@
+/**
+ * Joins shards of which the samples do not lie together, such as Parquet's. Each sample is encoded again from the bytes
+ * of its members. Old shards are read from their first byte to their last, one row group at a time.
+ */
+import type { MemberLine } from '../model/documents.ts';
+import type { EncodedMember, MemberBody, Outline, SampleLines, ShardSink } from '../model/shard-format.ts';
+import { MemberList } from '../shard/member-list.ts';
+import type { JoinInput, JoinJob } from './join-job.ts';
+
+/** A sample of the new shard, with its lines in the old one. */
+interface Placed {
+  readonly input: JoinInput;
+  readonly number: number;
+  readonly lines: SampleLines;
+  readonly repeat: number | undefined;
+}
+
+/** @param copiesAt how many copies follow the sample at a place of the order */
+export async function joinRows(
+  job: JoinJob,
+  sink: ShardSink,
+  copiesAt: (place: number) => number,
+): Promise<MemberList> {
+  const placed = placedSamples(job, copiesAt);
+  const outlines = placed.map(({ lines }, ordinal): Outline => ({ ordinal, members: membersOf(lines) }));
+  const encoder = job.format.encoder({
+    settings: job.packing,
+    sourceSchema: { columns: job.schema.columns ?? [] },
+    outlines,
+  });
+  const readers = new Map(job.inputs.map((input) => [input, new RowReader(input, job.packing.labelType)]));
+  const list = new MemberList();
+  await encoder.start?.(sink);
+  for (const [ordinal, { input, number, lines, repeat }] of placed.entries()) {
+    const outline = outlines[ordinal];
+    const reader = readers.get(input);
+    if (outline === undefined || reader === undefined) throw new Error('a sample has no input');
+    const bodies = await reader.bodies(number, repeat !== undefined || placed[ordinal + 1]?.lines === lines);
+    const members = outline.members.map(
+      (member, index): EncodedMember => ({ ...member, body: bodies[index] ?? [] }),
+    );
+    const written = await encoder.add(sink, outline, members);
+    const sample = { base: input.base, ...(repeat !== undefined && { repeat }) };
+    for (const [index, line] of lines.entries()) list.add(movedLine(line, sample, written[index]?.offset));
+  }
+  await encoder.finish?.(sink);
+  return list;
+}
+
+const movedLine = (
+  line: MemberLine,
+  { base, ...repeat }: { readonly base: number; readonly repeat?: number },
+  offset = 0,
+): MemberLine => ({ ...line, offset, sample: line.sample + base, ...repeat });
+
+/** The samples in their new order, each followed by its copies. */
+function placedSamples({ inputs, order }: JoinJob, copiesAt: (place: number) => number): Placed[] {
+  const taken = inputs.map(() => 0);
+  const firsts = inputs.flatMap(({ samples }) => samples.flatMap(([line]) => line ?? []));
+  let repeat = firsts.reduce((most, line) => Math.max(most, line.repeat ?? 0), 0);
+  return [...order].flatMap((index, place) => {
+    const input = inputs[index];
+    const number = input?.kept[taken[index] ?? 0];
+    const lines = number === undefined ? undefined : input?.samples[number];
+    if (input === undefined || number === undefined || lines === undefined)
+      throw new Error('the order names more samples than the shard holds');
+    taken[index] = (taken[index] ?? 0) + 1;
+    const copies = Array.from({ length: copiesAt(place) }, (): Placed => {
+      repeat += 1;
+      return { input, number, lines, repeat };
+    });
+    return [{ input, number, lines, repeat: undefined }, ...copies];
+  });
+}
+
+/** The stem of a name in a shard has no dot behind its last slash. */
+const stemOf = (name: string): string => name.slice(0, name.indexOf('.', name.lastIndexOf('/') + 1));
+
+const membersOf = (lines: SampleLines): Outline['members'] =>
+  lines.map(({ name, column = '', size }) => ({
+    name,
+    stem: stemOf(name),
+    column,
+    size,
+    isLabel: column === 'label',
+  }));
+
+/** Samples up to `end`, the first byte in the shard, and the bytes. */
+interface HeldRows {
+  readonly end: number;
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+/** Gives the members of one old shard's samples, in order. */
+class RowReader {
+  readonly #input: JoinInput;
+  readonly #isInteger: boolean;
+  /** The row group that was read last. */
+  #held: HeldRows = { end: 0, offset: 0, bytes: Buffer.alloc(0) };
+
+  constructor(input: JoinInput, labelType: string | undefined) {
+    this.#input = input;
+    this.#isInteger = labelType === 'integer';
+  }
+
+  /** @param isHeld the sample is wanted again, so that it cannot be read while it is written */
+  async bodies(number: number, isHeld: boolean): Promise<MemberBody[]> {
+    if (number >= this.#held.end) {
+      const { first, end } = this.#groupOf(number);
+      if (end - first === 1 && !isHeld) return this.#streamed(number);
+      await this.#hold(first, end);
+    }
+    const { offset, bytes } = this.#held;
+    return this.#lines(number).map((line) =>
+      this.#body(line, bytes.subarray(line.offset - offset, line.offset - offset + line.size)),
+    );
+  }
+
+  #lines(number: number): SampleLines {
+    return this.#input.samples[number] ?? [];
+  }
+
+  /** Where columns lie together, the first member of a sample comes before the last one of the sample before. */
+  #groupOf(number: number): { readonly first: number; readonly end: number } {
+    const isSameAsBefore = (index: number): boolean =>
+      (this.#lines(index)[0]?.offset ?? 0) < (this.#lines(index - 1).at(-1)?.offset ?? 0);
+    let first = number;
+    while (first > this.#held.end && isSameAsBefore(first)) first -= 1;
+    let end = number + 1;
+    while (end < this.#input.samples.length && isSameAsBefore(end)) end += 1;
+    return { first, end };
+  }
+
+  async #hold(first: number, end: number): Promise<void> {
+    const { reader } = this.#input;
+    const offset = this.#lines(first)[0]?.offset ?? 0;
+    const last = this.#lines(end - 1).at(-1);
+    await reader.skip(offset - reader.position);
+    this.#held = {
+      end,
+      offset,
+      bytes: await reader.bytes((last?.offset ?? 0) + (last?.size ?? 0) - offset),
+    };
+  }
+
+  /** A sample that lies together, member by member. */
+  #streamed(number: number): MemberBody[] {
+    const { reader } = this.#input;
+    const read = async function* (line: MemberLine): AsyncGenerator<Uint8Array> {
+      await reader.skip(line.offset - reader.position);
+      yield* reader.take(line.size);
+    };
+    return this.#lines(number).map((line) => this.#decoded(line, read(line)));
+  }
+
+  #body(line: MemberLine, bytes: Buffer): MemberBody {
+    return this.#isLabel(line) ? [labelText(bytes)] : [bytes];
+  }
+
+  #decoded(line: MemberLine, body: AsyncGenerator<Uint8Array>): MemberBody {
+    return this.#isLabel(line) ? decodedLabel(body) : body;
+  }
+
+  #isLabel({ column }: MemberLine): boolean {
+    return this.#isInteger && column === 'label';
+  }
+}
+
+/** The encoder takes the text of a label, and the shard holds its number. */
+const labelText = (bytes: Buffer): Buffer => Buffer.from(String(bytes.readBigInt64LE()));
+
+async function* decodedLabel(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  yield labelText(Buffer.concat(chunks));
+}

@@ -1,0 +1,227 @@
+/**
+ * Parquet: a column for each column of the samples, uncompressed, in row groups that a reader holds at once.
+ * https://parquet.apache.org/docs/file-format/. Values are plain and without levels, so that each member lies in the
+ * file as it is.
+ */
+import { isUtf8 } from 'node:buffer';
+import { createHash, hash } from 'node:crypto';
+import { TransientError } from '../../shared/errors.ts';
+import { quoted } from '../../shared/quoted.ts';
+import {
+  type EncodedMember,
+  type Outline,
+  type SampleFormat,
+  type ShardContext,
+  type ShardEncoder,
+  type ShardSink,
+  UnfitSampleError,
+  type WrittenMember,
+} from '../model/shard-format.ts';
+import { collect, copyBytes, isInMemory } from './copy-bytes.ts';
+import { parseIntegerLabel } from './integer-label.ts';
+import { footerProblem } from './parquet-footer.ts';
+import {
+  type Column,
+  columnsOf,
+  footer,
+  INTEGER_BYTES,
+  LENGTH_BYTES,
+  layOutGroups,
+  MAGIC,
+  type RowGroup,
+  valueBytes,
+} from './parquet-layout.ts';
+
+const WRITE_BYTES = 1024 * 1024;
+
+const lengthOf = (bytes: number): Buffer => {
+  const word = Buffer.alloc(LENGTH_BYTES);
+  word.writeUInt32LE(bytes);
+  return word;
+};
+
+function integer(text: Buffer): Buffer {
+  const bytes = Buffer.alloc(INTEGER_BYTES);
+  bytes.writeBigInt64LE(parseIntegerLabel(text.toString()));
+  return bytes;
+}
+
+/** Before a byte of the sample is written. Large members, which are read while they are written, are not checked. */
+function checkTexts(members: readonly EncodedMember[], columns: readonly Column[]): void {
+  for (const { name, kind } of columns) {
+    const body = members.find(({ column }) => column === name)?.body;
+    if (kind === 'bytes' || body === undefined || !isInMemory(body)) continue;
+    const bytes = Buffer.concat(body);
+    if (kind === 'integer') parseIntegerLabel(bytes.toString());
+    else if (!isUtf8(bytes)) throw new UnfitSampleError('notText');
+  }
+}
+
+/** Every place in the file follows from the planned sizes. @throws TransientError */
+function checkLength({ name, size }: EncodedMember, bytes: number): void {
+  if (bytes !== size)
+    throw new TransientError(`${quoted(name)} came with ${bytes} bytes, not the ${size} of the listing`);
+}
+
+/** The row group that is being filled, each value in its place. */
+class HeldGroup {
+  readonly #group: RowGroup;
+  readonly #bytes: Buffer;
+  /** Where the next value of each column goes. */
+  readonly #next: number[];
+
+  constructor(group: RowGroup) {
+    this.#group = group;
+    this.#bytes = Buffer.allocUnsafe(group.bytes);
+    this.#next = group.chunks.map(({ header, offset }) => {
+      this.#bytes.set(header, offset - group.offset);
+      return offset - group.offset + header.length;
+    });
+  }
+
+  /** @returns its offset in the file */
+  put(column: number, bytes: Uint8Array): number {
+    const at = this.#next[column] ?? 0;
+    this.#bytes.set(bytes, at);
+    this.#next[column] = at + bytes.length;
+    return this.#group.offset + at;
+  }
+
+  async putBody(column: number, member: EncodedMember): Promise<WrittenMember> {
+    const { body } = member;
+    if (isInMemory(body)) {
+      const whole = body.length === 1 && body[0] !== undefined ? body[0] : Buffer.concat(body);
+      checkLength(member, whole.length);
+      return { offset: this.put(column, whole), sha256: hash('sha256', whole) };
+    }
+    const digest = createHash('sha256');
+    const offset = this.put(column, new Uint8Array());
+    let bytes = 0;
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > member.size) break;
+      digest.update(chunk);
+      this.put(column, chunk);
+    }
+    checkLength(member, bytes);
+    return { offset, sha256: digest.digest('hex') };
+  }
+
+  async write(sink: ShardSink): Promise<void> {
+    for (let at = 0; at < this.#bytes.length; at += WRITE_BYTES)
+      await sink.write(this.#bytes.subarray(at, at + WRITE_BYTES));
+  }
+}
+
+class ParquetEncoder implements ShardEncoder {
+  readonly #columns: readonly Column[];
+  readonly #groups: readonly RowGroup[];
+  /** The group of the next sample, and how many of its rows there are. */
+  #group = 0;
+  #row = 0;
+  #held: HeldGroup | undefined;
+
+  constructor(context: ShardContext) {
+    this.#columns = columnsOf(context);
+    this.#groups = layOutGroups(context.outlines, this.#columns);
+  }
+
+  async start(sink: ShardSink): Promise<void> {
+    await sink.write(MAGIC);
+  }
+
+  async add(
+    sink: ShardSink,
+    outline: Outline,
+    members: readonly EncodedMember[],
+  ): Promise<readonly WrittenMember[]> {
+    checkTexts(members, this.#columns);
+    const group = this.#groups[this.#group];
+    if (group === undefined) throw new Error('the shard holds more samples than were laid out');
+    const written = await (group.rows === 1
+      ? this.#stream(sink, group, outline, members)
+      : this.#hold(group, outline, members));
+    this.#row += 1;
+    if (this.#row === group.rows) {
+      await this.#held?.write(sink);
+      this.#held = undefined;
+      this.#group += 1;
+      this.#row = 0;
+    }
+    return members.map(({ column }) => written.get(column) ?? { offset: 0, sha256: '' });
+  }
+
+  async finish(sink: ShardSink): Promise<void> {
+    await sink.write(footer(this.#groups, this.#columns));
+  }
+
+  async #hold(
+    group: RowGroup,
+    outline: Outline,
+    members: readonly EncodedMember[],
+  ): Promise<Map<string, WrittenMember>> {
+    this.#held ??= new HeldGroup(group);
+    const written = new Map<string, WrittenMember>();
+    for (const [index, { name, kind }] of this.#columns.entries()) {
+      const member = members.find(({ column }) => column === name);
+      if (kind === 'integer' && member !== undefined) {
+        const offset = this.#held.put(index, integer(await collect(member.body)));
+        written.set(name, { offset, size: INTEGER_BYTES, sha256: '' });
+        continue;
+      }
+      this.#held.put(index, lengthOf(valueBytes(outline, { name, kind }) - LENGTH_BYTES));
+      if (member === undefined) this.#held.put(index, Buffer.from(outline.members[0]?.stem ?? ''));
+      else written.set(name, await this.#held.putBody(index, member));
+    }
+    return written;
+  }
+
+  /** A row group of one sample: its columns follow each other as its members do. */
+  async #stream(
+    sink: ShardSink,
+    group: RowGroup,
+    outline: Outline,
+    members: readonly EncodedMember[],
+  ): Promise<Map<string, WrittenMember>> {
+    const written = new Map<string, WrittenMember>();
+    for (const [index, { name, kind }] of this.#columns.entries()) {
+      const member = members.find(({ column }) => column === name);
+      await sink.write(group.chunks[index]?.header ?? new Uint8Array());
+      if (kind === 'integer' && member !== undefined) {
+        const value = integer(await collect(member.body));
+        written.set(name, { offset: sink.position, size: INTEGER_BYTES, sha256: '' });
+        await sink.write(value);
+        continue;
+      }
+      await sink.write(lengthOf(valueBytes(outline, { name, kind }) - LENGTH_BYTES));
+      const offset = sink.position;
+      if (member === undefined) await sink.write(Buffer.from(outline.members[0]?.stem ?? ''));
+      else {
+        written.set(name, { offset, sha256: await copyBytes(sink, member.body) });
+        checkLength(member, sink.position - offset);
+      }
+    }
+    return written;
+  }
+}
+
+export const parquet: SampleFormat = {
+  takes: 'samples',
+  suffix: () => 'parquet',
+  order: 'column',
+  fixedLayout: true,
+  isColumnar: true,
+  tailProblem: footerProblem,
+  largestSample: 2e9,
+  plannedBytes: (name, size) => size + LENGTH_BYTES + name.length,
+  refuses: (outline, sourceSchema) => {
+    const mine = outline.members.map(({ column }) => column).sort();
+    return mine.length === sourceSchema.columns.length &&
+      mine.every((name, index) => name === sourceSchema.columns[index])
+      ? undefined
+      : 'columnsDiffer';
+  },
+  encoder: (context) => new ParquetEncoder(context),
+  schema: ({ labelType }, { columns }) => ({ labelType, columns: [...columns] }),
+  join: { by: 'rows' },
+};
