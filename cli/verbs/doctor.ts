@@ -58,6 +58,14 @@ deployment has. docs/doctor.md describes causes, forecasts and the file of --evi
     ['digits-000042 --apply', 'and change the declaration'],
     ['--evidence measured.json --json', 'of a file'],
   ],
+  web: async ({ values, positionals }, context) => {
+    const problems = [
+      ...(values.evidence === undefined ? [] : ['--evidence is of no run that the page could show']),
+      ...(values.apply ? ['--apply writes a declaration, and the page shows one run'] : []),
+    ].map((problem) => `${problem}: leave --web out`);
+    if (problems.length > 0) throw new UsageError(problems);
+    return `/runs/${await runMeant(context, positionals[0])}`;
+  },
   run: async ({ values, positionals }, context) => {
     if (values.evidence !== undefined) return show(context, undefined, evidenceIn(values.evidence));
     const [named] = positionals;

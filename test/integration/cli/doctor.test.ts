@@ -99,6 +99,13 @@ describe('doctor', () => {
     expect(await readFile(path.join(folder, 'tidewheel.yaml'), 'utf8')).toBe(text);
   }, 60_000);
 
+  it('shows no page for what the page lacks', async () => {
+    await expect(doctor('--evidence', 'measured.json', '--web')).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('--evidence is of no run that the page could show: leave --web out'),
+    });
+  }, 60_000);
+
   it('has runs compared beside it', async () => {
     const { stdout } = await tidewheel('compare', RUN, RUN);
     expect(stdout).toMatch(/^run .*samples\/s .*GPU/);
