@@ -46,15 +46,25 @@ function headLine({ run, attempts, ...view }: RunView, { now, columns, colours }
 function deadlineText(view: RunView, now: number, colours: Colours): string {
   const at = deadlineOf(view);
   if (at === undefined) return '';
-  const { met } = view.report?.deadline ?? {};
   const moment = momentText(new Date(at), new Date(now));
-  if (met === true) return colours.green(`deadline ${moment} met`);
-  if (met === false) return colours.red(`deadline ${moment} missed`);
+  const { report } = view;
+  if (report !== undefined && report.deadline.met !== null) return keptText(report, moment, colours);
   const seconds = (at - now) / 1000;
   const left = seconds > 0 ? `${durationText(seconds)} left` : `passed ${durationText(-seconds)} ago`;
   const text = `deadline ${moment} (${left})`;
   const finish = view.money.expected?.finishAt.expected;
   return seconds < 0 || (finish !== undefined && Date.parse(finish) > at) ? colours.red(text) : text;
+}
+
+function keptText(
+  { deadline: { at = '', met }, finishedAt }: NonNullable<RunView['report']>,
+  moment: string,
+  colours: Colours,
+): string {
+  if (met === true) return colours.green(`deadline ${moment} met`);
+  // A run that failed may have had time left.
+  const word = Date.parse(finishedAt) < Date.parse(at) ? 'not met' : 'missed';
+  return colours.red(`deadline ${moment} ${word}`);
 }
 
 function lifeLine(view: RunView, { now, columns, colours }: Frame): string {

@@ -309,7 +309,7 @@ describe('small drops', () => {
     }
     const compacted = last?.timeline.find(({ kind }) => kind === 'DatasetCompacted');
     expect(compacted?.text).toMatch(
-      /^2 small generations joined into crumbs-000002-c[0-9a-f]{8}: 6 samples in 1 shard$/,
+      /^2 generations joined into crumbs-000002-c[0-9a-f]{8}: 6 samples in 1 shard$/,
     );
     const Key = 'crumbs/dataset/versions/00000003.json';
     const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));

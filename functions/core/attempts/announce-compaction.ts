@@ -35,11 +35,11 @@ const LONGEST_CAUSE = 300;
 
 function textOf(result: CompactionResult | CompactionFailure): string {
   if (result.status === 'failed')
-    return `small generations stay separate and the run continues: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
+    return `generations stay separate and the run continues: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
   const { generation, of, shards, samples } = result;
   if (result.status === 'superseded')
     return `${generation} was not needed: another compaction or a prune was first`;
-  return `${of.length} small generations joined into ${generation}: ${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+  return `${of.length} generation${of.length === 1 ? '' : 's'} joined into ${generation}: ${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
 }
 
 /** Lambda's error is JSON with a message. Any other text is kept as it is. */

@@ -142,7 +142,10 @@ function Deadline({ report: { deadline, finishedAt } }: { readonly report: Repor
   const title = timeText(deadline.at);
   if (deadline.met === null) return <>{title}</>;
   const text = left >= 0 ? `${durationText(left)} early` : `${durationText(-left)} late`;
-  return <span title={title}>{deadline.met ? `met, ${text}` : `missed${left < 0 ? `, ${text}` : ''}`}</span>;
+  // A run that failed may have had time left.
+  return (
+    <span title={title}>{deadline.met ? `met, ${text}` : left < 0 ? `missed, ${text}` : 'not met'}</span>
+  );
 }
 
 type Progress = Pick<NonNullable<View['progress']>, 'step' | 'totalSteps' | 'unit'>;

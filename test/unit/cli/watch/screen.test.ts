@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { visible } from '../../../../cli/command/format.ts';
 import { screenLines } from '../../../../cli/watch/screen.ts';
 import type { RunView, Series } from '../../../../cli/watch/view.ts';
-import { AT, declarationOf, secondsAfter } from '../../../support/builders/records.ts';
+import { makeReport } from '../../../../functions/core/attempts/report.ts';
+import { AT, declarationOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const NOW = Date.parse(secondsAfter(5_000));
 const plain = (view: RunView, series: Series = [], columns = 80): string[] =>
@@ -117,6 +118,18 @@ describe('the screen of a run', () => {
         expect(Math.max(...lines.map((line) => visible(line).length))).toBeLessThanOrEqual(columns);
       }),
     );
+  });
+
+  it('calls no deadline missed that lies ahead', () => {
+    const declaration = declarationOf('digits', { limits: { deadlineHours: 12 } });
+    const run = runOf('digits', 42, { declaration, closedAt: secondsAfter(100) });
+    const headAt = (seconds: number): string | undefined => {
+      const finishedAt = secondsAfter(seconds);
+      const report = makeReport({ run, attempts: [], timeline: [], status: 'failed', finishedAt });
+      return plain({ ...view, run: RUN, report })[0];
+    };
+    expect(headAt(5_000)).toMatch(/ deadline \S+( \S+)? not met$/);
+    expect(headAt(50_000)).toMatch(/ missed$/);
   });
 
   it('obeys no control characters of foreign text', () => {

@@ -90,7 +90,7 @@ it('joins the small generations before training', async () => {
   ]);
   expect(await current(store)).toHaveLength(1);
   expect(await contents(store)).toEqual(before);
-  expect(await timeline()).toEqual([expect.stringMatching(/^DatasetCompacted: 3 small generations joined/)]);
+  expect(await timeline()).toEqual([expect.stringMatching(/^DatasetCompacted: 3 generations joined/)]);
 });
 
 it.each([['PlanCompaction'], ['CompactShards'], ['SealCompaction']])(
@@ -102,9 +102,7 @@ it.each([['PlanCompaction'], ['CompactShards'], ['SealCompaction']])(
     expect(visited).toContain('AbandonCompaction');
     expect(await current(store)).toHaveLength(3);
     expect(await contents(store)).toEqual(before);
-    expect(await timeline()).toEqual([
-      expect.stringContaining(`DatasetNotCompacted: small generations stay`),
-    ]);
+    expect(await timeline()).toEqual([expect.stringContaining(`DatasetNotCompacted: generations stay`)]);
     expect(verdictOf(reported)).toMatchObject({ kind: 'done' });
   },
 );
