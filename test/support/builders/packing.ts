@@ -9,6 +9,7 @@ import { manifestSchema } from '../../../functions/core/packing/model/manifest.t
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { type SealResult, sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { type PackItemDeps, packItem } from '../../../functions/core/packing/shard/pack-item.ts';
+import { KeptMemory } from '../../../functions/core/packing/shard/pack-memory.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
@@ -43,6 +44,9 @@ export async function planAndPack(
     );
 }
 
+/** As the function's process has it. Memory of its own for each run would be a quarter of what some tests take. */
+const memory = new KeptMemory();
+
 /** Packs and seals a run of any pipeline. */
 export async function packPipeline(
   store: BlobStore,
@@ -52,7 +56,7 @@ export async function packPipeline(
   const found = await store.get(bucketKeys.planItems(run.pipeline, run.runId));
   if (found.kind !== 'found') throw new Error('no items');
   const items = itemSchema.array().parse(JSON.parse(Buffer.concat(found.chunks).toString()));
-  for (const item of items) await packItem({ store, images: openImageEngine }, { ...run, item });
+  for (const item of items) await packItem({ store, memory, images: openImageEngine }, { ...run, item });
   return sealDataset({ store }, run);
 }
 
