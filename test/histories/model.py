@@ -73,6 +73,9 @@ class Model:
             # A correction that lacks members of the sample replaces nothing.
             if all(old.keys() <= sample.keys() for old in olds):
                 self.samples = [one for one in self.samples if one not in olds] + [sample]
+                # What is packed now has the ETag that it came with.
+                for key, (_, etag) in sample.items():
+                    self.same.pop((key, etag), None)
 
     def retract(self, key: str) -> None:
         left = [sample for sample in self.samples if key not in sample]

@@ -246,6 +246,15 @@ async function packedEtag(cursors: readonly GenerationCursor[], key: string, eta
   return etag;
 }
 
+async function anyRetracted(
+  cursors: readonly GenerationCursor[],
+  key: string,
+  etag: string,
+): Promise<boolean> {
+  for (const cursor of cursors) if ((await cursor.find(key, etag, undefined)) === 'retracted') return true;
+  return false;
+}
+
 /** Undefined where an older generation may say more. */
 function stateOf(found: Found, onChange: OnChange): ArrivalState | undefined {
   if (found === 'same') return 'sealed';
@@ -267,13 +276,18 @@ export function sealedFilter(
   const cursors = open(manifests);
   const openWith = (reason: Rejection): GenerationCursor[] =>
     open(manifests.filter(({ rejections }) => rejections.byReason[reason] !== undefined));
-  const [retracting, unchanging] = [openWith('retracted'), openWith('unchanged')];
+  const unchanging = openWith('unchanged');
+  // A cursor finds a key once: one set for the ETag that is listed, one for that of the same bytes.
+  const [asListed, asPacked] = [openWith('retracted'), openWith('retracted')];
   const holding = mayBeFreed(manifests) ? open(manifests.filter(({ pruned }) => pruned !== true)) : undefined;
   if (cursors.length === 0) return () => 'new';
   return async (key, listed, bundledAt) => {
     const etag = await packedEtag(unchanging, key, listed);
-    for (const cursor of retracting)
-      if ((await cursor.find(key, etag, annotations)) === 'retracted') return 'retracted';
+    // The bytes may have been packed again since they were no news, with the ETag that is listed.
+    const isRetracted =
+      (await anyRetracted(asListed, key, listed)) ||
+      (etag !== listed && (await anyRetracted(asPacked, key, etag)));
+    if (isRetracted) return 'retracted';
     for (const cursor of cursors) {
       const state = stateOf(await cursor.find(key, etag, annotations), onChange);
       if (state === 'incomplete') return (await isHeld(holding, key)) ? state : 'freed';

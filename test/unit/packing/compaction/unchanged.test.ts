@@ -144,6 +144,21 @@ describe('the same bytes under another ETag', () => {
     expect(await world.held()).toHaveLength(1);
   });
 
+  it('stay retracted after they were packed once more', async () => {
+    const world = new World();
+    world.put({ 'a/1.json': '{}', 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
+    await world.run();
+    world.put({ 'a/1.json': '{}' }, 'other');
+    await world.run();
+    // With its corrected image the sample is packed again, with the ETags of now.
+    world.put({ 'a/1.jpg': 'ONE' });
+    await world.run();
+    await world.compact(new Set([`${incoming}a/1.json`]));
+    world.put({ 'a/0.jpg': 'new' });
+    expect(await world.run()).toMatchObject({ samples: 1 });
+    expect((await world.held()).map((line) => line.split(' ')[0])).toEqual(['a/0.jpg', 'a/2.jpg']);
+  });
+
   it('do not bring a retracted sample back', async () => {
     const world = new World();
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}' });
