@@ -46,7 +46,10 @@ def run(folder: Path, **variables: str) -> str:
         text=True,
         timeout=150,
     )
-    assert ended.returncode == 0, ended.stdout
+    # PyTorch's threads may abort a process whose script has ended: docs/training.md, "Exit codes".
+    ended_before = ended.stdout.count("digest ") == 2
+    aborted = ended_before and "terminate called without an active exception" in ended.stdout
+    assert ended.returncode == 0 or aborted, ended.stdout
     return ended.stdout
 
 
