@@ -123,8 +123,7 @@ const MOST_KEY_BYTES = 1_024;
 /** What `drop` writes: a path below its folder. A plain object may have any key, but that key is seen in the bucket. */
 export function isAllowed(key: string, prefixBytes: number): boolean {
   if (Buffer.byteLength(key) + prefixBytes > MOST_KEY_BYTES || !key.isWellFormed()) return false;
-  // oxlint-disable-next-line no-control-regex
-  if (/[\u0000-\u001f\u007f]/.test(key)) return false;
+  if (/\p{Cc}/u.test(key)) return false;
   const [top, ...rest] = key.split('/');
   if (top === '.tidewheel') return false;
   return [top, ...rest].every((part) => part !== '' && part !== '.' && part !== '..');
