@@ -51,5 +51,13 @@ const sentence = ({ path, message }: Problem): string => (path === '' ? message 
 export const noRun = (runId: string): Refusal =>
   problem(404, `there is no run "${runId}": GET /pipelines/{name}/runs lists the runs of a pipeline`);
 
+/** @param problems of the declaration as it is stored */
+export const invalidStored = (name: string, problems?: readonly Problem[]): Refusal =>
+  problem(
+    409,
+    `the stored declaration of "${name}" is not valid: correct it with PUT /pipelines/${name}`,
+    problems,
+  );
+
 export const noPipeline = (name: string): Refusal =>
   problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);

@@ -1,6 +1,5 @@
 /** What a person changes for one run: the names of its fields, and a version of the data that is not there. */
-import { generationsNow } from '../dataset/dataset-version.ts';
-import type { RunRecord } from '../runs/run-records.ts';
+import { generationsNow, type VersionReader } from '../dataset/dataset-version.ts';
 import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
@@ -24,18 +23,17 @@ const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const PIN = /^dataset\.pin (of \S+ )?/;
 
-/** A version of the dataset that is not there would fail the run at its next launch. */
-export async function missingVersion(
+/** @returns the generations that the run would read, or why it would fail at its next launch */
+export async function readableVersion(
   store: ObjectStore,
-  { generations: _generations, ...run }: RunRecord,
-): Promise<Problem | undefined> {
+  run: VersionReader,
+): Promise<{ readonly generations: readonly string[] } | { readonly problem: Problem }> {
   try {
-    await generationsNow(store, run);
-    return undefined;
+    return { generations: await generationsNow(store, run) };
   } catch (error: unknown) {
     if (!(error instanceof LaunchRefusedError)) throw error;
     // It names the pin's field first, unless something else of the dataset is in the way.
     const message = error.message.replace(PIN, '');
-    return { path: message === error.message ? '' : 'dataset.pin', message };
+    return { problem: { path: message === error.message ? '' : 'dataset.pin', message } };
   }
 }

@@ -5,7 +5,7 @@ import { withPin } from '../pipeline/pin.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { own } from '../shared/own-property.ts';
-import { type AnswerOf, noPipeline, ok, problem, type RequestOf, refused } from './answers.ts';
+import { type AnswerOf, invalidStored, noPipeline, ok, problem, type RequestOf, refused } from './answers.ts';
 import { bodyOf } from './body.ts';
 import type { DatasetDeps } from './dataset.ts';
 import { type PipelineDeps, putPipeline } from './pipelines.ts';
@@ -42,11 +42,7 @@ async function writePin(
 ) {
   const name = request.parameters['name'] ?? '';
   const before = declared(deps, name, text);
-  if (before === undefined)
-    return problem(
-      409,
-      `the stored declaration of "${name}" is not valid: correct it with PUT /pipelines/${name}`,
-    );
+  if (before === undefined) return invalidStored(name);
   if (before.dataset?.pin === generation) return undefined;
   const after = withPin(text, generation);
   if (after === undefined || declared(deps, name, after)?.dataset?.pin !== generation)

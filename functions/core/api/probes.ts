@@ -1,6 +1,6 @@
 /** The answers about probes. */
 import { nameOfTopology } from '../attempts/doctor/topology-speed.ts';
-import { generationsNow, pinOfNewest } from '../dataset/dataset-version.ts';
+import { pinOfNewest, type VersionReader } from '../dataset/dataset-version.ts';
 import { type Allowed, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
 import {
   type ProbeQuestion,
@@ -16,11 +16,21 @@ import { attemptCost } from '../runs/attempt-cost.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { readStepSpeed } from '../runs/step-speeds.ts';
 import type { Stores } from '../runs/stores.ts';
-import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
+import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, probeIdOf } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { type AnswerOf, accepted, noPipeline, ok, problem, type RequestOf, refused } from './answers.ts';
+import {
+  type AnswerOf,
+  accepted,
+  invalidStored,
+  noPipeline,
+  ok,
+  problem,
+  type RequestOf,
+  refused,
+} from './answers.ts';
 import { bodyOf } from './body.ts';
+import { readableVersion } from './overrides.ts';
 import { pageOf, requestedPage } from './paging.ts';
 import { probeBody } from './schemas/probes.ts';
 
@@ -44,12 +54,7 @@ export async function postProbe(
   if (stored === undefined) return noPipeline(name);
   const where = { allowed: deps.allowed, bucket: deps.store.bucket };
   const before = readAllowedDeclaration(where, name, stored.text);
-  if (!before.valid)
-    return problem(
-      409,
-      `the stored declaration of "${name}" is not valid: correct it with PUT /pipelines/${name}`,
-      before.problems,
-    );
+  if (!before.valid) return invalidStored(name, before.problems);
   const changed = onlyAllowed(where, changeDeclaration(before.pipeline, JSON.stringify(change)));
   if (!changed.valid) return problem(400, INVALID, changed.problems);
   if (changed.pipeline.limits.steps === undefined) return refused(INVALID, [NO_STEPS]);
@@ -66,9 +71,10 @@ async function begin(
   const declaration = probeDeclaration(
     pin === undefined ? asked : { ...asked, dataset: { ...datasetSettings(asked.dataset), pin } },
   );
-  const missing = await whyNoData(deps.store, { name, batch, declaration });
+  const runId = probeIdOf(name, number);
+  const missing = await whyNoData(deps.store, { runId, pipeline: name, batch, declaration });
   if (missing !== undefined) return refused(INVALID, [missing]);
-  const { kind, runId } = await startProbe(deps, { declaration, number, batch, requestedBy });
+  const { kind } = await startProbe(deps, { declaration, number, batch, requestedBy });
   return kind === 'taken'
     ? problem(
         409,
@@ -96,33 +102,16 @@ const NO_STEPS: Problem = {
 /** A launch would find out, when hosts are paid for. */
 async function whyNoData(
   store: ObjectStore,
-  {
-    name,
-    batch,
-    declaration,
-  }: { readonly name: string; readonly batch: number; readonly declaration: Pipeline },
+  { pipeline, ...reader }: Omit<VersionReader, 'declaration'> & { readonly declaration: Pipeline },
 ): Promise<Problem | undefined> {
-  const at = new Date(0).toISOString();
-  const asked: RunRecord = {
-    runId: probeIdOf(name, 1),
-    pipeline: name,
-    batch,
-    status: 'placing',
-    trigger: 'api',
-    execution: 1,
-    createdAt: at,
-    updatedAt: at,
-    declaration,
-  };
-  try {
-    const generations = await generationsNow(store, asked);
-    return generations.length > 0 || declaration.training.channels !== undefined
-      ? undefined
-      : { path: '', message: `${name} has no packed data yet: drop some, and let a run pack it` };
-  } catch (error: unknown) {
-    if (error instanceof LaunchRefusedError) return { path: 'change.dataset.pin', message: error.message };
-    throw error;
+  const version = await readableVersion(store, { pipeline, ...reader });
+  if ('problem' in version) {
+    const { path, message } = version.problem;
+    return { path: path === '' ? '' : `change.${path}`, message };
   }
+  return version.generations.length > 0 || reader.declaration.training.channels !== undefined
+    ? undefined
+    : { path: '', message: `${pipeline} has no packed data yet: drop some, and let a run pack it` };
 }
 
 export async function listProbes(

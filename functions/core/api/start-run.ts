@@ -9,9 +9,9 @@ import { partsOf, withParts } from '../pipeline/run-parts.ts';
 import type { RunRecord, RunRequest } from '../runs/run-records.ts';
 import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
-import { type AnswerOf, accepted, noPipeline, problem, type RequestOf } from './answers.ts';
+import { type AnswerOf, accepted, invalidStored, noPipeline, problem, type RequestOf } from './answers.ts';
 import { bodyOf } from './body.ts';
-import { fieldsOf, missingVersion } from './overrides.ts';
+import { fieldsOf, readableVersion } from './overrides.ts';
 import { startBody } from './schemas/steering.ts';
 
 export interface StartDeps extends WakeDeps {
@@ -29,12 +29,7 @@ export async function startRun(
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return noPipeline(name);
   const declared = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, stored.text);
-  if (!declared.valid)
-    return problem(
-      409,
-      `the stored declaration of "${name}" is not valid: correct it with PUT /pipelines/${name}`,
-      declared.problems,
-    );
+  if (!declared.valid) return invalidStored(name, declared.problems);
   const asked = bodyOf(startBody, request.body);
   if (!asked.ok) return problem(400, 'the run is not valid', asked.problems);
   const shape = await shapeOf(deps, declared.pipeline, { asked: asked.value, text: request.body });
@@ -156,17 +151,7 @@ async function versionProblems(
   const pin = declaration.dataset?.pin;
   if (pin === undefined || pin === declared?.pin) return [];
   const batch = (await deps.pipelines.get(name))?.openBatch ?? 1;
-  const at = deps.clock.now().toISOString();
-  const missing = await missingVersion(deps.store, {
-    runId: runIdOf(name, batch),
-    pipeline: name,
-    batch,
-    status: 'settling',
-    trigger: 'api',
-    execution: 1,
-    createdAt: at,
-    updatedAt: at,
-    declaration,
-  });
-  return missing === undefined ? [] : [missing];
+  const runId = runIdOf(name, batch);
+  const version = await readableVersion(deps.store, { runId, pipeline: name, batch, declaration });
+  return 'problem' in version ? [version.problem] : [];
 }

@@ -21,9 +21,10 @@ import { readProgress } from '../runs/progress.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { Problem } from '../shared/errors.ts';
+import { isSameOnRecord } from '../shared/same-on-record.ts';
 import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf } from './answers.ts';
 import { bodyOf } from './body.ts';
-import { fieldsOf, missingVersion } from './overrides.ts';
+import { fieldsOf, readableVersion } from './overrides.ts';
 import { retryBody, stopBody } from './schemas/steering.ts';
 
 export interface SteeringDeps extends RetryDeps, Pick<Stores, 'placements'> {
@@ -82,8 +83,8 @@ async function versionProblems(
   changed: readonly string[],
 ): Promise<Problem[]> {
   if (!changed.some((field) => field.startsWith('dataset.'))) return [];
-  const missing = await missingVersion(store, run);
-  return missing === undefined ? [] : [missing];
+  const version = await readableVersion(store, run);
+  return 'problem' in version ? [version.problem] : [];
 }
 
 async function begin(deps: SteeringDeps, run: RunRecord, change: RetryChange): RetryAnswer {
@@ -105,7 +106,7 @@ async function repeated(
   run: RunRecord,
   { declaration, changed }: { readonly declaration: Pipeline; readonly changed: readonly string[] },
 ): RetryAnswer {
-  if (JSON.stringify(declaration) !== JSON.stringify(run.declaration))
+  if (!isSameOnRecord(declaration, run.declaration))
     return problem(409, (await whyNoRetry(deps, run)) ?? `${run.runId} is open`);
   await continueRetry(deps, run, changed);
   return opened(deps, run);

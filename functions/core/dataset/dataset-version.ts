@@ -35,11 +35,14 @@ export async function recordGenerations(store: ObjectStore, run: RunRecord): Pro
   throw new TransientError(`the dataset of ${run.pipeline} is being pruned; ${run.runId} tries again`);
 }
 
+/** What of a run says which version it reads. */
+export type VersionReader = Pick<RunRecord, 'runId' | 'pipeline' | 'batch' | 'declaration'>;
+
 /**
  * What the run would train on, for an estimate: nothing is recorded, and a prune may remove it.
  * @throws LaunchRefusedError
  */
-export async function generationsNow(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
+export async function generationsNow(store: ObjectStore, run: VersionReader): Promise<readonly string[]> {
   const { generations } = await generationsFor(store, objectVersions(store), run);
   return generations;
 }
@@ -54,7 +57,7 @@ interface ChosenVersion {
 async function generationsFor(
   store: ObjectStore,
   versions: VersionStore,
-  run: RunRecord,
+  run: VersionReader,
 ): Promise<ChosenVersion> {
   const { pipeline, batch } = run;
   const pin = run.declaration?.dataset?.pin;
@@ -96,7 +99,7 @@ function chosenFrom(
 async function checkNothingWaits(
   { bucket }: ObjectStore,
   versions: VersionStore,
-  { run, newest }: { readonly run: RunRecord; readonly newest: DatasetVersion | undefined },
+  { run, newest }: { readonly run: VersionReader; readonly newest: DatasetVersion | undefined },
 ): Promise<void> {
   const { pipeline, runId, batch } = run;
   const waiting = (await waitingGenerations(versions, pipeline, newest)).filter(
@@ -108,12 +111,12 @@ async function checkNothingWaits(
   );
 }
 
-const unknownPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, pin: string) =>
+const unknownPin = ({ bucket }: ObjectStore, { pipeline, runId }: VersionReader, pin: string) =>
   new LaunchRefusedError(
     `dataset.pin names ${pin}, which is no sealed generation of ${pipeline} up to ${runId}: pin another; tidewheel data list s3://${bucket}/${pipeline} lists them`,
   );
 
-const prunedPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, gone: readonly string[]) =>
+const prunedPin = ({ bucket }: ObjectStore, { pipeline, runId }: VersionReader, gone: readonly string[]) =>
   new LaunchRefusedError(
     `dataset.pin of ${runId} names a version from which ${gone.join(', ')} was pruned: pin another; tidewheel data list s3://${bucket}/${pipeline} lists them`,
   );

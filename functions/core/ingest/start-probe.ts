@@ -7,6 +7,7 @@ import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { probeIdOf } from '../shared/keys.ts';
 import type { Clock, Executions } from '../shared/ports.ts';
+import { isSameOnRecord } from '../shared/same-on-record.ts';
 import { startExecution } from './start-execution.ts';
 
 export interface ProbeDeps extends Pick<Stores, 'runs' | 'timeline'> {
@@ -45,7 +46,7 @@ export async function startProbe(
   };
   const created = await deps.runs.create(fresh);
   const run = created === 'created' ? fresh : ((await deps.runs.get(runId)) ?? fresh);
-  if (!isSame(run.declaration, declaration)) return { kind: 'taken', runId };
+  if (!isSameOnRecord(run.declaration, declaration)) return { kind: 'taken', runId };
   await deps.timeline.add(runId, {
     id: 'probe',
     at: run.createdAt,
@@ -54,19 +55,6 @@ export async function startProbe(
   });
   const started = await startExecution(deps.executions, run);
   return { kind: started === 'started' ? 'started' : 'running', runId };
-}
-
-const isSame = (one: Pipeline | undefined, other: Pipeline): boolean =>
-  JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
-
-/** The table does not keep the order of fields. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, field]) => [name, sorted(field)]);
 }
 
 /**

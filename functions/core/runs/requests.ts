@@ -1,5 +1,5 @@
 /** What a person's request for a run means for the run of the open batch. */
-import { isDeepStrictEqual } from 'node:util';
+import { isSameOnRecord } from '../shared/same-on-record.ts';
 import type { RunRecord, RunRequest } from './run-records.ts';
 
 /** Of one run; a person repeats a call a few times at most. */
@@ -27,12 +27,7 @@ export function requestToRecord(
 }
 
 const isSameShape = (one: RunRequest, other: RunRequest): boolean =>
-  one.source === other.source &&
-  one.again === other.again &&
-  isDeepStrictEqual(plain(one.parts), plain(other.parts));
-
-/** Without fields that are undefined, as a table gives it back. */
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
+  one.source === other.source && one.again === other.again && isSameOnRecord(one.parts, other.parts);
 
 /** Whether the run trains otherwise than its pipeline declares. */
 export const isChanged = ({ request }: Pick<RunRecord, 'request'>): boolean =>

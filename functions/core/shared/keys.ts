@@ -5,7 +5,7 @@ export const PIPELINES_PREFIX = 'pipelines/';
 export const bucketKeys = {
   pipeline: (name: string) => `${PIPELINES_PREFIX}${name}.yaml`,
   incoming: (pipeline: string) => `${pipeline}/incoming/`,
-  /** Many small files in one object each, with its index (core/packing/model/bundles.ts). */
+  /** Many small files in one object each, with its index (core/packing/arrivals). */
   bundles: (pipeline: string) => `${pipeline}/incoming/.tidewheel/bundles/`,
   /** Keys of notifications, of a folder too large to be listed for each run. */
   notified: (pipeline: string) => `${pipeline}/notified/`,
