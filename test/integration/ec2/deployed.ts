@@ -5,9 +5,9 @@ import http from 'node:http';
 import path from 'node:path';
 import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { createFunction } from '@tidewheel/emulators/tests/integration/aws/lambda.ts';
-import { build } from 'esbuild';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { bundledFunction } from '../../support/bundled-function.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
 import { signedFetch } from '../../support/signed-fetch.ts';
 
@@ -29,7 +29,7 @@ export async function deployOnSpotWarning(
 ): Promise<() => void> {
   const functionName = 'on-spot-warning';
   const sageMaker = await startEmptySageMaker();
-  await createFunction(url, functionName, await bundle(), {
+  await createFunction(url, functionName, await bundledFunction('on-spot-warning'), {
     ...environment,
     AWS_ENDPOINT_URL_SAGEMAKER: sageMaker.url,
   });
@@ -67,24 +67,6 @@ async function startEmptySageMaker() {
       server.closeAllConnections();
     },
   };
-}
-
-async function bundle(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [path.join(PROJECT, 'functions/on-spot-warning/handler.ts')],
-    bundle: true,
-    write: false,
-    minify: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    banner: {
-      js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
-    },
-    external: ['@node-rs/crc32', 'sharp'],
-  });
-  return outputFiles[0]?.text ?? '';
 }
 
 /** @returns its ARN */

@@ -1,6 +1,5 @@
 /** The page of a stack with an OIDC issuer, in a real browser: its functions behind API Gateway's routes, in the emulator. */
 import { createRequire } from 'node:module';
-import path from 'node:path';
 import {
   CloudFormationClient,
   CreateStackCommand,
@@ -9,13 +8,13 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { AxeBuilder } from '@axe-core/playwright';
 import { createFunction } from '@tidewheel/emulators/tests/integration/aws/lambda.ts';
-import { build, type Plugin } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../../functions/core/api/operations.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import { attemptOf, runOf } from '../../support/builders/records.ts';
+import { bundledFunction } from '../../support/bundled-function.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { CLIENT, type OidcIssuer, startOidcIssuer } from '../../support/oidc-issuer.ts';
 import { makeObjectStore, makeStores } from '../control-plane/ground.ts';
@@ -28,7 +27,6 @@ const load = createRequire(import.meta.url);
 const { addPeopleApi }: { addPeopleApi: (template: Template, options: object) => Template } = load(
   '../../../serverless/people-api.cjs',
 );
-const plugins: Plugin[] = load('../../../serverless/smaller-bundles.cjs');
 
 const BUCKET = 'people-data';
 const TABLE = 'people-table';
@@ -65,31 +63,9 @@ afterAll(async () => {
   await emulator?.stop();
 });
 
-const PROJECT = path.join(import.meta.dirname, '../../..');
-
-/** As serverless.yml has it bundled. */
-async function bundled(name: string): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [path.join(PROJECT, `functions/${name}/handler.ts`)],
-    bundle: true,
-    write: false,
-    minify: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    banner: {
-      js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
-    },
-    external: ['@node-rs/crc32', 'sharp'],
-    plugins,
-  });
-  return outputFiles[0]?.text ?? '';
-}
-
 /** The API as osls writes it, with what `--param="oidcIssuer=…"` adds. @returns the address of the page */
 async function deployed(): Promise<string> {
-  const api = await createFunction(emulator.url, 'api', await bundled('api'), {
+  const api = await createFunction(emulator.url, 'api', await bundledFunction('api'), {
     TIDEWHEEL_BUCKET: BUCKET,
     TIDEWHEEL_TABLE: TABLE,
     TIDEWHEEL_STATE_MACHINE_ARN: 'arn:aws:states:us-east-1:000000000000:stateMachine:run',
@@ -101,7 +77,7 @@ async function deployed(): Promise<string> {
     TIDEWHEEL_OPERATORS: `groups=${GROUP}`,
     TIDEWHEEL_VIEWERS: 'groups=ml',
   });
-  const pageArn = await createFunction(emulator.url, 'page', await bundled('page'), {
+  const pageArn = await createFunction(emulator.url, 'page', await bundledFunction('page'), {
     TIDEWHEEL_OIDC_ISSUER: issuer.url,
     TIDEWHEEL_OIDC_AUDIENCE: `${CLIENT}, other`,
     TIDEWHEEL_OIDC_SCOPES: 'openid email',
