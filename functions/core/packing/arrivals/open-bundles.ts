@@ -1,4 +1,5 @@
 /** Merges the members of bundles into the listing of `incoming/`, as if each were an object. */
+import { Heap } from '../../shared/heap.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, type ListedBlob, listPages } from '../model/blob-store.ts';
 import { compareKeys } from '../model/order.ts';
@@ -86,9 +87,13 @@ export class Bundles {
   /** The members of all bundles in the order of keys. Of a key that several hold, the newest. */
   *members(): Generator<BundledArrival> {
     const incoming = bucketKeys.incoming(this.#pipeline);
-    const waiting = new CursorHeap(this.all.map((bundle) => new MemberCursor(bundle)));
+    const cursors = this.all.map((bundle) => new MemberCursor(bundle));
+    const waiting = new Heap(
+      cursors.filter(({ member }) => member !== undefined),
+      byKey,
+    );
     let held: BundledArrival | undefined;
-    for (let cursor = waiting.first; cursor !== undefined; cursor = waiting.first) {
+    for (let cursor = waiting.least; cursor !== undefined; cursor = waiting.least) {
       const member = cursor.listed(incoming);
       const isSame = held?.member.key === member.key;
       if (held !== undefined && !isSame) yield held;
@@ -97,7 +102,8 @@ export class Bundles {
           ? { member: newer(held.member, member), holders: [...held.holders, cursor.bundle] }
           : { member, holders: [cursor.bundle] };
       cursor.step();
-      waiting.settleFirst();
+      if (cursor.member === undefined) waiting.drop();
+      else waiting.sink();
     }
     if (held !== undefined) yield held;
   }
@@ -192,6 +198,10 @@ class MemberCursor {
     this.step();
   }
 
+  get key(): string {
+    return this.member?.[0] ?? '';
+  }
+
   step(): void {
     const next = this.#lines.next();
     this.member = next.done === true ? undefined : next.value;
@@ -205,51 +215,6 @@ class MemberCursor {
   }
 }
 
-/** A binary heap. The cursor with the smallest key is first. */
-class CursorHeap {
-  readonly #cursors: MemberCursor[];
-
-  constructor(cursors: readonly MemberCursor[]) {
-    this.#cursors = cursors.filter(({ member }) => member !== undefined);
-    for (let place = Math.floor(this.#cursors.length / 2) - 1; place >= 0; place -= 1) this.#sink(place);
-  }
-
-  get first(): MemberCursor | undefined {
-    return this.#cursors[0];
-  }
-
-  /** Call it after the first cursor has gone on. */
-  settleFirst(): void {
-    if (this.first?.member === undefined) {
-      const last = this.#cursors.pop();
-      if (last !== undefined && this.#cursors.length > 0) this.#cursors[0] = last;
-    }
-    this.#sink(0);
-  }
-
-  #sink(from: number): void {
-    for (let place = from; ; ) {
-      const left = 2 * place + 1;
-      const smallest = this.#smaller(left, left + 1);
-      if (smallest === undefined || !this.#isBelow(smallest, place)) return;
-      const [upper, lower] = [this.#cursors[place], this.#cursors[smallest]];
-      if (upper === undefined || lower === undefined) return;
-      this.#cursors[place] = lower;
-      this.#cursors[smallest] = upper;
-      place = smallest;
-    }
-  }
-
-  #smaller(left: number, right: number): number | undefined {
-    if (left >= this.#cursors.length) return undefined;
-    return right < this.#cursors.length && this.#isBelow(right, left) ? right : left;
-  }
-
-  #isBelow(a: number, b: number): boolean {
-    return compareKeys(this.#keyAt(a), this.#keyAt(b)) < 0;
-  }
-
-  #keyAt(place: number): string {
-    return this.#cursors[place]?.member?.[0] ?? '';
-  }
-}
+/** Of one key, the bundles come in the order of their names. */
+const byKey = (a: MemberCursor, b: MemberCursor): number =>
+  compareKeys(a.key, b.key) || compareKeys(a.bundle.id, b.bundle.id);

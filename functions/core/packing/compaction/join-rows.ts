@@ -2,6 +2,7 @@
  * Joins shards of which the samples do not lie together, such as Parquet's. Each sample is encoded again from the bytes
  * of its members. Old shards are read from their first byte to their last, one row group at a time.
  */
+import { collect } from '../formats/copy-bytes.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { EncodedMember, MemberBody, Outline, SampleLines, ShardSink } from '../model/shard-format.ts';
 import { MemberList } from '../shard/member-list.ts';
@@ -171,7 +172,5 @@ class RowReader {
 const labelText = (bytes: Buffer): Buffer => Buffer.from(String(bytes.readBigInt64LE()));
 
 async function* decodedLabel(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  yield labelText(Buffer.concat(chunks));
+  yield labelText(await collect(body));
 }

@@ -1,4 +1,5 @@
 /** Reads the sealed arrivals of one generation, or of several as one sorted list. */
+import { Heap } from '../../shared/heap.ts';
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { decompress, linesOf } from './compressed-lines.ts';
 import { DocumentError } from './documents.ts';
@@ -46,14 +47,14 @@ export async function* inOrder(all: readonly AsyncGenerator<SealedLine>[]): Asyn
     const first = await lines.next();
     if (first.done !== true) open.push({ lines, age, line: first.value });
   }
-  const heap = new Heap(open);
-  for (let least = heap.least(); least !== undefined; least = heap.least()) {
+  const heap = new Heap(open, before);
+  for (let least = heap.least; least !== undefined; least = heap.least) {
     yield { line: least.line, age: least.age };
     await step(heap, least);
   }
 }
 
-async function step(heap: Heap, cursor: Cursor): Promise<void> {
+async function step(heap: Heap<Cursor>, cursor: Cursor): Promise<void> {
   const next = await cursor.lines.next();
   if (next.done === true) heap.drop();
   else {
@@ -62,42 +63,5 @@ async function step(heap: Heap, cursor: Cursor): Promise<void> {
   }
 }
 
-/** A binary heap. The first is the least arrival; of equal arrivals, that of the oldest generation. */
-class Heap {
-  readonly #cursors: Cursor[];
-
-  constructor(cursors: readonly Cursor[]) {
-    this.#cursors = cursors.toSorted(before);
-  }
-
-  least(): Cursor | undefined {
-    return this.#cursors[0];
-  }
-
-  drop(): void {
-    const last = this.#cursors.pop();
-    if (last === undefined || this.#cursors.length === 0) return;
-    this.#cursors[0] = last;
-    this.sink();
-  }
-
-  /** Moves the first to its place. */
-  sink(): void {
-    const all = this.#cursors;
-    for (let at = 0; ; ) {
-      const [left, right] = [2 * at + 1, 2 * at + 2];
-      let least = at;
-      for (const child of [left, right]) {
-        const [one, other] = [all[child], all[least]];
-        if (one !== undefined && other !== undefined && before(one, other) < 0) least = child;
-      }
-      const [parent, child] = [all[at], all[least]];
-      if (least === at || parent === undefined || child === undefined) return;
-      all[at] = child;
-      all[least] = parent;
-      at = least;
-    }
-  }
-}
-
+/** Of equal arrivals, that of the oldest generation is first. */
 const before = (a: Cursor, b: Cursor): number => byArrival(a.line, b.line) || a.age - b.age;
