@@ -88,19 +88,23 @@ async function start({ api, pipeline, limits }: ProbeJob, cell: PlannedCell, { p
     limits: { ...part.limits, ...(budgetUsd !== undefined && { budgetUsd }) },
     ...(pin !== undefined && { dataset: { pin } }),
   };
-  const [newest] = (await api.call('listProbes', { name: pipeline, limit: 1 })).probes;
-  const first = (newest?.number ?? 0) + 1;
-  for (let number = first; ; number += 1) {
+  let number = await nextNumber(api, pipeline);
+  for (let tries = 1; ; tries += 1) {
     try {
       return await api.call('startProbe', { name: pipeline, body: { number, change } });
     } catch (error: unknown) {
-      if (!isTaken(error) || number === first + MOST_NUMBERS) throw error;
+      if (!(error instanceof ApiError && error.status === 409) || tries === MOST_NUMBERS) throw error;
+      const next = await nextNumber(api, pipeline);
+      if (next === number) throw error;
+      number = next;
     }
   }
 }
 
-const isTaken = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 409 && /another number/.test(error.message);
+async function nextNumber(api: Api, pipeline: string): Promise<number> {
+  const [newest] = (await api.call('listProbes', { name: pipeline, limit: 1 })).probes;
+  return (newest?.number ?? 0) + 1;
+}
 
 /** After Ctrl-C it asks the run to stop, and waits for that. */
 async function untilEnded({ api, terminal, signal }: ProbeJob, runId: string): Promise<void> {

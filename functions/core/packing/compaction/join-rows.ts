@@ -7,6 +7,7 @@ import type { MemberLine } from '../model/documents.ts';
 import type { EncodedMember, MemberBody, Outline, SampleLines, ShardSink } from '../model/shard-format.ts';
 import { MemberList } from '../shard/member-list.ts';
 import type { JoinInput, JoinJob } from './join-job.ts';
+import { splitName } from './joined-names.ts';
 
 /** A sample of the new shard, with its lines in the old one. */
 interface Placed {
@@ -74,13 +75,10 @@ function placedSamples({ inputs, order }: JoinJob, copiesAt: (place: number) => 
   });
 }
 
-/** The stem of a name in a shard has no dot behind its last slash. */
-const stemOf = (name: string): string => name.slice(0, name.indexOf('.', name.lastIndexOf('/') + 1));
-
 const membersOf = (lines: SampleLines): Outline['members'] =>
   lines.map(({ name, column = '', size }) => ({
     name,
-    stem: stemOf(name),
+    stem: splitName(name).stem,
     column,
     size,
     isLabel: column === 'label',

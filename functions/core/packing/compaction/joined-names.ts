@@ -2,7 +2,7 @@
 import type { SampleLines } from '../model/shard-format.ts';
 
 /** Splits a name at the dot at which readers split it. */
-function splitName(name: string): { readonly stem: string; readonly rest: string } {
+export function splitName(name: string): { readonly stem: string; readonly rest: string } {
   const dot = name.indexOf('.', name.lastIndexOf('/') + 1);
   return dot < 0 ? { stem: name, rest: '' } : { stem: name.slice(0, dot), rest: name.slice(dot) };
 }
