@@ -47,6 +47,11 @@ class Start:
     hooks: Hooks
 
 
+def evidence_name(attempt: int, host: str) -> str:
+    """What the names of a host's files begin with."""
+    return f"{attempt}-{re.sub(r'[^A-Za-z0-9._-]', '_', host)[:100]}"
+
+
 class EvidenceRecorder:
     """The thread that reads the counters calls `observe` with each reading."""
 
@@ -54,7 +59,7 @@ class EvidenceRecorder:
         self, folder: Path | None, attempt: int, host: str, place: Place, cells: Path, start: Start
     ) -> None:
         """`folder`: of the checkpoints; None: only the pace is measured. `cells`: of the hooks."""
-        name = f"{attempt}-{re.sub(r'[^A-Za-z0-9._-]', '_', host)[:100]}"
+        name = evidence_name(attempt, host)
         self._points = None if folder is None else folder / EVIDENCE_FOLDER / f"{name}.jsonl"
         self._phases = None if folder is None else folder / EVIDENCE_FOLDER / f"{name}-phases.json"
         self._place = place

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..checkpoints.log_progress import LogProgress
 from ..evidence.cells import ProcessCounts, read_counts, step_seconds
-from ..evidence.recorder import EVIDENCE_FOLDER
+from ..evidence.recorder import EVIDENCE_FOLDER, evidence_name
 from ..files import write_atomically
 from ..trackers.identity import run_identity
 from .host_run import HostRun
@@ -54,11 +53,10 @@ class StepLimit:
         if blocks is None:
             return
         identity = run_identity(job)
-        host = re.sub(r"[^A-Za-z0-9._-]", "_", job.current_host)[:100]
-        attempt = identity.attempt if identity else 1
+        name = evidence_name(identity.attempt if identity else 1, job.current_host)
         folder = job.checkpoint_dir / EVIDENCE_FOLDER
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / f"{attempt}-{host}-steps.json", json.dumps(blocks) + "\n")
+        write_atomically(folder / f"{name}-steps.json", json.dumps(blocks) + "\n")
 
     def _trainer(self) -> ProcessCounts | None:
         trainers = [each for each in read_counts(self.cells, time.monotonic()) if each.is_trainer]
@@ -77,12 +75,13 @@ class StepLimit:
         durations = step_seconds(self.cells, trainer.pid, skipped, trainer.steps)
         if not durations:
             return None
+        blocks = _blocks(durations)
         return {
             "basis": "hooks",
             "steps": trainer.steps,
             "samplesPerStep": self._samples_per_step(trainer.steps),
-            "blockSeconds": [_mean(block) for block in _blocks(durations)],
-            "blockSteps": [len(block) for block in _blocks(durations)],
+            "blockSeconds": [_mean(block) for block in blocks],
+            "blockSteps": [len(block) for block in blocks],
         }
 
     def _samples_per_step(self, steps: int) -> float | None:
