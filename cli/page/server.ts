@@ -21,8 +21,9 @@ export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
 /** The calls of a reader, and those of the buttons, by the API's own list. */
 const READING = pathsOf(Object.values(OPERATIONS).filter(({ method }) => method === 'GET'));
 const STEERING = {
-  POST: pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun]),
+  POST: pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun, OPERATIONS.startRun]),
   PUT: pathsOf([OPERATIONS.putLimits, OPERATIONS.putPin]),
+  DELETE: pathsOf([OPERATIONS.deleteCheckpoints]),
 };
 const TIMEOUT_MILLISECONDS = 15_000;
 const LARGEST_BODY = 65_536;
@@ -81,9 +82,11 @@ async function respond(
   if (refusesPage(request, response)) return;
   const url = addressIn(request);
   const { method } = request;
-  if (method === 'POST' || method === 'PUT') return steer({ deps, door, method }, request, response);
+  if (method === 'POST' || method === 'PUT' || method === 'DELETE')
+    return steer({ deps, door, method }, request, response);
   request.resume();
-  if (method !== 'GET') return sendProblem(response, 405, 'the page reads and steers: use GET, POST or PUT');
+  if (method !== 'GET')
+    return sendProblem(response, 405, 'the page reads and steers: use GET, POST, PUT or DELETE');
   if (equals(url.searchParams.get('token') ?? '', door.token)) return letIn(door, url, response);
   if (!equals(cookieOf(request, door.cookie), door.token))
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
@@ -142,6 +145,7 @@ async function steer(
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
   const call = STEERING[method].exec(request.url ?? '')?.[1];
   if (call === undefined) return sendProblem(response, 405, 'the page has no button for that');
+  if (method === 'DELETE') return pass(deps, { method, call }, response);
   if (request.headers['content-type'] !== 'application/json' || body === undefined)
     return sendProblem(response, 415, `send application/json of at most ${LARGEST_BODY} bytes`);
   await pass(deps, { method, call, body }, response);
@@ -169,7 +173,7 @@ const equals = (given: string, token: string): boolean =>
   given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
 
 interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | keyof typeof STEERING;
   readonly call: string;
   readonly body?: string;
   /** Of the answer that the browser holds. */

@@ -1,6 +1,6 @@
 /** What a person can do to a run, each with its consequence beside the button. */
 import { useSignal } from '@preact/signals';
-import { isFinished } from '../../../client/run-view.ts';
+import { isFinished, savedProgress } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
 import { type RunView } from '../../model/life-line.ts';
 import { Disclosure } from '../../parts/disclosure.tsx';
@@ -26,8 +26,14 @@ export function Steering({ view, onChange }: SteeringProps) {
         <Limits view={view} onChange={onChange} />
       </>
     );
-  if (run.status === 'failed' || run.status === 'stopped') return <Retry view={view} onChange={onChange} />;
-  return run.status === 'succeeded' ? <Again view={view} onChange={onChange} /> : null;
+  const hasSucceeded = run.status === 'succeeded';
+  if (!hasSucceeded && run.status !== 'failed' && run.status !== 'stopped') return null;
+  return (
+    <>
+      {hasSucceeded ? <Again view={view} onChange={onChange} /> : <Retry view={view} onChange={onChange} />}
+      <Checkpoints view={view} onChange={onChange} />
+    </>
+  );
 }
 
 function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
@@ -57,7 +63,9 @@ function unsavedText(progress: RunView['progress']): string {
   return `The newest checkpoint is of ${progress.unit ?? 'step'} ${progress.step}, ${age} ago. "Stop after a save" leaves the script two minutes to save what came since.`;
 }
 
-function Retry({ view: { run, progress }, onChange }: SteeringProps) {
+function Retry({ view, onChange }: SteeringProps) {
+  const { run } = view;
+  const progress = savedProgress(view);
   const from =
     progress === undefined
       ? 'There is no checkpoint: it trains from the start.'
@@ -94,6 +102,24 @@ function Again({ view: { run } }: SteeringProps) {
             With other settings: <code>{`tidewheel run --again ${run.runId} --set lr=1e-4`}</code>
           </p>
           <Send text="Run again" call={again} onDone={show} />
+        </>
+      )}
+    </Disclosure>
+  );
+}
+
+function Checkpoints({ view, onChange }: SteeringProps) {
+  const { runId, checkpointDeletion: asked, expired = [] } = view.run;
+  if (savedProgress(view) === undefined || expired.includes('checkpoints')) return null;
+  if (asked !== undefined)
+    return <p role="status">{`Its checkpoints are deleted within a day, as ${asked.requestedBy} asked.`}</p>;
+  const remove = async () => answered(await client.call('deleteCheckpoints', { runId }));
+  return (
+    <Disclosure id="checkpoints" class="steering" summary="Delete its checkpoints">
+      {() => (
+        <>
+          <p>A retry would train from the start then. Model, report and data stay.</p>
+          <Send text="Delete" call={remove} onDone={onChange} />
         </>
       )}
     </Disclosure>

@@ -29,7 +29,6 @@ let at: Ground;
 let api: ApiServer;
 let served: ServedPage;
 let origin: string;
-let cookie: string;
 let chromium: TestBrowser;
 let page: Page;
 let requested: string[];
@@ -40,8 +39,6 @@ beforeAll(async () => {
   const deps = { files: await buildPage(), apiUrl: api.url, region: 'us-east-1', credentials: TEST_KEY };
   served = await servePage(deps);
   ({ origin } = new URL(served.address));
-  const opened = await fetch(served.address, { redirect: 'manual' });
-  cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
   chromium = await startBrowser();
 }, 90_000);
 
@@ -140,6 +137,32 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('Stop this run').waitFor();
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1 } });
+  });
+
+  it('runs a run again', async () => {
+    at.declare();
+    const source = 'a'.repeat(64);
+    await at.store.writeText(`${bucketKeys.packedSource('digits', source)}source.zip`, 'packed');
+    await at.pipelines.ensure('digits', { firstBatch: 2, at: AT });
+    const declaration = declarationOf('digits');
+    await at.runs.create(runOf('digits', 1, { status: 'succeeded', closedAt: AT, source, declaration }));
+    await page.goto(`${served.address}#/runs/${RUN}`);
+    await page.getByText('Run this again').click();
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('heading', { name: 'digits-000002' }).waitFor();
+    expect((await at.runs.get('digits-000002'))?.request).toMatchObject({ again: RUN, requestedBy: HOSTILE });
+    expect(errors).toEqual([]);
+  });
+
+  it('deletes the checkpoints of an ended run', async () => {
+    await interruptedRun();
+    await page.goto(`${served.address}#/runs/${RUN}`);
+    await page.getByText('Delete its checkpoints').click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('are deleted within a day, as').first().waitFor();
+    expect((await at.runs.get(RUN))?.checkpointDeletion).toMatchObject({ requestedBy: HOSTILE });
+    expect(await page.locator('img').count()).toBe(0);
+    expect(errors).toEqual([]);
   });
 
   it('foresees and changes the limits of a run', async () => {
@@ -292,71 +315,5 @@ describe('the page', () => {
     api.instead = { status, body: { message } };
     await page.goto(served.address);
     expect(await page.getByRole('alert').textContent()).toContain(remedy);
-  });
-});
-
-interface Asking {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-const get = (path: string, { headers, ...init }: Asking = {}) =>
-  fetch(`${origin}${path}`, { ...init, headers: { cookie, ...headers } });
-
-describe("the page's server", () => {
-  it('passes on nothing but reading and steering', async () => {
-    const answers = await Promise.all([
-      get('/api/pipelines/digits/runs', { method: 'POST' }),
-      get('/api/pipelines/digits', { method: 'DELETE' }),
-      get('/api/pipelines/digits/source'),
-      get('/api/runs/digits-000001/series/more'),
-    ]);
-    expect(answers.map(({ status }) => status)).toEqual([405, 405, 404, 404]);
-    const json = { 'content-type': 'application/json' };
-    const stop = (over: Asking & { readonly body?: string }) =>
-      get('/api/runs/digits-000001/stop', { method: 'POST', headers: json, ...over });
-    const refused = await Promise.all([
-      stop({ headers: { ...json, cookie: '' } }),
-      stop({ headers: { ...json, origin: 'http://evil.test' } }),
-      stop({ headers: { 'content-type': 'text/plain' } }),
-      stop({ body: 'x'.repeat(100_000) }),
-      stop({ method: 'PUT' }),
-    ]);
-    expect(refused.map(({ status }) => status)).toEqual([401, 403, 415, 415, 405]);
-    expect(api.signatures).toEqual([]);
-  });
-
-  it('refuses browsers that have not opened its address', async () => {
-    const wrong = cookie.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
-    for (const given of ['', wrong, 'tidewheel-1=']) {
-      const [file, call] = await Promise.all([
-        get('/', { headers: { cookie: given } }),
-        get('/api/pipelines', { headers: { cookie: given } }),
-      ]);
-      expect([file.status, call.status]).toEqual([401, 401]);
-    }
-    expect((await get('/?token=', { headers: { cookie: '' } })).status).toBe(401);
-    expect(api.signatures).toEqual([]);
-  });
-
-  it('refuses pages of other origins', async () => {
-    const answer = await get('/api/pipelines', { headers: { origin: 'http://evil.test' } });
-    expect(answer.status).toBe(403);
-    expect(api.signatures).toEqual([]);
-  });
-
-  it('says that the API gives no answer', async () => {
-    const deps = {
-      files: new Map(),
-      apiUrl: 'http://127.0.0.1:1',
-      region: 'us-east-1',
-      credentials: TEST_KEY,
-    };
-    const alone = await servePage(deps);
-    const opened = await fetch(alone.address, { redirect: 'manual' });
-    const own = opened.headers.get('set-cookie') ?? '';
-    const answer = await fetch(new URL('/api/pipelines', alone.address), { headers: { cookie: own } });
-    alone.close();
-    expect(answer.status).toBe(502);
-    expect(await answer.json()).toEqual({ message: expect.stringContaining('is the region up?') as string });
   });
 });
