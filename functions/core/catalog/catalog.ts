@@ -23,6 +23,7 @@ export interface InstanceFacts {
   readonly efa: boolean;
   /** 0 = EBS only */
   readonly nvmeGb: number;
+  /** Absent where no source says. */
   readonly ebsBaselineMbps?: number | undefined;
   /** How accelerators of one node talk; undefined where no source says. */
   readonly interconnect?: string | undefined;
@@ -56,20 +57,27 @@ const numberOr = <T>(value: Cell | undefined, fallback: T): number | T =>
 const textOr = (value: Cell | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
+/** What every forecast needs: a type without it is no type of the catalog, and no figure stands in for it. */
+function required(value: Cell | undefined, name: string): number {
+  if (typeof value === 'number') return value;
+  throw new TypeError(`data/instances.json has a row without ${name}`);
+}
+
 function factsOf(row: readonly Cell[]): InstanceFacts {
   const cell = (name: string): Cell | undefined => row[instances.columns.indexOf(name)];
-  const baseline = numberOr(cell('networkBaselineGbps'), 0);
+  const number = (name: string): number => required(cell(name), name);
+  const baseline = number('networkBaselineGbps');
   return {
     type: textOr(cell('type')) ?? '',
-    vcpu: numberOr(cell('vcpu'), 0),
-    memoryGib: numberOr(cell('memoryGib'), 0),
+    vcpu: number('vcpu'),
+    memoryGib: number('memoryGib'),
     accelerator: textOr(cell('accelerator')),
-    acceleratorCount: numberOr(cell('acceleratorCount'), 0),
+    acceleratorCount: number('acceleratorCount'),
     acceleratorMemoryMib: numberOr(cell('acceleratorMemoryMib'), undefined),
     networkBaselineGbps: baseline,
     networkBurstGbps: numberOr(cell('networkBurstGbps'), baseline),
     efa: cell('efa') === true,
-    nvmeGb: numberOr(cell('nvmeGb'), 0),
+    nvmeGb: number('nvmeGb'),
     ebsBaselineMbps: numberOr(cell('ebsBaselineMbps'), undefined),
     interconnect: textOr(cell('interconnect')),
     arch: textOr(cell('arch')) ?? '',

@@ -47,6 +47,17 @@ const message = (of: Case): string => {
   return 'problem' in answer ? answer.problem.message : '';
 };
 
+it('downloads read over one network card', () => {
+  // 400 Gbit/s on four cards, of which one alone reads from S3, and 8 TB of NVMe that take up 5.6 GB a second.
+  const answer = choice({ bytes: 2e12, shards: 4_000, instanceType: 'p4d.24xlarge' });
+  expect(answer).toMatchObject({ mode: 'FastFile', reason: expect.stringContaining('about 357 s') });
+});
+
+it('nothing is put on a disk of unknown size', () => {
+  const answer = choice({ bytes: 1e10, shards: 100, instanceType: 'p6-b200.48xlarge' });
+  expect(answer.reason).toBe('how much disk the type has is not known, so nothing is put on it');
+});
+
 /** g5.xlarge: 250 GB of NVMe and 2.5 Gbit/s, so 200 GB are usable at 156 MB/s. */
 describe('chooseInput', () => {
   it('downloads what is quickly there', () => {

@@ -40,6 +40,11 @@ export const NO_DOWNLOAD: Download = { bytes: 0, seconds: 0, leastSeconds: 0 };
 
 /** Stated: the share of its baseline bandwidth at which a host reads many shards from S3. */
 const DOWNLOAD_SHARE = 0.5;
+/**
+ * Stated: of a host with several network cards, one alone carries plain TCP, as to S3. The largest has 100 Gbit/s.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-eni.html#network-cards
+ */
+const GIGABITS_OF_A_CARD = 100;
 /** For types outside the catalog: 1 Gbit/s. */
 const DEFAULT_BYTES_PER_SECOND = 125e6;
 const BYTES_A_GIGABIT = 1e9 / 8;
@@ -71,14 +76,16 @@ export function downloadOf(
 
 function networkBytesPerSecond(instanceType: string): number {
   const gigabits = instanceFacts(instanceType)?.networkBaselineGbps;
-  return gigabits ? gigabits * BYTES_A_GIGABIT * DOWNLOAD_SHARE : DEFAULT_BYTES_PER_SECOND;
+  return gigabits === undefined
+    ? DEFAULT_BYTES_PER_SECOND
+    : Math.min(GIGABITS_OF_A_CARD, gigabits) * BYTES_A_GIGABIT * DOWNLOAD_SHARE;
 }
 
 /** A type outside the catalog may be as fast as any. */
 function leastNetworkSeconds(instanceType: string, bytes: number): number {
-  const { networkBaselineGbps: baseline = 0, networkBurstGbps: burst = 0 } =
-    instanceFacts(instanceType) ?? {};
-  if (baseline <= 0 || burst <= 0) return 0;
+  const facts = instanceFacts(instanceType);
+  if (facts === undefined) return 0;
+  const { networkBaselineGbps: baseline, networkBurstGbps: burst } = facts;
   const gigabits = bytes / BYTES_A_GIGABIT;
   const bursting = Math.min(gigabits, burst * LONGEST_BURST_SECONDS);
   return bursting / burst + (gigabits - bursting) / baseline;

@@ -5,6 +5,7 @@
  */
 import type { Problem } from '../../shared/errors.ts';
 import { instanceFacts } from '../catalog.ts';
+import { diskRate } from '../disk-rate.ts';
 import { trainingType } from '../types/training-types.ts';
 import { bytesPerHost, type Download, type DownloadQuestion, downloadOf, NO_DOWNLOAD } from './download.ts';
 
@@ -46,26 +47,34 @@ export function inputDownload(question: DownloadQuestion): Download | { readonly
 interface Facts {
   /** Of one host. */
   readonly download: Download;
-  readonly usableBytes: number;
+  /** Undefined where no source says how large the type's NVMe is. */
+  readonly usableBytes: number | undefined;
 }
 
-const factsOf = (question: DownloadQuestion): Facts => ({
-  download: downloadOf(question.instanceType, bytesPerHost(question)),
-  usableBytes: diskBytes(question) * USABLE_SHARE,
-});
+function factsOf(question: DownloadQuestion): Facts {
+  const { instanceType } = question;
+  const facts = instanceFacts(instanceType);
+  const gigabytes = diskGigabytes(question);
+  const download = downloadOf(instanceType, bytesPerHost(question));
+  // The rate of a disk is assumed, so it lengthens what is expected and refuses no download.
+  const onDisk = facts === undefined ? 0 : download.bytes / diskRate(facts);
+  return {
+    download: { ...download, seconds: Math.max(download.seconds, onDisk) },
+    usableBytes: gigabytes === undefined ? undefined : gigabytes * 1e9 * USABLE_SHARE,
+  };
+}
 
 /** The type's NVMe if it has one, otherwise the requested volume. */
-function diskBytes({ compute, instanceType }: DownloadQuestion): number {
+function diskGigabytes({ compute, instanceType }: DownloadQuestion): number | undefined {
   const local = trainingType(instanceType)?.localStorage ?? false;
-  const gigabytes = local ? instanceFacts(instanceType)?.nvmeGb : compute.volumeGigabytes;
-  return (gigabytes ?? Number.POSITIVE_INFINITY) * 1e9;
+  return local ? instanceFacts(instanceType)?.nvmeGb : compute.volumeGigabytes;
 }
 
 /** Where only File is possible, shards beyond the disk are a problem for the user. */
 function fileModeOrProblem(declared: 'File' | 'auto', { download, usableBytes }: Facts): InputAnswer {
   const reason =
     declared === 'File' ? 'as declared' : 'several generations need a manifest, which FastFile cannot read';
-  if (download.bytes <= usableBytes) return { mode: 'File', reason };
+  if (usableBytes === undefined || download.bytes <= usableBytes) return { mode: 'File', reason };
   const needed = Math.ceil(download.bytes / USABLE_SHARE / 1e9);
   const message = `${size(download.bytes)} of shards do not fit a host's disk: give it ${needed} GB (compute.volumeGigabytes, or a type with more NVMe) or divide the shards (training.distribution: ShardedByS3Key)`;
   return { problem: { path: 'compute.volumeGigabytes', message } };
@@ -77,7 +86,9 @@ function automatic(
 ): InputChoice {
   const average = bytes / Math.max(1, shards);
   const wait = `about ${Math.round(download.seconds)} s to download ${size(download.bytes)}`;
-  if (download.bytes > usableBytes) {
+  if (usableBytes === undefined && average >= STREAMABLE_BYTES)
+    return { mode: 'FastFile', reason: 'how much disk the type has is not known, so nothing is put on it' };
+  if (usableBytes !== undefined && download.bytes > usableBytes) {
     return {
       mode: 'FastFile',
       reason: `${size(download.bytes)} do not fit the ${size(usableBytes)} that a host has for them`,

@@ -1,6 +1,6 @@
 /** Seconds that a type needs to read the data of a step: what its memory does not hold comes from its disk or network. */
 import type { InstanceFacts } from '../../catalog/catalog.ts';
-import { diskRate } from '../../catalog/disk-rate.ts';
+import { diskRate, isDiskRateAssumed } from '../../catalog/disk-rate.ts';
 import type { Reading } from '../../doctor/reading.ts';
 
 const GIBIBYTE = 2 ** 30;
@@ -25,8 +25,7 @@ const missing = ({ dataBytes, processBytes }: Reading, { memoryGib }: InstanceFa
   Math.max(0, 1 - Math.max(0, memoryGib * GIBIBYTE - processBytes) / Math.max(1, dataBytes));
 
 /** Of the baseline: AWS gives a burst by best effort, for minutes. */
-const streamRate = ({ networkBaselineGbps: gbps }: InstanceFacts): number =>
-  gbps <= 0 ? Number.POSITIVE_INFINITY : gbps * GIGABIT_BYTES;
+const streamRate = ({ networkBaselineGbps }: InstanceFacts): number => networkBaselineGbps * GIGABIT_BYTES;
 
 /** What of a type's memory, disk and network meets the reading, for the table of a placement. */
 export function describeReading(reading: Reading, facts: InstanceFacts): string {
@@ -35,11 +34,28 @@ export function describeReading(reading: Reading, facts: InstanceFacts): string 
   const share = missing(reading, facts);
   if (share === 0) return `its memory holds the ${gigabytes(reading.dataBytes)} of data`;
   const rest = `${Math.ceil(share * 100)} % of the data, which its memory does not hold`;
-  return facts.nvmeGb > 0
-    ? `its NVMe reads ${rest}`
-    : `EBS reads ${rest}, at ${megabytes(diskRate(facts))} a second`;
+  const disk = facts.nvmeGb > 0 ? 'its NVMe' : 'EBS';
+  const assumed = isDiskRateAssumed(facts) ? 'an assumed ' : '';
+  return `${disk} reads ${rest}, at ${assumed}${megabytes(diskRate(facts))} a second`;
 }
 
-const megabytes = (bytes: number): string =>
-  Number.isFinite(bytes) ? `${(bytes / 1e6).toFixed(0)} MB` : 'an unknown number of MB';
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
+
+/** Beyond the baseline by more than the jitter of a link. */
+const BURST = 1.1;
+
+/**
+ * Seconds of the same step once the burst has ended that it was measured in: what network or EBS read then was more than
+ * their baseline, which AWS gives for minutes.
+ * @returns undefined where the step needs no burst
+ */
+export function secondsWithoutBurst(
+  reading: Reading,
+  stepSeconds: number,
+  facts: InstanceFacts,
+): number | undefined {
+  const { diskSeconds, networkSeconds } = readingCost(reading, 1, facts);
+  const atBaseline = Math.max(isDiskRateAssumed(facts) ? 0 : diskSeconds, networkSeconds);
+  return atBaseline > BURST * stepSeconds ? atBaseline : undefined;
+}

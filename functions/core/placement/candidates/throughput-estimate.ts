@@ -2,12 +2,19 @@
  * The speed of each topology relative to the reference. It is measured where an attempt has trained. Elsewhere the
  * throughput model extrapolates from measurements or data sheets and states its uncertainty.
  */
-import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
+import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
 import type { Reading } from '../../doctor/reading.ts';
 import type { Topology } from '../../runs/placement-records.ts';
 import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
-import { describeReading } from './reading-cost.ts';
-import { forecastStep, type HelperGroup, type Measured, type Workload, workloadOf } from './throughput.ts';
+import { describeReading, secondsWithoutBurst } from './reading-cost.ts';
+import {
+  forecastStep,
+  type HelperGroup,
+  isSpeedKnown,
+  type Measured,
+  type Workload,
+  workloadOf,
+} from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
 
 export interface TrainedTopology {
@@ -19,6 +26,8 @@ export interface TrainedTopology {
 /** The measured throughput of one attempt. */
 export interface MeasuredThroughput extends TrainedTopology {
   readonly stepSeconds: number;
+  /** Of a step from now on, where the measured ones had a burst of network or disk that ends. */
+  readonly laterStepSeconds?: number | undefined;
   /** The number of steps that the mean covers. */
   readonly steps: number;
   /** 0 to 1, means on the leading host; undefined where not measured. */
@@ -38,7 +47,14 @@ export interface RelativeThroughput {
   readonly basis: 'reference' | 'measured' | 'extrapolated' | 'dataSheet' | 'unknown';
   /** How its memory, disk and network meet what a step reads; absent where that was not measured. */
   readonly reading?: string | undefined;
+  /** What of the type no source says, and what stands in for it. */
+  readonly unknown?: string | undefined;
 }
+
+type Notes = Pick<RelativeThroughput, 'reading' | 'unknown'>;
+
+const afterBurst = ({ stepSeconds, laterStepSeconds = stepSeconds }: MeasuredThroughput): string =>
+  `was measured in a burst: a step takes ${laterStepSeconds.toFixed(2)} s once it ends, not ${stepSeconds.toFixed(2)} s`;
 
 export const REFERENCE_THROUGHPUT: RelativeThroughput = { factor: 1, uncertainty: 0, basis: 'reference' };
 
@@ -56,6 +72,19 @@ export const measuredThroughputs = (attempts: readonly AttemptRecord[]): readonl
       ? []
       : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after), reading: diagnosis?.reading }];
   });
+
+/** With the steps that follow a burst, for work that is longer than one. */
+export const withoutBurst =
+  (hardware: FactsOf) =>
+  (each: MeasuredThroughput): MeasuredThroughput => {
+    const facts = hardware(each.instanceType);
+    const { reading, stepSeconds } = each;
+    if (reading === undefined || facts === undefined) return each;
+    return { ...each, laterStepSeconds: secondsWithoutBurst(reading, stepSeconds, facts) };
+  };
+
+const laterSeconds = ({ stepSeconds, laterStepSeconds = stepSeconds }: MeasuredThroughput): number =>
+  laterStepSeconds;
 
 const trainedTopologyOf = ({ nodes, helpers }: Topology): Omit<TrainedTopology, 'instanceType'> =>
   helpers === undefined ? { nodes } : { nodes, helpers };
@@ -108,6 +137,19 @@ export function throughputModel(
   );
   const own = combine(sources, reference, helping);
   const reading = known.findLast((each) => each.reading !== undefined)?.reading;
+  const notesOn = (topology: TrainedTopology, facts: InstanceFacts | undefined): Notes => {
+    const burst = known.findLast(
+      (each) => sameTopology(each, topology) && each.laterStepSeconds !== undefined,
+    );
+    const read = reading && facts && describeReading(reading, facts);
+    return {
+      ...(read && { reading: burst === undefined ? read : `${read}, and ${afterBurst(burst)}` }),
+      ...(facts &&
+        !isSpeedKnown(facts) && {
+          unknown: `the speed of ${facts.accelerator} is not known, an A10G's is taken`,
+        }),
+    };
+  };
   const seen = sources.findLast(
     ({ measured: { cpuUse, acceleratorUse } }) => cpuUse !== undefined && acceleratorUse !== undefined,
   );
@@ -115,7 +157,7 @@ export function throughputModel(
     ...(seen === undefined ? {} : { workload: seen.workload }),
     throughputOf(topology) {
       const facts = hardware(topology.instanceType);
-      const met = reading && facts && { reading: describeReading(reading, facts) };
+      const met = notesOn(topology, facts);
       if (sameTopology(topology, reference)) return { ...REFERENCE_THROUGHPUT, ...met };
       if (facts === undefined) return { ...REFERENCE_THROUGHPUT, basis: 'unknown' };
       const there = combine(sources, topology, helping);
@@ -169,6 +211,7 @@ const newestUses = (
   cpuUse: each.cpuUse ?? before?.cpuUse,
   checkpointBytes: each.checkpointBytes ?? before?.checkpointBytes,
   reading: each.reading ?? before?.reading,
+  laterStepSeconds: each.laterStepSeconds ?? before?.laterStepSeconds,
 });
 
 interface Source {
@@ -209,7 +252,7 @@ function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping):
   return {
     measured,
     workload,
-    scale: measured.stepSeconds / forecastStep(workload, beside, hardware).stepSeconds,
+    scale: laterSeconds(measured) / forecastStep(workload, beside, hardware).stepSeconds,
     uncertainty: Math.hypot(
       Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps)),
       measured.cpuUse === undefined && !cpuOnly ? USE_UNKNOWN : 0,
@@ -233,7 +276,7 @@ function combine(
       : Math.hypot(uncertainty, forecast.uncertainty);
     const weight = 1 / spread ** 2;
     weights += weight;
-    sum += weight * Math.log(own ? measured.stepSeconds : forecast.stepSeconds * scale);
+    sum += weight * Math.log(own ? laterSeconds(measured) : forecast.stepSeconds * scale);
   }
   return { stepSeconds: Math.exp(sum / weights), uncertainty: 1 / Math.sqrt(weights) };
 }

@@ -5,6 +5,7 @@
  */
 import { acceleratorSpeed, VCPU_SPEED } from '../../catalog/accelerators.ts';
 import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
+import { isDiskRateAssumed } from '../../catalog/disk-rate.ts';
 import type { Reading } from '../../doctor/reading.ts';
 import { readingCost } from './reading-cost.ts';
 
@@ -93,6 +94,23 @@ const helperVcpus = (helpers: Helpers | undefined, hardware: FactsOf): number =>
     0,
   );
 
+const trainsOnCpus = ({ acceleratorCount }: InstanceFacts): boolean => acceleratorCount === 0;
+
+/**
+ * Of a step on CPUs, the share that only one vCPU works on: reading, the loop itself, small operations. A stated prior.
+ * Loader workers beside an accelerator share nothing, so they scale with the vCPUs.
+ */
+const SERIAL_SHARE = 0.02;
+
+/** Amdahl's law: how many vCPUs a node is worth that trains on its CPUs. */
+const effectiveVcpus = (vcpu: number): number => 1 / (SERIAL_SHARE + (1 - SERIAL_SHARE) / vcpu);
+
+/** For each doubling of the vCPUs that train, how far the forecast may be off. */
+const SPREAD_A_DOUBLING = 0.1;
+
+const scalingSpread = (from: InstanceFacts, to: InstanceFacts): number =>
+  trainsOnCpus(from) && trainsOnCpus(to) ? SPREAD_A_DOUBLING * Math.abs(Math.log2(to.vcpu / from.vcpu)) : 0;
+
 /** What one step costs of each resource, from a measurement of any topology. */
 export function workloadOf(measured: Measured, hardware: FactsOf = instanceFacts): Workload {
   const facts = factsIn(hardware, measured.instanceType);
@@ -105,7 +123,8 @@ export function workloadOf(measured: Measured, hardware: FactsOf = instanceFacts
     vcpuSeconds:
       measured.stepSeconds *
       hostShare *
-      (facts.vcpu * measured.nodes + helperVcpus(measured.helpers, hardware)),
+      ((trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) : facts.vcpu) * measured.nodes +
+        helperVcpus(measured.helpers, hardware)),
     preparedBytes: (measured.preparedBytesPerStep ?? 0) * measured.nodes,
     gradientBytes: measured.gradientBytes ?? 0,
     reading: measured.reading,
@@ -126,7 +145,7 @@ export function forecastStep(
   const { diskSeconds, networkSeconds } = readingCost(workload.reading, workload.readers / nodes, facts);
   const seconds = {
     accelerator: load.acceleratorSeconds / Math.max(1, facts.acceleratorCount * nodes),
-    host: load.vcpuSeconds / vcpu,
+    host: load.vcpuSeconds / (trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) * nodes + helperVcpu : vcpu),
     // Samples from helpers and shards from S3 come over the same link.
     network: secondsToMove((workload.preparedBytes / nodes) * remoteShare, facts) + networkSeconds,
     disk: diskSeconds,
@@ -134,7 +153,12 @@ export function forecastStep(
   const slowest = Math.max(seconds.accelerator, seconds.host, seconds.network, seconds.disk);
   const bottleneck = RESOURCES.find((each) => seconds[each] === slowest) ?? 'accelerator';
   const stepSeconds = slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - HIDDEN_EXCHANGE);
-  const uncertainty = Math.hypot(helperVcpu > 0 || nodes > 1 ? 0.15 : 0.05, load.uncertainty);
+  const uncertainty = Math.hypot(
+    helperVcpu > 0 || nodes > 1 ? 0.15 : 0.05,
+    load.uncertainty,
+    bottleneck === 'disk' && isDiskRateAssumed(facts) ? ASSUMED_DISK : 0,
+    bottleneck === 'host' ? scalingSpread(factsIn(hardware, workload.measuredOn), facts) : 0,
+  );
   const reach = Math.exp(NINE_OF_TEN * uncertainty);
   return {
     stepSeconds,
@@ -147,8 +171,11 @@ export function forecastStep(
 
 /** Spread between the speed ratio of two accelerators on data sheets and in training. */
 const OTHER_KIND = 0.25;
-/** A different sort of device: Trainium for a GPU, CPUs for accelerators. */
+/** A different sort of device: Trainium for a GPU, CPUs for accelerators, and one whose speed no source names. */
 const OTHER_SORT = 0.6;
+
+/** Spread of the rates of disks that no source names: local NVMe reads some 0.5 to 1.5 GB a second. */
+const ASSUMED_DISK = 0.35;
 
 interface Load {
   readonly acceleratorSeconds: number;
@@ -168,7 +195,11 @@ function loadOn(
     const same =
       here.accelerator === there.accelerator && here.acceleratorMemoryMib === there.acceleratorMemoryMib;
     const sort = (here.accelerator === 'Trainium') === (there.accelerator === 'Trainium');
-    const uncertainty = same ? 0 : sort ? OTHER_KIND : OTHER_SORT;
+    const uncertainty = same
+      ? 0
+      : sort && isSpeedKnown(there) && isSpeedKnown(here)
+        ? OTHER_KIND
+        : OTHER_SORT;
     return { acceleratorSeconds: acceleratorSeconds * (from / to), vcpuSeconds, uncertainty };
   }
   if (here.acceleratorCount > 0)
@@ -183,7 +214,10 @@ function loadOn(
     : { acceleratorSeconds: 0, vcpuSeconds, uncertainty: 0 };
 }
 
-/** An unknown kind counts as an A10G. */
+export const isSpeedKnown = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): boolean =>
+  accelerator === undefined || acceleratorSpeed(accelerator, acceleratorMemoryMib) !== undefined;
+
+/** An unknown kind counts as an A10G, and the table says so. */
 const speedOf = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): number =>
   accelerator === undefined
     ? VCPU_SPEED
@@ -205,4 +239,4 @@ function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): nu
 
 /** Training traffic is steady and gets the baseline; burst credit lasts minutes. */
 const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
-  gbps <= 0 ? 0 : (bytes * 8) / (gbps * 1e9 * (efa ? EFA_SHARE : TCP_SHARE));
+  (bytes * 8) / (gbps * 1e9 * (efa ? EFA_SHARE : TCP_SHARE));

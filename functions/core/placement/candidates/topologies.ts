@@ -117,15 +117,27 @@ function nodesOf(facts: InstanceFacts, { accelerators, maximumNodes }: Needs): r
   return powers.filter((count) => count <= maximumNodes);
 }
 
+/** AWS states the memory that the driver leaves: 22,888 MiB of an A10G's 24 GB. */
+function lackOfMemory(
+  { acceleratorMemoryMib }: InstanceFacts,
+  accelerator: string,
+  gigabytes: number,
+): string | undefined {
+  if (acceleratorMemoryMib === undefined)
+    return `how much memory its ${accelerator} has is not known, and compute.needs asks for ${gigabytes} GB`;
+  const each = acceleratorMemoryMib / 1_024;
+  return each < gigabytes * USABLE_SHARE
+    ? `its ${accelerator} has ${each.toFixed(0)} GB, compute.needs asks for ${gigabytes}`
+    : undefined;
+}
+
 function lackOfAccelerators(facts: InstanceFacts, needs: Needs): Lack {
   const { accelerators, kinds, acceleratorMemoryGigabytes: memory, acceleratorsPerNode: least = 1 } = needs;
   const { acceleratorCount: count, accelerator = 'accelerator' } = facts;
   if (accelerators === 0) return NO_CANDIDATE;
   if (kinds ? !kinds.some((kind) => kind === accelerator) : accelerator === 'Trainium') return NO_CANDIDATE;
-  const each = (facts.acceleratorMemoryMib ?? 0) / 1_024;
-  // AWS states the memory that the driver leaves: 22,888 MiB of an A10G's 24 GB.
-  if (memory !== undefined && each < memory * USABLE_SHARE)
-    return `its ${accelerator} has ${each.toFixed(0)} GB, compute.needs asks for ${memory}`;
+  const small = memory === undefined ? undefined : lackOfMemory(facts, accelerator, memory);
+  if (small !== undefined) return small;
   if (count < least) return `it has ${count} accelerators in a node, compute.needs asks for ${least}`;
   if (accelerators % count !== 0) return `${accelerators} accelerators cannot be made of nodes with ${count}`;
   return accelerators / count > needs.maximumNodes

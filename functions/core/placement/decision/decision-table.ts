@@ -96,8 +96,8 @@ function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] 
   }
 }
 
-const noteOnReading = ({ throughput: { reading } }: Candidate): readonly string[] =>
-  reading === undefined ? [] : [reading];
+const noteOnReading = ({ throughput: { reading, unknown } }: Candidate): readonly string[] =>
+  [reading, unknown].filter((each) => each !== undefined);
 
 /** A shorter download decides nothing. */
 const LEAST_DOWNLOAD_SECONDS = 60;
@@ -108,6 +108,8 @@ function noteOnDownload({ download }: Candidate): readonly string[] {
   return [`each start downloads ${gigabytes} GB, about ${Math.round(download.seconds / 60)} min`];
 }
 
+/** Money that no text shows. */
+const LEAST_USD = 0.005;
 /** Costs that differ by less count as equal. */
 const SAME_COST = 0.01;
 
@@ -133,7 +135,9 @@ function besideChosen(each: Assessed, chosen: Assessed, { nowMilliseconds }: Sit
     return `expected to cost ${usd(dearer)} more${transferShare(each)}`;
   return each.expectedSeconds > chosen.expectedSeconds
     ? 'costs the same and takes longer'
-    : 'as good, second by name';
+    : dearer < LEAST_USD
+      ? 'as good, second by name'
+      : 'as good: the costs differ by less than 1 %';
 }
 
 const transferShare = ({ candidate: { transfer } }: Assessed): string =>
@@ -192,7 +196,7 @@ function aboutMarket(
     slackSeconds < work.restartSeconds + marginSeconds
       ? 'the latest safe moment for On-Demand has come'
       : 'On-Demand is expected to cost no more than Spot',
-    ...(returnUsd < 0.005
+    ...(returnUsd < LEAST_USD
       ? []
       : [`back to Spot when scores say that it is there, which saves $${returnUsd.toFixed(2)}`]),
   ];

@@ -19,6 +19,7 @@ import {
   type ThroughputModel,
   type TrainedTopology,
   throughputModel,
+  withoutBurst,
 } from '../candidates/throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import type { MarketView } from '../model/market-source.ts';
@@ -132,9 +133,9 @@ export function situationOf(input: PlacementInput): Situation {
   const deadlineHours = deadlineHoursOf(input.limits);
   const campaignSeconds =
     deadlineHours === undefined ? input.limits.maximumRunSeconds : deadlineHours * 3_600;
-  const paces = measuredThroughputs(input.attempts);
-  const reference = referenceOf(input, paces);
+  const paces = measuredThroughputs(input.attempts).map(withoutBurst(factsWith(input.hardware)));
   const downloadIn = downloadsFor(input);
+  const reference = referenceOf(input, paces, downloadIn);
   const downloadSeconds: DownloadSeconds = ({ pool, topology }) => {
     const download = downloadIn?.(pool, topology);
     return typeof download === 'object' ? download.seconds : 0;
@@ -236,26 +237,30 @@ function secondsLeftOf(
 }
 
 /**
- * The topology that the work is stated for: the one measured last, else that of former runs, else the first declared.
+ * The topology that the work is stated for: the one measured last, else that of former runs, else the first declared
+ * whose disk holds the data: a guess is stated for what can train.
  */
 function referenceOf(
   input: PlacementInput,
   paces: readonly MeasuredThroughput[],
+  downloadIn: DownloadIn | undefined,
 ): TrainedTopology | undefined {
-  return (
-    paces.at(-1) ??
-    input.expectedOn ??
-    launchersOf(input.compute).flatMap(
-      (launcher) =>
-        topologiesOf({
-          compute: input.compute,
-          training: input.training,
-          region: input.market.region,
-          launcher,
-          hardware: factsWith(input.hardware),
-        }).topologies,
-    )[0]
+  const known = paces.at(-1) ?? input.expectedOn;
+  if (known !== undefined) return known;
+  const possible = launchersOf(input.compute).flatMap((launcher) =>
+    topologiesOf({
+      compute: input.compute,
+      training: input.training,
+      region: input.market.region,
+      launcher,
+      hardware: factsWith(input.hardware),
+    }).topologies.map((topology) => ({ topology, launcher })),
   );
+  const holding = possible.find(({ topology, launcher }) => {
+    const pool = { launcher, instanceType: topology.instanceType, purchaseOption: 'on-demand' } as const;
+    return typeof downloadIn?.(pool, topology) !== 'string';
+  });
+  return (holding ?? possible[0])?.topology;
 }
 
 /** The topology of the newest checkpoint. */

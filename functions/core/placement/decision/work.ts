@@ -70,8 +70,10 @@ export function estimateWork(input: WorkInput): WorkEstimate {
   const restart = restartCosts(input);
   const { progress, expectedSeconds } = input;
   const measured = progress && remainingFrom(progress, paceOfLast(input.throughputs ?? []));
-  if (measured !== undefined)
-    return { workSeconds: Math.min(measured, LONGEST_WORK_SECONDS), basis: 'measured', ...restart };
+  if (measured !== undefined) {
+    const workSeconds = afterBurst(measured, input);
+    return { workSeconds: Math.min(workSeconds, LONGEST_WORK_SECONDS), basis: 'measured', ...restart };
+  }
   const share =
     progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
   if (expectedSeconds !== undefined)
@@ -92,6 +94,22 @@ function paceOfLast(paces: readonly MeasuredThroughput[]): number | undefined {
   if (own.length === paces.length) return undefined;
   const steps = own.reduce((sum, each) => sum + each.steps, 0);
   return own.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0) / steps;
+}
+
+/**
+ * A burst of network or EBS lasts 5 to 60 minutes, by AWS's best effort. The least counts, so that no deadline stands on
+ * more.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-network-bandwidth.html
+ */
+const LEAST_BURST_SECONDS = 300;
+
+/** The rest of the work at the pace that stays when a burst has ended. */
+function afterBurst(workSeconds: number, { throughputs = [], attempts }: WorkInput): number {
+  const last = throughputs.at(-1);
+  if (last?.laterStepSeconds === undefined) return workSeconds;
+  const trained = attempts.at(-1)?.outcome?.trainingSeconds ?? last.steps * last.stepSeconds;
+  const inBurst = Math.min(workSeconds, Math.max(0, LEAST_BURST_SECONDS - trained));
+  return inBurst + (workSeconds - inBurst) * (last.laterStepSeconds / last.stepSeconds);
 }
 
 function remainingFrom(

@@ -34,6 +34,18 @@ describe('before anything is measured', () => {
     expect(a100.uncertainty).toBeGreaterThan(0.25);
   });
 
+  it('names an accelerator of unknown speed', () => {
+    const hardware = (type: string) => {
+      const facts = instanceFacts(type);
+      return type === 'g6.xlarge' && facts ? { ...facts, accelerator: 'X1' } : facts;
+    };
+    const known = throughputModel(gang('g4dn.xlarge', 1), [], [], hardware);
+    expect(known.throughputOf(gang('g6.xlarge', 1)).unknown).toBe(
+      "the speed of X1 is not known, an A10G's is taken",
+    );
+    expect(known.throughputOf(gang('g5.xlarge', 1)).unknown).toBeUndefined();
+  });
+
   it('is least sure of another sort of device', () => {
     const cpus = model.throughputOf(gang('c5.18xlarge', 1, 0));
     expect(cpus.factor).toBeGreaterThan(1);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
 import { adviseHelpers } from '../../../../functions/core/placement/candidates/helpers.ts';
 import {
   forecastStep,
@@ -108,4 +109,41 @@ describe('the network', () => {
 
 it('refuses an unknown type, with the remedy', () => {
   expect(() => workloadOf({ ...p4d, instanceType: 'x9.large' })).toThrow(UnknownTypeError);
+});
+
+describe('a training on CPUs', () => {
+  const measured: Measured = {
+    instanceType: 'm5.xlarge',
+    nodes: 1,
+    stepSeconds: 1,
+    acceleratorUse: 0,
+    cpuUse: 1,
+  };
+  const on = (instanceType: string) => forecastStep(workloadOf(measured), { instanceType, nodes: 1 });
+
+  it('takes as long again where it was measured', () => {
+    expect(on('m5.xlarge').stepSeconds).toBeCloseTo(1, 9);
+  });
+
+  it('gains less than the vCPUs that are added', () => {
+    const gain = on('m5.xlarge').stepSeconds / on('m5.24xlarge').stepSeconds;
+    expect(gain).toBeGreaterThan(6);
+    expect(gain).toBeLessThan(12);
+  });
+
+  it('is known the less the more vCPUs are added', () => {
+    const spreads = ['m5.xlarge', 'm5.4xlarge', 'm5.24xlarge'].map((type) => on(type).uncertainty);
+    expect(spreads).toEqual(spreads.toSorted((a, b) => a - b));
+    expect(spreads.at(-1)).toBeGreaterThan(0.4);
+  });
+});
+
+it('an accelerator of unknown speed has a wide interval', () => {
+  const hardware = (type: string) => {
+    const facts = instanceFacts(type);
+    return type === 'g6.xlarge' && facts ? { ...facts, accelerator: 'X1' } : facts;
+  };
+  const workload = workloadOf({ ...p4d, instanceType: 'g5.xlarge' }, hardware);
+  const of = (instanceType: string) => forecastStep(workload, { instanceType, nodes: 1 }, hardware);
+  expect(of('g6.xlarge').uncertainty).toBeGreaterThan(0.5);
 });

@@ -35,6 +35,19 @@ describe('eight accelerators with 20 GB each', () => {
     expect(all.ruledOut.map(({ reason: why }) => why)).toContain('SageMaker does not train on g4dn.metal');
   });
 
+  it('do not fit where their memory is unknown', () => {
+    const hardware = (type: string) => {
+      const facts = instanceFacts(type);
+      return facts && { ...facts, acceleratorMemoryMib: undefined };
+    };
+    const needs = { accelerators: 8, acceleratorMemoryGigabytes: 20, kinds: ['A10G'] };
+    const { topologies, ruledOut } = ask(needs, { hardware });
+    expect(topologies).toEqual([]);
+    expect(ruledOut[0]?.reason).toBe(
+      'how much memory its A10G has is not known, and compute.needs asks for 20 GB',
+    );
+  });
+
   it('run on Trainium only when the pipeline names it', () => {
     expect(names({ accelerators: 16 }).some((name) => name.includes('trn1'))).toBe(false);
     expect(names({ accelerators: 16, kinds: ['Trainium'] })).toEqual(['1 x trn1.32xlarge']);
