@@ -12,25 +12,31 @@ import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts'
 import { ConfigurationError } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
+import { seedBundle } from '../support/builders/bundles.ts';
 import { current, incoming, problems, runOf } from '../support/builders/compaction.ts';
-import { now, PIPELINE, planAndPack, settings } from '../support/builders/packing.ts';
+import { PIPELINE, planAndPack, settings } from '../support/builders/packing.ts';
 import { faultyStore, Killed } from '../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
 
 interface Step {
-  readonly kind: 'put' | 'delete' | 'run' | 'compact' | 'retract' | 'prune';
+  readonly kind: 'put' | 'bundle' | 'delete' | 'run' | 'compact' | 'retract' | 'prune';
   readonly key?: string;
   readonly body?: string;
-  readonly etag?: string;
+  /** None where S3's is the MD5 of the body. */
+  readonly etag?: string | undefined;
+  /** Keys and bodies of a bundle. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Name and bytes in base64, of the newest version after a step that may change it. */
   shards?: readonly (readonly [name: string, body: string])[];
 }
 
 const STEMS = 6;
 const BODIES = 3;
-/** Of one body, as multipart uploads and KMS give it. */
+/** Of one body: its MD5, and others as multipart uploads and KMS give it. */
 const ETAGS = 3;
 const STEPS = 30;
+/** Between two steps. S3 tells seconds. */
+const STEP_MS = 10_000;
 const MOST_TRIES = 400;
 
 export interface History {
@@ -41,60 +47,74 @@ export interface History {
   readonly steps: readonly Step[];
 }
 
-const FORMATS = ['webdataset', 'tfrecord', 'mds'] as const;
+const FORMATS = ['webdataset', 'tfrecord', 'mds', 'parquet'] as const;
+
+/** What a seed's history is about. */
+interface Options {
+  readonly packing: PackingSettings;
+  readonly onDelete: OnDelete;
+  /** Some files come in bundles. */
+  readonly bundles: boolean;
+}
 
 /** Half of the seeds have one. By group, the folder is the group. The shares are exact, so that every sum is 1. */
-function splitOf(seed: number): PackingSettings['split'] {
-  const random = seededUint32(`split ${seed}`);
+function splitOf(random: () => number): PackingSettings['split'] {
   if (random() % 2 === 0) return undefined;
   const train = 1 + (random() % 6);
   const shares = { train: train / 8, validation: 1 / 8, test: (7 - train) / 8 };
   return random() % 2 === 0 ? { ...shares, by: 'key' } : { ...shares, by: 'group', groupPattern: '^([01])/' };
 }
 
-/** In mds, all samples have the same columns. */
-function packingOf(seed: number): PackingSettings {
-  const format = FORMATS[seed % FORMATS.length] ?? 'webdataset';
-  const split = splitOf(seed);
-  const isPaired = format === 'mds' || (seed >>> 2) % 2 === 0;
-  return settings({
+/** In mds and parquet, all samples have the same columns. */
+function optionsOf(seed: number): Options {
+  const random = seededUint32(`options ${seed}`);
+  const format = FORMATS[random() % FORMATS.length] ?? 'webdataset';
+  const split = splitOf(random);
+  const isPaired = random() % 2 === 0 || format === 'mds' || format === 'parquet';
+  const packing = settings({
     format,
     shardMegabytes: 0.06,
     require: isPaired ? ['image', 'json'] : [],
     waitHours: 1e5,
     ...(split && { split }),
   });
+  return { packing, onDelete: random() % 2 === 0 ? 'keep' : 'retract', bundles: random() % 2 === 0 };
 }
-
-const onDeleteOf = (seed: number): OnDelete => ((seed >>> 1) % 2 === 0 ? 'keep' : 'retract');
 
 /** The steps of a seed and the shards after them. @throws Error if a generation is not intact */
 export async function historyOf(seed: number): Promise<History> {
-  const world = new World(seed);
+  const options = optionsOf(seed);
+  const world = new World(seed, options);
   for (let step = 0; step < STEPS; step += 1) await world.next();
   await world.run();
-  const { format, require, split } = packingOf(seed);
+  const { format, require, split } = options.packing;
   return {
     format,
     require: Array.isArray(require) ? require : [],
     split,
-    onDelete: onDeleteOf(seed),
+    onDelete: options.onDelete,
     steps: world.steps,
   };
 }
 
+const bodyOf = (number: number): string => `"body ${number}"`;
+
 class World {
   readonly steps: Step[] = [];
   readonly #packing: PackingSettings;
+  readonly #options: Options;
   readonly #compaction;
   readonly #seed: number;
   readonly #random: () => number;
   readonly #store = new MemoryBlobStore();
   #batch = 0;
+  #ticks = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, options: Options) {
     this.#seed = seed;
-    this.#packing = packingOf(seed);
+    this.#options = options;
+    this.#packing = options.packing;
+    this.#store.now = () => this.#clock();
     this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
   }
@@ -103,9 +123,15 @@ class World {
     return this.#random() % limit;
   }
 
+  #clock(): Date {
+    return new Date(Date.UTC(2026, 0, 1) + this.#ticks * STEP_MS);
+  }
+
   async next(): Promise<void> {
+    this.#ticks += 1;
     const dice = this.#below(20);
-    if (dice < 11) this.#put();
+    if (dice < 5 && this.#options.bundles) this.#bundle();
+    else if (dice < 11) this.#put();
     else if (dice < 13) this.#delete();
     else if (dice < 17) await this.run();
     else if (dice < 18) await this.#compact();
@@ -120,9 +146,19 @@ class World {
 
   #put(): void {
     const [key, number] = [this.#key(), this.#below(BODIES)];
-    const [body, etag] = [`"body ${number}"`, `${number}v${this.#below(ETAGS)}`];
+    const [body, version] = [bodyOf(number), this.#below(ETAGS)];
+    const etag = version === 0 ? undefined : `${number}v${version}`;
     this.#store.seed(`${incoming}${key}`, body, etag);
     this.steps.push({ kind: 'put', key, body, etag });
+  }
+
+  /** The same files again are the same bundle, with a newer index. */
+  #bundle(): void {
+    const count = 1 + this.#below(4);
+    const entries = Array.from({ length: count }, () => [this.#key(), bodyOf(this.#below(BODIES))] as const);
+    const files = Object.fromEntries(entries);
+    seedBundle(this.#store, files);
+    this.steps.push({ kind: 'bundle', files });
   }
 
   #delete(): void {
@@ -134,11 +170,13 @@ class World {
   /** Plans, packs, seals and compacts, as the state machine does. */
   async run(): Promise<void> {
     this.#batch += 1;
+    this.#ticks += 1;
     const runId = runOf(this.#batch);
     const run = { runId, pipeline: PIPELINE, packing: this.#packing };
     await this.#persist(async (store) => {
-      const onDelete = onDeleteOf(this.#seed);
-      await planShards({ store, now, rangeObjects: 2 }, { ...run, onChange: 'replace', onDelete });
+      const { onDelete } = this.#options;
+      const deps = { store, now: () => this.#clock(), rangeObjects: 2 };
+      await planShards(deps, { ...run, onChange: 'replace', onDelete });
       await planAndPack(store, this.#packing, runId);
       await sealDataset({ store }, run);
     });

@@ -3,6 +3,9 @@
 Reads one history a line: its steps, and after each of them the shards of the newest version as
 they lie in the bucket. Python's own tarfile reads tars, and a few lines the other formats. Prints
 every difference.
+
+Of a key that came in bundles and as an object, the newest counts. Where deletions are kept, an
+older one that a deletion uncovers is no news: the dataset has what followed it.
 """
 
 import base64
@@ -17,8 +20,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from parquet_rows import parquet_rows
+
 Objects = dict[str, tuple[str, str]]  # body and ETag by key
+Version = tuple[int, str, str]  # number of the step, body and ETag
 Held = Counter[tuple[str, str, str]]  # split, key and body
+
+
+def md5(body: str) -> str:
+    return hashlib.md5(body.encode()).hexdigest()
 
 
 def stem_of(key: str) -> str:
@@ -32,18 +42,23 @@ class Model:
         self.split = split
         self.retracts = on_delete == "retract"
         self.suffixes = {{"image": "jpg"}.get(column, column) for column in require}
-        self.incoming: Objects = {}
+        self.plain: dict[str, Version] = {}
+        self.bundled: dict[str, Version] = {}
+        self.sealed: dict[str, tuple[int, str]] = {}  # what a run took last: step and ETag
         self.samples: list[Objects] = []
         self.version: list[Objects] = []
         self.retracted: set[tuple[str, str]] = set()  # key and ETag
         self.same: dict[tuple[str, str], str] = {}  # the ETag of the packed object with these bytes
 
-    def take(self, step: dict[str, str]) -> None:
+    def take(self, number: int, step: dict[str, Any]) -> None:
         kind, key, body = step["kind"], step.get("key", ""), step.get("body", "")
         if kind == "put":
-            self.incoming[key] = (body, step["etag"])
+            self.plain[key] = (number, body, step.get("etag") or md5(body))
+        elif kind == "bundle":
+            for name, text in step["files"].items():
+                self.bundled[name] = (number, text, md5(text))
         elif kind == "delete":
-            self.incoming.pop(key, None)
+            self.plain.pop(key, None)
         elif kind == "retract":
             self.retract(key)
         elif kind == "run":
@@ -51,14 +66,27 @@ class Model:
         # A dataset has a sample: the version before stays where none is left.
         self.version = self.samples or self.version
 
+    def incoming(self) -> dict[str, Version]:
+        newest: dict[str, Version] = dict(self.bundled)
+        for key, version in self.plain.items():
+            newest[key] = max(version, newest.get(key, version))
+        if self.retracts:
+            return newest
+        return {key: one for key, one in newest.items() if self.is_news(key, one)}
+
+    def is_news(self, key: str, version: Version) -> bool:
+        number, etag = self.sealed.get(key, (0, ""))
+        return version[0] >= number or self.same.get((key, version[2]), version[2]) == etag
+
     def run(self) -> None:
         listed: dict[str, Objects] = {}
-        for key, (body, etag) in self.incoming.items():
+        incoming = self.incoming()
+        for key, (_, body, etag) in incoming.items():
             packed = self.same.get((key, etag), etag)
             if (key, packed) not in self.retracted:
                 listed.setdefault(stem_of(key), {})[key] = (body, etag)
         if self.retracts:
-            gone = [one for one in self.samples if one.keys() - self.incoming.keys()]
+            gone = [one for one in self.samples if one.keys() - incoming.keys()]
             self.samples = [one for one in self.samples if one not in gone]
         for sample in listed.values():
             # It waits for the rest.
@@ -67,6 +95,8 @@ class Model:
             olds = [old for old in self.samples if old.keys() & sample.keys()]
             # The same bytes are no news, whatever their ETag.
             held = {key: found for old in olds for key, found in old.items()}
+            for key, (_, etag) in sample.items():
+                self.sealed[key] = (incoming[key][0], self.same.get((key, etag), etag))
             if all(key in held and held[key][0] == body for key, (body, _) in sample.items()):
                 self.same.update({(key, etag): held[key][1] for key, (_, etag) in sample.items()})
                 continue
@@ -185,6 +215,11 @@ def mds_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
         yield from named(row)
 
 
+def parquet_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
+    for row in parquet_rows(shard):
+        yield from named(row)
+
+
 def named(row: dict[str, bytes]) -> Iterable[tuple[str, bytes]]:
     """A row of columns as the members that it was made of."""
     stem = row.pop("__key__").decode()
@@ -193,7 +228,12 @@ def named(row: dict[str, bytes]) -> Iterable[tuple[str, bytes]]:
         yield f"{stem}.{suffixes.get(column, column)}", value
 
 
-READERS = {"webdataset": tar_members, "tfrecord": tfrecord_members, "mds": mds_members}
+READERS = {
+    "webdataset": tar_members,
+    "tfrecord": tfrecord_members,
+    "mds": mds_members,
+    "parquet": parquet_members,
+}
 
 
 def read(form: str, shards: Iterable[tuple[str, str]]) -> Held:
@@ -215,7 +255,7 @@ def main() -> int:
         split = history.get("split")
         model, parts = Model(history["require"], split, history["onDelete"]), Parts(split)
         for number, step in enumerate(history["steps"]):
-            model.take(step)
+            model.take(number, step)
             if "shards" not in step:
                 continue
             versions += 1

@@ -4,7 +4,7 @@ import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest, SealedLine } from '../model/manifest.ts';
 import { arrivalOf } from '../model/order.ts';
 import type { Rejection } from '../model/rejections.ts';
-import { byArrival, inOrder, sealedLines } from '../model/sealed-lines.ts';
+import { byArrival, inOrder, listingsOf, sealedLines } from '../model/sealed-lines.ts';
 import type { ArrivalsWriter } from '../seal/audit.ts';
 import type { LeftOut } from './left-out.ts';
 
@@ -16,27 +16,44 @@ export interface GenerationArrivals {
   readonly leftOut: ReadonlyMap<string, LeftOut>;
 }
 
+export interface MergeInput {
+  readonly all: readonly GenerationArrivals[];
+  /** Version of the annotations that the joined manifest names. */
+  readonly newest: string | undefined;
+  /** When the listings of all generations began, oldest first. */
+  readonly listings: readonly string[];
+}
+
 /** The lines of one generation as the joined generation will hold them, in order. */
 async function* linesFrom(
   store: BlobStore,
   { manifest, shardOf, leftOut }: GenerationArrivals,
-  newest: string | undefined,
+  { newest, listings }: Pick<MergeInput, 'newest' | 'listings'>,
 ): AsyncGenerator<SealedLine> {
   const mine = manifest.annotations?.version;
-  for await (const [key, etag, size, outcome, annotationsVersion] of sealedLines(store, manifest)) {
+  const listed = listingsOf(manifest).map((at) => Math.max(0, listings.indexOf(at)));
+  for await (const [key, etag, size, outcome, written, listing = 0] of sealedLines(store, manifest)) {
+    const at = listed[listing] ?? 0;
     if (typeof outcome === 'number') {
       const reason = leftOut.get(arrivalOf(key, etag));
-      if (reason === undefined) yield [key, etag, size, shardOf.get(outcome) ?? neverAssigned(key)];
-      else if (reason !== 'replaced' && reason !== 'removed') yield [key, etag, size, reason];
+      if (reason === undefined)
+        yield shortest([key, etag, size, shardOf.get(outcome) ?? neverAssigned(key)], at);
+      else if (reason !== 'replaced' && reason !== 'removed') yield shortest([key, etag, size, reason], at);
     } else {
-      const last = lastField(outcome, { written: annotationsVersion, mine, newest });
-      yield last === undefined ? [key, etag, size, outcome] : [key, etag, size, outcome, last];
+      const note = noteOf(outcome, { written: written ?? undefined, mine, newest });
+      yield shortest([key, etag, size, outcome, note], at);
     }
   }
 }
 
+/** Without the fields at its end that have nothing to say. */
+function shortest([key, etag, size, outcome, note]: SealedLine, listing: number): SealedLine {
+  if (listing > 0) return [key, etag, size, outcome, note ?? null, listing];
+  return note === undefined ? [key, etag, size, outcome] : [key, etag, size, outcome, note];
+}
+
 /** The version of the annotations under which a label was missing, or the ETag of the packed object. */
-function lastField(
+function noteOf(
   outcome: Rejection,
   {
     written,
@@ -61,26 +78,21 @@ function neverAssigned(key: string): never {
 /**
  * An arrival that was rejected for its label and packed later is in two lists. Packed wins over rejected, and the
  * later of two rejections wins, but a retraction wins over what the same objects were before.
- * @param newest version of the annotations that the joined manifest names
  */
 export async function mergeArrivals(
   store: BlobStore,
   writer: ArrivalsWriter,
-  { all, newest }: { readonly all: readonly GenerationArrivals[]; readonly newest: string | undefined },
+  input: MergeInput,
 ): Promise<number> {
   let written = 0;
   let held: SealedLine | undefined;
-  const write = async ([key, etag, size, outcome, annotationsVersion]: SealedLine): Promise<void> => {
+  const write = async (line: SealedLine): Promise<void> => {
     written += 1;
-    if (typeof outcome === 'number') await writer.packed([key, etag, size, outcome]);
-    else
-      await writer.rejected(
-        annotationsVersion === undefined
-          ? [key, etag, size, outcome]
-          : [key, etag, size, outcome, annotationsVersion],
-      );
+    const [key, etag, size, outcome, ...rest] = line;
+    if (typeof outcome === 'number') await writer.packed(line);
+    else await writer.rejected([key, etag, size, outcome, ...rest]);
   };
-  for await (const { line } of inOrder(all.map((one) => linesFrom(store, one, newest)))) {
+  for await (const { line } of inOrder(input.all.map((one) => linesFrom(store, one, input)))) {
     if (held !== undefined && byArrival(held, line) === 0) held = preferred(held, line);
     else {
       if (held !== undefined) await write(held);

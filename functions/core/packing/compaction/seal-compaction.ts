@@ -7,6 +7,7 @@ import { type Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { sumOfColumns } from '../model/sample-columns.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { listingsOf } from '../model/sealed-lines.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
 import { readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
@@ -98,7 +99,7 @@ async function seal(
     generation,
     format: packing.format,
     schema: first.schema,
-    compacted: { of: plan.of.map((one) => one.generation), numbers: plan.numbers },
+    compacted: compactedOf(plan, manifests),
     ...(first.compression && { compression: first.compression }),
     seed: packing.seed,
     plan: plan.digest,
@@ -198,8 +199,22 @@ async function sealArrivals(
   const writer = new ArrivalsWriter(store, keys);
   const newest = newestAnnotated(manifests)?.annotations?.version;
   const byAge = all.toSorted((a, b) => batchOf(a.manifest.generation) - batchOf(b.manifest.generation));
-  return writer.finish(await mergeArrivals(store, writer, { all: byAge, newest }));
+  return writer.finish(
+    await mergeArrivals(store, writer, { all: byAge, newest, listings: listingsIn(manifests) }),
+  );
 }
+
+const compactedOf = (
+  { of, numbers }: CompactionPlan,
+  manifests: readonly Manifest[],
+): Manifest['compacted'] => ({
+  of: of.map(({ generation }) => generation),
+  numbers,
+  listings: listingsIn(manifests),
+});
+
+const listingsIn = (manifests: readonly Manifest[]): string[] =>
+  [...new Set(manifests.flatMap(listingsOf))].sort();
 
 const newestAnnotated = (manifests: readonly Manifest[]): Manifest | undefined =>
   manifests

@@ -56,6 +56,8 @@ const compactedSchema = z.object({
   of: z.array(z.string()),
   /** Above the numbers of all samples. */
   numbers: z.number().int(),
+  /** When those began that its arrivals come from, ISO 8601, oldest first. Absent of earlier releases. */
+  listings: z.array(z.string()).optional(),
 });
 
 /** What the members say about themselves, summed up; copies are not counted. */
@@ -157,13 +159,15 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /**
  * A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the reason of the rejection. For
  * `unchanged`, the ETag of the object with the same bytes follows. In a joined generation the version of the
- * annotations follows, under which a label was missing, unless it is the manifest's.
+ * annotations follows, under which a label was missing, unless it is the manifest's; and the index of the listing that
+ * the arrival comes from, unless it is the oldest.
  */
 export const sealedLine = z.tuple([
   z.string(),
   z.string(),
   z.number(),
   z.union([z.number(), rejectionSchema]),
-  z.string().optional(),
+  z.string().nullable().optional(),
+  z.int().optional(),
 ]);
 export type SealedLine = z.infer<typeof sealedLine>;

@@ -25,6 +25,15 @@ export async function* sealedLines(
   }
 }
 
+const UNKNOWN_TIME = new Date(0).toISOString();
+
+/** When the listings began that its arrivals come from, ISO 8601. Earlier releases did not note them when they joined. */
+export const listingsOf = ({
+  compacted,
+  listedAt,
+}: Pick<Manifest, 'compacted' | 'listedAt'>): readonly string[] =>
+  compacted === undefined ? [listedAt] : (compacted.listings ?? [UNKNOWN_TIME]);
+
 export const byArrival = (a: SealedLine, b: SealedLine): number =>
   compareKeys(a[0], b[0]) || compareKeys(a[1], b[1]);
 

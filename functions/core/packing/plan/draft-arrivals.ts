@@ -92,12 +92,19 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     remove: (object) => draft.remove(object),
     ...wholeness(input, sealed.manifests),
   });
+  const removed =
+    onDelete === 'retract' ? await removedObjects(deps.store, input.pipeline, sealed) : undefined;
+  const rules = {
+    annotations: annotations?.version,
+    onChange,
+    uncovers: removed?.isAnyDeletedByRun === false,
+  };
   const arrivals = new NewArrivals({
     known: known.ranges,
-    stateOf: sealedFilter(deps.store, sealed.manifests, { annotations: annotations?.version, onChange }),
+    stateOf: sealedFilter(deps.store, sealed.manifests, rules),
     samples,
     listed: new RangeCollector(deps.rangeObjects),
-    removed: onDelete === 'retract' ? await removedObjects(deps.store, input.pipeline, sealed) : undefined,
+    removed,
   });
   const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
   let last = '';

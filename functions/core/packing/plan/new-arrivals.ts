@@ -108,7 +108,8 @@ export class NewArrivals {
 
   #note(object: ListedBlob, state: ArrivalState): void {
     this.#finding.samples.see(object, state);
-    this.#finding.listed.add(object.key, object.etag, state !== 'sealed');
+    const isOver = state === 'sealed' || state === 'superseded';
+    this.#finding.listed.add(object.key, object.etag, !isOver);
   }
 }
 

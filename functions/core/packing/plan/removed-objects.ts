@@ -21,11 +21,14 @@ interface Known {
 /** Walks the packed objects beside a listing. */
 export class RemovedObjects {
   readonly #packed: AsyncGenerator<ListedBlob>;
+  /** Runs have deleted what they packed, under a former declaration. */
+  readonly isAnyDeletedByRun: boolean;
   #next: ListedBlob | undefined;
   #isOpen = false;
 
-  constructor(packed: AsyncGenerator<ListedBlob>) {
+  constructor(packed: AsyncGenerator<ListedBlob>, isAnyDeletedByRun: boolean) {
     this.#packed = packed;
+    this.isAnyDeletedByRun = isAnyDeletedByRun;
   }
 
   /**
@@ -55,7 +58,11 @@ export async function removedObjects(
   pipeline: string,
   sealed: SealedGenerations,
 ): Promise<RemovedObjects> {
-  return new RemovedObjects(packedObjects(store, await knownGenerations(store, pipeline, sealed)));
+  const known = await knownGenerations(store, pipeline, sealed);
+  return new RemovedObjects(
+    packedObjects(store, known),
+    known.some(({ isDeleting }) => isDeleting),
+  );
 }
 
 /** Oldest first. Those that a compaction has replaced say only what was deleted. */

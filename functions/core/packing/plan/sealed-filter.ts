@@ -8,6 +8,7 @@ import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts
 import { compareKeys } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import type { Rejection } from '../model/rejections.ts';
+import { listingsOf } from '../model/sealed-lines.ts';
 import { batchOf } from '../model/versions.ts';
 
 type Part = Manifest['arrivals']['parts'][number];
@@ -30,28 +31,29 @@ class GenerationCursor {
   #key = '';
   #etag = '';
   #outcome: SealedLine[3] = 0;
-  #annotationsVersion: string | undefined;
+  /** Version of the annotations, or the packed ETag. */
+  #note: string | undefined;
   readonly #annotations: string | undefined;
   readonly #isJoined: boolean;
-  /** Milliseconds since 1970. */
-  readonly #listedAt: number;
+  /** Of its arrivals. Milliseconds since 1970. */
+  readonly #listings: readonly number[];
+  #listing = 0;
+  /** The newest listing that found an object of the key at hand. */
+  #foundAt = 0;
 
   constructor(store: BlobStore, manifest: Manifest) {
     this.#store = store;
     this.#annotations = manifest.annotations?.version;
     this.#isJoined = manifest.compacted !== undefined;
-    this.#listedAt = Date.parse(manifest.listedAt);
+    this.#listings = listingsOf(manifest).map((at) => Date.parse(at));
     this.#folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
     this.#parts = manifest.arrivals.parts;
     this.#repair = packingKeys(manifest.pipeline, manifest.generation).repair;
   }
 
-  /**
-   * Whether the generation's listing has seen this bundle. S3 cuts LastModified down to whole seconds. Several
-   * listings have filled a joined generation.
-   */
+  /** Whether a listing that found the key has seen this bundle. S3 cuts LastModified down to whole seconds. */
   hasSeen(bundledAt: string): boolean {
-    return !this.#isJoined && Date.parse(bundledAt) + 1_000 <= this.#listedAt;
+    return Date.parse(bundledAt) + 1_000 <= this.#foundAt;
   }
 
   /** What became of this arrival in the generation. For a cursor that finds nothing else. */
@@ -71,7 +73,9 @@ class GenerationCursor {
    */
   async find(key: string, etag: string, annotations: string | undefined): Promise<Found> {
     let found: Found = 'none';
+    this.#foundAt = 0;
     await this.#walk(key, () => {
+      this.#foundAt = Math.max(this.#foundAt, this.#listings[this.#listing] ?? 0);
       if (this.#outcome === 'unchanged') return false;
       // A compaction has left it out, so it is as if it had never been.
       if (this.#outcome === 'removed' && this.#isJoined) return false;
@@ -95,8 +99,7 @@ class GenerationCursor {
   async packedEtag(key: string, etag: string): Promise<string | undefined> {
     let packed: string | undefined;
     await this.#walk(key, () => {
-      if (this.#outcome === 'unchanged' && contentEtag(this.#etag) === contentEtag(etag))
-        packed = this.#annotationsVersion;
+      if (this.#outcome === 'unchanged' && contentEtag(this.#etag) === contentEtag(etag)) packed = this.#note;
       return packed !== undefined;
     });
     return packed;
@@ -122,7 +125,7 @@ class GenerationCursor {
     if (this.#outcome === 'requiredMissing') return 'late';
     if (this.#outcome === 'retracted' || this.#outcome === 'removed') return this.#outcome;
     const wantsLabel = this.#outcome === 'labelMissing' || this.#outcome === 'labelDoubled';
-    const isDone = !wantsLabel || (this.#annotationsVersion ?? this.#annotations) === annotations;
+    const isDone = !wantsLabel || (this.#note ?? this.#annotations) === annotations;
     return isDone ? 'same' : 'unlabelled';
   }
 
@@ -149,9 +152,9 @@ class GenerationCursor {
       this.#lines = undefined;
       return;
     }
-    [this.#key, this.#etag, , this.#outcome, this.#annotationsVersion] = sealedLine.parse(
-      JSON.parse(next.value),
-    );
+    const [key, etag, , outcome, note, listing = 0] = sealedLine.parse(JSON.parse(next.value));
+    [this.#key, this.#etag, this.#outcome, this.#listing] = [key, etag, outcome, listing];
+    this.#note = note ?? undefined;
   }
 }
 
@@ -159,7 +162,8 @@ class GenerationCursor {
  * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
  * corrects was gone. `freed`: rejected for the same reason, but no generation holds an object of this key any more.
  * `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else
- * comes of its sample. `removed`: it was deleted. If it is listed, it is there again.
+ * comes of its sample. `removed`: it was deleted. If it is listed, it is there again. `superseded`: a bundle goes on to
+ * list it, and the dataset has what came after it.
  */
 export type ArrivalState =
   | 'new'
@@ -169,6 +173,7 @@ export type ArrivalState =
   | 'late'
   | 'retracted'
   | 'removed'
+  | 'superseded'
   | 'sealed';
 
 /**
@@ -198,6 +203,8 @@ export interface FilterRules {
    * does, so going back to earlier bytes is a change.
    */
   readonly onChange: OnChange;
+  /** A deletion that uncovers what a bundle holds counts: then nothing is superseded. */
+  readonly uncovers?: boolean;
 }
 
 /** Whether a correction may wait for nothing any more, because the sample that it corrects has left the dataset. */
@@ -266,7 +273,7 @@ function stateOf(found: Found, onChange: OnChange): ArrivalState | undefined {
 export function sealedFilter(
   store: BlobStore,
   manifests: readonly Manifest[],
-  { annotations, onChange }: FilterRules,
+  { annotations, onChange, uncovers = false }: FilterRules,
 ): SealedFilter {
   const open = (some: readonly Manifest[]): GenerationCursor[] =>
     some
@@ -291,7 +298,8 @@ export function sealedFilter(
     for (const cursor of cursors) {
       const state = stateOf(await cursor.find(key, etag, annotations), onChange);
       if (state === 'incomplete') return (await isHeld(holding, key)) ? state : 'freed';
-      if (state === 'changed' && bundledAt !== undefined && cursor.hasSeen(bundledAt)) return 'sealed';
+      if (state === 'changed' && !uncovers && bundledAt !== undefined && cursor.hasSeen(bundledAt))
+        return 'superseded';
       if (state !== undefined) return state;
     }
     return 'new';

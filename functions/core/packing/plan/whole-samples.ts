@@ -58,6 +58,7 @@ export class WholeSamples {
   }
 
   see(object: ListedBlob, state: ArrivalState): void {
+    if (state === 'superseded') return;
     if (!this.#rules.isWhole) {
       const isChange = state === 'changed' || state === 'removed';
       if (isChange) this.changes += 1;

@@ -217,7 +217,9 @@ export class ArrivalsWriter {
     return this.#add(line);
   }
 
-  async rejected(line: [string, string, number, Rejection, string?]): Promise<void> {
+  async rejected(
+    line: [string, string, number, Rejection, (string | null | undefined)?, (number | undefined)?],
+  ): Promise<void> {
     this.#rejected += 1;
     this.#byReason[line[3]] = (this.#byReason[line[3]] ?? 0) + 1;
     const [key, etag, size, reason] = line;

@@ -29,9 +29,9 @@ export async function deleteBundles(
   for (const { member, holders } of bundles.members()) {
     // What a newer version replaces goes with it.
     if (holders.every((bundle) => wanted.has(bundle))) continue;
-    const isDone =
-      (await stateOfListed(stateOf, member)) === 'sealed' &&
-      (await fateOf(member.key, member.etag)) !== 'rejected';
+    const state = await stateOfListed(stateOf, member);
+    const isRejected = (await fateOf(member.key, member.etag)) === 'rejected';
+    const isDone = state === 'superseded' || (state === 'sealed' && !isRejected);
     if (!isDone) for (const bundle of holders) wanted.add(bundle);
   }
   const done = bundles.all.filter((bundle) => !wanted.has(bundle));

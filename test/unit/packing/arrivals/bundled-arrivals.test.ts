@@ -3,10 +3,12 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { manifestSchema } from '../../../../functions/core/packing/model/manifest.ts';
+import type { PlanInput } from '../../../../functions/core/packing/plan/draft-arrivals.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { seedBundle } from '../../../support/builders/bundles.ts';
+import { compactAll, contents, runOf } from '../../../support/builders/compaction.ts';
 import {
   memberLines,
   now,
@@ -127,7 +129,55 @@ describe('the newest version of a key', () => {
     store.objects.delete(`${incoming}cat/a.jpg`);
     expect(await planned()).toMatchObject({ status: 'nothingNew' });
   });
+
+  describe('after a compaction replaced what the bundle holds', () => {
+    const corrected = settings({ require: [] });
+
+    beforeEach(async () => {
+      seedPlain({ 'cat/z.jpg': 'first' });
+      await packAll(store, corrected);
+      store.now = () => new Date('2026-01-01T00:00:10Z');
+      seedBundle(store, { 'cat/a.jpg': 'old', 'cat/a.json': '1' });
+      await run(2, '2026-01-01T00:00:20Z');
+      store.now = () => new Date('2026-01-01T00:00:30Z');
+      seedPlain({ 'cat/a.jpg': 'new' });
+      await run(3, '2026-01-01T00:00:40Z');
+      store.objects.delete(`${incoming}cat/a.jpg`);
+    });
+
+    const plan = (batch: number, at: string, changes: Partial<PlanInput> = {}) =>
+      planShards(
+        { store, now: () => new Date(at) },
+        { runId: runOf(batch), pipeline: PIPELINE, packing: corrected, onChange: 'replace', ...changes },
+      );
+
+    async function run(batch: number, at: string): Promise<void> {
+      await plan(batch, at);
+      await packAll(store, corrected, runOf(batch));
+      await compactAll(store, corrected);
+    }
+
+    it('stays without the object that brought it', async () => {
+      expect(await plan(4, '2026-01-01T00:00:50Z')).toMatchObject({ status: 'nothingNew' });
+    });
+
+    it("is not mixed with its sample's older rest", async () => {
+      seedPlain({ 'cat/a.json': '2' });
+      await run(4, '2026-01-01T00:00:50Z');
+      expect(await contents(store)).toEqual([
+        expect.stringContaining(sha256('new')),
+        expect.stringContaining(sha256('1')),
+        expect.stringContaining(sha256('first')),
+      ]);
+    });
+
+    it('gives way to the bundle where deletions count', async () => {
+      expect(await plan(4, '2026-01-01T00:00:50Z', { onDelete: 'retract' })).toMatchObject({ objects: 2 });
+    });
+  });
 });
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('what is packed already', () => {
   it('is no news in another bundle, or plainly', async () => {
