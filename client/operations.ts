@@ -159,6 +159,8 @@ export type Placement = {
   readonly onDemandHourlyUsd: number;
   /** On-Demand price of all helper nodes together. */
   readonly helpersHourlyUsd?: number | undefined;
+  /** Of the file systems that channels read, if known. */
+  readonly fileSystemsHourlyUsd?: number | undefined;
   /** Copies of shards and checkpoints to another region. */
   readonly transfer?: {
     readonly gigabytes: number;
@@ -190,6 +192,8 @@ export type PlacementDecision = {
     readonly onDemandHourlyUsd: number;
     /** On-Demand price of all helper nodes together. */
     readonly helpersHourlyUsd?: number | undefined;
+    /** Of the file systems that channels read, if known. */
+    readonly fileSystemsHourlyUsd?: number | undefined;
     /** Copies of shards and checkpoints to another region. */
     readonly transfer?: {
       readonly gigabytes: number;
@@ -478,6 +482,8 @@ export type Report = {
   readonly lostSeconds: number;
   /** US dollars. */
   readonly costUsd: number;
+  /** Part of it: the file systems that channels read. */
+  readonly fileSystemsUsd?: number | undefined;
   /** Cost of the same useful work on On-Demand instances of the same type. */
   readonly onDemandUsd: number;
   /** The cheapest single On-Demand node that could have done that work. */
@@ -780,12 +786,20 @@ export type RunDeclaration = {
       readonly directory: string;
       /** Whether the script may write there. Default: ro. */
       readonly access: "ro" | "rw";
+      /** Its storage capacity: from it come its price in plans, placements and reports. */
+      readonly storageGigabytes?: number | undefined;
+      /** Its price, where it is not that of SCRATCH_2 or EFS Standard in us-east-1. */
+      readonly usdPerGigabyteMonth?: number | undefined;
     } | {
       /** An EFS file system with a mount target in each declared subnet. */
       readonly efs: string;
       readonly directory: string;
       /** Whether the script may write there. Default: ro. */
       readonly access: "ro" | "rw";
+      /** What it holds: from it come its price in plans, placements and reports. */
+      readonly storageGigabytes?: number | undefined;
+      /** Its price, where it is not that of SCRATCH_2 or EFS Standard in us-east-1. */
+      readonly usdPerGigabyteMonth?: number | undefined;
     }>> | undefined;
     /** A private package index for requirements.txt. */
     readonly packageIndex?: {
@@ -1362,6 +1376,8 @@ export type GetRunAnswer = {
     readonly lostSeconds: number;
     /** US dollars. */
     readonly costUsd: number;
+    /** Part of it: the file systems that channels read. */
+    readonly fileSystemsUsd?: number | undefined;
     /** Cost of the same useful work on On-Demand instances of the same type. */
     readonly onDemandUsd: number;
     /** The cheapest single On-Demand node that could have done that work. */
@@ -2057,12 +2073,20 @@ export type Declaration = {
       readonly directory: string;
       /** Whether the script may write there. Default: ro. */
       readonly access?: "ro" | "rw" | undefined;
+      /** Its storage capacity: from it come its price in plans, placements and reports. */
+      readonly storageGigabytes?: number | undefined;
+      /** Its price, where it is not that of SCRATCH_2 or EFS Standard in us-east-1. */
+      readonly usdPerGigabyteMonth?: number | undefined;
     } | {
       /** An EFS file system with a mount target in each declared subnet. */
       readonly efs: string;
       readonly directory?: string | undefined;
       /** Whether the script may write there. Default: ro. */
       readonly access?: "ro" | "rw" | undefined;
+      /** What it holds: from it come its price in plans, placements and reports. */
+      readonly storageGigabytes?: number | undefined;
+      /** Its price, where it is not that of SCRATCH_2 or EFS Standard in us-east-1. */
+      readonly usdPerGigabyteMonth?: number | undefined;
     }>> | undefined;
     /** A private package index for requirements.txt. */
     readonly packageIndex?: {

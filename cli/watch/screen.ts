@@ -122,8 +122,10 @@ function moneyLine(view: RunView, { now, colours }: Frame): string[] {
   const budget = budgetUsd === undefined || report !== undefined ? '' : `   budget ${usdText(budgetUsd)}`;
   const wasted = lost.seconds === 0 ? '' : `   lost ${durationText(lost.seconds)} ($${usdText(lost.usd)})`;
   const onDemand = onDemandText(view);
+  const fileSystems = report?.fileSystemsUsd;
+  const shared = fileSystems === undefined ? '' : ` (${usdText(fileSystems)} for file systems)`;
   return [
-    `USD ${colours.bold(usdText(report?.costUsd ?? usdSoFar(money, now)))}${of}   On-Demand would be ${onDemand}${wasted}${budget}`,
+    `USD ${colours.bold(usdText(report?.costUsd ?? usdSoFar(money, now)))}${of}${shared}   On-Demand would be ${onDemand}${wasted}${budget}`,
   ];
 }
 

@@ -3,7 +3,7 @@
 import type { Speed } from '../doctor/speed.ts';
 import type { Verdict } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
-import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
+import { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from '../runs/attempt-cost.ts';
 import type { Pool } from '../runs/placement-records.ts';
 import { beganAgain, beganAt } from '../runs/resume.ts';
 import type {
@@ -69,6 +69,8 @@ export interface RunReport {
   readonly interruptions: number;
   readonly lostSeconds: number;
   readonly costUsd: number;
+  /** Part of it: the file systems that channels read, while an attempt lasted; absent where no price is known. */
+  readonly fileSystemsUsd?: number | undefined;
   /** Cost of the same useful work on On-Demand instances of the same type without interruptions. */
   readonly onDemandUsd: number;
   /** The cheapest single On-Demand node that could have done that work; absent where no type could. */
@@ -126,6 +128,7 @@ export function makeReport(input: ReportInput): RunReport {
     interruptions: interruptionsOf(input.attempts),
     lostSeconds: round(sum(attempts.map((attempt) => attempt.lostSeconds)), 1),
     costUsd,
+    fileSystemsUsd: sum(input.attempts.map(fileSystemsCost)) || undefined,
     onDemandUsd,
     onDemandNode: bestSingleNode(
       input.attempts.map((attempt, index) => ({
@@ -199,7 +202,8 @@ export function lossOf(attempts: readonly AttemptRecord[]): {
 }
 
 function onDemandCost(attempt: AttemptRecord, restart: number): number {
-  return hoursCost(attempt, usefulSeconds(attempt, restart));
+  const seconds = usefulSeconds(attempt, restart);
+  return hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds);
 }
 
 function usefulSeconds(attempt: AttemptRecord, restart: number): number {

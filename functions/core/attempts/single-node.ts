@@ -1,5 +1,6 @@
 /** The counterfactual of one machine: the cheapest single On-Demand node that could have done a run's useful work. */
 import { catalogTypes, type InstanceFacts, instanceFacts, trainingPrice } from '../catalog/catalog.ts';
+import { fileSystemsUsd } from '../runs/attempt-cost.ts';
 import type { Placement } from '../runs/placement-records.ts';
 
 export interface SingleNode {
@@ -61,7 +62,7 @@ function partOf(node: InstanceFacts | undefined, { placement, seconds }: UsefulW
   const needed = unitsOf(own) * topology.nodes;
   if (unitsOf(node) < needed || needed === 0) return undefined;
   const hours = ((seconds / 3_600) * needed) / unitsOf(node);
-  return { hours, usd: hours * onDemandHourlyUsd * ratio };
+  return { hours, usd: hours * onDemandHourlyUsd * ratio + fileSystemsUsd(placement, hours * 3_600) };
 }
 
 function priceRatio(type: string, own: string): number | undefined {

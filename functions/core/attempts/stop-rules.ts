@@ -69,7 +69,7 @@ function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): 
   const ahead = ran + NEXT_LOOK_SECONDS + SAVE_SECONDS;
   // The copy of the data to another region was paid for before the job existed.
   const copied = attempt.placement.transfer?.usd ?? 0;
-  const needed = spent + copied + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
+  const needed = spent + copied + (heldHourlyUsd(attempt.placement) * ahead) / 3_600;
   // SageMaker's own time limit would leave no time for a save.
   if (needed <= budgetUsd) return undefined;
   const why = `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;
@@ -79,3 +79,7 @@ function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): 
 /** Helper groups always pay the On-Demand price. */
 export const gangHourlyUsd = (placement: Placement): number =>
   hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);
+
+/** With the file systems, which are paid for at the same time. */
+export const heldHourlyUsd = (placement: Placement): number =>
+  gangHourlyUsd(placement) + (placement.fileSystemsHourlyUsd ?? 0);

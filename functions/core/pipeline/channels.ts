@@ -23,6 +23,15 @@ const access = z
   .default('ro')
   .describe('Whether the script may write there. Default: ro.');
 
+/** FSx CreateFileSystem: no file system for Lustre of SSDs or HDDs is smaller. */
+const LEAST_LUSTRE_GIGABYTES = 1_200;
+const usdPerGigabyteMonth = z
+  .number()
+  .positive()
+  .max(10)
+  .optional()
+  .describe('Its price, where it is not that of SCRATCH_2 or EFS Standard in us-east-1.');
+
 const s3Channel = z.strictObject({
   s3: prefixSchema.describe(
     "A prefix under the pipeline's own folder, or s3://bucket/prefix/ among sharedPrefixes of the deployment.",
@@ -37,12 +46,24 @@ const lustreChannel = z.strictObject({
   fsxLustre: fileSystemId.describe('An FSx for Lustre file system in the zone of a declared subnet.'),
   directory: directory.describe("Begins with the file system's mount name, such as /1234abcd/images."),
   access,
+  storageGigabytes: z
+    .number()
+    .min(LEAST_LUSTRE_GIGABYTES, 'FSx for Lustre has at least 1,200 GB')
+    .optional()
+    .describe('Its storage capacity: from it come its price in plans, placements and reports.'),
+  usdPerGigabyteMonth,
 });
 
 const efsChannel = z.strictObject({
   efs: fileSystemId.describe('An EFS file system with a mount target in each declared subnet.'),
   directory: directory.default('/'),
   access,
+  storageGigabytes: z
+    .number()
+    .positive()
+    .optional()
+    .describe('What it holds: from it come its price in plans, placements and reports.'),
+  usdPerGigabyteMonth,
 });
 
 export const inputChannelsSchema = refusingProto(

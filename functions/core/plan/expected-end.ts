@@ -10,6 +10,7 @@ import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { restartOf, workOf } from '../placement/decision/gang-cost.ts';
 import { type PlacementInput, situationOf } from '../placement/decision/situation.ts';
 import type { WorkEstimate } from '../placement/decision/work.ts';
+import { fileSystemsUsd } from '../runs/attempt-cost.ts';
 import { type Placement, type PoolAssessment, samePool } from '../runs/placement-records.ts';
 
 export interface ExpectedEnd {
@@ -33,7 +34,7 @@ const NEARLY_SURE = 0.95;
 
 /** @returns undefined where the chosen pool is none of the question's */
 export function expectedEnd(input: PlacementInput, placement: Placement): ExpectedEnd | undefined {
-  const { work, candidates, timeUsd } = situationOf(input);
+  const { work, candidates, timeUsd, fileSystems } = situationOf(input);
   const isChosen = ({ pool, topology }: Pick<PoolAssessment, 'pool' | 'topology'>): boolean =>
     samePool(pool, placement.pool) && topology.nodes === placement.topology.nodes;
   const candidate = candidates.find(isChosen);
@@ -46,14 +47,15 @@ export function expectedEnd(input: PlacementInput, placement: Placement): Expect
   const onDemandHourly =
     placement.onDemandHourlyUsd * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);
   const usd = moneyOf(placement, { ...ends, onDemandHourly });
+  const unbilledHourly = timeUsd - fileSystems.hourlyUsd;
   return {
     basis: work.basis,
     workSeconds,
     seconds: around(ends.seconds, row.expectedSeconds),
     // Every expected cost of a placement holds the value of the time until the end, which no bill has. The two come from
     // other models, so for a short training the difference may be less than the work itself costs.
-    usd: around(usd, Math.max(usd.low, row.expectedCostUsd - (timeUsd * row.expectedSeconds) / 3_600)),
-    onDemandUsd: (onDemandHourly * (workSeconds + startSeconds)) / 3_600,
+    usd: around(usd, Math.max(usd.low, row.expectedCostUsd - (unbilledHourly * row.expectedSeconds) / 3_600)),
+    onDemandUsd: ((onDemandHourly + fileSystems.hourlyUsd) * (workSeconds + startSeconds)) / 3_600,
   };
 }
 
@@ -121,7 +123,9 @@ function moneyOf(
   const usd = (end: number, billed: number): number => {
     const onDemand = Math.min(billed, Math.max(0, end - until));
     return (
-      ((billed - onDemand) * hourly + onDemand * onDemandHourly) / 3_600 + (placement.transfer?.usd ?? 0)
+      ((billed - onDemand) * hourly + onDemand * onDemandHourly) / 3_600 +
+      fileSystemsUsd(placement, end) +
+      (placement.transfer?.usd ?? 0)
     );
   };
   return {

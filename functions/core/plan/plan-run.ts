@@ -14,6 +14,7 @@ import type { BlobStore } from '../packing/model/blob-store.ts';
 import { type PackingPreview, previewOfSize, previewPlan } from '../packing/plan/preview-plan.ts';
 import { datasetSettings } from '../pipeline/dataset.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
+import { fileSystemsOf } from '../placement/candidates/file-systems.ts';
 import { likelyReaders } from '../placement/candidates/likely-readers.ts';
 import { choosePlacement } from '../placement/decision/choose.ts';
 import { placementQuestion, type QuestionDeps } from '../placement/decision/question.ts';
@@ -92,7 +93,12 @@ export async function planRun(
     ...(end && { training: { ...end, ...start.of(end.seconds) } }),
     // It counts from the close of the batch, which comes when the arrivals have settled.
     ...(hours !== undefined && { deadlineAt: later(start.closeAt, hours * 3_600) }),
-    notes: [...start.notes, ...notesOn(end), ...input.market.notes],
+    notes: [
+      ...start.notes,
+      ...notesOn(end, pipeline.limits.budgetUsd),
+      ...fileSystemsOf(pipeline.training).notes,
+      ...input.market.notes,
+    ],
   };
 }
 
@@ -191,9 +197,15 @@ const NOT_SEEN: Finding = {
   remedy: 'make the call again, or look without a limit of time: npx tidewheel check',
 };
 
-const notesOn = (end: ExpectedEnd | undefined): readonly string[] =>
-  end?.basis === 'assumed'
+const notesOn = (end: ExpectedEnd | undefined, budgetUsd: number | undefined): readonly string[] => [
+  ...(end?.basis === 'assumed'
     ? [
         'no run of this pipeline has trained yet: the length of the training is a guess, and so are cost and finish',
       ]
-    : [];
+    : []),
+  ...(end !== undefined && budgetUsd !== undefined && end.usd.high > budgetUsd
+    ? [
+        `the cost may pass limits.budgetUsd of ${budgetUsd}: the run is then stopped after a save, before it is done`,
+      ]
+    : []),
+];

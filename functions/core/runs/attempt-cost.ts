@@ -1,4 +1,5 @@
 /** The cost of an attempt. */
+import type { Placement } from './placement-records.ts';
 import type { AttemptRecord } from './run-records.ts';
 
 /**
@@ -8,9 +9,22 @@ import type { AttemptRecord } from './run-records.ts';
 export function attemptCost(attempt: AttemptRecord): number {
   // The copy to another region precedes the job and is paid for whatever its outcome.
   const { transfer } = attempt.placement;
-  return hoursCost(attempt, attempt.outcome?.billableSeconds ?? 0) + (transfer?.usd ?? 0);
+  const { outcome } = attempt;
+  return hoursCost(attempt, outcome?.billableSeconds ?? 0) + (transfer?.usd ?? 0) + fileSystemsCost(attempt);
 }
 
 export const hoursCost = ({ placement }: AttemptRecord, seconds: number): number =>
   (seconds / 3600) *
   (placement.onDemandHourlyUsd * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0));
+
+/** File systems are paid for as long as they are there, so the whole life of the attempt counts, waits included. */
+export function fileSystemsCost({ placement, createdAt, outcome }: AttemptRecord): number {
+  if (outcome === undefined) return 0;
+  const lived = (Date.parse(outcome.endedAt ?? '') - Date.parse(createdAt)) / 1_000;
+  return fileSystemsUsd(placement, lived >= 0 ? lived : outcome.trainingSeconds);
+}
+
+export const fileSystemsUsd = (
+  { fileSystemsHourlyUsd = 0 }: Pick<Placement, 'fileSystemsHourlyUsd'>,
+  seconds: number,
+): number => (fileSystemsHourlyUsd * seconds) / 3_600;

@@ -135,6 +135,7 @@ const placement = z.object({
   subnetId: z.string().optional(),
   onDemandHourlyUsd: z.number(),
   helpersHourlyUsd: z.number().optional(),
+  fileSystemsHourlyUsd: z.number().optional(),
   transfer: transfer.optional(),
   expectedSeconds: z.number().optional(),
   maximumRunSeconds: z.number(),

@@ -82,6 +82,8 @@ export interface Placement {
   readonly onDemandHourlyUsd: number;
   /** On-Demand price of all nodes of all helper groups together. */
   readonly helpersHourlyUsd?: number | undefined;
+  /** Of all file systems that channels read, where their price is known. */
+  readonly fileSystemsHourlyUsd?: number | undefined;
   /** Copies of shards and checkpoints to another region and back, included in the attempt's cost. */
   readonly transfer?: Transfer | undefined;
   /** Expected training seconds of the whole run, from earlier runs if there are any. */

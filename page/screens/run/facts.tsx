@@ -108,6 +108,7 @@ const endedItems = (run: View['run'], report: Report): Item[] => [
     />,
   ],
   ...nodeItems(report),
+  ...fileSystemItems(report),
   ['lost work', durationText(report.lostSeconds)],
   ['interruptions', String(report.interruptions)],
 ];
@@ -122,6 +123,19 @@ const nodeItems = ({ onDemandNode: node }: Report): Item[] =>
           <Usd
             usd={node.usd}
             basis="the same useful work on the cheapest single On-Demand node that could have done it"
+          />,
+        ],
+      ];
+
+const fileSystemItems = ({ fileSystemsUsd: usd }: Report): Item[] =>
+  usd === undefined
+    ? []
+    : [
+        [
+          'of the cost, file systems',
+          <Usd
+            usd={usd}
+            basis="their storage at its price a month, while an attempt asked for capacity or trained"
           />,
         ],
       ];

@@ -589,6 +589,8 @@ class _DeclarationTrainingChannelsValue1(TypedDict):
 
 class DeclarationTrainingChannelsValue1(_DeclarationTrainingChannelsValue1, total=False):
     access: Literal["ro", "rw"]
+    storageGigabytes: float
+    usdPerGigabyteMonth: float
 
 
 class _DeclarationTrainingChannelsValue2(TypedDict):
@@ -598,6 +600,8 @@ class _DeclarationTrainingChannelsValue2(TypedDict):
 class DeclarationTrainingChannelsValue2(_DeclarationTrainingChannelsValue2, total=False):
     directory: str
     access: Literal["ro", "rw"]
+    storageGigabytes: float
+    usdPerGigabyteMonth: float
 
 
 class _DeclarationTrainingPackageIndex(TypedDict):
@@ -1027,6 +1031,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     retry: GetRunAnswerReportRetry
     modelUri: str
     source: str
+    fileSystemsUsd: float
     onDemandNode: GetRunAnswerReportOnDemandNode
 
 
@@ -1253,6 +1258,7 @@ class _Placement(TypedDict):
 class Placement(_Placement, total=False):
     subnetId: str
     helpersHourlyUsd: float
+    fileSystemsHourlyUsd: float
     transfer: PlacementTransfer
     expectedSeconds: float
     maximumWaitSeconds: float
@@ -1284,6 +1290,7 @@ class _PlacementDecision0Placement(TypedDict):
 class PlacementDecision0Placement(_PlacementDecision0Placement, total=False):
     subnetId: str
     helpersHourlyUsd: float
+    fileSystemsHourlyUsd: float
     transfer: PlacementDecision0PlacementTransfer
     expectedSeconds: float
     maximumWaitSeconds: float
@@ -1572,6 +1579,7 @@ class Report(_Report, total=False):
     modelUri: str
     source: str
     rejected: ReportRejected
+    fileSystemsUsd: float
     onDemandNode: ReportOnDemandNode
 
 
@@ -2062,16 +2070,26 @@ class RunDeclarationTrainingChannelsValue0(TypedDict):
     inputMode: Literal["File", "FastFile"]
 
 
-class RunDeclarationTrainingChannelsValue1(TypedDict):
+class _RunDeclarationTrainingChannelsValue1(TypedDict):
     fsxLustre: str
     directory: str
     access: Literal["ro", "rw"]
 
 
-class RunDeclarationTrainingChannelsValue2(TypedDict):
+class RunDeclarationTrainingChannelsValue1(_RunDeclarationTrainingChannelsValue1, total=False):
+    storageGigabytes: float
+    usdPerGigabyteMonth: float
+
+
+class _RunDeclarationTrainingChannelsValue2(TypedDict):
     efs: str
     directory: str
     access: Literal["ro", "rw"]
+
+
+class RunDeclarationTrainingChannelsValue2(_RunDeclarationTrainingChannelsValue2, total=False):
+    storageGigabytes: float
+    usdPerGigabyteMonth: float
 
 
 class _RunDeclarationTrainingPackageIndex(TypedDict):

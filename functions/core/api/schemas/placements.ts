@@ -48,6 +48,7 @@ export const placement = z.object({
   subnetId: z.string().optional(),
   onDemandHourlyUsd: usd.describe('On-Demand price of one node in an hour.'),
   helpersHourlyUsd: usd.optional().describe('On-Demand price of all helper nodes together.'),
+  fileSystemsHourlyUsd: usd.optional().describe('Of the file systems that channels read, if known.'),
   transfer: transfer.optional(),
   expectedSeconds: seconds.optional().describe('Of training, of the whole run.'),
   maximumRunSeconds: seconds,

@@ -171,6 +171,7 @@ export const report = z.object({
   interruptions: z.number().int(),
   lostSeconds: seconds,
   costUsd: usd,
+  fileSystemsUsd: usd.optional().describe('Part of it: the file systems that channels read.'),
   onDemandUsd: usd.describe('Cost of the same useful work on On-Demand instances of the same type.'),
   onDemandNode: z
     .object({ instanceType: z.string(), accelerators: z.number().int(), hours: z.number(), usd })

@@ -1,9 +1,9 @@
 /** What a run has cost so far, what it will cost, and what On-Demand would have cost, from its records. Pure. */
-import { attemptCost, hoursCost } from '../../runs/attempt-cost.ts';
+import { attemptCost, fileSystemsUsd, hoursCost } from '../../runs/attempt-cost.ts';
 import { type Pool } from '../../runs/placement-records.ts';
 import { type AttemptRecord, FINISHED, type Progress, type RunRecord } from '../../runs/run-records.ts';
 import { deadlineAt, lossOf, usefulOnDemandUsd } from '../report.ts';
-import { gangHourlyUsd } from '../stop-rules.ts';
+import { heldHourlyUsd } from '../stop-rules.ts';
 import { type Forecast, forecast, type Interval } from './forecast.ts';
 import { isUp } from './unsaved.ts';
 
@@ -53,7 +53,7 @@ export function moneyOf({ run, attempts, progress, now }: MoneyQuestion): Money 
   return {
     asOf: now.toISOString(),
     usd,
-    usdPerSecond: holds ? gangHourlyUsd(open.placement) / 3_600 : 0,
+    usdPerSecond: holds ? heldHourlyUsd(open.placement) / 3_600 : 0,
     byPurchaseOption: (['spot', 'on-demand'] as const).flatMap((purchaseOption) => {
       const own = spent.filter((each) => each.purchaseOption === purchaseOption);
       if (own.length === 0) return [];
@@ -89,8 +89,8 @@ function spentOn(attempt: AttemptRecord, now: Date) {
   return {
     purchaseOption,
     seconds,
-    usd: (gangHourlyUsd(attempt.placement) * seconds) / 3_600 + copied,
-    onDemandUsd: hoursCost(attempt, seconds),
+    usd: (heldHourlyUsd(attempt.placement) * seconds) / 3_600 + copied,
+    onDemandUsd: hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds),
   };
 }
 
@@ -104,13 +104,13 @@ function expectedOf(
   const left = forecast({ attempts, progress, now, maximumRunSeconds });
   if (left === undefined) return undefined;
   const { seconds, billedSeconds, workSeconds, basis } = left;
-  const hourly = gangHourlyUsd(last.placement);
+  const hourly = heldHourlyUsd(last.placement);
   const total = (billed: number): number => usd + (hourly * billed) / 3_600;
   const at = (ahead: number): string => new Date(now.getTime() + ahead * 1_000).toISOString();
   return {
     usd: mapped(billedSeconds, total),
     finishAt: mapped(seconds, at),
-    onDemandUsd: onDemandUsd + hoursCost(last, workSeconds),
+    onDemandUsd: onDemandUsd + hoursCost(last, workSeconds) + fileSystemsUsd(last.placement, workSeconds),
     basis,
   };
 }

@@ -66,6 +66,7 @@ function launch(
     ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
     ...(candidate.helpersHourlyUsd === 0 ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
+    ...(situation.fileSystems.hourlyUsd > 0 && { fileSystemsHourlyUsd: situation.fileSystems.hourlyUsd }),
     ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
     ...(input.expectedSeconds === undefined ? {} : { expectedSeconds: input.expectedSeconds }),
     maximumRunSeconds,
@@ -85,10 +86,11 @@ function launch(
 }
 
 /** SageMaker itself stops an attempt at its budget. */
-function longestRun(candidate: Candidate, { input, spentUsd }: Situation): number {
+function longestRun(candidate: Candidate, { input, spentUsd, fileSystems }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
   if (budgetUsd === undefined) return maximumRunSeconds;
   const left = budgetUsd - spentUsd - (candidate.transfer?.usd ?? 0);
-  const affordable = Math.floor((left / gangUsd(candidate, candidate.hourlyUsd)) * 3_600);
+  const hourlyUsd = gangUsd(candidate, candidate.hourlyUsd) + fileSystems.hourlyUsd;
+  const affordable = Math.floor((left / hourlyUsd) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }

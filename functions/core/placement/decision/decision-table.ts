@@ -157,9 +157,10 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
     parts.push(
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
     );
-  parts.push(...noteOnDownload(candidate));
+  parts.push(...noteOnDownload(candidate), ...situation.fileSystems.notes);
   const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
-  const worth = `worth $${situation.timeUsd.toFixed(2)}, which every expected cost holds`;
+  const valueUsd = situation.timeUsd - situation.fileSystems.hourlyUsd;
+  const worth = `worth $${valueUsd.toFixed(2)}, which every expected cost holds`;
   parts.push(
     valueOfTimeUsdPerHour === undefined
       ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; limits.valueOfTimeUsdPerHour changes it)`

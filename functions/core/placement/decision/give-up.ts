@@ -84,11 +84,13 @@ function reasonsOf({ pruned }: Situation, assessed: readonly Assessed[]): string
 const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
 
 /** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
-const unbilledUsd = ({ expectedSeconds, askCostUsd = 0 }: Assessed, timeUsd: number): number =>
-  (timeUsd * expectedSeconds) / 3_600 + askCostUsd;
+const unbilledUsd = (
+  { expectedSeconds, askCostUsd = 0 }: Assessed,
+  { timeUsd, fileSystems }: Situation,
+): number => ((timeUsd - fileSystems.hourlyUsd) * expectedSeconds) / 3_600 + askCostUsd;
 
 function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
-  const { input, work, spentUsd, timeUsd } = situation;
+  const { input, work, spentUsd } = situation;
   const budget = input.limits.budgetUsd;
   if (budget === undefined) return undefined;
   const cheapest = cheapestUsable(assessed, situation);
@@ -102,7 +104,7 @@ function overBudget(situation: Situation, assessed: readonly Assessed[]): string
   const needed =
     work.basis === 'assumed'
       ? restart
-      : Math.max(restart, cheapest.expectedCostUsd - unbilledUsd(cheapest, timeUsd));
+      : Math.max(restart, cheapest.expectedCostUsd - unbilledUsd(cheapest, situation));
   if (needed <= left) return undefined;
   return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
 }

@@ -11,6 +11,7 @@ import { recentObservations } from '../belief/beliefs.ts';
 import { type Observation } from '../belief/observation.ts';
 import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
 import { type DownloadIn, downloadsOf, slowedBy } from '../candidates/downloads.ts';
+import { type FileSystems, fileSystemsOf } from '../candidates/file-systems.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
 import type { Workload } from '../candidates/throughput.ts';
 import {
@@ -118,8 +119,9 @@ export interface Situation {
   /** Time reserved for noticing a loss, and for On-Demand without capacity at first. */
   readonly marginSeconds: number;
   readonly spentUsd: number;
-  /** The value of an hour until the end, declared or assumed. */
+  /** What an hour until the end costs beside the gang: its value, declared or assumed, and the file systems. */
   readonly timeUsd: number;
+  readonly fileSystems: FileSystems;
 }
 
 /**
@@ -165,11 +167,13 @@ export function situationOf(input: PlacementInput): Situation {
   const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
+  const fileSystems = fileSystemsOf(input.training);
   return {
     ...base,
     input,
     nowMilliseconds,
-    timeUsd: input.limits.valueOfTimeUsdPerHour ?? assumedTimeUsd(candidates),
+    timeUsd: (input.limits.valueOfTimeUsdPerHour ?? assumedTimeUsd(candidates)) + fileSystems.hourlyUsd,
+    fileSystems,
     reference,
     workload: model.workload,
     candidates,
