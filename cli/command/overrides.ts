@@ -1,6 +1,7 @@
 /** `--set NAME=VALUE`: a part of a declaration, as the API takes it. */
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { nearest } from '../../functions/core/shared/nearest.ts';
 
 type Part = { [field: string]: unknown };
 
@@ -26,12 +27,29 @@ limits, compute.nodes=2 any field by its path; NAME= takes it out.`;
 export const setSchema = z
   .array(
     z.string().superRefine((text, problems) => {
-      if (ASSIGNMENT.test(text)) return;
-      const message = 'write NAME=VALUE, such as lr=1e-4 or limits.deadlineHours=12';
-      problems.addIssue({ code: 'custom', message });
+      const message = problemOf(text);
+      if (message !== undefined) problems.addIssue({ code: 'custom', message });
     }),
   )
   .default([]);
+
+function problemOf(text: string): string | undefined {
+  const [, name] = ASSIGNMENT.exec(text) ?? [];
+  return name === undefined
+    ? 'write NAME=VALUE, such as lr=1e-4 or limits.deadlineHours=12'
+    : mistypedName(name);
+}
+
+/** A run with a hyperparameter that no script reads would cost as much as the one that was meant. */
+export function mistypedName(name: string): string | undefined {
+  const [section = '', ...fields] = name.split('.');
+  if (fields.length === 0 && SECTIONS.includes(name)) return `name one of its fields: ${name}.FIELD=VALUE`;
+  const known = fields.length === 0 ? Object.keys(SHORT) : SECTIONS;
+  const near = nearest(section, known);
+  return near === undefined || known.includes(section)
+    ? undefined
+    : `did you mean ${[near, ...fields].join('.')}?`;
+}
 
 /**
  * `lr=1e-4` sets a hyperparameter, `limits.deadlineHours=12` a field by its path, `deadline=12` and `budget=20` those

@@ -1,5 +1,5 @@
 /** The settings that a probe tries: every combination of the values that `--vary` names. */
-import { overridesOf } from '../command/overrides.ts';
+import { mistypedName, overridesOf } from '../command/overrides.ts';
 
 /** One combination. */
 export interface Cell {
@@ -20,6 +20,8 @@ export function varyProblem(text: string): string | undefined {
   const [name, values] = partsOf(text);
   if (name === '' || values.length === 0)
     return 'write NAME=VALUE,VALUE, such as training.strategy=ddp,mpi or num_workers=2,4';
+  const mistyped = mistypedName(name);
+  if (mistyped !== undefined) return mistyped;
   if (new Set(values).size < values.length) return `a value of ${name} stands there twice: leave one out`;
   return values.some((value) => value === '')
     ? `a value of ${name} is empty: leave out the comma`

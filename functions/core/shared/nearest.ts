@@ -3,15 +3,24 @@
 /** A name with more changes than this means something else. */
 const MOST_CHANGES = 3;
 
-/** @returns the name with the fewest changed letters, the shortest of several; undefined if none is close */
+/** The first letters of a name, from so many on, stand for it. */
+const FEWEST_LETTERS = 4;
+
+/** @returns the name with the fewest changed letters, the shortest of several, else the only one that begins so; undefined if none is close */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const close = known
     .filter((each) => Math.abs(each.length - name.length) <= MOST_CHANGES)
     .map((each) => ({ each, changes: changesBetween(name, each) }))
     .filter(({ each, changes }) => changes <= Math.min(MOST_CHANGES, each.length / 3));
-  return close.toSorted(
+  const [best] = close.toSorted(
     (a, b) => a.changes - b.changes || a.each.length - b.each.length || (a.each < b.each ? -1 : 1),
-  )[0]?.each;
+  );
+  return best === undefined ? onlyOneFrom(name, known) : best.each;
+}
+
+function onlyOneFrom(letters: string, known: readonly string[]): string | undefined {
+  const [only, other] = known.filter((each) => each.startsWith(letters));
+  return letters.length >= FEWEST_LETTERS && other === undefined ? only : undefined;
 }
 
 /** Levenshtein's distance, where two swapped neighbours are one change: "wacth". */

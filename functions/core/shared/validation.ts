@@ -1,6 +1,7 @@
 /** zod's issues as sentences: the field, what was given for it, and what to give instead. */
 import * as z from 'zod';
 import type { Problem } from './errors.ts';
+import { nearest } from './nearest.ts';
 
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
@@ -165,6 +166,8 @@ function remedyForParts(issue: OfParts): string | undefined {
 
 function unknownFields(unknown: readonly string[], known: readonly string[]): string {
   const named = unknown.map((key) => JSON.stringify(key)).join(', ');
+  const meant = unknown.flatMap((key) => nearest(key, known) ?? []);
+  if (meant.length === unknown.length) return `has no field ${named}: did you mean ${meant.join(', ')}?`;
   const fields = known.length === 0 ? '' : `, or write one of ${known.join(', ')}`;
   return `has no field ${named}: take ${unknown.length === 1 ? 'it' : 'them'} out${fields}`;
 }

@@ -9,6 +9,9 @@ describe('the nearest name', () => {
     ['c5.xlrge', 'c5.xlarge'],
     ['p4d.24xlarg', 'p4d.24xlarge'],
     ['g5.xlareg', 'g5.xlarge'],
+    ['p4d.', 'p4d.24xlarge'],
+    ['c5.x', 'c5.xlarge'],
+    ['c5a', undefined],
     ['foo.bar', undefined],
     ['', undefined],
   ])('of %j is %j', (name, near) => {

@@ -30,6 +30,14 @@ describe('overrides', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
+  it.each([
+    ['trianing.strategy=mpi', 'did you mean training.strategy?'],
+    ['dedline=3', 'did you mean deadline?'],
+    ['limits=3', 'limits.FIELD=VALUE'],
+  ])('refuse %j as mistyped', (text, message) => {
+    expect(setSchema.safeParse([text]).error?.message).toContain(message);
+  });
+
   it('refuse a word without a value', () => {
     expect(setSchema.safeParse(['lr']).error?.message).toMatch(/NAME=VALUE/);
     expect(setSchema.parse(['lr=1'])).toEqual(['lr=1']);
