@@ -8,11 +8,17 @@ const BATCH = 10;
 export const noticeQueue = (sqs: SQSClient, QueueUrl: string): NoticeQueue => ({
   receive: async () => {
     const { Messages = [] } = await sqs.send(
-      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: BATCH }),
+      new ReceiveMessageCommand({
+        QueueUrl,
+        MaxNumberOfMessages: BATCH,
+        MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+      }),
     );
-    return Messages.flatMap(({ MessageId: messageId, ReceiptHandle: receipt, Body: body = '' }) =>
-      messageId === undefined || receipt === undefined ? [] : { messageId, receipt, body },
-    );
+    return Messages.flatMap((message) => {
+      const { MessageId: messageId, ReceiptHandle: receipt, Body: body = '', Attributes = {} } = message;
+      if (messageId === undefined || receipt === undefined) return [];
+      return { messageId, receipt, body, receives: Number(Attributes['ApproximateReceiveCount'] ?? 1) };
+    });
   },
   delete: async ({ receipt: ReceiptHandle }) => {
     await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));

@@ -1,8 +1,7 @@
 /** Takes events from their queue until none is visible. One that fails stays, and becomes visible again later. */
-import type { QueueMessage } from '../ingest/take-arrivals.ts';
-import { type NoticeDeps, sendNotices } from './send-notices.ts';
+import { type NoticeDeps, type NoticeMessage, sendNotices } from './send-notices.ts';
 
-interface Received extends QueueMessage {
+interface Received extends NoticeMessage {
   readonly receipt: string;
 }
 

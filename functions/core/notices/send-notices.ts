@@ -32,12 +32,20 @@ export type NoticeDeps = Pick<Stores, 'runs' | 'attempts' | 'timeline'> & {
   readonly clock: Clock;
 };
 
-export async function sendNotices(deps: NoticeDeps, messages: readonly QueueMessage[]): Promise<Taken> {
+/** As the queue's redrive policy has it (serverless/events.yml). */
+export const MOST_TRIES = 10;
+
+export interface NoticeMessage extends QueueMessage {
+  /** How often the queue has given it, this time included; 1 where that is not known. */
+  readonly receives?: number;
+}
+
+export async function sendNotices(deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> {
   const failed: { messageId: string; reason: string }[] = [];
   const notes: string[] = [];
-  for (const { messageId, body } of messages) {
+  for (const { messageId, body, receives = 1 } of messages) {
     try {
-      notes.push(...(await sendNotice(deps, parse(body))));
+      notes.push(...(await sendNotice(deps, parse(body), receives >= MOST_TRIES)));
     } catch (error: unknown) {
       failed.push({ messageId, reason: error instanceof Error ? error.message : String(error) });
     }
@@ -58,7 +66,7 @@ function parse(body: string): NoticeEvent {
 }
 
 /** Every target is tried before the first failure is thrown: one that is down must not keep the others from hearing. */
-async function sendNotice(deps: NoticeDeps, event: NoticeEvent): Promise<string[]> {
+async function sendNotice(deps: NoticeDeps, event: NoticeEvent, isLastTry: boolean): Promise<string[]> {
   const run = await deps.runs.get(event.detail.runId);
   if (run === undefined) return [`${event.detail.runId} is not on record`];
   const targets = run.declaration?.notify ?? [];
@@ -68,7 +76,7 @@ async function sendNotice(deps: NoticeDeps, event: NoticeEvent): Promise<string[
   const failures: unknown[] = [];
   for (const target of targets.filter((each) => wants(each, event, attempts))) {
     try {
-      notes.push(await tell(deps, run, { target, event, attempts }));
+      notes.push(await tell(deps, run, { target, event, attempts, isLastTry }));
     } catch (error: unknown) {
       failures.push(error);
     }
@@ -105,6 +113,7 @@ interface Telling {
   readonly target: NotifyTarget;
   readonly event: NoticeEvent;
   readonly attempts: readonly AttemptRecord[];
+  readonly isLastTry: boolean;
 }
 
 async function tell(deps: NoticeDeps, run: RunRecord, telling: Telling): Promise<string> {
@@ -116,12 +125,7 @@ async function tell(deps: NoticeDeps, run: RunRecord, telling: Telling): Promise
   const note = (entry: Omit<TimelineEntry, 'at'>) =>
     deps.timeline.add(run.runId, { ...entry, at: deps.clock.now().toISOString() });
   const delivery = await deliver(deps.channels, telling).catch(async (error: unknown) => {
-    // The first failure alone: the entry of a later one has the same id.
-    await note({
-      id: `notice-late-${id}`,
-      kind: 'NoticeDelayed',
-      text: `${event['detail-type']} has not reached ${who} yet: ${error instanceof Error ? error.message : String(error)}. It is tried again for two hours`,
-    });
+    await note(failureOf(telling, { id, who, error }));
     throw error;
   });
   const at = deps.clock.now().toISOString();
@@ -135,8 +139,30 @@ async function tell(deps: NoticeDeps, run: RunRecord, telling: Telling): Promise
   return `${who}: ${delivery.kind}`;
 }
 
+interface Failure {
+  readonly id: string;
+  readonly who: string;
+  readonly error: unknown;
+}
+
+/** The first failure and the last one: the entries of those between have the id of the first. */
+function failureOf({ event, isLastTry }: Telling, { id, who, error }: Failure): Omit<TimelineEntry, 'at'> {
+  const reason = error instanceof Error ? error.message : String(error);
+  return isLastTry
+    ? {
+        id: `notice-failed-${id}`,
+        kind: 'NoticeFailed',
+        text: `${event['detail-type']} did not reach ${who} in ${MOST_TRIES} tries: ${reason}. It is among the dead letters`,
+      }
+    : {
+        id: `notice-late-${id}`,
+        kind: 'NoticeDelayed',
+        text: `${event['detail-type']} has not reached ${who} yet: ${reason}. It is tried again for two hours`,
+      };
+}
+
 /** Of the content, not of EventBridge's id: the service may send one event twice, and then the ids differ. */
-function idOf({ target, event }: Telling): string {
+function idOf({ target, event }: Pick<Telling, 'target' | 'event'>): string {
   const text = JSON.stringify([event['detail-type'], event.detail, nameOf(target)]);
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

@@ -144,14 +144,14 @@ it('the queue gives each message until it is deleted', async () => {
   expect(await queue.receive()).toEqual([]);
   await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'an event' }));
   const [message] = await queue.receive();
-  expect(message?.body).toBe('an event');
+  expect(message).toMatchObject({ body: 'an event', receives: 1 });
   if (message !== undefined) {
     const { receipt: ReceiptHandle } = message;
     const again = { QueueUrl, ReceiptHandle, VisibilityTimeout: 0 };
     await sqs.send(new ChangeMessageVisibilityCommand(again));
   }
   const [same] = await queue.receive();
-  expect(same?.messageId).toBe(message?.messageId);
+  expect(same).toMatchObject({ messageId: message?.messageId, receives: 2 });
   if (same !== undefined) await queue.delete(same);
   expect(await queue.receive()).toEqual([]);
 });

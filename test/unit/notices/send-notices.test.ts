@@ -5,7 +5,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { drainNotices, type NoticeQueue } from '../../../functions/core/notices/drain-notices.ts';
 import { NOTICE_EVENTS } from '../../../functions/core/notices/notice-event.ts';
-import { type Delivery, type NoticeDeps, sendNotices } from '../../../functions/core/notices/send-notices.ts';
+import {
+  type Delivery,
+  MOST_TRIES,
+  type NoticeDeps,
+  sendNotices,
+} from '../../../functions/core/notices/send-notices.ts';
 import { readDeclaration } from '../../../functions/core/pipeline/declaration.ts';
 import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { AT, attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
@@ -123,6 +128,20 @@ describe('a target', () => {
     expect(sent.map(({ to }) => to)).toEqual([TOPIC, SLACK]);
   });
 
+  it('that stays down is named after the last try', async () => {
+    await declare({ slack: SLACK });
+    answer = () => {
+      throw new TransientError('hooks.slack.com does not answer');
+    };
+    for (let receives = 1; receives <= MOST_TRIES; receives += 1)
+      await sendNotices(deps, [{ ...failed(), receives }]);
+    const entries = await deps.timeline.list(RUN.runId);
+    expect(entries.map(({ kind }) => kind)).toEqual(['NoticeDelayed', 'NoticeFailed']);
+    expect(entries[1]?.text).toBe(
+      `RunFailed did not reach Slack (${SLACK}) in 10 tries: hooks.slack.com does not answer. It is among the dead letters`,
+    );
+  });
+
   it('that refuses is named on the timeline', async () => {
     await declare({ slack: SLACK });
     answer = () => ({ kind: 'refused', reason: 'hooks.slack.com answers 404' });
@@ -189,11 +208,17 @@ it('a message that is no event fails', async () => {
   expect(refused.map(({ messageId }) => messageId)).toEqual(['a', 'b']);
 });
 
+const template = parseDocument(
+  readFileSync(path.join(import.meta.dirname, '../../../serverless/events.yml'), 'utf8'),
+  { logLevel: 'silent' },
+);
+
+it('the queue gives a message ten times', () => {
+  const times = ['Resources', 'NoticeDeliveriesQueue', 'Properties', 'RedrivePolicy', 'maxReceiveCount'];
+  expect(template.getIn(times)).toBe(MOST_TRIES);
+});
+
 it('the rule lets through every event that has words', () => {
-  const template = parseDocument(
-    readFileSync(path.join(import.meta.dirname, '../../../serverless/events.yml'), 'utf8'),
-    { logLevel: 'silent' },
-  );
   const pattern = ['Resources', 'NoticeDeliveriesRule', 'Properties', 'EventPattern', 'detail-type'];
   const through = template.getIn(pattern);
   expect(JSON.parse(JSON.stringify(through)).toSorted()).toEqual([...NOTICE_EVENTS].toSorted());
