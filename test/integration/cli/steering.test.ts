@@ -1,0 +1,96 @@
+/** A person steers runs with verbs, over the API's own answers. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Surroundings } from '../../../cli/command/context.ts';
+import { terminalOf } from '../../../cli/command/terminal.ts';
+import { VERBS } from '../../../cli/verbs.ts';
+import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
+import { storedPart } from '../../../functions/core/placement/decision/situation.ts';
+import { CLOSED_AT, question } from '../../support/builders/placement.ts';
+import { attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
+import { type ApiServer, startApi } from '../../support/world/api-server.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+const RUN = 'digits-000001';
+let api: ApiServer;
+let at: Ground;
+let printed: string[];
+
+beforeAll(async () => {
+  api = await startApi(ground(), 'ada');
+});
+afterAll(() => api?.stop());
+
+beforeEach(async () => {
+  at = ground();
+  api.at = at;
+  at.declare();
+  printed = [];
+  await at.pipelines.ensure('digits', { firstBatch: 2, at: CLOSED_AT });
+});
+
+/** @returns what it prints @throws what ends it */
+async function tidewheel(verb: keyof typeof VERBS, ...args: readonly string[]): Promise<string> {
+  const terminal = {
+    ...terminalOf(process, { NO_COLOR: '1' }),
+    print: (text: string) => void printed.push(text),
+    note: () => undefined,
+  };
+  const environment = { TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'ada' };
+  const surroundings: Surroundings = { terminal, folder: '/', environment, clone: undefined };
+  await (await VERBS[verb]()).verb.invoke(args, surroundings);
+  return printed.join('\n');
+}
+
+async function trains(): Promise<void> {
+  const asked = question();
+  const { compute, limits } = asked;
+  await at.runs.create(
+    runOf('digits', 1, {
+      status: 'training',
+      closedAt: CLOSED_AT,
+      sealedAt: CLOSED_AT,
+      declaration: { ...declarationOf('digits'), compute, limits },
+    }),
+  );
+  await at.attempts.create(attemptOf(RUN, 1, { status: 'running', createdAt: CLOSED_AT }));
+  await at.placements.put(RUN, 1, { ...choosePlacement(asked), question: storedPart(asked) });
+}
+const limitsNow = async () => (await at.runs.get(RUN))?.declaration?.limits;
+
+describe('limits', () => {
+  it('change, and say what placement would do', async () => {
+    await trains();
+    const said = await tidewheel('limits', RUN, '--deadline', '48', '--budget', '30');
+    expect(said).toContain(`${RUN} has a deadline of 48 h and a budget of $30`);
+    expect(said).toMatch(/the last placement would have been:\n[^]*chosen/);
+    expect(await limitsNow()).toMatchObject({ deadlineHours: 48, budgetUsd: 30 });
+    await tidewheel('limits', RUN, '--budget', 'none');
+    expect((await limitsNow())?.budgetUsd).toBeUndefined();
+    expect(await limitsNow()).toMatchObject({ deadlineHours: 48 });
+  });
+
+  it.each([
+    [[], 'name what to change'],
+    [['--budget', '-3'], 'write a number above 0, or none'],
+    [['--deadline', '9'], `RUN is missing: the newest is ${RUN}`],
+  ])('%j is refused, and changes nothing', async (words, message) => {
+    await trains();
+    const before = await limitsNow();
+    await expect(tidewheel('limits', ...words)).rejects.toThrow(message);
+    expect(await limitsNow()).toEqual(before);
+  });
+});
+
+describe('checkpoints', () => {
+  it('of an ended run are deleted, once', async () => {
+    await at.runs.create(runOf('digits', 1, { status: 'stopped' }));
+    expect(await tidewheel('delete-checkpoints', RUN)).toContain('are deleted within a day, as ada asked');
+    await tidewheel('delete-checkpoints', RUN);
+    expect(await at.timeline.list(RUN)).toHaveLength(1);
+  });
+
+  it('of an open run are refused', async () => {
+    await trains();
+    await expect(tidewheel('delete-checkpoints', RUN)).rejects.toThrow('stop it first');
+  });
+});
