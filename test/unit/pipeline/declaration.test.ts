@@ -87,19 +87,10 @@ compute: { instanceTypes: [g5.xlarge], __proto__: 1 }
     ]);
   });
 
-  it('names the nearest field', () => {
-    const text =
-      'name: digits\ntrianing: {}\ntraining: { instanceType: a, entryPoint: b }\ncompute: { instance: a }';
-    expect(problemsOf(readDeclaration('digits', text))).toMatchObject({
-      '': 'has no field "trianing": did you mean training?',
-      compute: 'has no field "instance": did you mean instanceTypes?',
-    });
-  });
-
   it('names each value and its remedy', () => {
     const text = `
 name: Digits 2
-settle: { quietSeconds: 0, maximumWaitSeconds: soon, pause: 5 }
+settle: { quietSeconds: 0, maximumWaitSeconds: soon, quiet: 5 }
 packing: { format: zip, accept: [png] }
 training: { strategy: dpp, frameworkVersion: latest, image: '', hyperparameters: { '1st': 1, ok: [1], tidewheel_spot: 1, token: "a\\nb" } }
 compute: { instanceTypes: [${TRAINING_TYPES.slice(0, 31)
@@ -111,7 +102,7 @@ limits: { attempts: 0.5, deadlineHours: }
       name: 'is "Digits 2", use 1 to 32 of a-z, 0-9 and inner hyphens',
       'settle.quietSeconds': 'is 0, give at least 1',
       'settle.maximumWaitSeconds': 'is "soon", give a number',
-      settle: 'has no field "pause": take it out, or write one of quietSeconds, maximumWaitSeconds, marker',
+      settle: 'has no field "quiet": did you mean quietSeconds?',
       'packing.format': 'is "zip", give one of webdataset, tfrecord, recordio, mds, parquet, lines, records',
       'packing.accept[0]': 'is "png", write suffixes as .png',
       'training.strategy':
