@@ -95,17 +95,16 @@ class Model:
             olds = [old for old in self.samples if old.keys() & sample.keys()]
             # The same bytes are no news, whatever their ETag.
             held = {key: found for old in olds for key, found in old.items()}
-            for key, (_, etag) in sample.items():
-                self.sealed[key] = (incoming[key][0], self.same.get((key, etag), etag))
             if all(key in held and held[key][0] == body for key, (body, _) in sample.items()):
                 self.same.update({(key, etag): held[key][1] for key, (_, etag) in sample.items()})
-                continue
             # A correction that lacks members of the sample replaces nothing.
-            if all(old.keys() <= sample.keys() for old in olds):
+            elif all(old.keys() <= sample.keys() for old in olds):
                 self.samples = [one for one in self.samples if one not in olds] + [sample]
                 # What is packed now has the ETag that it came with.
                 for key, (_, etag) in sample.items():
                     self.same.pop((key, etag), None)
+            for key, (_, etag) in sample.items():
+                self.sealed[key] = (incoming[key][0], self.same.get((key, etag), etag))
 
     def retract(self, key: str) -> None:
         left = [sample for sample in self.samples if key not in sample]
