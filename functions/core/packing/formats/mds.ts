@@ -125,7 +125,7 @@ function checkReadable(encoding: string | undefined, bytes: Buffer): void {
 /**
  * A reader decodes each column by its type and stops at the first sample that it cannot decode. Such a sample is
  * found before a byte of it is written, so that the shard need not be built again. Large members, which are read
- * while they are written, are not checked.
+ * while they are written, are checked behind their last byte (`stopsAt`).
  */
 function checkTypes(members: readonly EncodedMember[], columns: MdsColumns): void {
   for (const [index, name] of columns.column_names.entries()) {
@@ -205,6 +205,11 @@ export const mds: SampleFormat = {
       mine.every((name, index) => name === sourceSchema.columns[index])
       ? undefined
       : 'columnsDiffer';
+  },
+  stopsAt: (column) => {
+    const encoding = encodingOf(column, {});
+    if (encoding === 'json') return ['notText', 'notJson'];
+    return encoding === 'str' ? ['notText'] : [];
   },
   encoder,
   schema: ({ labelType }, { columns }) => ({ labelType, columns: [...columns] }),

@@ -20,6 +20,7 @@ export interface Column {
 }
 
 const TEXTS = new Set([KEY_COLUMN, 'label', 'txt', 'text', 'json']);
+export const isTextColumn = (name: string): boolean => TEXTS.has(name);
 
 /** The key is the first. The others are in the order in which a sample's members come. */
 export function columnsOf({
@@ -28,7 +29,7 @@ export function columnsOf({
 }: Pick<ShardContext, 'settings' | 'sourceSchema'>): Column[] {
   return [KEY_COLUMN, ...sourceSchema.columns].map((name) => ({
     name,
-    kind: !TEXTS.has(name)
+    kind: !isTextColumn(name)
       ? 'bytes'
       : name === 'label' && settings.labelType === 'integer'
         ? 'integer'

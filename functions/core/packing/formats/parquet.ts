@@ -25,6 +25,7 @@ import {
   columnsOf,
   footer,
   INTEGER_BYTES,
+  isTextColumn,
   LENGTH_BYTES,
   layOutGroups,
   MAGIC,
@@ -46,7 +47,7 @@ function integer(text: Buffer): Buffer {
   return bytes;
 }
 
-/** Before a byte of the sample is written. Large members, which are read while they are written, are not checked. */
+/** Before a byte of the sample is written. Large members, which are read while they are written, come later (`stopsAt`). */
 function checkTexts(members: readonly EncodedMember[], columns: readonly Column[]): void {
   for (const { name, kind } of columns) {
     const body = members.find(({ column }) => column === name)?.body;
@@ -221,6 +222,7 @@ export const parquet: SampleFormat = {
       ? undefined
       : 'columnsDiffer';
   },
+  stopsAt: (column) => (isTextColumn(column) ? ['notText'] : []),
   encoder: (context) => new ParquetEncoder(context),
   schema: ({ labelType }, { columns }) => ({ labelType, columns: [...columns] }),
   join: { by: 'rows' },

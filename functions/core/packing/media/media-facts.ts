@@ -3,6 +3,7 @@ import type { MediaFacts } from '../model/documents.ts';
 import { imageSize } from './image-size.ts';
 import { soundFacts } from './sound-length.ts';
 import { type TextKind, textFacts, textFaults } from './text-facts.ts';
+import { TextScan } from './text-scan.ts';
 
 /** Of a member that is not held as a whole. A JPEG's size may lie behind a preview of 64 kB. */
 export const HEAD_BYTES = 256 * 1024;
@@ -16,7 +17,7 @@ const SIDECARS = /\.(json|cls|xml|yaml|yml)$/i;
 /**
  * @param name whose suffix says what the member may be
  * @param chunks the bytes from the first on
- * @param size bytes of the whole member; the text of a member that is not held as a whole is not counted
+ * @param size bytes of the whole member; a text of which not all is held is not counted (see textScan)
  * @param isJsonLines whether a text is JSON Lines, whatever its name
  * @returns undefined if nothing is known
  */
@@ -32,6 +33,15 @@ export function mediaFacts(
   if (!(isCounted || isText) || lengthOf(chunks) !== size) return undefined;
   const faults = textFaults(chunks, isJsonLines ? 'jsonLines' : kindOf(name));
   return isCounted ? { ...textFacts(chunks), ...faults } : faults;
+}
+
+/** Whether the faults of a member's text are noted. */
+export const isTextName = (name: string): boolean => TEXTS.test(name) || SIDECARS.test(name);
+
+/** For a member that is read while it is written. Undefined if it is no text. */
+export function textScan(name: string, isJsonLines: boolean): TextScan | undefined {
+  if (!(isJsonLines || isTextName(name))) return undefined;
+  return new TextScan(isJsonLines ? 'jsonLines' : kindOf(name), isJsonLines || TEXTS.test(name));
 }
 
 function kindOf(name: string): TextKind {

@@ -8,17 +8,32 @@ export type TextKind = 'text' | 'json' | 'jsonLines';
 const NEWLINE = 0x0a;
 
 /** Tokens are runs of bytes above the space. A last line without a newline counts. */
-export function textFacts(chunks: readonly Uint8Array[]): MediaFacts {
-  let [lines, tokens, isInside, last] = [0, 0, false, NEWLINE];
-  for (const chunk of chunks)
+export class TextCounter {
+  #lines = 0;
+  #tokens = 0;
+  #last = NEWLINE;
+
+  add(chunk: Uint8Array): void {
+    let [lines, tokens, last] = [0, 0, this.#last];
     for (const byte of chunk) {
       if (byte === NEWLINE) lines += 1;
-      const isToken = byte > 0x20;
-      if (isToken && !isInside) tokens += 1;
-      isInside = isToken;
+      if (byte > 0x20 && last <= 0x20) tokens += 1;
       last = byte;
     }
-  return { lines: last === NEWLINE ? lines : lines + 1, tokens };
+    this.#lines += lines;
+    this.#tokens += tokens;
+    this.#last = last;
+  }
+
+  get facts(): { readonly lines: number; readonly tokens: number } {
+    return { lines: this.#last === NEWLINE ? this.#lines : this.#lines + 1, tokens: this.#tokens };
+  }
+}
+
+export function textFacts(chunks: readonly Uint8Array[]): MediaFacts {
+  const counter = new TextCounter();
+  for (const chunk of chunks) counter.add(chunk);
+  return counter.facts;
 }
 
 export type TextFaults = Pick<MediaFacts, 'notText' | 'notJson'>;
@@ -48,11 +63,11 @@ function brokenIn(text: string, kind: 'json' | 'jsonLines'): number {
 }
 
 /** Python's json reads and writes these as numbers. */
-const NUMBERS_OF_PYTHON = /\bNaN\b|\bInfinity\b/g;
+const NUMBERS_OF_PYTHON = /(?<!-)\bNaN\b|-?\bInfinity\b/g;
 
 /** Whether Python's json reads the text. */
 export const isJson = (text: string): boolean =>
-  parses(text) || (text.search(NUMBERS_OF_PYTHON) >= 0 && parses(text.replace(NUMBERS_OF_PYTHON, '0')));
+  parses(text) || (text.search(NUMBERS_OF_PYTHON) >= 0 && parses(text.replace(NUMBERS_OF_PYTHON, 'null')));
 
 function parses(text: string): boolean {
   try {

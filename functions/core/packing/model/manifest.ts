@@ -71,7 +71,7 @@ const contentSchema = z.object({
       std: z.array(z.number()),
     })
     .optional(),
-  /** Texts of up to 8 MiB that were not copied by the store. */
+  /** Texts that were not copied by the store. */
   text: z.object({ members: z.number().int(), lines: z.number().int(), tokens: z.number().int() }).optional(),
 });
 

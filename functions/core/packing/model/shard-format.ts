@@ -64,6 +64,8 @@ export interface WrittenMember {
   readonly crc64nvme?: string;
 }
 
+export type TextFault = 'notText' | 'notJson';
+
 /** An encoder throws it if a sample does not fit the format. */
 export class UnfitSampleError extends Error {
   override readonly name = 'UnfitSampleError';
@@ -211,6 +213,8 @@ export interface SampleFormat extends AnyFormat {
   readonly tailProblem?: (tail: Uint8Array, lines: readonly MemberLine[]) => string | undefined;
   /** In bytes; larger samples cannot be written. */
   readonly largestSample?: number;
+  /** Faults of a text in this column at which a reader would stop. */
+  readonly stopsAt?: (column: string) => readonly TextFault[];
   /** Why a sample of this outline cannot be in a shard, before anything of it is read. */
   refuses?(outline: Outline, sourceSchema: SourceSchema): Rejection | undefined;
 }

@@ -11,13 +11,15 @@ export const faultyTextsSchema = z.object({
   /** Members with a line or a document that is no JSON, and how many lines and documents these are. */
   notJson: count,
   brokenLines: count,
+  /** Texts that the store copied, so that no one looked at them. Above 0. */
+  unread: count.optional(),
   /** Keys of each. */
   examples: z.object({ notText: z.array(z.string()), notJson: z.array(z.string()) }),
 });
 type StoredFaults = z.infer<typeof faultyTextsSchema>;
 
 export class FaultyTexts {
-  readonly #all = { notText: 0, notJson: 0, brokenLines: 0 };
+  readonly #all = { notText: 0, notJson: 0, brokenLines: 0, unread: 0 };
   readonly #examples: { readonly notText: string[]; readonly notJson: string[] } = {
     notText: [],
     notJson: [],
@@ -34,7 +36,12 @@ export class FaultyTexts {
     this.#note('notJson', [key]);
   }
 
-  addAll({ notText, notJson, brokenLines, examples }: StoredFaults): void {
+  addUnread(): void {
+    this.#all.unread += 1;
+  }
+
+  addAll({ notText, notJson, brokenLines, unread = 0, examples }: StoredFaults): void {
+    this.#all.unread += unread;
     this.#all.notText += notText;
     this.#all.notJson += notJson;
     this.#all.brokenLines += brokenLines;
@@ -46,9 +53,10 @@ export class FaultyTexts {
     this.#examples[fault].push(...keys.slice(0, MOST_EXAMPLES - this.#examples[fault].length));
   }
 
-  /** Undefined without a fault. */
+  /** Undefined if there is nothing to say. */
   get stored(): StoredFaults | undefined {
-    const isAny = this.#all.notText + this.#all.notJson > 0;
-    return isAny ? { ...this.#all, examples: this.#examples } : undefined;
+    const { unread, ...faults } = this.#all;
+    if (faults.notText + faults.notJson + unread === 0) return undefined;
+    return { ...faults, ...(unread > 0 && { unread }), examples: this.#examples };
   }
 }

@@ -172,8 +172,14 @@ function faultyPart({ pipeline, generationTally: { columns } }: QualityReport): 
     html`<code><bdi>${keys.map((key) => belowIncoming(pipeline, key)).join('  ')}</bdi></code>`;
   const parts = Object.entries(columns).flatMap(([name, { faulty }]) => {
     if (faulty === undefined) return [];
-    const { notText, notJson, brokenLines, examples } = faulty;
+    const { notText, notJson, brokenLines, unread = 0, examples } = faulty;
     return [
+      ...(unread > 0
+        ? [
+            html`<p><bdi>${name}</bdi>: ${unread} large texts were copied by S3 and not looked at.
+With packing.reject they are read.</p>`,
+          ]
+        : []),
       ...(notText > 0
         ? [html`<p><bdi>${name}</bdi>: ${notText} texts are no UTF-8. ${shownKeys(examples.notText)}</p>`]
         : []),

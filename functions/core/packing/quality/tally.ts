@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { SplitName } from '../../pipeline/splits.ts';
 import { tableOf } from '../../shared/tables.ts';
+import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
 import type { MemberLine } from '../model/documents.ts';
 import { splitOfShard } from '../splits/split-rule.ts';
@@ -61,10 +62,18 @@ class ColumnTally {
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
 
-  add({ size, media, key }: Pick<MemberLine, 'size' | 'media' | 'key'>): void {
+  add({
+    name,
+    size,
+    media,
+    key,
+    crc32,
+  }: Pick<MemberLine, 'name' | 'size' | 'media' | 'key' | 'crc32'>): void {
     this.members += 1;
     this.bytes += size;
     this.size.add(size);
+    // The store copied it.
+    if (crc32 !== undefined && isTextName(name)) this.faulty.addUnread();
     if (media === undefined) return;
     this.faulty.add(media, key);
     for (const measure of MEASURES) {
@@ -131,13 +140,14 @@ export class TallyCounter {
     this.#splits.set(name, { samples: known.samples + samples, copies: known.copies + copies });
   }
 
-  member({ column: name = 'data', size, label, repeat, media, source, key }: MemberLine): void {
+  member(line: MemberLine): void {
+    const { column: name = 'data', label, repeat, media, source } = line;
     const isCopy = repeat !== undefined;
     if (label !== undefined)
       this.#label(label, isCopy ? { samples: 0, copies: 1 } : { samples: 1, copies: 0 });
     if (isCopy) return;
     const column = this.#column(name);
-    column.add({ size, ...(media && { media }), ...(key !== undefined && { key }) });
+    column.add(line);
     if (this.#preparesImages && source === undefined && media?.width !== undefined) column.unprepared += 1;
     if (media !== undefined) this.#pixels.addImage(media);
   }

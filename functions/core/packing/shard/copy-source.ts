@@ -9,16 +9,11 @@ import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../m
 import type { MemberLine, PlannedMember } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import type { SampleLayout } from '../model/sample-layout.ts';
-import {
-  HEAD_BYTES,
-  type ShardFormat,
-  type SourceSchema,
-  UnfitSampleError,
-  type WrittenMember,
-} from '../model/shard-format.ts';
+import { HEAD_BYTES, UnfitSampleError, type WrittenMember } from '../model/shard-format.ts';
 import { checkSample, excludeAll } from './check-sample.ts';
 import { crcWith, rangesOf } from './copied-ranges.ts';
 import { lineOf } from './member-list.ts';
+import type { ShardJob } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
 
 /** A source that the store copies into the shard. */
@@ -43,10 +38,12 @@ export type CopiedSample =
 /** The store copies the one member of a sample that is larger than what is read at once. */
 export function copiedMember(
   { members: [part, ...others] }: SampleLayout,
-  { format, sourceSchema }: { readonly format: ShardFormat; readonly sourceSchema: SourceSchema },
+  { format, sourceSchema, packing }: Pick<ShardJob, 'format' | 'sourceSchema' | 'packing'>,
   largerThan: number,
 ): CopiedMember | undefined {
-  const copyFrom = format.takes === 'files' ? format.copyFrom : undefined;
+  // Faults are found by reading.
+  const isRead = packing.reject !== undefined;
+  const copyFrom = format.takes === 'files' && !isRead ? format.copyFrom : undefined;
   if (copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
   const { member } = part;
   if (bundlePlace(member.etag) !== undefined) return undefined;

@@ -4,7 +4,7 @@
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
  */
 import { crc32 } from 'node:zlib';
-import { HEAD_BYTES } from '../media/media-facts.ts';
+import { HEAD_BYTES, isTextName } from '../media/media-facts.ts';
 import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import type { SampleLayout } from '../model/sample-layout.ts';
@@ -17,18 +17,21 @@ import type { ShardUpload } from './shard-upload.ts';
 
 /**
  * The members of a sample that the store copies. It copies none where the dataset holds the sample's digest, because
- * the new bytes are compared with it.
+ * the new bytes are compared with it, and no text that may be rejected for its faults.
  * @param from bytes of the smallest
  */
 export function largeMembers(
   layout: SampleLayout,
-  { format, held }: Pick<ShardJob, 'format' | 'held'>,
+  { format, held, packing }: Pick<ShardJob, 'format' | 'held' | 'packing'>,
   from: number,
 ): readonly PlannedMember[] {
   const copies = format.takes === 'samples' && format.copiesMembers === true;
   if (!copies || !layout.members.some(({ size }) => size >= from) || held?.has(layout.ordinal)) return NONE;
+  const isRead = (name: string): boolean => packing.reject !== undefined && isTextName(name);
   return layout.members.flatMap((part) =>
-    part.kind === 'source' && !part.prepares && part.member.size >= from ? [part.member] : [],
+    part.kind === 'source' && !part.prepares && part.member.size >= from && !isRead(part.name)
+      ? [part.member]
+      : [],
   );
 }
 

@@ -1,5 +1,6 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
-import { HEAD_BYTES, mediaFacts } from '../media/media-facts.ts';
+import { HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
+import type { TextScan } from '../media/text-scan.ts';
 import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';
 import { sampleDigest } from '../model/held-samples.ts';
 import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
@@ -50,12 +51,13 @@ export class SampleWriter {
     const members = layout.members.map((part): EncodedMember => {
       const image = imageOf(part);
       return image === undefined
-        ? withBody(part, bodyOf(part))
+        ? this.#withBody(part, bodyOf(part))
         : { ...part, size: image.bytes.length, body: [image.bytes] };
     });
     if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new UnfitSampleError('tooLarge');
     this.#checkTexts(layout, members);
     const enlist = (written: readonly WrittenMember[]): void => {
+      for (const member of members) this.#checkStreamed(member);
       const lines: MemberLine[] = [];
       for (const [index, member] of members.entries()) {
         const [part, at] = [layout.members[index], written[index]];
@@ -74,10 +76,7 @@ export class SampleWriter {
     return undefined;
   }
 
-  /**
-   * Texts that are read while they are written are not checked.
-   * @throws UnfitSampleError before a byte of the sample is written
-   */
+  /** @throws UnfitSampleError before a byte of the sample is written */
   #checkTexts(layout: SampleLayout, members: readonly EncodedMember[]): void {
     const { reject } = this.#job.packing;
     if (reject === undefined) return;
@@ -89,13 +88,32 @@ export class SampleWriter {
     }
   }
 
+  /** A text that was read while it was written. @throws UnfitSampleError */
+  #checkStreamed({ body, column }: EncodedMember): void {
+    if (!(body instanceof Head) || body.text === undefined) return;
+    const { format, packing } = this.#job;
+    const stopsAt = format.takes === 'samples' ? (format.stopsAt?.(column) ?? []) : [];
+    for (const reason of [...stopsAt, ...(packing.reject ?? [])])
+      if (body.facts?.[reason] !== undefined) throw new UnfitSampleError(reason);
+  }
+
+  #withBody(part: MemberLayout, body: EncodedMember['body'] | StoredBody): EncodedMember {
+    if ('append' in body) return { ...part, body: [], stored: body };
+    if (!(Symbol.asyncIterator in body)) return { ...part, body };
+    return { ...part, body: new Head(body, textScan(part.name, this.#isJsonLines)) };
+  }
+
+  get #isJsonLines(): boolean {
+    const { format, packing } = this.#job;
+    return format.takes === 'files' && format.isJsonLines?.(packing) === true;
+  }
+
   #factsOf(part: MemberLayout, { name, body, size, stored }: EncodedMember): MediaFacts | undefined {
     if (part.kind === 'made') return undefined;
     if (stored !== undefined) return mediaFacts(name, [stored.head], size);
-    const { format, packing } = this.#job;
-    const isJsonLines = format.takes === 'files' && format.isJsonLines?.(packing) === true;
-    if (body instanceof Head) return mediaFacts(name, body.chunks, size, isJsonLines);
-    return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size, isJsonLines);
+    if (body instanceof Head)
+      return body.text === undefined ? mediaFacts(name, body.chunks, size) : body.facts;
+    return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size, this.#isJsonLines);
   }
 
   #isUnchanged({ ordinal }: SampleLayout, lines: readonly MemberLine[]): boolean {
@@ -120,14 +138,19 @@ export class SampleWriter {
   }
 }
 
-/** The first bytes of a member that is read while it is written. */
+/** A member that is read while it is written: its first bytes, or all facts of a text. */
 class Head {
   readonly #body: AsyncIterable<Uint8Array>;
   readonly chunks: Uint8Array[] = [];
+  /** Undefined for a member that is no text. */
+  readonly text: TextScan | undefined;
   #length = 0;
+  /** Of a text, after its last byte. */
+  facts: MediaFacts | undefined;
 
-  constructor(body: AsyncIterable<Uint8Array>) {
+  constructor(body: AsyncIterable<Uint8Array>, text: TextScan | undefined) {
     this.#body = body;
+    this.text = text;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
@@ -136,12 +159,9 @@ class Head {
       // A copy, because the chunk's memory is used again. A Buffer's own slice() makes none.
       if (wanted > 0) this.chunks.push(Uint8Array.prototype.slice.call(chunk, 0, wanted));
       this.#length += chunk.length;
+      this.text?.add(chunk);
       yield chunk;
     }
+    this.facts = this.text?.finish();
   }
-}
-
-function withBody(part: MemberLayout, body: EncodedMember['body'] | StoredBody): EncodedMember {
-  if ('append' in body) return { ...part, body: [], stored: body };
-  return { ...part, body: Symbol.asyncIterator in body ? new Head(body) : body };
 }

@@ -109,4 +109,48 @@ describe('texts with faults', () => {
     const { sealed } = await packed({ format: 'lines', lines, reject: ['notJson'] }, drop);
     expect(sealed).toMatchObject({ samples: 1, rejections: { byReason: { notJson: 1 } } });
   });
+
+  describe('which are larger than what is read at once', () => {
+    const PADDING = ' '.repeat(2_500);
+    const large = {
+      'a/1.jpg': 'one',
+      'a/1.json': `{"right": ${PADDING}[NaN, -Infinity]}`,
+      'a/2.jpg': 'two',
+      'a/2.json': `{"x": ${PADDING}1,}`,
+      'a/3.jpg': 'three',
+      'a/3.json': Buffer.concat([Buffer.from(`"${PADDING}`), LATIN.subarray(0, 2), Buffer.from('"')]),
+    };
+
+    it('are counted', async () => {
+      const { store, sealed } = await packed({}, large);
+      expect(sealed.samples).toBe(3);
+      const faulty = (await reportOf(store))?.generationTally.columns['json']?.faulty;
+      expect(faulty).toMatchObject({ notText: 1, notJson: 1, brokenLines: 1 });
+    });
+
+    it.each(['webdataset', 'tfrecord', 'mds', 'parquet'] as const)('are rejected from %s', async (format) => {
+      const isStrict = format === 'mds' || format === 'parquet';
+      const { sealed } = await packed(
+        { format, ...(!isStrict && { reject: ['notText', 'notJson'] }) },
+        large,
+      );
+      // A reader of Parquet gives the text of a JSON document.
+      const broken = format === 'parquet' ? {} : { notJson: 2 };
+      expect(sealed.rejections.byReason).toEqual({ notText: 2, ...broken });
+    });
+
+    it('are read, not copied, where they may be rejected', async () => {
+      const lines = { kind: 'jsonl', header: 'none' } as const;
+      const drop = { '1.jsonl': `{}\n${PADDING}\n`, '2.jsonl': `{}\n${PADDING}{broken\n` };
+      const copied = await packed({ format: 'lines', lines }, drop);
+      expect(Object.values((await reportOf(copied.store))?.versionTally.columns ?? {})).toMatchObject([
+        { members: 2, faulty: { notJson: 0, unread: 2 } },
+      ]);
+      const page = copied.store.body(`${PIPELINE}/dataset/${RUN}/quality/report.html`).toString();
+      expect(page).toContain('2 large texts were copied by S3 and not looked at');
+      const { store, sealed } = await packed({ format: 'lines', lines, reject: ['notJson'] }, drop);
+      expect(sealed).toMatchObject({ samples: 1, rejections: { byReason: { notJson: 1 } } });
+      expect(store.copiedBytes).toBe(0);
+    });
+  });
 });
