@@ -14,18 +14,18 @@ const RunScreen = later(async () => (await import('./screens/later.ts')).RunScre
 const CompareScreen = later(async () => (await import('./screens/later.ts')).CompareScreen);
 const DataScreen = later(async () => (await import('./screens/later.ts')).DataScreen);
 const MarketScreen = later(async () => (await import('./screens/later.ts')).MarketScreen);
+const ProbesScreen = later(async () => (await import('./screens/later.ts')).ProbesScreen);
 const MoneyScreen = later(async () => (await import('./screens/later.ts')).MoneyScreen);
 
 function Screen() {
   const { path, query } = address.value;
   const [room, name, tab = ''] = path;
   if (room === 'runs' && name !== undefined) return <RunScreen key={name} runId={name} tab={tab} />;
-  if (room === 'pipelines' && name !== undefined)
-    return tab === 'data' ? (
-      <DataScreen key={name} pipeline={name} />
-    ) : (
-      <RunsScreen key={name} pipeline={name} />
-    );
+  if (room === 'pipelines' && name !== undefined) {
+    if (tab === 'data') return <DataScreen key={name} pipeline={name} />;
+    if (tab === 'probes') return <ProbesScreen key={name} pipeline={name} />;
+    return <RunsScreen key={name} pipeline={name} />;
+  }
   if (room === 'market') return <MarketScreen />;
   if (room === 'money') return <MoneyScreen />;
   if (room === 'compare') return <CompareScreen />;

@@ -35,6 +35,7 @@ const SCREENS = [
   '#/',
   '#/pipelines/digits',
   '#/pipelines/digits/data',
+  '#/pipelines/digits/probes',
   `#/runs/${OPEN_RUN}`,
   `#/runs/${OPEN_RUN}/log`,
   `#/runs/${OPEN_RUN}/why`,

@@ -47,9 +47,10 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
     budget: z.coerce.number(BUDGET).positive(BUDGET).optional(),
     'dry-run': z.boolean().default(false),
     yes: z.boolean().default(false),
+    web: z.boolean().default(false),
   }),
   check: (_, values) => {
-    if (values === undefined) return [];
+    if (values === undefined || values.web) return [];
     const problem =
       values.vary.length === 0
         ? '--vary is missing: name what to try, such as --vary training.strategy=ddp,mpi'
@@ -61,6 +62,8 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
     ['digits --vary compute.instanceTypes=g5.xlarge,c5.9xlarge --budget 2', 'an accelerator or CPUs'],
     ['--vary num_workers=2,4,8 --vary training.environment.OMP_NUM_THREADS=1,4', 'workers and threads'],
   ],
+  web: async ({ positionals: [given] }, context) =>
+    `/pipelines/${await pipelineMeant(context, given)}/probes`,
   run: async ({ values, positionals: [given] }, context) => {
     const { terminal, json } = context;
     const pipeline = await pipelineMeant(context, given);

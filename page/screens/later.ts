@@ -3,4 +3,5 @@ export { CompareScreen } from './compare.tsx';
 export { DataScreen } from './data.tsx';
 export { MarketScreen } from './market.tsx';
 export { MoneyScreen } from './money.tsx';
+export { ProbesScreen } from './probes.tsx';
 export { RunScreen } from './run/run.tsx';

@@ -29,6 +29,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
       <h1>{pipeline}</h1>
       <p class="tools">
         <a href={hrefOf(['pipelines', pipeline, 'data'])}>its data</a>
+        <a href={hrefOf(['pipelines', pipeline, 'probes'])}>its probes</a>
         <label>
           find{' '}
           <input

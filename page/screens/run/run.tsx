@@ -13,7 +13,7 @@ import { Steering } from './steering.tsx';
 import { Why } from './why.tsx';
 
 /** An event is seen within two seconds of its time. */
-const POLL_SECONDS = 1.5;
+const POLL_SECONDS = 1.25;
 
 const TABS = [
   ['', 'Life line'],

@@ -257,6 +257,31 @@ describe('the page', () => {
     expect(errors).toEqual([]);
   });
 
+  it('shows probes with what differs between them', async () => {
+    for (const number of [1, 2]) {
+      const hyperparameters = { lr: number === 1 ? HOSTILE : 'small' };
+      const declaration = declarationOf('digits', { training: { strategy: 'ddp', hyperparameters } });
+      const runId = `digits-probe-00000${number}`;
+      await at.runs.create(
+        runOf('digits', 0, { runId, status: 'succeeded', probe: { number }, declaration }),
+      );
+      const steps = { basis: 'hooks', steps: 50, samplesPerStep: 8 };
+      const blocks = { blockSeconds: [number, number, number], blockSteps: [10, 10, 10] };
+      at.store.put(
+        `${bucketKeys.evidence('digits', runId)}1-algo-1-steps.json`,
+        JSON.stringify({ ...steps, ...blocks }),
+      );
+      await at.attempts.create(attemptOf(runId, 1, { status: 'done', outcome: outcomeOf('completed') }));
+    }
+    await page.goto(`${served.address}#/pipelines/digits/probes`);
+    await page.getByText(`Fastest: lr=${HOSTILE}; the next one is 100 % slower`).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(2);
+    expect(await page.locator('img').count()).toBe(0);
+    await page.locator('#link-digits-probe-000002').click();
+    await page.getByRole('heading', { name: 'digits-probe-000002' }).waitFor();
+    expect(errors).toEqual([]);
+  });
+
   it('follows the log of a run over attempts', async () => {
     await at.runs.create(runOf('digits', 1, { status: 'training', closedAt: AT, sealedAt: AT }));
     const log = (attempt: number) => ({ group: 'jobs', streamPrefix: `a${attempt}/` });

@@ -15,7 +15,7 @@ from .http import Api, TidewheelError
 from .run import Run
 
 if TYPE_CHECKING:
-    from .operations import Pipeline, RunSummary
+    from .operations import ListProbesAnswerProbesItem, Pipeline, RunSummary
 
 
 class Tidewheel:
@@ -71,19 +71,24 @@ class Tidewheel:
         self, *, pipeline: str | None = None, status: str | None = None, limit: int = 20
     ) -> list[RunSummary]:
         """Runs of all pipelines or of one, newest first; at most `limit`."""
-        found: list[RunSummary] = []
+        filters = {"pipeline": pipeline, "status": status}
+        return self._pages("listRuns", "runs", filters, limit)
+
+    def probes(self, pipeline: str, *, limit: int = 20) -> list[ListProbesAnswerProbesItem]:
+        """Trials of other settings with their speed and cost, newest first; docs/probing.md."""
+        return self._pages("listProbes", "probes", {"name": pipeline}, limit)
+
+    def _pages(
+        self, operation: str, items: str, parameters: dict[str, Any], limit: int
+    ) -> list[Any]:
+        found: list[Any] = []
         token: str | None = None
         while len(found) < limit:
             page = self._api.call(
-                "listRuns",
-                {
-                    "pipeline": pipeline,
-                    "status": status,
-                    "limit": min(limit - len(found), 200),
-                    "nextToken": token,
-                },
+                operation,
+                {**parameters, "limit": min(limit - len(found), 200), "nextToken": token},
             )
-            found.extend(page["runs"])
+            found.extend(page[items])
             token = page.get("nextToken")
             if token is None:
                 break

@@ -12,7 +12,14 @@ from .line import live_line
 from .model import Model
 
 if TYPE_CHECKING:
-    from .operations import GetRunAnswer, PutLimitsAnswer, Report, RetryRunAnswer, StopRunAnswer
+    from .operations import (
+        DeleteCheckpointsAnswer,
+        GetRunAnswer,
+        PutLimitsAnswer,
+        Report,
+        RetryRunAnswer,
+        StopRunAnswer,
+    )
 
 ENDED = ("succeeded", "failed", "stopped", "empty")
 _POLL_SECONDS = 5.0
@@ -131,6 +138,11 @@ class Run:
     def set_limits(self, **limits: Any) -> PutLimitsAnswer:
         """Changes limits of a run that has not ended: `set_limits(deadlineHours=48)`."""
         answer: PutLimitsAnswer = self._api.call("putLimits", {"runId": self.id}, limits)
+        return answer
+
+    def delete_checkpoints(self) -> DeleteCheckpointsAnswer:
+        """Has the checkpoints of an ended run deleted within a day; a retry before keeps them."""
+        answer: DeleteCheckpointsAnswer = self._api.call("deleteCheckpoints", {"runId": self.id})
         return answer
 
 

@@ -58,7 +58,7 @@ class Api:
                 self.end_headers()
                 self.wfile.write(json.dumps(answer).encode())
 
-            do_GET = do_POST = do_PUT = _answer
+            do_DELETE = do_GET = do_POST = do_PUT = _answer
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -184,6 +184,19 @@ def test_pages_of_runs_are_joined(api: Api, tidewheel: Tidewheel) -> None:
     api.give("GET /runs", {"runs": [{"runId": "b"}], "nextToken": "t"}, {"runs": [{"runId": "a"}]})
     assert [run["runId"] for run in tidewheel.runs(limit=5)] == ["b", "a"]
     assert "nextToken=t" in api.requests[1][1]
+
+
+def test_probes_are_listed_with_their_speed(api: Api, tidewheel: Tidewheel) -> None:
+    probe = {"runId": "digits-probe-000001", "speed": {"stepSeconds": {"mean": 0.5}}}
+    api.give("GET /pipelines/digits/probes", {"probes": [probe]})
+    assert tidewheel.probes("digits") == [probe]
+    assert "limit=20" in api.requests[0][1]
+
+
+def test_checkpoints_are_deleted(api: Api, tidewheel: Tidewheel) -> None:
+    answer = {"runId": "digits-000001", "status": "stopped", "isDeleted": False}
+    api.give("DELETE /runs/digits-000001/checkpoints", answer)
+    assert tidewheel.get("digits-000001").delete_checkpoints() == answer
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/outside"])
