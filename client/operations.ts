@@ -141,6 +141,30 @@ export type Attempt = {
           readonly high: number;
         };
       };
+      /** Further remedies of the same cause, the most worthwhile first. */
+      readonly others?: readonly ({
+        readonly remedy: {
+          readonly change: {
+            readonly kind: string;
+          };
+          readonly where: "declaration" | "script" | "run";
+          readonly text: string;
+        };
+        /** Over the whole job. */
+        readonly gain: {
+          readonly seconds: {
+            readonly low: number;
+            readonly expected: number;
+            readonly high: number;
+          };
+          readonly dollars: {
+            readonly low: number;
+            readonly expected: number;
+            readonly high: number;
+          };
+        };
+        readonly unknown: readonly (string)[];
+      })[] | undefined;
       /** Further remedies, without a forecast. */
       readonly also: readonly (string)[];
       readonly unknown: readonly (string)[];
@@ -449,6 +473,30 @@ export type Report = {
           readonly high: number;
         };
       };
+      /** Further remedies of the same cause, the most worthwhile first. */
+      readonly others?: readonly ({
+        readonly remedy: {
+          readonly change: {
+            readonly kind: string;
+          };
+          readonly where: "declaration" | "script" | "run";
+          readonly text: string;
+        };
+        /** Over the whole job. */
+        readonly gain: {
+          readonly seconds: {
+            readonly low: number;
+            readonly expected: number;
+            readonly high: number;
+          };
+          readonly dollars: {
+            readonly low: number;
+            readonly expected: number;
+            readonly high: number;
+          };
+        };
+        readonly unknown: readonly (string)[];
+      })[] | undefined;
       /** Further remedies, without a forecast. */
       readonly also: readonly (string)[];
       readonly unknown: readonly (string)[];
@@ -1115,6 +1163,30 @@ export type AttemptSummary = {
           readonly high: number;
         };
       };
+      /** Further remedies of the same cause, the most worthwhile first. */
+      readonly others?: readonly ({
+        readonly remedy: {
+          readonly change: {
+            readonly kind: string;
+          };
+          readonly where: "declaration" | "script" | "run";
+          readonly text: string;
+        };
+        /** Over the whole job. */
+        readonly gain: {
+          readonly seconds: {
+            readonly low: number;
+            readonly expected: number;
+            readonly high: number;
+          };
+          readonly dollars: {
+            readonly low: number;
+            readonly expected: number;
+            readonly high: number;
+          };
+        };
+        readonly unknown: readonly (string)[];
+      })[] | undefined;
       /** Further remedies, without a forecast. */
       readonly also: readonly (string)[];
       readonly unknown: readonly (string)[];

@@ -6,13 +6,16 @@ import type { Workload } from './workload.ts';
 
 export interface Case {
   readonly seed: number;
-  readonly cause: Cause;
+  readonly cause: DrawnCause;
   readonly workload: Workload;
 }
 
 const HEALTHY = 'nothing-wrong';
+/** The simulation starts no images. */
+type DrawnCause = Exclude<Cause, 'image'>;
+
 /** Healthy ones come as often as several sick ones, so that a false alarm counts. */
-const ORDER: readonly Cause[] = [
+const ORDER: readonly DrawnCause[] = [
   'download',
   'small-files',
   'installation',
@@ -124,7 +127,7 @@ const cardOf = ({ type }: Workload): number => priced(type).facts.networkBaselin
 
 type Sicken = (base: Workload, between: Between) => Workload;
 
-const SICKEN: Readonly<Record<Exclude<Cause, InputCause>, Sicken>> = {
+const SICKEN: Readonly<Record<Exclude<DrawnCause, InputCause>, Sicken>> = {
   'nothing-wrong': (base) => base,
   download: (base, between) => {
     const bytes = trainedSeconds(base) * between(0.2, 1) * cardOf(base);
@@ -147,9 +150,9 @@ const SICKEN: Readonly<Record<Exclude<Cause, InputCause>, Sicken>> = {
   'batch-too-small': (base, between) => idle(base, between(0.05, 0.35), between(0.02, 0.18)),
 };
 
-const isOfInput = (cause: Cause): cause is InputCause => !Object.hasOwn(SICKEN, cause);
+const isOfInput = (cause: DrawnCause): cause is InputCause => !Object.hasOwn(SICKEN, cause);
 
-const sick = (cause: Cause, base: Workload, between: Between): Workload =>
+const sick = (cause: DrawnCause, base: Workload, between: Between): Workload =>
   isOfInput(cause) ? starved(cause, { ...base, hosts: [1] }, between) : SICKEN[cause](base, between);
 
 function stalled(base: Workload, between: Between): Workload {
@@ -176,7 +179,7 @@ function among(
 }
 
 type InputCause = Exclude<
-  Cause,
+  DrawnCause,
   | 'nothing-wrong'
   | 'download'
   | 'small-files'

@@ -44,6 +44,10 @@ function changed(workload: Workload, change: Exclude<Change, { kind: 'helpers' }
         ...workload,
         batch: { ...workload.batch, cpuSeconds: workload.batch.cpuSeconds * (1 - workload.preparable) },
       };
+    case 'smaller-image':
+    case 'file-system':
+    case 'bf16':
+      throw new Error(`the simulation has no ${change.kind}`);
     default:
       return change satisfies never;
   }

@@ -6,8 +6,8 @@ import {
   type Ranked,
   scaled,
   unitSeconds,
-} from '../../functions/core/doctor/probe-verdict.ts';
-import type { Measured } from '../../functions/core/doctor/step-blocks.ts';
+} from '../../functions/core/doctor/probe/probe-verdict.ts';
+import type { Measured } from '../../functions/core/doctor/probe/step-blocks.ts';
 import { safe, tableText } from '../command/format.ts';
 import type { Ended, EndedCell } from './cells.ts';
 

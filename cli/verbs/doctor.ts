@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import { dynamo, s3 } from '../../functions/aws/shared/clients.ts';
-import { evidenceOfAttempt } from '../../functions/core/attempts/doctor/attempt-evidence.ts';
+import { evidenceOfAttempt, runsPerMonth } from '../../functions/core/attempts/doctor/attempt-evidence.ts';
 import {
   type DeclaredField,
   declaredFields,
@@ -82,7 +82,13 @@ deployment has. docs/doctor.md describes causes, forecasts and the file of --evi
       throw new UsageError([`${runId} has no attempt ${values.attempt}: it has ${attempts.length}`]);
     for (const attempt of wanted) {
       const { startUp } = attempt.outcome ?? {};
-      const evidence = await evidenceOfAttempt(store, { run, attempt, startUp, leastSeconds: 0 });
+      const evidence = await evidenceOfAttempt(store, {
+        run,
+        attempt,
+        startUp,
+        leastSeconds: 0,
+        runsPerMonth: await runsPerMonth(stores, run),
+      });
       if (evidence === undefined) continue;
       const verdicts = show(context, `${runId}, attempt ${attempt.attempt}`, evidence);
       if (values.apply) await apply(context, run.pipeline, diagnose(evidence));

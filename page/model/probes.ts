@@ -6,7 +6,7 @@ import {
   probeVerdict,
   type Ranked,
   unitSeconds,
-} from '../../functions/core/doctor/probe-verdict.ts';
+} from '../../functions/core/doctor/probe/probe-verdict.ts';
 import { differences } from './compare.ts';
 
 export type Probe = Operations['listProbes']['answer']['probes'][number];

@@ -1,9 +1,11 @@
 /** What holds a training back, ranked by the money that its remedy saves. */
 import type { Evidence } from './evidence.ts';
 import { ALSO } from './further-remedies.ts';
-import { verdictOf } from './gain.ts';
+import { gainOf, othersOf, verdictOf } from './gain.ts';
+import { halfPrecision } from './half-precision.ts';
 import { inputFinding } from './input.ts';
 import { type Measures, measuresOf } from './measures.ts';
+import { nextAfter } from './next-limit.ts';
 import { startUpFindings } from './start-up.ts';
 import { trainingFindings } from './training.ts';
 import type { Verdict } from './verdict.ts';
@@ -29,13 +31,16 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
   if (worthwhile.length > 0) return worthwhile;
   // Time counts where nothing saves money: the remedy is named with what it costs.
   const faster = verdicts.filter(({ gain }) => gain.seconds.expected >= WORTH_SECONDS * measures.jobSeconds);
-  return faster.length > 0 ? faster : [nothingWrong(measures)];
+  return faster.length > 0 ? faster : [nothingWrong(evidence, measures)];
 }
 
 const worth = ({ gain }: Verdict, { jobSeconds, usdPerSecond }: Measures): number =>
   gain.dollars.expected / (jobSeconds * usdPerSecond);
 
-function nothingWrong({ pace }: Measures): Verdict {
+/** The steps are as fast as the accelerator computes them, so only less arithmetic makes them faster. */
+function nothingWrong(evidence: Evidence, measures: Measures): Verdict {
+  const { pace } = measures;
+  const halved = halfPrecision(evidence, measures);
   const none = { low: 0, expected: 0, high: 0 };
   return {
     cause: 'nothing-wrong',
@@ -46,8 +51,11 @@ function nothingWrong({ pace }: Measures): Verdict {
     },
     remedy: undefined,
     gain: { seconds: none, dollars: none },
-    also: ALSO['nothing-wrong'] ?? [],
+    ...(halved && {
+      others: othersOf([halved], (each) => gainOf(each, { evidence, measures, stepNow: pace.stepSeconds })),
+    }),
+    also: halved === undefined ? (ALSO['nothing-wrong'] ?? []) : [],
     unknown: ['what a profile of the model itself would show'],
-    next: undefined,
+    next: nextAfter('nothing-wrong', measures),
   };
 }

@@ -105,4 +105,6 @@ export interface Evidence {
   readonly alternatives: readonly PricedType[];
   /** Steps of the whole job, over which a gain is counted. */
   readonly steps: number;
+  /** Runs of the last 30 days that read these data or a part of them; absent where nothing tells. */
+  readonly runsPerMonth?: number | undefined;
 }

@@ -51,7 +51,7 @@ function rungLine({ rung, verdict, evidence, text }: Rung): string {
 }
 
 function lines(
-  { cause, evidence, remedy, gain, also, unknown, next }: Verdict,
+  { cause, evidence, remedy, gain, others = [], also, unknown, next }: Verdict,
   place: number,
 ): readonly string[] {
   const facts = Object.entries(evidence).map(([name, value]) => `${name} ${number(value)}`);
@@ -64,6 +64,10 @@ function lines(
           `   saves ${within(gain.seconds)} s and $${within(gain.dollars)} over the job`,
         ]),
     ...(next === undefined ? [] : [`   then the limit is ${next}`]),
+    ...others.flatMap((each) => [
+      `   or (${each.remedy.where}): ${each.remedy.text}`,
+      `      saves ${within(each.gain.seconds)} s and $${within(each.gain.dollars)}; not known: ${each.unknown.join('; ')}`,
+    ]),
     ...also.map((each) => `   also: ${each}`),
     ...unknown.map((each) => `   not known: ${each}`),
   ];

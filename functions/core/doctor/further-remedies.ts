@@ -4,21 +4,16 @@ import type { Cause } from './verdict.ts';
 const EARLIER = 'packing.prepare.image: resize and store once when packing, not in every epoch';
 const ON_ACCELERATOR = (what: string): string =>
   `do the ${what} on the accelerator, where it has time to spare (torchvision.transforms.v2 on tensors, DALI)`;
-const NVME = 'a type with local NVMe (the placement table shows it) reads faster than a volume';
 const PREFETCH = 'prefetch: DataLoader(…, prefetch_factor=4, pin_memory=True), dataset.prefetch(AUTOTUNE)';
-const REPEATED =
-  'where runs repeat on the same data: a channel on FSx for Lustre (training.channels), paid by the hour';
-
 export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
-  download: [REPEATED, 'training.distribution: ShardedByS3Key, where each host needs its share alone'],
-  'small-files': [REPEATED, 'packing.shardMegabytes: larger shards'],
+  download: ['training.distribution: ShardedByS3Key, where each host needs its share alone'],
+  'small-files': ['packing.shardMegabytes: larger shards'],
   'too-few-workers': [PREFETCH],
   preparation: [EARLIER, ON_ACCELERATOR('transforms')],
   decoding: [EARLIER, ON_ACCELERATOR('decoding')],
   transforms: [EARLIER, ON_ACCELERATOR('transforms')],
-  network: [PREFETCH, 'larger reads: shards of 128 MB or more (packing.shardMegabytes)', REPEATED],
-  'network-burst': [REPEATED],
-  'page-cache': [NVME, 'smaller samples: packing.prepare.image', 'training.distribution: ShardedByS3Key'],
+  network: [PREFETCH, 'larger reads: shards of 128 MB or more (packing.shardMegabytes)'],
+  'page-cache': ['smaller samples: packing.prepare.image', 'training.distribution: ShardedByS3Key'],
   'gradient-exchange': [
     'exchange every k steps: model.no_sync() over k batches',
     'a larger node, whose accelerators do not exchange over the network',

@@ -2,14 +2,11 @@
 import type { Evidence } from './evidence.ts';
 import { ALSO } from './further-remedies.ts';
 import type { Measures } from './measures.ts';
-import { type Cause, type Change, type Interval, remedyOf, type Verdict } from './verdict.ts';
+import { nextAfter } from './next-limit.ts';
+import { type Cause, type Change, type Gain, type Interval, remedyOf, type Verdict } from './verdict.ts';
 
-/** What a rule found, before it is a verdict. */
-export interface Finding {
-  readonly cause: Cause;
-  /** Seconds of a step from now on without the remedy, where the mean so far is another. */
-  readonly stepSecondsNow?: number;
-  readonly evidence: Readonly<Record<string, number>>;
+/** A change, and what is then different. */
+export interface Option {
   readonly change: Change;
   /** Seconds of a step with the remedy; left out: unchanged. */
   readonly stepSeconds?: number;
@@ -21,10 +18,22 @@ export interface Finding {
   readonly steps?: number;
   /** How many hosts there are then. */
   readonly hosts?: number;
+  /** What the job then pays beside its hosts. */
+  readonly usd?: number;
   /** How far the model behind the forecast may be off, as a share of the gain. */
   readonly modelError: number;
   readonly unknown: readonly string[];
+}
+
+/** What a rule found, before it is a verdict. */
+export interface Finding extends Option {
+  readonly cause: Cause;
+  /** Seconds of a step from now on without the remedy, where the mean so far is another. */
+  readonly stepSecondsNow?: number;
+  readonly evidence: Readonly<Record<string, number>>;
   readonly next?: string | undefined;
+  /** Further remedies of the same cause. */
+  readonly others?: readonly Option[];
 }
 
 const around = (expected: number, modelError: number, error: number): Interval => {
@@ -33,24 +42,46 @@ const around = (expected: number, modelError: number, error: number): Interval =
 };
 
 export function verdictOf(finding: Finding, evidence: Evidence, measures: Measures): Verdict {
-  const { pace, jobSeconds, hosts, usdPerSecond } = measures;
-  const stepNow = finding.stepSecondsNow ?? pace.stepSeconds;
-  const perStep = stepNow - (finding.stepSeconds ?? stepNow) * (finding.steps ?? 1);
-  const seconds = perStep * evidence.steps + (finding.startSeconds ?? 0);
-  const after = (finding.usdPerSecond ?? evidence.instance.usdPerSecond) * (finding.hosts ?? hosts.length);
-  const dollars = jobSeconds * usdPerSecond - (jobSeconds - seconds) * after;
-  // Twice the standard error of the step: 95 of 100 means lie within.
-  const error = finding.stepSeconds === undefined ? 0 : 2 * pace.error * evidence.steps * Math.abs(perStep);
+  const stepNow = finding.stepSecondsNow ?? measures.pace.stepSeconds;
+  const gain = (option: Option): Gain => gainOf(option, { evidence, measures, stepNow });
   return {
     cause: finding.cause,
     evidence: finding.evidence,
     remedy: remedyOf(finding.change),
-    gain: {
-      seconds: around(seconds, finding.modelError, error),
-      dollars: around(dollars, finding.modelError, error * after),
-    },
+    gain: gain(finding),
+    ...(finding.others && { others: othersOf(finding.others, gain) }),
     also: ALSO[finding.cause] ?? [],
     unknown: finding.unknown,
-    next: finding.next,
+    next: finding.next ?? nextAfter(finding.cause, measures),
+  };
+}
+
+/** The most worthwhile first. */
+export const othersOf = (
+  options: readonly Option[],
+  gain: (option: Option) => Gain,
+): NonNullable<Verdict['others']> =>
+  options
+    .map((each) => ({ remedy: remedyOf(each.change), gain: gain(each), unknown: each.unknown }))
+    .toSorted((a, b) => b.gain.dollars.expected - a.gain.dollars.expected);
+
+interface Job {
+  readonly evidence: Evidence;
+  readonly measures: Measures;
+  /** Seconds of a step from now on without a remedy. */
+  readonly stepNow: number;
+}
+
+export function gainOf(option: Option, { evidence, measures, stepNow }: Job): Gain {
+  const { pace, jobSeconds, hosts, usdPerSecond } = measures;
+  const perStep = stepNow - (option.stepSeconds ?? stepNow) * (option.steps ?? 1);
+  const seconds = perStep * evidence.steps + (option.startSeconds ?? 0);
+  const after = (option.usdPerSecond ?? evidence.instance.usdPerSecond) * (option.hosts ?? hosts.length);
+  const dollars = jobSeconds * usdPerSecond - (jobSeconds - seconds) * after - (option.usd ?? 0);
+  // Twice the standard error of the step: 95 of 100 means lie within.
+  const error = option.stepSeconds === undefined ? 0 : 2 * pace.error * evidence.steps * Math.abs(perStep);
+  return {
+    seconds: around(seconds, option.modelError, error),
+    dollars: around(dollars, option.modelError, error * after),
   };
 }

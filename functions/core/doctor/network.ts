@@ -2,7 +2,8 @@
 import { type BatchCost, waitFacts } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
 import { byCpu, fileStepSeconds } from './file-mode.ts';
-import type { Finding } from './gain.ts';
+import { fileSystemOption } from './file-system.ts';
+import type { Finding, Option } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
 /** A link at this share of its rate is the limit. */
@@ -26,6 +27,7 @@ export function networkFinding(evidence: Evidence, measures: Measures, cost: Bat
     ...cheapestRemedy(evidence, measures, cost),
     modelError: 0.2,
     unknown: ['whether the host disk keeps up', 'whether the network was faster while its burst lasted'],
+    others: othersOf(evidence, measures),
     next: byCpu(pace, cost) > cost.rest ? 'loader workers' : 'the accelerator',
   };
 }
@@ -55,8 +57,14 @@ function burstFinding(evidence: Evidence, measures: Measures, cost: BatchCost): 
       (measured * pace.stepSeconds + (steps - measured) * pace.late.stepSeconds) / Math.max(1, steps),
     modelError: 0.25,
     unknown: ['when the network has credits for another burst', 'whether the host disk keeps up'],
+    others: othersOf(evidence, measures),
     next: 'the accelerator',
   };
+}
+
+function othersOf(evidence: Evidence, measures: Measures): readonly Option[] {
+  const shared = fileSystemOption(evidence, measures);
+  return shared === undefined ? [] : [shared];
 }
 
 type NetworkRemedy = Required<Pick<Finding, 'change' | 'stepSeconds' | 'startSeconds' | 'usdPerSecond'>>;

@@ -20,6 +20,7 @@ const fileSchema = z.object({
   alternatives: z.array(z.string()).default([]),
   region: z.string().default('us-east-1'),
   steps: count,
+  runsPerMonth: amount.optional(),
 });
 
 export type EvidenceRead =

@@ -1,7 +1,8 @@
 /** What happens before the first step: download and installation. */
 import type { Evidence } from './evidence.ts';
 import { missingShare } from './file-mode.ts';
-import type { Finding } from './gain.ts';
+import { fileSystemOption } from './file-system.ts';
+import type { Finding, Option } from './gain.ts';
 import type { Measures } from './measures.ts';
 
 /** Below this size, a request costs more than its bytes. */
@@ -10,7 +11,9 @@ const SMALL_FILE_BYTES = 1e6;
 const SLOW_DOWNLOAD = 0.5;
 
 export function startUpFindings(evidence: Evidence, measures: Measures): readonly Finding[] {
-  return [downloadFinding(evidence, measures), installFinding(evidence)].filter((each) => each !== undefined);
+  return [downloadFinding(evidence, measures), installFinding(evidence), imageFinding(evidence)].filter(
+    (each) => each !== undefined,
+  );
 }
 
 function downloadFinding(evidence: Evidence, measures: Measures): Finding | undefined {
@@ -19,6 +22,8 @@ function downloadFinding(evidence: Evidence, measures: Measures): Finding | unde
   const fileBytes = data.bytes / Math.max(1, data.files);
   const rate = data.bytes / phases.download;
   const atBaseline = data.bytes / measures.networkBytesPerSecond;
+  const shared = fileSystemOption(evidence, measures);
+  const others = shared === undefined ? [] : [shared];
   const facts = {
     downloadSeconds: phases.download,
     bytes: data.bytes,
@@ -33,19 +38,34 @@ function downloadFinding(evidence: Evidence, measures: Measures): Finding | unde
       startSeconds: phases.download - atBaseline,
       modelError: 0.1,
       unknown: ['the rate of this download once its files are large: the baseline of the type is assumed'],
+      others,
     };
   const { pace } = measures;
   const missing = missingShare(evidence, pace);
   // What the disk reads shows what a step would stream.
   const bytes = missing > 0 ? (pace.diskBytesPerSecond * pace.stepSeconds) / missing : 0;
-  return {
-    cause: 'download',
-    evidence: facts,
+  const stream: Option = {
     change: { kind: 'input-mode', inputMode: 'FastFile' },
     stepSeconds: Math.max(pace.stepSeconds, bytes / measures.networkBytesPerSecond),
     startSeconds: phases.download,
     modelError: 0.15,
     unknown: ['how often a step would wait for the network, and whether the script reads in order'],
+  };
+  return { cause: 'download', evidence: facts, ...stream, others };
+}
+
+/** Half of an image is what a smaller one may leave out. */
+const SPARED = 0.5;
+
+function imageFinding({ phases: { image = 0 } }: Evidence): Finding | undefined {
+  if (image <= 0) return undefined;
+  return {
+    cause: 'image',
+    evidence: { imageSeconds: image },
+    change: { kind: 'smaller-image' },
+    startSeconds: SPARED * image,
+    modelError: 1,
+    unknown: ['how much of the image the script needs: half is assumed'],
   };
 }
 

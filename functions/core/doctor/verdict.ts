@@ -4,6 +4,7 @@ export type Cause =
   | 'download'
   | 'small-files'
   | 'installation'
+  | 'image'
   | 'too-few-workers'
   | 'too-many-workers'
   | 'preparation'
@@ -30,7 +31,9 @@ type DeclaredChange =
   | { readonly kind: 'instance-type'; readonly type: string }
   | { readonly kind: 'helpers'; readonly type: string; readonly nodes: number }
   | { readonly kind: 'nodes'; readonly nodes: number }
-  | { readonly kind: 'prepare-when-packing' };
+  | { readonly kind: 'prepare-when-packing' }
+  | { readonly kind: 'smaller-image' }
+  | { readonly kind: 'file-system'; readonly gigabytes: number };
 
 /** A line of the script. */
 type ScriptChange =
@@ -38,7 +41,8 @@ type ScriptChange =
   | { readonly kind: 'out-of-order' }
   | { readonly kind: 'save-in-background' }
   | { readonly kind: 'compress-exchange' }
-  | { readonly kind: 'batch-size'; readonly factor: number };
+  | { readonly kind: 'batch-size'; readonly factor: number }
+  | { readonly kind: 'bf16' };
 
 /** What a remedy changes; `text` says it in words. */
 export type Change = DeclaredChange | ScriptChange | { readonly kind: 'replace-host'; readonly host: number };
@@ -55,12 +59,26 @@ export interface Interval {
   readonly high: number;
 }
 
+export interface Gain {
+  readonly seconds: Interval;
+  readonly dollars: Interval;
+}
+
+/** Another remedy of the same cause. */
+export interface OtherRemedy {
+  readonly remedy: Remedy;
+  readonly gain: Gain;
+  readonly unknown: readonly string[];
+}
+
 export interface Verdict {
   readonly cause: Cause;
   readonly evidence: Readonly<Record<string, number>>;
   readonly remedy: Remedy | undefined;
   /** Over the whole job. */
-  readonly gain: { readonly seconds: Interval; readonly dollars: Interval };
+  readonly gain: Gain;
+  /** The most worthwhile first. */
+  readonly others?: readonly OtherRemedy[] | undefined;
   /** What else is done about such a cause, where no measurement forecasts it. */
   readonly also: readonly string[];
   readonly unknown: readonly string[];
@@ -83,6 +101,7 @@ const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
   'save-in-background',
   'compress-exchange',
   'batch-size',
+  'bf16',
 ]);
 
 const isDeclared = (change: DeclaredChange | ScriptChange): change is DeclaredChange =>
@@ -104,6 +123,10 @@ function declaredText(change: DeclaredChange): string {
       return `compute.nodes: ${change.nodes}`;
     case 'prepare-when-packing':
       return 'packing.prepare.image: prepare once when packing, not in every epoch';
+    case 'smaller-image':
+      return 'training.image: a smaller image, in a registry of the same region';
+    case 'file-system':
+      return `training.channels: { data: { fsxLustre: fs-…, directory: /<mount name>/, storageGigabytes: ${change.gigabytes} } }, a file system linked to the shards`;
     default:
       return change satisfies never;
   }
@@ -119,6 +142,8 @@ function scriptText(change: ScriptChange): string {
       return 'torch.save(…): copy the state to host memory, and write it in a thread';
     case 'compress-exchange':
       return 'model.register_comm_hook(None, default_hooks.fp16_compress_hook)';
+    case 'bf16':
+      return "torch.autocast('cuda', dtype=torch.bfloat16) around the forward pass";
     case 'batch-size':
       return `batch size x ${change.factor}, with the learning rate that goes with it`;
     default:

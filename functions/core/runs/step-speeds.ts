@@ -1,5 +1,10 @@
 /** Reads how fast the last measured attempt of a limited run made its steps. */
-import { readStepBlocks, type StepSpeed, stepBlocksAttempt, stepSpeedOf } from '../doctor/step-blocks.ts';
+import {
+  readStepBlocks,
+  type StepSpeed,
+  stepBlocksAttempt,
+  stepSpeedOf,
+} from '../doctor/probe/step-blocks.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { RunRecord } from './run-records.ts';

@@ -1,6 +1,6 @@
 /** What a probe recommends, and when it cannot tell. */
 import { describe, expect, it } from 'vitest';
-import { type ProbedCell, probeVerdict } from '../../../functions/core/doctor/probe-verdict.ts';
+import { type ProbedCell, probeVerdict } from '../../../functions/core/doctor/probe/probe-verdict.ts';
 
 const spread = (mean: number, half: number) => ({ mean, low: mean - half, high: mean + half });
 

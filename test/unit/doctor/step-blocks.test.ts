@@ -5,7 +5,7 @@ import {
   type StepBlocks,
   stepBlocksAttempt,
   stepSpeedOf,
-} from '../../../functions/core/doctor/step-blocks.ts';
+} from '../../../functions/core/doctor/probe/step-blocks.ts';
 
 const host = (blockSeconds: number[], samplesPerStep: number | null = 32): StepBlocks => ({
   basis: 'hooks',

@@ -207,6 +207,7 @@ class _AttemptDiagnosisVerdictsItem(TypedDict):
 
 class AttemptDiagnosisVerdictsItem(_AttemptDiagnosisVerdictsItem, total=False):
     remedy: AttemptDiagnosisVerdictsItemRemedy
+    others: list[AttemptDiagnosisVerdictsItemOthersItem]
     next: str
 
 
@@ -232,6 +233,39 @@ class AttemptDiagnosisVerdictsItemGainSeconds(TypedDict):
 
 
 class AttemptDiagnosisVerdictsItemGainDollars(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class AttemptDiagnosisVerdictsItemOthersItem(TypedDict):
+    remedy: AttemptDiagnosisVerdictsItemOthersItemRemedy
+    gain: AttemptDiagnosisVerdictsItemOthersItemGain
+    unknown: list[str]
+
+
+class AttemptDiagnosisVerdictsItemOthersItemRemedy(TypedDict):
+    change: AttemptDiagnosisVerdictsItemOthersItemRemedyChange
+    where: Literal["declaration", "script", "run"]
+    text: str
+
+
+class AttemptDiagnosisVerdictsItemOthersItemRemedyChange(TypedDict):
+    kind: str
+
+
+class AttemptDiagnosisVerdictsItemOthersItemGain(TypedDict):
+    seconds: AttemptDiagnosisVerdictsItemOthersItemGainSeconds
+    dollars: AttemptDiagnosisVerdictsItemOthersItemGainDollars
+
+
+class AttemptDiagnosisVerdictsItemOthersItemGainSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class AttemptDiagnosisVerdictsItemOthersItemGainDollars(TypedDict):
     low: float
     expected: float
     high: float
@@ -345,6 +379,7 @@ class _AttemptSummaryDiagnosisVerdictsItem(TypedDict):
 
 class AttemptSummaryDiagnosisVerdictsItem(_AttemptSummaryDiagnosisVerdictsItem, total=False):
     remedy: AttemptSummaryDiagnosisVerdictsItemRemedy
+    others: list[AttemptSummaryDiagnosisVerdictsItemOthersItem]
     next: str
 
 
@@ -370,6 +405,39 @@ class AttemptSummaryDiagnosisVerdictsItemGainSeconds(TypedDict):
 
 
 class AttemptSummaryDiagnosisVerdictsItemGainDollars(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class AttemptSummaryDiagnosisVerdictsItemOthersItem(TypedDict):
+    remedy: AttemptSummaryDiagnosisVerdictsItemOthersItemRemedy
+    gain: AttemptSummaryDiagnosisVerdictsItemOthersItemGain
+    unknown: list[str]
+
+
+class AttemptSummaryDiagnosisVerdictsItemOthersItemRemedy(TypedDict):
+    change: AttemptSummaryDiagnosisVerdictsItemOthersItemRemedyChange
+    where: Literal["declaration", "script", "run"]
+    text: str
+
+
+class AttemptSummaryDiagnosisVerdictsItemOthersItemRemedyChange(TypedDict):
+    kind: str
+
+
+class AttemptSummaryDiagnosisVerdictsItemOthersItemGain(TypedDict):
+    seconds: AttemptSummaryDiagnosisVerdictsItemOthersItemGainSeconds
+    dollars: AttemptSummaryDiagnosisVerdictsItemOthersItemGainDollars
+
+
+class AttemptSummaryDiagnosisVerdictsItemOthersItemGainSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class AttemptSummaryDiagnosisVerdictsItemOthersItemGainDollars(TypedDict):
     low: float
     expected: float
     high: float
@@ -1717,6 +1785,7 @@ class _ReportAttemptsItemVerdictsItem(TypedDict):
 
 class ReportAttemptsItemVerdictsItem(_ReportAttemptsItemVerdictsItem, total=False):
     remedy: ReportAttemptsItemVerdictsItemRemedy
+    others: list[ReportAttemptsItemVerdictsItemOthersItem]
     next: str
 
 
@@ -1742,6 +1811,39 @@ class ReportAttemptsItemVerdictsItemGainSeconds(TypedDict):
 
 
 class ReportAttemptsItemVerdictsItemGainDollars(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class ReportAttemptsItemVerdictsItemOthersItem(TypedDict):
+    remedy: ReportAttemptsItemVerdictsItemOthersItemRemedy
+    gain: ReportAttemptsItemVerdictsItemOthersItemGain
+    unknown: list[str]
+
+
+class ReportAttemptsItemVerdictsItemOthersItemRemedy(TypedDict):
+    change: ReportAttemptsItemVerdictsItemOthersItemRemedyChange
+    where: Literal["declaration", "script", "run"]
+    text: str
+
+
+class ReportAttemptsItemVerdictsItemOthersItemRemedyChange(TypedDict):
+    kind: str
+
+
+class ReportAttemptsItemVerdictsItemOthersItemGain(TypedDict):
+    seconds: ReportAttemptsItemVerdictsItemOthersItemGainSeconds
+    dollars: ReportAttemptsItemVerdictsItemOthersItemGainDollars
+
+
+class ReportAttemptsItemVerdictsItemOthersItemGainSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class ReportAttemptsItemVerdictsItemOthersItemGainDollars(TypedDict):
     low: float
     expected: float
     high: float

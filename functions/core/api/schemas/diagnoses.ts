@@ -14,17 +14,27 @@ export const speed = z.object({
   steps: z.number(),
 });
 
+const remedy = z.object({
+  change: z.looseObject({ kind: z.string() }),
+  where: z.enum(['declaration', 'script', 'run']),
+  text: z.string(),
+});
+const gain = z.object({ seconds: interval, dollars: interval }).describe('Over the whole job.');
+
 export const verdict = z.object({
   cause: z.string(),
   evidence: z.record(z.string(), z.number()).readonly(),
-  remedy: z
-    .object({
-      change: z.looseObject({ kind: z.string() }),
-      where: z.enum(['declaration', 'script', 'run']),
-      text: z.string(),
-    })
-    .optional(),
-  gain: z.object({ seconds: interval, dollars: interval }).describe('Over the whole job.'),
+  remedy: remedy.optional(),
+  gain,
+  others: list(
+    z.object({
+      remedy,
+      gain,
+      unknown: list(z.string()),
+    }),
+  )
+    .optional()
+    .describe('Further remedies of the same cause, the most worthwhile first.'),
   also: list(z.string()).describe('Further remedies, without a forecast.'),
   unknown: list(z.string()),
   next: z.string().optional().describe('What limits the steps after the remedy.'),

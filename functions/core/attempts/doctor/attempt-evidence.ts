@@ -6,6 +6,7 @@ import { type MeasuredAttempt, readMeasured } from '../../runs/evidence-files.ts
 import type { Placement } from '../../runs/placement-records.ts';
 import { readProgress } from '../../runs/progress.ts';
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
+import type { Stores } from '../../runs/stores.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 
 /** Fewer points of a host say nothing: diagnose leaves two out and wants three. */
@@ -23,12 +24,28 @@ export interface AttemptQuestion {
   readonly startUp: StartUp | undefined;
   /** Seconds of steps that a verdict asks for. */
   readonly leastSeconds: number;
+  /** Absent where nothing tells. */
+  readonly runsPerMonth?: number | undefined;
+}
+
+const MONTH_MILLISECONDS = 30 * 86_400_000;
+/** As many runs as one list of them has. */
+const MOST_RUNS = 100;
+
+/** Runs of a pipeline read its whole dataset, so each of them would read the same files. */
+export async function runsPerMonth(
+  { runs }: Pick<Stores, 'runs'>,
+  { pipeline, createdAt }: Pick<RunRecord, 'pipeline' | 'createdAt'>,
+): Promise<number> {
+  const since = Date.parse(createdAt) - MONTH_MILLISECONDS;
+  const trained = (await runs.list(pipeline, MOST_RUNS)).filter(({ status }) => status !== 'empty');
+  return trained.filter((each) => Date.parse(each.createdAt) > since).length;
 }
 
 /** @returns undefined where too little was measured, or the catalog does not know the type */
 export async function evidenceOfAttempt(
   store: ObjectStore,
-  { run, attempt, startUp, leastSeconds }: AttemptQuestion,
+  { run, attempt, startUp, leastSeconds, runsPerMonth: runs }: AttemptQuestion,
 ): Promise<Evidence | undefined> {
   const { points, phases } = await readMeasured(store, attempt);
   const instance = instanceOf(attempt.placement);
@@ -44,6 +61,7 @@ export async function evidenceOfAttempt(
     instance,
     alternatives: alternativesOf(run, attempt.placement, instance),
     steps: await stepsOf(store, attempt, points),
+    runsPerMonth: runs,
   };
 }
 

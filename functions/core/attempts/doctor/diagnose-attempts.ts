@@ -11,7 +11,7 @@ import { tellHooks } from '../../runs/hooks.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
 import type { WatchDeps } from '../watch/training-since.ts';
-import { evidenceOfAttempt } from './attempt-evidence.ts';
+import { evidenceOfAttempt, runsPerMonth } from './attempt-evidence.ts';
 
 type DoctorDeps = WatchDeps & Pick<Stores, 'runs'>;
 
@@ -59,6 +59,7 @@ async function diagnoseAttempt(deps: DoctorDeps, attempt: AttemptRecord): Promis
     attempt,
     startUp: attempt.outcome?.startUp ?? attempt.startUp,
     leastSeconds: isFinal ? 0 : FIRST_VERDICT_SECONDS,
+    runsPerMonth: await runsPerMonth(deps, run),
   });
   if (evidence === undefined) return undefined;
   const at = deps.clock.now().toISOString();

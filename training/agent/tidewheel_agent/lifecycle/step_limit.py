@@ -45,7 +45,7 @@ class StepLimit:
         return state.has_trained_enough
 
     def record(self) -> None:
-        """Writes `StepBlocks` of functions/core/doctor/step-blocks.ts; nothing without steps."""
+        """Writes `StepBlocks` of functions/core/doctor/probe/step-blocks.ts, if it stepped."""
         job = self.run.job
         if job.script.most_steps is None or job.checkpoint_dir is None:
             return

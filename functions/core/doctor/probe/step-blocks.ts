@@ -3,7 +3,7 @@
  * writes it when the script ends (training/agent/tidewheel_agent/lifecycle/step_limit.py).
  */
 import * as z from 'zod';
-import { amount, count } from './points.ts';
+import { amount, count } from '../points.ts';
 
 const blocksSchema = z
   .object({
