@@ -14,6 +14,18 @@ export type RunRow = ListPipelineRunsAnswer['runs'][number];
 
 const LARGEST_PAGE = 200;
 
+/** There will be a run once data arrives or a person starts one. */
+export class NoRunYetError extends UsageError {
+  /** Undefined: there is none of any pipeline. */
+  readonly pipeline: string | undefined;
+
+  constructor(pipeline: string | undefined) {
+    const whose = pipeline === undefined ? '' : ` of ${pipeline}`;
+    super([`there is no run${whose} yet: drop data (tidewheel drop DIR), or start one (tidewheel run)`]);
+    this.pipeline = pipeline;
+  }
+}
+
 /** Names of the declared pipelines. */
 export async function pipelineNames(api: Api): Promise<string[]> {
   const names: string[] = [];
@@ -102,7 +114,7 @@ export async function pipelineMeant(context: Context, given: string | undefined)
 
 /**
  * The run that a person names, or the newest: of the pipeline that their folder declares, or of all.
- * @throws UsageError with the nearest name where there is no such run
+ * @throws UsageError with the nearest name where there is no such run @throws NoRunYetError
  */
 export async function runMeant(context: Context, given: string | undefined): Promise<string> {
   const api = await context.api();
@@ -110,9 +122,7 @@ export async function runMeant(context: Context, given: string | undefined): Pro
   const here = await pipelineHere(context.folder);
   const [run] = await listRuns(api, { pipeline: here }, 1);
   if (run !== undefined) return run.runId;
-  throw new UsageError([
-    `there is no run yet${here === undefined ? '' : ` of ${here}`}: drop data (tidewheel drop DIR), or start one (tidewheel run)`,
-  ]);
+  throw new NoRunYetError(here);
 }
 
 async function exactRun(api: Api, given: string): Promise<string> {
@@ -124,7 +134,7 @@ async function exactRun(api: Api, given: string): Promise<string> {
   if (pipeline === given) {
     const [newest] = runs;
     if (newest !== undefined) return newest.runId;
-    throw new UsageError([`there is no run of ${given} yet`]);
+    throw new NoRunYetError(given);
   }
   const ids = runs.map(({ runId }) => runId);
   // An older one than the page holds is for the API to know.

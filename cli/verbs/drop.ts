@@ -9,7 +9,7 @@ import type { Context } from '../command/context.ts';
 import { declarationAt, type LocalDeclaration } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText } from '../command/format.ts';
-import { noPipeline, pipelineHere, pipelineMeant, runMeant } from '../command/runs.ts';
+import { noPipeline, pipelineHere, pipelineMeant, type RunRow, runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { appliedText, apply, storedDeclaration } from '../upload/apply.ts';
@@ -19,6 +19,7 @@ import { dropBundles } from '../upload/drop-bundles.ts';
 import { type DropProgress, type DroppedFiles, dropFiles } from '../upload/drop-folder.ts';
 import { filesBelow, type LocalFile } from '../upload/files.ts';
 import { openJournal } from '../upload/journal.ts';
+import { newestRun, runAfter } from '../watch/begin.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
 const LANES = 'write a whole number from 1 to 256';
@@ -59,12 +60,26 @@ a million. They are packed as if each had come by itself.`,
     const { bucket } = await context.deployment();
     return withBucket(bucket, async (store) => {
       const target = await targetOf(context, { dir, pipeline, store });
+      const newestBefore = values.watch ? await newestRun(await context.api(), target.pipeline) : undefined;
       const dropped = await dropAll(context, store, { ...target, ...values, bucket });
       if (dropped.failed.length > 0 || context.json || !values.watch) return endOf(dropped);
-      return watchRun(context, await runMeant(context, target.pipeline), { exitStatus: true });
+      return watchRun(context, await runOf(context, target.pipeline, { newestBefore, ...dropped }), {
+        exitStatus: true,
+      });
     });
   },
 });
+
+interface Dropped {
+  readonly newestBefore: RunRow | undefined;
+  readonly sent: { readonly files: number };
+}
+
+/** The run that takes what was sent; where nothing was new, the newest. */
+const runOf = async (context: Context, pipeline: string, { newestBefore, sent }: Dropped): Promise<string> =>
+  sent.files === 0
+    ? runMeant(context, pipeline)
+    : runAfter({ api: await context.api(), terminal: context.terminal }, pipeline, newestBefore);
 
 const endOf = ({ failed }: { readonly failed: readonly unknown[] }): number =>
   failed.length > 0 ? EXIT.error : EXIT.ok;
@@ -166,7 +181,7 @@ async function dropAll(context: Context, store: BlobStore, drop: Drop) {
   for (const { name, why } of sent.failed.slice(0, 20)) terminal.problem(`${name} was not sent: ${why}`);
   for (const line of drop.bundle ? [] : suggestion(waiting)) terminal.note(line);
   terminal.print(json ? JSON.stringify(result, null, 2) : resultText(result, bytes, drop['dry-run']));
-  return stopping.signal.aborted ? { failed: ['interrupted'] } : result;
+  return stopping.signal.aborted ? { ...result, failed: ['interrupted'] } : result;
 }
 
 type SendOptions = Omit<Parameters<typeof dropFiles>[0], 'prefix' | 'files'>;

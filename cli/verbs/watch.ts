@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
+import { runToWatch } from '../watch/begin.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
 export const verb = defineVerb({
@@ -9,7 +10,7 @@ export const verb = defineVerb({
   summary: 'show a run until it ends',
   about: `
 Its life line over all attempts, progress, loss, cost so far, and when it will be done. Without a terminal it writes a
-line for each event and each 5 % of the work. Ctrl-C leaves the run alone.`,
+line for each event and each 5 % of the work. Ctrl-C leaves the run alone. The first run of a pipeline is waited for.`,
   positionals: ['RUN?'],
   options: {
     'exit-status': { type: 'boolean', about: 'exit code 2 if the run failed, 3 if it missed its deadline' },
@@ -21,5 +22,5 @@ line for each event and each 5 % of the work. Ctrl-C leaves the run alone.`,
   ],
   web: async ({ positionals }, context) => `/runs/${await runMeant(context, positionals[0])}`,
   run: async ({ values, positionals }, context) =>
-    watchRun(context, await runMeant(context, positionals[0]), { exitStatus: values['exit-status'] }),
+    watchRun(context, await runToWatch(context, positionals[0]), { exitStatus: values['exit-status'] }),
 });

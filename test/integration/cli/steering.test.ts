@@ -1,5 +1,5 @@
 /** A person steers runs with verbs, over the API's own answers. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Surroundings } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { VERBS } from '../../../cli/verbs.ts';
@@ -14,6 +14,7 @@ const RUN = 'digits-000001';
 let api: ApiServer;
 let at: Ground;
 let printed: string[];
+let notes: string[];
 
 beforeAll(async () => {
   api = await startApi(ground(), 'ada');
@@ -25,6 +26,7 @@ beforeEach(async () => {
   api.at = at;
   at.declare();
   printed = [];
+  notes = [];
   await at.pipelines.ensure('digits', { firstBatch: 2, at: CLOSED_AT });
 });
 
@@ -33,7 +35,7 @@ async function tidewheel(verb: keyof typeof VERBS, ...args: readonly string[]): 
   const terminal = {
     ...terminalOf(process, { NO_COLOR: '1' }),
     print: (text: string) => void printed.push(text),
-    note: () => undefined,
+    note: (text: string) => void notes.push(text),
   };
   const environment = { TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'ada' };
   const surroundings: Surroundings = { terminal, folder: '/', environment, clone: undefined };
@@ -92,5 +94,18 @@ describe('checkpoints', () => {
   it('of an open run are refused', async () => {
     await trains();
     await expect(tidewheel('delete-checkpoints', RUN)).rejects.toThrow('stop it first');
+  });
+});
+
+describe('watch', () => {
+  it('waits for the first run of a pipeline', async () => {
+    at = ground();
+    api.at = at;
+    at.declare();
+    await at.pipelines.ensure('digits', { firstBatch: 1, at: CLOSED_AT });
+    const watched = tidewheel('watch', 'digits');
+    await vi.waitFor(() => expect(notes).toContain('waiting for the run of digits to begin'), 5_000);
+    await at.runs.create(runOf('digits', 1, { status: 'empty' }));
+    expect(await watched).toContain(RUN);
   });
 });

@@ -1,0 +1,49 @@
+/** The run that a person waits for may not have begun: it does so some seconds after the first file has arrived. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFinished } from '../../client/run-view.ts';
+import type { Api } from '../command/api.ts';
+import type { Context } from '../command/context.ts';
+import { listRuns, NoRunYetError, type RunRow, runMeant } from '../command/runs.ts';
+
+const POLL_MILLISECONDS = 1_000;
+/** An arrival starts a run within seconds; within minutes where its event was lost. */
+const LONGEST_MILLISECONDS = 180_000;
+
+type KnownRun = Pick<RunRow, 'runId' | 'status'>;
+
+export const newestRun = async (api: Api, pipeline: string): Promise<RunRow | undefined> =>
+  (await listRuns(api, { pipeline }, 1))[0];
+
+/** @param before the newest run before anything was sent @returns whether `newest` may take what was sent */
+export const takes = (newest: KnownRun | undefined, before: KnownRun | undefined): newest is KnownRun =>
+  newest !== undefined && (newest.runId !== before?.runId || newest.status === 'settling');
+
+/** @returns the run that takes what was sent @throws Error where none begins */
+export async function runAfter(
+  { api, terminal }: { readonly api: Api; readonly terminal: Pick<Context['terminal'], 'note'> },
+  pipeline: string,
+  before: KnownRun | undefined,
+): Promise<string> {
+  let newest: KnownRun | undefined;
+  for (const end = Date.now() + LONGEST_MILLISECONDS; Date.now() < end; await sleep(POLL_MILLISECONDS)) {
+    const isFirst = newest === undefined;
+    newest = await newestRun(api, pipeline);
+    if (takes(newest, before)) return newest.runId;
+    if (isFirst) terminal.note(`waiting for the run of ${pipeline} to begin`);
+  }
+  // The batch may have closed between the last file and the first look.
+  if (newest !== undefined && !isFinished(newest)) return newest.runId;
+  throw new Error(
+    `no run of ${pipeline} has begun in 3 minutes: drop data (tidewheel drop DIR), or start one (tidewheel run)`,
+  );
+}
+
+/** The run that a person means, or the first one of a pipeline that has none yet. @throws NoRunYetError where no pipeline is known */
+export async function runToWatch(context: Context, given: string | undefined): Promise<string> {
+  try {
+    return await runMeant(context, given);
+  } catch (error: unknown) {
+    if (!(error instanceof NoRunYetError) || error.pipeline === undefined) throw error;
+    return runAfter({ api: await context.api(), terminal: context.terminal }, error.pipeline, undefined);
+  }
+}
