@@ -9,6 +9,8 @@ export interface Project {
   readonly facts: ScriptFacts;
   readonly data: DataFacts | undefined;
   readonly requirements: boolean;
+  /** The script reads the folder of the data by its name, and no argument says where it is. */
+  readonly namesData: boolean;
 }
 
 /** Where `apply` and `drop` find source and data, relative to the declaration. Fields with x- are the user's own. */
@@ -59,7 +61,25 @@ function packing(data: DataFacts | undefined): string[] {
   ];
 }
 
-function training({ name, script, facts, requirements }: Project): string[] {
+/** What a person has to do before the script can train here. */
+export function toDo({ script, facts, data, namesData }: Project): string[] {
+  const { required } = facts;
+  return [
+    ...(required.length === 0
+      ? []
+      : [
+          `${script} requires ${required.join(', ')}: add ${required.length === 1 ? 'it' : 'them'} to arguments`,
+        ]),
+    ...(namesData && data !== undefined
+      ? [
+          `${script} reads "${data.folder}" itself, which is elsewhere there: have it read os.environ.get("SM_CHANNEL_DATA", "${data.folder}")`,
+        ]
+      : []),
+  ];
+}
+
+function training(project: Project): string[] {
+  const { name, script, facts, requirements, namesData } = project;
   const words = facts.fills.flatMap(({ argument, what, file }) => wordsFor(argument, what, file));
   const hasData = facts.fills.some(({ what }) => what === 'data');
   const leavesModel = facts.fills.some(({ what }) => what === 'model');
@@ -71,10 +91,11 @@ function training({ name, script, facts, requirements }: Project): string[] {
     ...(requirements ? ['  # requirements.txt is installed on every host before the script starts.'] : []),
     ...(words.length === 0 ? [] : [`  arguments: [${words.join(', ')}]`]),
     ...defaultsOf(facts),
-    ...(hasData
+    ...toDo(project).map((line) => `  # TO DO: ${line.replaceAll('\n', ' ')}.`),
+    ...(hasData || namesData
       ? [
           '  channels:',
-          '    data: { s3: incoming/ }   # the files as they were dropped, in a folder; ${channel:train} has the shards',
+          `    data: { s3: incoming/ }   # the files as they were dropped, in ${hasData ? 'a folder' : '$SM_CHANNEL_DATA'}; \${channel:train} has the shards`,
         ]
       : ['  # The script finds the shards in $SM_CHANNEL_TRAIN: tar files of the samples.']),
     ...(leavesModel
@@ -83,12 +104,23 @@ function training({ name, script, facts, requirements }: Project): string[] {
           `  workingDirectory: '\${checkpoints}'   # no argument for the model was found: files are saved where it runs`,
           `  model: none   # they stay in ${name}/runs/RUN/checkpoints/`,
         ]),
+    ...resumeOf(facts),
     ...(facts.fills.some(({ what }) => what === 'checkpoints') || !facts.saves
       ? []
       : [
           '  # To survive an interruption it has to save now and then to ${checkpoints}: tidewheel try shows what is lost.',
         ]),
   ];
+}
+
+/** Its value is a file that the script itself has saved. */
+function resumeOf({ fills }: ScriptFacts): string[] {
+  const resume = fills.find(({ what }) => what === 'resume')?.argument;
+  return resume === undefined || !resume.startsWith('--')
+    ? []
+    : [
+        `  # If the script starts without the file that ${resume} names, add it: '${resume}', '\${checkpoints}/FILE'.`,
+      ];
 }
 
 function wordsFor(argument: string, what: string, file: string | undefined): string[] {

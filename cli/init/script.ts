@@ -7,6 +7,8 @@ export interface ScriptFacts {
   readonly fills: readonly Fill[];
   /** Defaults of its other arguments, as written. */
   readonly defaults: readonly (readonly [name: string, value: string])[];
+  /** Arguments that it demands and that nothing here fills. */
+  readonly required: readonly string[];
   readonly saves: boolean;
 }
 
@@ -20,6 +22,8 @@ interface Fill {
 
 const ARGUMENT = /add_argument\(([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
 const NAMES = /^\s*["'](-{0,2}[\w-]+)["'](?:\s*,\s*["'](--[\w-]+)["'])?/;
+/** One that names a place: a dataset may also be named by a word. */
+const PLACE = /^[^-]|[-_]?(dir|path|root|folder)$/;
 const DEFAULT = /default\s*=\s*(?:["']([^"']*)["']|([-\w.]+))/;
 
 const KINDS: readonly (readonly [Fill['what'], RegExp])[] = [
@@ -30,7 +34,7 @@ const KINDS: readonly (readonly [Fill['what'], RegExp])[] = [
 ];
 
 export function readScript(text: string): ScriptFacts {
-  const args = [...text.matchAll(ARGUMENT)].flatMap(([, inside = '']) => argumentOf(inside));
+  const args = onePlaceForData([...text.matchAll(ARGUMENT)].flatMap(([, inside = '']) => argumentOf(inside)));
   return {
     framework:
       /^\s*(import|from)\s+(tensorflow|keras)\b/m.test(text) && !/^\s*(import|from)\s+torch\b/m.test(text)
@@ -41,22 +45,54 @@ export function readScript(text: string): ScriptFacts {
     defaults: args.flatMap(({ argument, what, value }) =>
       what === undefined && value !== undefined ? [[argument, value] as const] : [],
     ),
+    required: args.flatMap(({ argument, what, isRequired }) =>
+      isRequired && (what === undefined || what === 'resume') ? [argument] : [],
+    ),
     saves: /\b(torch\.save|save_pretrained|save_model|\.save_weights|\.save\(|safetensors|Trainer\()/.test(
       text,
     ),
   };
 }
 
-function argumentOf(inside: string) {
+interface Argument {
+  readonly argument: string;
+  readonly what: Fill['what'] | undefined;
+  readonly value: string | undefined;
+  readonly file: string | undefined;
+  readonly isRequired: boolean;
+}
+
+function argumentOf(inside: string): Argument[] {
   const [, short = '', long] = NAMES.exec(inside) ?? [];
   const argument = long ?? short;
   if (argument === '') return [];
   const name = argument.replace(/^-+/, '');
-  const what = KINDS.find(([, pattern]) => pattern.test(name))?.[0];
   const [, quoted, bare] = DEFAULT.exec(inside) ?? [];
   const value = quoted ?? (bare === 'None' ? undefined : bare);
   const file = /\.\w{1,6}$/.test(quoted ?? '') ? quoted?.replace(/^.*\//, '') : undefined;
-  return [{ argument, what, value, file }];
+  const isRequired = demands(argument, inside, value !== undefined);
+  return [{ argument, what: kindOf(name, inside), value, file, isRequired }];
+}
+
+const kindOf = (name: string, inside: string): Fill['what'] | undefined =>
+  /\bchoices\s*=/.test(inside) ? undefined : KINDS.find(([, pattern]) => pattern.test(name))?.[0];
+
+const demands = (argument: string, inside: string, hasDefault: boolean): boolean =>
+  argument.startsWith('-')
+    ? /\brequired\s*=\s*True/.test(inside)
+    : !hasDefault && !/\bnargs\s*=\s*["'][?*]/.test(inside);
+
+/** `--dataset cifar10 --dataroot DIR`: where one of several names a place, the others are words. */
+function onePlaceForData(args: readonly Argument[]): readonly Argument[] {
+  const isPlace = ({ argument, what }: Argument): boolean => what === 'data' && PLACE.test(argument);
+  if (!args.some(isPlace)) return args;
+  return args.map((each) => (each.what === 'data' && !isPlace(each) ? { ...each, what: undefined } : each));
+}
+
+/** Whether the script names the folder itself, as `"images"`, `'./images'` or `"images/train"`. */
+export function namesFolder(text: string, folder: string): boolean {
+  const escaped = folder.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+  return new RegExp(`["'](\\./)?${escaped}(/[^"'\n]*)?["']`).test(text);
 }
 
 function strategyOf(text: string): ScriptFacts['strategy'] {

@@ -9,8 +9,8 @@ import { problemText } from '../../functions/core/shared/errors.ts';
 import { DECLARATION_FILE } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn } from '../init/data.ts';
-import { declarationText, type Project } from '../init/declaration.ts';
-import { readScript } from '../init/script.ts';
+import { declarationText, type Project, toDo } from '../init/declaration.ts';
+import { namesFolder, readScript } from '../init/script.ts';
 import { filesBelow } from '../upload/files.ts';
 
 export const verb = defineVerb({
@@ -68,12 +68,19 @@ async function lookAt(folder: string, wishes: Wishes): Promise<Project> {
   });
   const names = files.map(({ name }) => name);
   const script = await scriptOf(folder, names, wishes.script);
+  const text = await readFile(path.join(folder, script), 'utf8');
+  const facts = readScript(text);
+  const data = dataOf(names, wishes.data);
   return {
     name: wishes.name ?? nameOf(folder),
     script,
-    facts: readScript(await readFile(path.join(folder, script), 'utf8')),
-    data: dataOf(names, wishes.data),
+    facts,
+    data,
     requirements: names.includes('requirements.txt'),
+    namesData:
+      data !== undefined &&
+      facts.fills.every(({ what }) => what !== 'data') &&
+      namesFolder(text, data.folder),
   };
 }
 
@@ -142,7 +149,8 @@ async function write(file: string, text: string, force: boolean): Promise<void> 
   await writeFile(file, text, { flag: force ? 'w' : 'wx' });
 }
 
-function reportOf({ name, script, facts, data }: Project, file: string): string {
+function reportOf(project: Project, file: string): string {
+  const { name, script, facts, data } = project;
   const fills = facts.fills
     .filter(({ what }) => what !== 'resume')
     .map(({ argument, what }) => `${argument} for the ${what}`);
@@ -152,6 +160,7 @@ function reportOf({ name, script, facts, data }: Project, file: string): string 
     data === undefined
       ? '  data    none was found'
       : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 ? '' : ` with ${data.labels.length} labels`}`,
+    ...toDo(project).map((line) => `  to do   ${line}`),
     '',
     'Read it, then: tidewheel up (in another terminal; or name a stack on AWS with --stage), tidewheel drop, tidewheel watch',
   ].join('\n');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dataIn } from '../../../../cli/init/data.ts';
-import { declarationText, type Project } from '../../../../cli/init/declaration.ts';
-import { readScript } from '../../../../cli/init/script.ts';
+import { declarationText, type Project, toDo } from '../../../../cli/init/declaration.ts';
+import { namesFolder, readScript } from '../../../../cli/init/script.ts';
 import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
 
 const SCRIPT = `
@@ -22,6 +22,7 @@ const project = (over: Partial<Project> = {}): Project => ({
   facts: readScript(SCRIPT),
   data: dataIn('images', IMAGES),
   requirements: true,
+  namesData: false,
   ...over,
 });
 
@@ -46,6 +47,54 @@ describe('a script', () => {
     ['print(1)', { framework: 'pytorch', strategy: 'single', saves: false, fills: [] }],
   ])('that says %j is known by it', (text, facts) => {
     expect(readScript(text)).toMatchObject(facts);
+  });
+});
+
+describe('arguments', () => {
+  // As PyTorch's example of a DCGAN has them.
+  const DCGAN = `
+parser.add_argument('--dataset', required=True, help='cifar10 | lsun | folder')
+parser.add_argument('--dataroot', required=False, help='path to dataset')
+parser.add_argument('--outf', default='.')
+`;
+
+  it('that name a place get the data, not words', () => {
+    const facts = readScript(DCGAN);
+    expect(facts.fills).toEqual([{ argument: '--dataroot', what: 'data', file: undefined }]);
+    expect(facts.required).toEqual(['--dataset']);
+    expect(toDo(project({ facts }))).toEqual(['train.py requires --dataset: add it to arguments']);
+  });
+
+  it('with choices are words', () => {
+    expect(readScript(`add_argument('--dataset', choices=['a', 'b'], default='a')`)).toMatchObject({
+      fills: [],
+      required: [],
+      defaults: [['--dataset', 'a']],
+    });
+  });
+
+  it('without dashes are required, or have a default', () => {
+    const text = `add_argument('data'); add_argument('steps', type=int); add_argument('name', nargs='?')`;
+    expect(readScript(text)).toMatchObject({ fills: [{ argument: 'data' }], required: ['steps'] });
+  });
+});
+
+describe('a folder in the script', () => {
+  it.each([
+    ['DATA = "images"', true],
+    ["os.path.join('./images', name)", true],
+    ["open('images/cat/1.jpg')", true],
+    ['print("images are read")', false],
+    ['myimages = 1', false],
+  ])('in %j is found: %j', (text, found) => {
+    expect(namesFolder(text, 'images')).toBe(found);
+  });
+
+  it('is a thing to do, and has a channel', () => {
+    const made = project({ facts: readScript('DATA = "images"'), namesData: true });
+    expect(toDo(made).join()).toContain('os.environ.get("SM_CHANNEL_DATA", "images")');
+    const read = readDeclaration('pets', declarationText(made));
+    expect(read.valid && read.pipeline.training.channels).toMatchObject({ data: { s3: 'incoming/' } });
   });
 });
 
@@ -74,6 +123,10 @@ describe('the declaration', () => {
     [
       'of a name that YAML reads as something else',
       { name: '007', script: 'my script.py'.replace(' ', '_') },
+    ],
+    [
+      'of a script with things to do',
+      { facts: readScript(`add_argument('--a', required=True)`), namesData: true },
     ],
     ['of tensorflow', { facts: readScript('import tensorflow') }],
     ['of several processes', { facts: readScript('DistributedDataParallel') }],
