@@ -120,12 +120,15 @@ function textOf(plan: PlanRunAnswer, pools: boolean): string {
   ].join('\n');
 }
 
+const some = (count: number, thing: string): string =>
+  `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
+
 function dataLines({ packing, dataset }: PlanRunAnswer): readonly string[] {
   const { basis, files, bytes, shards, items, rejected } = packing;
   const left = rejected === 0 ? '' : `, ${countText(rejected)} rejected by name`;
   return [
-    `new data  ${countText(files)} files, ${bytesText(bytes)}${basis === 'given' ? ' (not uploaded)' : ''}${left}: ${countText(shards)} shards, packed by ${countText(items)} calls`,
-    `trains on ${countText(dataset.shards)} shards, ${bytesText(dataset.bytes)}`,
+    `new data  ${some(files, 'file')}, ${bytesText(bytes)}${basis === 'given' ? ' (not uploaded)' : ''}${left}: ${some(shards, 'shard')}, packed by ${some(items, 'call')}`,
+    `trains on ${some(dataset.shards, 'shard')}, ${bytesText(dataset.bytes)}`,
   ];
 }
 
