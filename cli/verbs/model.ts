@@ -5,11 +5,13 @@ import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
 import { joinChunks } from '../../functions/core/packing/model/blob-store.ts';
+import { bucketKeys, parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { momentText, tableText } from '../command/format.ts';
 import { pipelineMeant, runMeant, runsOf } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
+import { fetchSavedFiles } from '../dataset/saved-files.ts';
 
 const COMMANDS = ['ls', 'get'];
 /** Runs that are looked through for models. */
@@ -20,10 +22,16 @@ export const verb = defineVerb({
   summary: 'list the models of a pipeline, or fetch one',
   about: `
   ls [PIPELINE]   its runs with a model, newest first
-  get [RUN]       fetch the model.tar.gz of RUN, or of the newest run that has one`,
+  get [RUN]       fetch the model.tar.gz of RUN, or of the newest run of the pipeline that has one;
+                  with "training.model: none" the files that the script saved, into a folder`,
   positionals: ['COMMAND', 'PIPELINE or RUN?'],
   options: {
-    output: { type: 'string', short: 'o', value: 'FILE', about: 'get: where to (default RUN.tar.gz)' },
+    output: {
+      type: 'string',
+      short: 'o',
+      value: 'FILE',
+      about: 'get: where to (default RUN.tar.gz, or the folder RUN)',
+    },
   },
   schema: z.object({ output: z.string().min(1, 'name a file').optional() }),
   check: ([command]) =>
@@ -68,8 +76,9 @@ async function fetchModel(
   given: string | undefined,
   output: string | undefined,
 ): Promise<number> {
-  const { runId, modelUri } = await modelMeant(context, given);
+  const { runId, pipeline, modelUri, isSaved } = await modelMeant(context, given);
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(modelUri) ?? [];
+  if (isSaved) return fetchSaved(context, { runId, pipeline, bucket }, output);
   const file = path.resolve(context.folder, output ?? `${runId}.tar.gz`);
   const found = await withBucket(bucket, (store) => store.get(key));
   if (found.kind !== 'found') throw new Error(`the model of ${runId} is no longer at ${modelUri}`);
@@ -81,19 +90,48 @@ async function fetchModel(
   return 0;
 }
 
+interface Saved {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly bucket: string;
+}
+
+/** The archive of such a run is empty. */
+async function fetchSaved(
+  { folder: here, terminal, json }: Context,
+  { runId, pipeline, bucket }: Saved,
+  output: string | undefined,
+): Promise<number> {
+  const folder = path.resolve(here, output ?? runId);
+  const prefix = bucketKeys.checkpoints(pipeline, runId);
+  const { files, bytes } = await withBucket(bucket, (store) => fetchSavedFiles(store, prefix, folder));
+  if (files.length === 0)
+    throw new Error(`${runId} has left no model, and no files at s3://${bucket}/${prefix} either`);
+  if (json) terminal.print(JSON.stringify({ runId, folder, files, bytes }, null, 2));
+  else
+    terminal.print(
+      `${path.relative(here, folder)}/: what ${runId} has saved, ${files.length} files, ${bytesText(bytes)}`,
+    );
+  return 0;
+}
+
 /** @throws UsageError where no run, or not the named one, has a model */
 async function modelMeant(context: Context, given: string | undefined) {
-  if (given === undefined) {
-    const pipeline = await pipelineMeant(context, undefined);
-    const [newest] = await modelsOf(context, pipeline);
-    if (newest?.modelUri !== undefined) return { runId: newest.runId, modelUri: newest.modelUri };
-    throw new UsageError([`no run of ${pipeline} has a model yet`]);
-  }
-  const runId = await runMeant(context, given);
+  const isRun = given !== undefined && parseRunId(given) !== undefined;
+  const runId = isRun ? await runMeant(context, given) : await newestWithModel(context, given);
   const { report, run } = await (await context.api()).call('getRun', { runId });
   const modelUri = report?.modelUri ?? run.modelUri;
-  if (modelUri !== undefined) return { runId, modelUri };
+  const { pipeline, declaration } = run;
+  if (modelUri !== undefined)
+    return { runId, pipeline, modelUri, isSaved: declaration?.training.model === 'none' };
   throw new UsageError([
     `${runId} is ${run.status} and has no model: tidewheel model ls shows the runs that have one`,
   ]);
+}
+
+async function newestWithModel(context: Context, given: string | undefined): Promise<string> {
+  const pipeline = await pipelineMeant(context, given);
+  const [newest] = await modelsOf(context, pipeline);
+  if (newest !== undefined) return newest.runId;
+  throw new UsageError([`no run of ${pipeline} has a model yet`]);
 }

@@ -1,0 +1,34 @@
+/** What a script has saved where it ran, fetched as its model. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { fetchSavedFiles } from '../../../../cli/dataset/saved-files.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { type Ground, ground } from '../../../support/world/ground.ts';
+
+const PREFIX = bucketKeys.checkpoints('pets', 'pets-000001');
+let folder: string;
+let at: Ground;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-saved-'));
+  at = ground();
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+it('is fetched without the files of the agent', async () => {
+  await at.blobStore.put(`${PREFIX}model.pth`, Buffer.from('weights'));
+  await at.blobStore.put(`${PREFIX}logs/a.txt`, Buffer.from('a'));
+  await at.blobStore.put(`${PREFIX}tidewheel-series/attempt-1.jsonl`, Buffer.from('{}'));
+  expect(await fetchSavedFiles(at.blobStore, PREFIX, folder)).toEqual({
+    files: ['logs/a.txt', 'model.pth'],
+    bytes: 8,
+  });
+  expect(await readFile(path.join(folder, 'model.pth'), 'utf8')).toBe('weights');
+});
+
+it('stays in its folder', async () => {
+  await at.blobStore.put(`${PREFIX}../../outside`, Buffer.from('a'));
+  await expect(fetchSavedFiles(at.blobStore, PREFIX, folder)).rejects.toThrow('lies outside');
+});
