@@ -12,16 +12,22 @@ from typing import Any
 
 from . import storage
 
-AFTER = "after.json"
-"""Where the training stood after the trial's checkpoint."""
-OUTCOME = "outcome.json"
-"""Where the trial's second process stood, or why it did not come there."""
 VERDICT = "verdict.json"
 """The agent's, of the trial."""
 STOPPED = "stopped.json"
 """The script trains on without further checkpoints."""
 FAILED_RESUME = "failed-resume.json"
 """The script could not be resumed."""
+
+
+def after_file(rank: int) -> str:
+    """Where a rank of the training stood after the trial's checkpoint, or why it saved none."""
+    return f"after-{rank}.json"
+
+
+def outcome_file(rank: int) -> str:
+    """Where the same rank stood in the trial's second process, or why it did not come there."""
+    return f"outcome-{rank}.json"
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ tells the store what it has written, and the first one writes the marker when al
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from typing import Any
@@ -16,6 +17,53 @@ _LEAST_AHEAD = 1
 _MOST_AHEAD = 64
 _ABANDONED_SECONDS = 60.0
 _END_SECONDS = 15.0
+_TRIAL_AHEAD = 2
+_TRIAL_END_SECONDS = 20.0
+
+
+class TrialStore:
+    """How the ranks of a gang take part in one trial; see trial.py."""
+
+    def __init__(self, store: Any, ranks: int) -> None:
+        self._store = store
+        self._ranks = ranks
+        self._target: int | None = None
+
+    def choose(self, step: int) -> None:
+        """On the first rank: the step of the trial's checkpoint."""
+        self._target = step
+        self._store.set("trial", str(step))
+
+    def choose_after(self, step: int) -> int:
+        """On the first rank, at the end of `step`: a step that the others have not passed."""
+        if self._target is None:
+            self.choose(step + _TRIAL_AHEAD)
+        assert self._target is not None
+        return self._target
+
+    def chosen(self) -> int | None:
+        """On the others."""
+        if self._target is None and self._store.check(["trial"]):
+            self._target = int(self._store.get("trial"))
+        return self._target
+
+    def tell_verdict(self, verdict: dict[str, Any]) -> None:
+        self._store.set("trial-verdict", json.dumps(verdict))
+
+    def verdict(self) -> dict[str, Any] | None:
+        if not self._store.check(["trial-verdict"]):
+            return None
+        verdict: dict[str, Any] = json.loads(self._store.get("trial-verdict"))
+        return verdict
+
+    def end_together(self, rank: int) -> None:
+        """In the trial's second process: waits until all ranks have noted where they stand."""
+        deadline = time.monotonic() + _TRIAL_END_SECONDS
+        with contextlib.suppress(Exception):
+            self._store.set(f"trial-ended-{rank}", "")
+            keys = [f"trial-ended-{each}" for each in range(self._ranks)]
+            while not self._store.check(keys) and time.monotonic() < deadline:
+                time.sleep(0.05)
 
 
 class Gang:
@@ -47,6 +95,15 @@ class Gang:
         if self._target is None:
             self._target = step + self._ahead
             self._store.set(f"choice-{self._choice}", str(self._target))
+
+    def tell_given_up(self, reason: str) -> None:
+        """Without this rank's files no save of the others becomes whole."""
+        self._store.set("given-up", f"rank {self.rank}: {reason}")
+
+    def given_up(self) -> str | None:
+        """On the first rank: why another one saves no more."""
+        is_told = self._store.check(["given-up"])
+        return self._store.get("given-up").decode() if is_told else None
 
     def is_chosen(self, step: int) -> bool:
         """At the end of each step: whether this rank saves now."""

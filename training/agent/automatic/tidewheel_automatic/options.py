@@ -19,6 +19,9 @@ class Options:
     """The agent's stop and save files."""
     rank: int
     ranks: int
+    first_here: int
+    """The first of the ranks on this host."""
+    ranks_here: int
     trial: Path | None
     """TIDEWHEEL_AUTOMATIC_TRIAL: where to save once for the trial; None without one."""
     trial_seconds: float
@@ -29,6 +32,16 @@ class Options:
     """TIDEWHEEL_AUTOMATIC_SCRATCH: this is the trial's second process, which may write there."""
     protected: tuple[str, ...]
     """TIDEWHEEL_AUTOMATIC_PROTECTED: folders and files that the second process may not touch."""
+
+    @property
+    def first_rank(self) -> int:
+        """The one whose file holds what all ranks hold alike."""
+        return self.first_here if self.scratch else 0
+
+    @property
+    def files(self) -> int:
+        """Of a whole checkpoint, one a rank. The hosts of a trial share no folder."""
+        return self.ranks_here if self.scratch else self.ranks
 
 
 def read_options() -> Options:
@@ -42,6 +55,8 @@ def read_options() -> Options:
         request_files=tuple(path for path in requests if path),
         rank=int(get("RANK") or 0),
         ranks=int(get("WORLD_SIZE") or 1),
+        first_here=int(get("RANK") or 0) - int(get("LOCAL_RANK") or 0),
+        ranks_here=int(get("LOCAL_WORLD_SIZE") or 1),
         trial=Path(trial) if trial else None,
         trial_seconds=float(get("TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS") or 5.0),
         held_seconds=float(get("TIDEWHEEL_AUTOMATIC_HELD_SECONDS") or 60.0),

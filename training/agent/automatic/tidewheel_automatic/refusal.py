@@ -6,6 +6,16 @@ from .journal import RefusedError
 from .sandbox import ProtectedFileError
 
 _PHANTOMS = ("FakeTensor", "fake_tensor", "device type 'meta'", "meta tensor", "tensor subclasses")
+_LOST_PEERS = (
+    "connection closed by peer",
+    "connection reset by peer",
+    "broken pipe",
+    "socket timeout",
+    "DistBackendError",
+    "DistNetworkError",
+    "DistStoreError",
+)
+"""What the other ranks report when one has ended."""
 
 
 def reason_of(error: BaseException) -> str:
@@ -22,7 +32,9 @@ def meets_phantom(error: BaseException) -> bool:
 
 
 def is_of_host(error: BaseException) -> bool:
-    """It tells nothing of the script: memory was short, or the trial forbids what it writes."""
+    """It tells nothing of the script: memory was short, another rank has ended, or the trial
+    forbids what it writes."""
     if isinstance(error, (MemoryError, ProtectedFileError)):
         return True
-    return "out of memory" in str(error).lower()
+    text = f"{type(error).__name__} {error}".lower()
+    return any(sign.lower() in text for sign in ("out of memory", *_LOST_PEERS))

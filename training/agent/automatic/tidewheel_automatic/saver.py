@@ -46,7 +46,8 @@ class Saver:
         Raises RefusedError for a state that cannot be saved, and OSError; also of an earlier step.
         """
         self._writer.raise_failure()
-        is_due = self._is_chosen(step) if self._options.ranks > 1 else self._is_due(step, is_held)
+        is_alone = self._options.ranks == 1
+        is_due = self._is_due(step, is_held) if is_alone else self._is_chosen(step, is_held)
         if not is_due:
             return
         began = time.monotonic()
@@ -60,6 +61,12 @@ class Saver:
     def flush(self) -> None:
         """Waits until the last save is written. Raises what `look` does."""
         self._writer.flush()
+
+    def give_up(self, reason: str) -> None:
+        """This rank saves no more."""
+        if self.gang is not None and self.gang.rank > 0:
+            with contextlib.suppress(Exception):  # Another rank may have ended the store.
+                self.gang.tell_given_up(reason)
 
     def leave(self) -> None:
         """The process group ends: the last save may still be incomplete."""
@@ -83,7 +90,7 @@ class Saver:
         every = self._options.every_steps
         return step % every == 0 if every else self._is_over()
 
-    def _is_chosen(self, step: int) -> bool:
+    def _is_chosen(self, step: int, is_held: bool) -> bool:
         """Whether all ranks save this step."""
         gang, every = self.gang, self._options.every_steps
         if gang is None:
@@ -95,7 +102,9 @@ class Saver:
         if every:
             return step % every == 0
         is_free = gang.rank == 0 and not self._writer.is_busy
-        if is_free and (self._is_requested() or self._is_over()):
+        if is_free and (self._is_requested() or (not is_held and self._is_over())):
+            if (reason := gang.given_up()) is not None:
+                raise RefusedError(reason)
             gang.choose(step)
         return gang.is_chosen(step)
 

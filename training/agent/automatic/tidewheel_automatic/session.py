@@ -17,9 +17,9 @@ from typing import Any
 
 import torch
 
-from . import loaders, randomness, snapshot, storage
+from . import buckets, loaders, randomness, snapshot, storage
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
-from .gang import Gang
+from .gang import Gang, TrialStore
 from .journal import Journal, RefusedError
 from .options import Options
 from .output import Output
@@ -60,29 +60,28 @@ class Session:
         self._saved: dict[str, Any] | None = None
         self._resumed_step: int | None = None
         self._random = randomness.capture()
-        self._second = SecondProcess(options.scratch) if options.scratch else None
+        self._second = SecondProcess(options.scratch, options.rank) if options.scratch else None
         self._sandbox = Sandbox(options.scratch, options.protected) if options.scratch else None
         self.replicas: list[Any] = []
         """The script's DistributedDataParallel modules."""
-        self._whole_steps = storage.whole_steps(options.root, options.rank, options.ranks)
+        self._whole_steps = storage.whole_steps(
+            options.root, options.rank, options.first_rank, options.files
+        )
         step = max(self._whole_steps, default=None)
         if step is not None:
             self._random = self._prepare_replay(step)["random_at_start"]
             randomness.restore(self._random)
+        self._trial: FirstProcess | None = None
         # A script that resumes is the proof itself.
-        tries = step is None and options.ranks == 1
-        self._trial = (
-            FirstProcess(options.trial, options.trial_seconds, options.held_seconds)
-            if options.trial and tries
-            else None
-        )
+        if options.trial and step is None and options.ranks == 1:
+            self._trial = FirstProcess(options.trial, options)
 
     def _prepare_replay(self, step: int) -> dict[str, Any]:
         options = self._options
         folder = storage.folder_of(options.root, step)
         self._saved = saved = storage.load(folder, options.rank)
-        if options.rank > 0:
-            fill_in(saved["objects"], storage.load(folder, 0)["objects"])
+        if options.rank != options.first_rank:
+            fill_in(saved["objects"], storage.load(folder, options.first_rank)["objects"])
         self.journal = Journal(saved["journal"])
         self.read_bytes = saved["read_bytes"]
         for name, content in saved["files"].items():
@@ -103,6 +102,17 @@ class Session:
             self._saved, self.journal = None, Journal()
             if step is not None:
                 self._prepare_replay(step)
+        self._join_trial(TrialStore(store, options.ranks), step)
+
+    def _join_trial(self, store: TrialStore, step: int | None) -> None:
+        """`step`: from which the ranks resume."""
+        if self._second is not None:
+            self._second.store = store
+            if step is None:
+                error = RefusedError("its ranks find no checkpoint that all of them have")
+                self._second.failed(error, has_begun=False)
+        elif self._options.trial is not None and step is None:
+            self._trial = FirstProcess(self._options.trial, self._options, store)
 
     def leave(self) -> None:
         """The script ends its process group."""
@@ -130,6 +140,7 @@ class Session:
         """The script trains on without checkpoints; those that it has keep their steps safe."""
         self._has_given_up = True
         self.journal = Journal()
+        self._saver.give_up(reason)
         self._output.say(f"no automatic checkpoints from step {self.steps} on: {reason}")
         if self._options.trial is not None and self._options.rank == 0:
             tell_agent(self._options.trial / STOPPED, self.steps, reason)
@@ -241,6 +252,7 @@ class Session:
             "random_at_start": self._random,
             "random": randomness.capture(),
             "loaders": loaders.live_states(),
+            "buckets": buckets.orders(self.replicas, self._options.ranks),
             "objects": snapshot.capture(self._unchanged, self._replicated()),
             "files": _contents(self._folder, self.files),
         }
@@ -260,6 +272,10 @@ class Session:
         self._mode.__exit__(None, None, None)
         self._mode.end()
         self.is_phantom = False
+        is_exact = buckets.arrange(self.replicas, saved["buckets"])
+        if self._second is not None and not is_exact:
+            error = RefusedError("its ranks round their first sums otherwise after a resume")
+            self._second.failed(error, has_begun=False)
         snapshot.restore(saved["objects"])
         loaders.restore_live(saved["loaders"])
         # Last: to make a loader's iterator again draws random numbers.

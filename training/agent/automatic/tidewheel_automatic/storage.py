@@ -21,18 +21,18 @@ _FOLDER = re.compile(r"step-(\d{8,12})")
 _KEPT = 2
 
 
-def whole_steps(root: Path, rank: int, ranks: int) -> list[int]:
-    """Steps of this number of ranks of which this rank can restore its part, the newest first.
+def whole_steps(root: Path, rank: int, first: int, count: int) -> list[int]:
+    """Steps with files of `count` ranks of which this rank can restore its part, the newest first.
 
-    It needs its own file and the first rank's; each has to match its checksum.
+    It needs its own file and that of the rank `first`; each has to match its checksum.
     """
-    needed = {f"rank-{rank}.pt", "rank-0.pt"}
+    needed = {f"rank-{rank}.pt", f"rank-{first}.pt"}
     steps = []
     for folder in _folders(root):
         try:
             marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
             files = marker["files"]
-            if marker["writer"] != "automatic" or len(files) != ranks:
+            if marker["writer"] != "automatic" or len(files) != count:
                 continue
             if all(_sha256(folder / name) == files[name]["sha256"] for name in needed):
                 steps.append(_step_of(folder))

@@ -1,8 +1,9 @@
 """A trial of save and restore, before an interruption depends on it.
 
-The training process saves once for the trial and notes where its next steps led. A second process,
-which the agent starts, replays and restores that checkpoint and takes the same steps. The agent
-compares both and writes the verdict. Until then the training holds its own checkpoints back.
+Every rank of the training saves once for the trial and notes where its next steps led. The agents
+then start the script a second time on the same hosts; each of its ranks replays and restores what
+the same rank has saved and takes the same steps. The agents compare both and write the verdict.
+Until then the training holds its own checkpoints back.
 """
 
 from __future__ import annotations
@@ -14,81 +15,141 @@ from pathlib import Path
 from typing import Any
 
 from . import storage
-from .exchange import AFTER, OUTCOME, VERDICT, read_json, write_json
+from .exchange import VERDICT, after_file, outcome_file, read_json, write_json
 from .fingerprint import fingerprint
+from .gang import TrialStore
 from .journal import RefusedError
+from .options import Options
 from .refusal import is_of_host, reason_of
+from .replicated import digest_of_replicated, leave_out
 from .sandbox import written_files
 
 STEPS = 2
 """After the trial's checkpoint, so that generators, loaders and optimizers show what they hold."""
 _LEAST_STEPS = 2
+_NONE = 0
+"""In place of the step of the trial's checkpoint."""
 State = Callable[[], dict[str, Any]]
 
 
 class FirstProcess:
-    """The part of the process that trains."""
+    """The part of a process that trains."""
 
-    def __init__(self, folder: Path, seconds: float, held_seconds: float) -> None:
-        """`seconds`: from the first step to the trial's checkpoint. `held_seconds`: how long the
-        training's own checkpoints wait for the verdict after it."""
+    def __init__(self, folder: Path, options: Options, store: TrialStore | None = None) -> None:
+        """`store`: of a gang, whose first rank chooses the step and tells the verdict."""
         self._folder = folder
-        self._seconds = seconds
-        self._held_seconds = held_seconds
+        self._options = options
+        self._store = store
         self._began_at = 0.0
         self._saved_at = 0.0
         self._saved_step = 0
         self._is_noted = False
-        self.is_over = (folder / VERDICT).exists()
+        self._replicated = ""
+        self.is_over = options.rank == 0 and (folder / VERDICT).exists()
+        if self.is_over and store is not None:
+            store.choose(_NONE)
 
     @property
     def holds_saves(self) -> bool:
         """A checkpoint that no process can restore must not count."""
-        if self.is_over or not self._held_seconds:
+        held = self._options.held_seconds
+        if self.is_over or not held:
             return False
-        return not self._saved_step or time.monotonic() - self._saved_at < self._held_seconds
+        return not self._saved_at or time.monotonic() - self._saved_at < held
 
     def look(self, step: int, state: State) -> None:
         """At each step's end. Raises RefusedError when the trial has failed."""
         if self.is_over:
             return
-        if not self._saved_step:
-            self._began_at = self._began_at or time.monotonic()
-            is_time = time.monotonic() - self._began_at >= self._seconds
-            if step >= _LEAST_STEPS and is_time:
-                described = storage.save(self._folder, step, 0, state())
-                storage.complete(self._folder, step, {"rank-0.pt": described})
-                self._saved_step, self._saved_at = step, time.monotonic()
+        if not self._saved_at:
+            self._save_when_due(step, state)
         elif not self._is_noted:
             if step >= self._saved_step + STEPS:
-                self._is_noted = True
                 after = {"step": step, "state": fingerprint(state()), "written": written_files()}
-                write_json(self._folder / AFTER, after)
-        elif (verdict := read_json(self._folder / VERDICT)) is not None:
+                self._note({**after, "replicated": self._replicated})
+        elif (verdict := self._verdict()) is not None:
             self.is_over = True
             if verdict.get("result") == "refused":
                 raise RefusedError(str(verdict.get("reason")))
 
+    def _save_when_due(self, step: int, state: State) -> None:
+        target = self._target(step)
+        if target == _NONE:
+            self.is_over = True
+        elif target is not None and step >= target:
+            self._saved_step, self._saved_at = step, time.monotonic()
+            if step > target:
+                self._note({"problem": "its ranks do not make their steps together"})
+                return
+            try:
+                self._save(step, state())
+            except OSError as error:  # Such as no space left, which is none of the script's fault.
+                self._note({"problem": f"its checkpoint cannot be written ({error.strerror})"})
+
+    def _target(self, step: int) -> int | None:
+        """None while no step is chosen."""
+        self._began_at = self._began_at or time.monotonic()
+        seconds = time.monotonic() - self._began_at
+        is_time = step >= _LEAST_STEPS and seconds >= self._options.trial_seconds
+        if self._store is None:
+            return step if is_time else None
+        if self._options.rank > 0:
+            return self._store.chosen()
+        return self._store.choose_after(step) if is_time else None
+
+    def _save(self, step: int, state: dict[str, Any]) -> None:
+        options = self._options
+        if options.ranks > 1:
+            # As in the training's own checkpoints: the first rank's stands for all of a host.
+            self._replicated = digest_of_replicated(state["objects"])
+            if options.rank != options.first_here:
+                leave_out(state["objects"])
+        described = storage.save(self._folder, step, options.rank, state)
+        write_json(self._folder / f"rank-{options.rank}.json", described)
+        ranks = range(options.first_here, options.first_here + options.ranks_here)
+        files = {f"rank-{rank}.pt": read_json(self._folder / f"rank-{rank}.json") for rank in ranks}
+        # The last rank of the host finds all of them.
+        if all(files.values()):
+            storage.complete(self._folder, step, files)
+
+    def _note(self, after: dict[str, Any]) -> None:
+        self._is_noted = True
+        write_json(self._folder / after_file(self._options.rank), after)
+
+    def _verdict(self) -> dict[str, Any] | None:
+        if self._store is not None and self._options.rank > 0:
+            return self._store.verdict()
+        verdict = read_json(self._folder / VERDICT)
+        if verdict is not None and self._store is not None:
+            self._store.tell_verdict(verdict)
+        return verdict
+
 
 class SecondProcess:
-    """The part of the process that restores: it never trains further than the comparison."""
+    """The part of a process that restores: it never trains further than the comparison."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rank: int) -> None:
         self._folder = folder
+        self._rank = rank
         self._ends_at: int | None = None
+        self.store: TrialStore | None = None
 
     def restored(self, step: int) -> None:
         self._ends_at = step + STEPS
 
     def look(self, step: int, state: State) -> None:
         if self._ends_at is not None and step >= self._ends_at:
-            self._end({"state": fingerprint(state())})
+            self._write({"state": fingerprint(state())})
+            if self.store is not None:
+                # A rank that ends at once could break the last exchange of a slower one.
+                self.store.end_together(self._rank)
+            os._exit(0)
 
     def failed(self, error: BaseException, *, has_begun: bool) -> None:
         """A script that fails before its first step was not tried."""
         untried = not has_begun or is_of_host(error)
-        self._end({"reason": reason_of(error), "untried": untried})
-
-    def _end(self, outcome: dict[str, Any]) -> None:
-        write_json(self._folder / OUTCOME, outcome)
+        self._write({"reason": reason_of(error), "untried": untried})
         os._exit(0)
+
+    def _write(self, outcome: dict[str, Any]) -> None:
+        write_json(self._folder / outcome_file(self._rank), outcome)

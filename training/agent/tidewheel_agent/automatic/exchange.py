@@ -10,16 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-AFTER = "after.json"
-"""`{"step", "state", "written"}`: where the training stood after the trial's checkpoint."""
-OUTCOME = "outcome.json"
-"""`{"state"}` or `{"reason", "untried"}`, of the trial's second process."""
 VERDICT = "verdict.json"
 """`{"result", "reason"}`, of the trial; the agent's."""
 STOPPED = "stopped.json"
 """`{"step", "reason"}`: the script trains on without further checkpoints."""
 FAILED_RESUME = "failed-resume.json"
 """`{"step", "reason"}`: the script could not be resumed."""
+
+
+def after_file(rank: int) -> str:
+    """`{"step", "state", "written", "replicated"}`: where the rank of the training stood after the
+    trial's checkpoint, and a digest of what all ranks hold alike; or `{"problem"}`."""
+    return f"after-{rank}.json"
+
+
+def outcome_file(rank: int) -> str:
+    """`{"state"}` or `{"reason", "untried"}`, of the same rank in the trial's second process."""
+    return f"outcome-{rank}.json"
 
 
 def read_exchanged(path: Path) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Whether the host's memory holds the script a second time."""
+"""Whether the memory of the host, and of its GPUs, holds the script a second time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..metrics.nvml import open_gpus
 from ..supervision.process_tree import Process
 
 _SPARE = 1.2
@@ -22,8 +23,30 @@ def memory_problem(processes: Iterable[Process]) -> str | None:
     available = _available_bytes()
     if available is None or available >= _SPARE * used:
         return None
+    return _too_little(used, available, "the host's memory")
+
+
+def gpu_memory_problem(memories: Iterable[tuple[int, int]]) -> str | None:
+    """`memories`: the bytes of each GPU that are used and that are there."""
+    for used, total in memories:
+        if total - used < _SPARE * used:
+            return _too_little(used, total - used, "a GPU's memory")
+    return None
+
+
+def gpu_memories() -> list[tuple[int, int]]:
+    gpus = open_gpus()
+    if gpus is None:
+        return []
+    try:
+        return gpus.memories()
+    finally:
+        gpus.close()
+
+
+def _too_little(used: int, free: int, whose: str) -> str:
     return (
-        f"the script uses {used >> 20} MiB and {available >> 20} MiB of the host's memory are free,"
+        f"the script uses {used >> 20} MiB and {free >> 20} MiB of {whose} are free,"
         " too little to restore it a second time beside the training"
     )
 

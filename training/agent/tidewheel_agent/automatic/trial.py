@@ -1,64 +1,66 @@
 """Restores a first checkpoint of the running script in a second process, and compares the two.
 
-The hooks write what they need into `Trial.folder`; see agent/automatic/tidewheel_automatic/trial.py
-for the other side. A script that cannot be restored is found before its first interruption.
-Whatever becomes of the second process, the training goes on.
+The hooks write what they need into the trial's folder; see
+agent/automatic/tidewheel_automatic/trial.py for the other side. A script that cannot be restored is
+found before its first interruption. In a gang each host restores its own ranks; the leader starts
+them together and judges. Whatever becomes of the second process, the training goes on.
 """
 
 from __future__ import annotations
 
 import json
+import socket
 import time
-from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from ..agent_path import AUTOMATIC
-from ..configuration.script_environment import INSTRUMENT_FOLDER
 from ..files import write_atomically
+from ..gang.gang import Gang
+from ..gang.state import Message
 from ..log import log
 from ..supervision.script import Script
-from ..supervision.script_end import describe_signal
-from ..supervision.watchdog import Watchdog
-from .exchange import AFTER, OUTCOME, VERDICT, read_exchanged
-from .memory import memory_problem
+from .exchange import VERDICT
 from .note import add_to_automatic
-from .scratch import Scratch
+from .second_process import Report, SecondProcess, describe_names
 
 _LEAST_SECONDS = 60.0
 _MOST_SECONDS = 900.0
 _STARTS = 3.0
 """The second process may take so many times what the script took to the trial's checkpoint."""
-_NAMED = 3
-
-
-@dataclass(frozen=True)
-class TrialCommand:
-    argv: list[str]
-    environment: dict[str, str]
-    directory: Path
-    scratch: Scratch
-    protected: str
-    """The job's base folder."""
+_OTHERS_SECONDS = 60.0
+"""For the hosts of a gang that are ready or have ended later than another one."""
+_CAUSE_SECONDS = 5.0
+"""A host on which the second process lost another one's waits so long for that one's reason."""
+_END = 0
 
 
 class Trial:
-    """Call `check` often; each call returns at once."""
+    """The leader's, or that of a script on one host. Call `check` often; it returns at once."""
 
-    def __init__(self, folder: Path, command: TrialCommand, notes: Path, attempt: int) -> None:
-        """`notes`: the checkpoint folder, where the verdict goes."""
+    def __init__(
+        self,
+        folder: Path,
+        second: SecondProcess,
+        notes: Path,
+        attempt: int,
+        hosts: Sequence[str] = ("",),
+        gang: Gang | None = None,
+    ) -> None:
+        """`notes`: the checkpoint folder, where the verdict goes. `hosts`: this one first."""
         self._folder = folder
-        self._command = command
+        self._second = second
         self._notes = notes
         self._attempt = attempt
-        self._started_at = time.monotonic()
-        self._second: Script | None = None
-        self._watchdog: Watchdog | None = None
-        self._deadline = self._began_at = 0.0
-        self._after: dict[str, Any] = {}
-        self._first_outcome: dict[str, Any] | None = None
-        self._lines: deque[str] = deque(maxlen=3)
+        self._hosts = hosts
+        self._gang = gang
+        self._created_at = time.monotonic()
+        self._began_at = 0.0
+        self._limit_seconds = 0.0
+        self._deadline = float("inf")
+        self._round = 0
+        """0: the ranks of the training save. 1 and 2: the first and the second restore."""
+        self._reports: dict[str, Report] = {}
+        self._untried_at: float | None = None
         self.is_over = False
 
     def check(self, script: Script) -> None:
@@ -67,94 +69,87 @@ class Trial:
         try:
             self._go_on(script)
         except OSError as error:  # Such as no memory for a further process.
-            self.close()
-            self._decide("untried", f"the second process cannot be started ({error.strerror})")
-
-    def _go_on(self, script: Script) -> None:
-        if self._second is None:
-            after = read_exchanged(self._folder / AFTER)
-            if after is not None:
-                self._after = after
-                self._begin(script)
-        elif self._second.poll() is not None or time.monotonic() > self._deadline:
-            self._judge(script)
+            reason = f"the second process cannot be started ({error.strerror})"
+            self._decide("untried", reason)
 
     def close(self) -> None:
         """The script or its checkpoints end: so does the trial, without a verdict."""
+        if not self.is_over and self._gang is not None:
+            self._gang.send_trial_order({"round": _END})
         self.is_over = True
-        self._end_process()
+        self._second.close()
 
-    def _begin(self, script: Script) -> None:
-        problem = memory_problem(script.processes())
-        if problem is not None:
-            self._decide("untried", problem)
-            return
-        if not self._began_at:
+    def _go_on(self, script: Script) -> None:
+        own = self._second.look(script)
+        if own is not None:
+            self._reports[self._hosts[0]] = own
+        if self._gang is not None:
+            self._hear(self._gang)
+        if self._round == 0 and self._reports and not self._began_at:
             self._began_at = time.monotonic()
-        limit = _STARTS * (self._began_at - self._started_at)
-        self._deadline = time.monotonic() + min(_MOST_SECONDS, max(_LEAST_SECONDS, limit))
-        self._start(script)
+            self._deadline = self._began_at + _OTHERS_SECONDS
+            limit = _STARTS * (self._began_at - self._created_at)
+            self._limit_seconds = min(_MOST_SECONDS, max(_LEAST_SECONDS, limit))
+        if not self._has_failed():
+            self._next_round(script)
+
+    def _hear(self, gang: Gang) -> None:
+        for host, message in list(gang.state.trial_reports.items()):
+            report = read_report(message)
+            is_of_now = message.get("round") == self._round and host in self._hosts
+            if report is not None and is_of_now and host not in self._reports:
+                self._reports[host] = report
+
+    def _has_failed(self) -> bool:
+        """Whether one host's report, or a missing one, decides."""
+        for report in self._reports.values():
+            if report.result == "refused":
+                self._decide("refused", report.reason)
+                return True
+        untried = [each for each in self._reports.values() if each.result == "untried"]
+        now = time.monotonic()
+        if untried:
+            self._untried_at = self._untried_at or now
+            is_told = len(self._reports) == len(self._hosts)
+            if is_told or self._round == 0 or now - self._untried_at > _CAUSE_SECONDS:
+                self._decide("untried", untried[0].reason)
+                return True
+        elif now > self._deadline:
+            missing = [host for host in self._hosts if host not in self._reports]
+            self._decide("untried", f"host {', '.join(missing)} took no part in it in time")
+            return True
+        return False
+
+    def _next_round(self, script: Script) -> None:
+        if len(self._reports) < len(self._hosts) or self._untried_at is not None:
+            return
+        results = [report.result for report in self._reports.values()]
+        if self._round == 0 or (self._round == 1 and "differs" in results):
+            self._start(script)
+        elif "unstable" in results:
+            self._decide("passed", "two restores differ, so the script itself is not deterministic")
+        elif "differs" in results:
+            names = tuple(name for each in self._reports.values() for name in each.names)
+            said = describe_names(names)
+            self._decide("refused", f"restored, it continues with other values in {said}")
+        else:
+            self._decide("passed", "")
 
     def _start(self, script: Script) -> None:
-        command, scratch = self._command, self._command.scratch
-        protected = [command.protected, *map(str, self._after.get("written", []))]
-        environment = {
-            **scratch.environment(command.environment),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "TIDEWHEEL_AUTOMATIC_DIR": str(self._folder),
-            "TIDEWHEEL_AUTOMATIC_SCRATCH": str(scratch.folder),
-            "TIDEWHEEL_AUTOMATIC_PROTECTED": ":".join(protected),
-        }
-        environment.pop("TIDEWHEEL_AUTOMATIC_TRIAL", None)
-        # Its steps are none of the training's.
-        environment.pop(INSTRUMENT_FOLDER, None)
-        assert str(AUTOMATIC) in environment["PYTHONPATH"]
-        self._lines.clear()
-        (scratch.folder / OUTCOME).unlink(missing_ok=True)
-        self._second = Script(
-            scratch.arguments(command.argv),
-            environment=environment,
-            directory=scratch.directory(command.directory),
-            on_line=self._lines.append,
-            show=lambda line: None,
-        )
-        script.leave_alone(self._second.pid)
-        self._watchdog = Watchdog(self._second.token, self._second.pid)
-        script.leave_alone(self._watchdog.pid)
-
-    def _judge(self, script: Script) -> None:
-        assert self._second is not None
-        code = self._second.poll()
-        self._end_process()
-        outcome = read_exchanged(self._command.scratch.folder / OUTCOME)
-        if outcome is None:
-            end = (
-                "took too long"
-                if code is None
-                else f"ended with exit code {code}{describe_signal(code)}"
-            )
-            last = f" ({self._lines[-1][:200]})" if self._lines else ""
-            self._decide("untried", f"the second process {end}{last}")
-        elif "reason" in outcome:
-            result = "untried" if outcome.get("untried") else "refused"
-            self._decide(result, str(outcome["reason"]))
-        elif not (differing := _differing(self._after.get("state"), outcome.get("state"))):
-            self._decide("passed", "")
-        elif self._first_outcome is None:
-            # Either the restore or the script itself is inexact: a second restore tells which.
-            self._first_outcome = outcome
-            self._command.scratch.clear()
-            self._begin(script)
-        elif _differing(self._first_outcome.get("state"), outcome.get("state")):
-            self._decide("passed", "two restores differ, so the script itself is not deterministic")
-        else:
-            names = ", ".join(differing[:_NAMED]) + (" …" if len(differing) > _NAMED else "")
-            self._decide("refused", f"restored, it continues with other values in {names}")
+        self._round += 1
+        self._reports.clear()
+        seconds = self._limit_seconds
+        self._deadline = time.monotonic() + seconds + _OTHERS_SECONDS
+        port = _free_port(self._hosts[0])
+        if self._gang is not None:
+            order: Message = {"round": self._round, "port": port, "seconds": seconds}
+            self._gang.send_trial_order(order)
+        self._second.start(script, port, seconds)
 
     def _decide(self, result: str, reason: str) -> None:
-        self.is_over = True
+        self.close()
         seconds = round(time.monotonic() - self._began_at, 1) if self._began_at else 0.0
-        step = self._after.get("step", 0)
+        step = self._second.step
         said = f": {reason}" if reason else ""
         log(f"trial of automatic checkpoints at step {step}, {seconds:g} s: {result}{said}")
         verdict = {"result": result, "reason": reason}
@@ -162,18 +157,64 @@ class Trial:
         add_to_automatic(self._notes, "trial", fact)
         write_atomically(self._folder / VERDICT, json.dumps(verdict))
 
-    def _end_process(self) -> None:
-        second, self._second = self._second, None
-        if second is None:
+
+class TrialElsewhere:
+    """A host's part of the trial that the leader conducts."""
+
+    def __init__(self, second: SecondProcess, gang: Gang) -> None:
+        self._second = second
+        self._gang = gang
+        self._round = 0
+        self.is_over = False
+
+    def check(self, script: Script) -> None:
+        if self.is_over:
             return
-        second.kill()
-        if self._watchdog is not None:
-            self._watchdog.dismiss()
-            self._watchdog = None
+        try:
+            self._obey(script)
+            report = self._second.look(script)
+        except OSError as error:
+            report = Report("untried", f"the second process cannot be started ({error.strerror})")
+        if report is not None:
+            self._gang.send_trial_report(
+                {
+                    "round": self._round,
+                    "result": report.result,
+                    "reason": report.reason[:400],
+                    "names": [name[:200] for name in report.names],
+                }
+            )
+
+    def close(self) -> None:
+        self.is_over = True
+        self._second.close()
+
+    def _obey(self, script: Script) -> None:
+        order = self._gang.state.trial_order
+        number, port, seconds = order.get("round"), order.get("port"), order.get("seconds")
+        if number == _END:
+            self.close()
+        elif isinstance(number, int) and number > self._round and isinstance(port, int):
+            self._round = number
+            limit = seconds if isinstance(seconds, (int, float)) else _LEAST_SECONDS
+            self._second.start(script, port, float(limit))
 
 
-def _differing(one: object, other: object) -> list[str]:
-    """Names that have another digest, or are on one side only."""
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return ["everything"]
-    return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+def read_report(message: Message) -> Report | None:
+    """None where another host's message is none."""
+    result, names = message.get("result"), message.get("names")
+    for known in ("ready", "same", "differs", "unstable", "refused", "untried"):
+        if result == known:
+            texts = tuple(str(name) for name in names) if isinstance(names, list) else ()
+            return Report(known, str(message.get("reason", "")), texts)
+    return None
+
+
+def _free_port(host: str) -> int:
+    """On the leader, where the ranks of the second process meet."""
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            probe.bind(("", 0))
+        return int(probe.getsockname()[1])

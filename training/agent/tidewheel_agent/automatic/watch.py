@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,10 @@ from ..configuration.job import Job
 from ..configuration.script_environment import ScriptFiles
 from ..configuration.settings import CheckpointRules
 from ..files import write_atomically
+from ..gang.gang import Gang
 from ..log import log
+from ..strategies.ddp import with_master_port
+from ..strategies.launch import Launch
 from ..supervision.script import Script
 from ..supervision.script_source import ScriptSource
 from ..trackers.identity import run_identity
@@ -24,8 +27,9 @@ from .note import (
     trial_result,
 )
 from .offer import Offer, open_offer
-from .scratch import make_scratch
-from .trial import Trial, TrialCommand
+from .scratch import Scratch, make_scratch
+from .second_process import SecondProcess, TrialCommand
+from .trial import Trial, TrialElsewhere
 
 
 class StopNote:
@@ -47,7 +51,7 @@ class StopNote:
 @dataclass
 class AutomaticWatch:
     stop: StopNote | None = None
-    trial: Trial | None = None
+    trial: Trial | TrialElsewhere | None = None
     offer: Offer | None = None
 
     def check(self, script: Script, newest: Checkpoint | None, *, is_stopping: bool) -> None:
@@ -91,20 +95,21 @@ def watch_automatic(
     job: Job,
     source: ScriptSource,
     files: ScriptFiles,
-    argv: Sequence[str],
+    launch: Launch,
     environment: dict[str, str],
+    gang: Gang,
 ) -> AutomaticWatch:
     """Before the script starts: the trial needs the source as it is now."""
     identity, notes = run_identity(job), job.checkpoint_dir
     attempt = identity.attempt if identity else 1
-    if notes is None or not job.is_leader:
+    if notes is None:
         return AutomaticWatch()
     if "TIDEWHEEL_AUTOMATIC_DIR" not in environment:
-        return AutomaticWatch(offer=open_offer(job, source, attempt))
-    stop = StopNote(files.automatic, notes, attempt)
+        return AutomaticWatch(offer=open_offer(job, source, attempt) if job.is_leader else None)
+    stop = StopNote(files.automatic, notes, attempt) if job.is_leader else None
     known = trial_result(notes)
-    if known is None and job.strategy != "single":
-        known, reason = "untried", "a trial is made of a script in one process"
+    if known is None and job.strategy not in ("single", "ddp"):
+        known, reason = "untried", f"strategy {job.strategy} has no trial"
         add_to_automatic(notes, "trial", {"attempt": attempt, "result": known, "reason": reason})
     if known is not None:
         write_atomically(files.automatic / VERDICT, json.dumps({"result": known}))
@@ -114,5 +119,23 @@ def watch_automatic(
     except OSError as error:
         log(f"automatic checkpoints cannot be tried: {error}")
         return AutomaticWatch(stop)
-    command = TrialCommand([*argv], environment, job.working_dir, scratch, str(job.base))
-    return AutomaticWatch(stop, Trial(files.automatic, command, notes, attempt))
+    command = trial_command(job, launch, environment, scratch)
+    second = SecondProcess(files.automatic, command)
+    hosts = job.training_hosts if job.strategy == "ddp" else (job.current_host,)
+    others = gang if len(hosts) > 1 else None
+    if job.is_leader:
+        trial = Trial(files.automatic, second, notes, attempt, hosts, others)
+        return AutomaticWatch(stop, trial)
+    return AutomaticWatch(trial=TrialElsewhere(second, gang))
+
+
+def trial_command(
+    job: Job, launch: Launch, environment: dict[str, str], scratch: Scratch
+) -> TrialCommand:
+    def make_argv(port: int) -> list[str]:
+        return with_master_port(launch.argv, port) if job.strategy == "ddp" else [*launch.argv]
+
+    count = launch.processes if job.strategy == "ddp" else 1
+    first = job.training_hosts.index(job.current_host) * count
+    ranks = range(first, first + count)
+    return TrialCommand(make_argv, environment, job.working_dir, scratch, str(job.base), ranks)

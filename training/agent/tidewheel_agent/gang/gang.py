@@ -26,7 +26,7 @@ _HEARTBEAT_SECONDS = 2.0
 _RETRY_SECONDS = 1.0
 _TICK_SECONDS = 0.1
 _CLOSE_SECONDS = 1.0
-_NOT_REPLAYED = ("heartbeat", "save", "checkpoint")
+_NOT_REPLAYED = ("heartbeat", "save", "checkpoint", "trial-report", "trial-order")
 """Types of messages that a host which connects later does not need."""
 
 
@@ -106,6 +106,14 @@ class Gang:
     def send_launch(self, index: int, options: list[str]) -> None:
         """Asks the host of that index to start its program. Hosts obey the leader alone."""
         self._send({"type": "launch", "index": index, "options": options})
+
+    def send_trial_report(self, report: Message) -> None:
+        """Tells the leader what the trial of automatic checkpoints has come to on this host."""
+        self._send({**report, "type": "trial-report"})
+
+    def send_trial_order(self, order: Message) -> None:
+        """Hosts obey the leader alone."""
+        self._send({**order, "type": "trial-order"})
 
     def close(self) -> None:
         """Sends what is still unsent, within a few seconds."""
@@ -290,6 +298,10 @@ class Gang:
             self.state.record_launch(message)
         elif kind == "checkpoint" and self._leads:
             self.state.record_checkpoint(message)
+        elif kind == "trial-report" and self._leads:
+            self.state.trial_reports[connection.host] = message
+        elif kind == "trial-order" and from_leader:
+            self.state.trial_order = message
 
     def _broadcast(self, message: Message, source: Connection | None) -> None:
         """Sends to every connected host but the source; hosts that come later get the history."""

@@ -39,6 +39,10 @@ class GangState:
     """Options of the program that the leader asks a host to start, by the host's index."""
     peer_checkpoint: Checkpoint | None = None
     """The newest checkpoint in the folder of another host."""
+    trial_reports: dict[str, Message] = field(default_factory=dict)
+    """On the leader: the last report of each host on the trial of automatic checkpoints."""
+    trial_order: Message = field(default_factory=dict)
+    """On the others: what the leader last asked of them for it."""
     has_trained_enough: bool = False
     """A host has made the steps that the job is limited to: all end as finished."""
 

@@ -91,7 +91,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     # A variable that the pipeline sets wins.
     environment = {**(series.environment if series else {}), **prepared.environment}
     source = read_source(job.code_dir)
-    automatic = watch_automatic(job, source, prepared.files, argv, prepared.environment)
+    automatic = watch_automatic(job, source, prepared.files, launch, prepared.environment, run.gang)
     progress.keep_before_start()
     script = _start_script(run, prepared, argv, on_line, environment)
     watchdog = Watchdog(script.token, script.pid)

@@ -62,6 +62,15 @@ class Gpus:
             watts=round(sum(milliwatts) / 1000, 1) if milliwatts else None,
         )
 
+    def memories(self) -> list[tuple[int, int]]:
+        """Of each GPU: the bytes that are used, and those that are there."""
+        found = []
+        for handle in self._handles:
+            memory = _Memory()
+            if self._library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)) == 0:
+                found.append((memory.used, memory.total))
+        return found
+
     def close(self) -> None:
         self._library.nvmlShutdown()
 

@@ -12,6 +12,8 @@ from ..configuration.network import network_environment
 from ..configuration.settings import Settings
 from .launch import Launch, processes_per_host
 
+_PORT = "--master-port="
+
 
 def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
     """Static rendezvous orders ranks as hosts are ordered, the same in every attempt."""
@@ -23,7 +25,7 @@ def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
     argv += [
         f"--node-rank={hosts.index(job.current_host)}",
         f"--master-addr={hosts[0]}",
-        f"--master-port={settings.master_port}",
+        f"{_PORT}{settings.master_port}",
     ]
     environment = {
         "MASTER_ADDR": hosts[0],
@@ -38,6 +40,12 @@ def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
     else:
         argv += _escaped(script_with_arguments(job))
     return Launch(argv, processes, environment, has_launcher=True)
+
+
+def with_master_port(argv: Sequence[str], port: int) -> list[str]:
+    """The same command for a second gang on the same hosts; what the script gets stays."""
+    first = next(index for index, text in enumerate(argv) if text.startswith(_PORT))
+    return [*argv[:first], f"{_PORT}{port}", *argv[first + 1 :]]
 
 
 def _escaped(arguments: Sequence[str]) -> list[str]:

@@ -11,7 +11,8 @@ import pytest
 
 from tidewheel_agent.agent_path import AUTOMATIC
 from tidewheel_agent.automatic.scratch import Scratch
-from tidewheel_agent.automatic.trial import Trial, TrialCommand
+from tidewheel_agent.automatic.second_process import SecondProcess, TrialCommand
+from tidewheel_agent.automatic.trial import Trial
 from tidewheel_agent.supervision.script import Script
 
 AFTER = {"step": 7, "state": {"w": "1"}, "written": []}
@@ -22,11 +23,11 @@ def tried(folder: Path, argv: list[str]) -> dict[str, Any]:
     scratch, notes = Scratch(folder / "second", ()), folder / "notes"
     scratch.folder.mkdir()
     notes.mkdir()
-    (folder / "after.json").write_text(json.dumps(AFTER))
+    (folder / "after-0.json").write_text(json.dumps(AFTER))
     environment = {**os.environ, "PYTHONPATH": str(AUTOMATIC)}
-    command = TrialCommand(argv, environment, folder, scratch, str(folder / "base"))
+    command = TrialCommand(lambda _port: argv, environment, folder, scratch, str(folder / "base"))
     training = Script(["sleep", "60"], environment={}, directory=folder, on_line=lambda line: None)
-    trial = Trial(folder, command, notes, attempt=1)
+    trial = Trial(folder, SecondProcess(folder, command), notes, attempt=1)
     try:
         while not trial.is_over:
             trial.check(training)
@@ -61,7 +62,7 @@ def test_the_training_goes_on_untried(argv: list[str], reason: str, tmp_path: Pa
 
 def test_other_values_are_refused_by_name(tmp_path: Path) -> None:
     outcome = json.dumps({"state": {"w": "2"}})
-    argv = ["sh", "-c", f"echo '{outcome}' > second/outcome.json"]
+    argv = ["sh", "-c", f"echo '{outcome}' > second/outcome-0.json"]
     assert tried(tmp_path, argv) == {
         "result": "refused",
         "reason": "restored, it continues with other values in w",
