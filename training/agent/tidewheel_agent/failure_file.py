@@ -6,9 +6,13 @@ import re
 from collections import deque
 from pathlib import Path
 
+from .exit_codes import describe_signal
+from .launcher_report import FirstEnd, before_launcher, first_end
 from .log import log, redact
 
 REASON_CHARACTERS = 1024
+_LAST_LINES = 12
+_RANK = re.compile(r"^\[rank(\d+)\]")
 _RANK_PREFIX = re.compile(r"^\[(?:rank|default|algo-|\d)[^\]]{0,40}\]:? ?")
 # Messages of a process that ended because another one had: never the cause.
 _ECHOES = (
@@ -23,7 +27,7 @@ _ECHOES = (
     "SignalException",
 )
 
-
+_TRACEBACK = "Traceback (most recent call last)"
 # A traceback goes on after these lines: the exception below is the one that ended the program.
 _CHAINS = (
     "During handling of the above exception, another exception occurred:",
@@ -45,15 +49,38 @@ class LogTail:
 
         Of a chain of exceptions it is the last: the others were handled on the way.
         """
-        blocks = _traceback_blocks([_RANK_PREFIX.sub("", line) for line in self._lines])
+        blocks = self._blocks()
         causes = [block for block in blocks if not _is_echo(block)]
         chosen = causes or blocks
         return chosen[0] if chosen else []
 
     def names_cause(self) -> bool:
-        """False when the output holds no traceback, or only echoes of another process's end."""
+        """False when the output holds no cause, or only echoes of another process's end."""
         traceback = self.traceback()
-        return bool(traceback) and not _is_echo(traceback)
+        has_cause = bool(traceback) and not _is_echo(traceback)
+        return has_cause or self.silent_end() is not None
+
+    def silent_end(self) -> FirstEnd | None:
+        """Of a rank of torchrun that ended before the others without an exception: it left by an
+        exit code, as argparse does, or was killed."""
+        lines = [*self._lines]
+        end = first_end(lines)
+        if end is None or any(not _is_echo(block) for block in self._blocks()):
+            return None
+        began = [line for line in before_launcher(lines) if _TRACEBACK in line]
+        ranks = [_RANK.match(line) for line in began]
+        # Lines have no rank before torch.distributed has one.
+        is_silent = all(found is not None and int(found[1]) != end.rank for found in ranks)
+        return end if is_silent else None
+
+    def _blocks(self) -> list[list[str]]:
+        return _traceback_blocks([_RANK_PREFIX.sub("", line) for line in self._lines])
+
+    def last_words(self) -> list[str]:
+        """The last lines before torchrun's own, without those of the ranks that lost another."""
+        said = [line for line in before_launcher([*self._lines]) if line.strip()]
+        first = next((n for n, line in enumerate(said) if _TRACEBACK in line), len(said))
+        return said[:first][-_LAST_LINES:]
 
     def last_lines(self, count: int) -> list[str]:
         return [line for line in self._lines if line.strip()][-count:]
@@ -69,7 +96,7 @@ def _traceback_blocks(lines: list[str]) -> list[list[str]]:
     block: list[str] | None = None
     is_chained = False
     for line in lines:
-        if line.startswith("Traceback (most recent call last)"):
+        if line.startswith(_TRACEBACK):
             if is_chained and blocks:
                 blocks.pop()
             block, is_chained = [line], False
@@ -85,15 +112,24 @@ def _traceback_blocks(lines: list[str]) -> list[list[str]]:
 
 def failure_text(summary: str, tail: LogTail) -> str:
     """Puts summary and cause first, because the platform shows only the first 1,024 characters."""
+    end = tail.silent_end()
+    if end is not None:
+        code = end.exit_code
+        head = f"{summary}: rank {end.rank} ended with exit code {code}{describe_signal(code)}"
+        return _with_lines(head, tail.last_words())
     traceback = tail.traceback()
     if not traceback:
-        last = "\n".join(tail.last_lines(12))
-        return redact(f"{summary}\n{last[-900:]}".strip() + "\n")
+        return _with_lines(summary, tail.last_lines(_LAST_LINES))
     head = f"{summary}: {traceback[-1]}"
     room = REASON_CHARACTERS - len(head) - 2
     whole = "\n".join(traceback)
     shown = whole if len(whole) <= room else "…" + whole[-max(0, room - 1) :]
     return redact(f"{head}\n{shown}\n")
+
+
+def _with_lines(head: str, lines: list[str]) -> str:
+    shown = "\n".join(lines)
+    return redact(f"{head}\n{shown[-900:]}".strip() + "\n")
 
 
 def write_failure(output_dir: Path, text: str) -> OSError | None:

@@ -32,6 +32,35 @@ Traceback (most recent call last):
 torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 """
 
+REPORT = """\
+E1126 06:09:40.387000 13415 torch/distributed/elastic/multiprocessing/api.py:1002] failed
+Traceback (most recent call last):
+  File "torch/distributed/launcher/api.py", line 386, in launch_agent
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\x20
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2026-11-26_06:09:40
+  host      : algo-2
+  rank      : 0 (local_rank: 0)
+  exitcode  : -15 (pid: 12469)  (SIGTERM)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 12469
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-26_06:09:40
+  host      : algo-2
+  rank      : 1 (local_rank: 1)
+  exitcode  : {code} (pid: 12470)\x20
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+"""
+
 
 def test_the_text_names_the_cause_and_no_echo() -> None:
     for log in (ECHO + ROOT_CAUSE + LAUNCHER, ROOT_CAUSE + ECHO + LAUNCHER):
@@ -75,6 +104,36 @@ def test_an_echo_is_no_cause() -> None:
     assert not tail_of(ECHO + LAUNCHER).names_cause()
     assert not tail_of("Killed").names_cause()
     assert tail_of(ROOT_CAUSE + ECHO).names_cause()
+
+
+def test_a_rank_that_exits_without_an_exception_is_the_cause() -> None:
+    words = "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --foo\n"
+    for log in (words, words + ECHO):
+        tail = tail_of(log + REPORT.format(code=2))
+        assert tail.names_cause()
+        assert failure_text("train.py ended with exit code 1 on algo-2", tail) == (
+            "train.py ended with exit code 1 on algo-2: rank 1 ended with exit code 2\n" + words
+        )
+
+
+def test_the_launchers_own_lines_are_known_by_any_path() -> None:
+    report = REPORT.format(code=2).replace(" torch/dist", " /opt/lib/site-packages/torch/dist")
+    assert tail_of("no data\n" + report).last_words() == ["no data"]
+
+
+def test_a_rank_that_was_killed_is_named_with_the_reason() -> None:
+    text = failure_text("x", tail_of("step 7\n" + REPORT.format(code=-9)))
+    assert text.startswith("x: rank 1 ended with exit code 137 (killed by SIGKILL: most often the")
+
+
+def test_a_rank_that_ended_for_another_is_no_cause() -> None:
+    own_echo = ECHO.replace("rank0", "rank1")
+    unnamed = ECHO.replace("[rank0]: ", "")
+    for echo in (own_echo, unnamed):
+        assert not tail_of(echo + REPORT.format(code=1)).names_cause()
+    # NCCL's threads abort a rank that has lost another one.
+    assert not tail_of(REPORT.format(code=-6)).names_cause()
+    assert tail_of(ROOT_CAUSE + REPORT.format(code=1)).silent_end() is None
 
 
 def test_1024_characters_hold_summary_and_cause() -> None:

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 from ..agent_path import AUTOMATIC
 from ..configuration.script_environment import INSTRUMENT_FOLDER
+from ..exit_codes import describe_signal
 from ..supervision.script import Script
-from ..supervision.script_end import describe_signal
 from ..supervision.watchdog import Watchdog
 from .exchange import after_file, outcome_file, read_exchanged
 from .memory import gpu_memories, gpu_memory_problem, memory_problem

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ..automatic.exchange import read_failed_resume
 from ..configuration.job import Job
+from ..exit_codes import describe_signal
 from ..failure_file import failure_text
 from ..gang.state import PeerFailure
 from ..log import log
 from ..platform_failure import platform_failure, speaks_of_full_disk
-from ..supervision.script_end import ScriptEnd, describe_signal
+from ..supervision.script_end import ScriptEnd
 from ..supervision.sigterm_note import note_left_unsaved
 from .host_run import HostRun
 from .model_folder import give_names_in_utf8, missing_model, remove_what_cannot_be_kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 
 from ..checkpoints.checkpoint import Checkpoint
@@ -50,15 +49,3 @@ class ScriptEnd:
         total = self.newest.total_steps if self.newest else None
         is_finished = total is not None and self.newest is not None and self.newest.step >= total
         return 0 if is_finished and self.script_code == 0 else EXIT_STOPPED
-
-
-def describe_signal(code: int) -> str:
-    """For behind an exit code: ` (signal SIGTERM)`, or empty where no signal ended the program."""
-    if code == 137:
-        return " (killed by SIGKILL: most often the host ran out of memory)"
-    if 128 < code < 160:
-        try:
-            return f" (signal {signal.Signals(code - 128).name})"
-        except ValueError:
-            return ""
-    return ""
