@@ -15,6 +15,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+HEAD_BYTES = 12
+"""Of a frame, before its record."""
+
 
 @dataclass(frozen=True)
 class Click:
@@ -60,11 +63,11 @@ def read_positions(path: Path) -> list[tuple[int, int]]:
     with path.open("rb") as file:
         offset = 0
         while offset < size:
-            head = file.read(12)
-            if len(head) < 12 or struct.unpack("<I", head[8:])[0] != masked_crc(head[:8]):
+            head = file.read(HEAD_BYTES)
+            if len(head) < HEAD_BYTES or struct.unpack("<I", head[8:])[0] != masked_crc(head[:8]):
                 raise ValueError(f"{path} is damaged at byte {offset}: fetch or pack it again")
             length = struct.unpack("<Q", head[:8])[0]
-            positions.append((offset + 12, length))
+            positions.append((offset + HEAD_BYTES, length))
             offset += 16 + length
             file.seek(offset)
         if offset != size:

@@ -28,7 +28,7 @@ from arrays import Arrays
 from config import TensorFlowConfig as Config
 from mirrored import mirrored_strategy
 from records import read_clicks
-from tensorflow_input import Shares, parse, pipeline, read_records
+from tensorflow_input import Shares, begin_of, parse, pipeline, read_records
 from tensorflow_model import (
     adagrad,
     bytes_by_device,
@@ -112,15 +112,15 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
     )
 
     @tf.function  # type: ignore[untyped-decorator]
-    def train_step(path: Any, first: Any) -> Any:  # noqa: ANN401
-        def on_worker(path: Any, first: Any) -> Any:  # noqa: ANN401
-            serialized = read_records(path, first, config.batch_size)
+    def train_step(path: Any, begin: Any) -> Any:  # noqa: ANN401
+        def on_worker(path: Any, begin: Any) -> Any:  # noqa: ANN401
+            serialized = read_records(path, begin, config.batch_size)
             loss, updates = trainer.gradients(parse(serialized, *trainer.shape), config.batch_size)
             for part, accumulator, gradient in updates:
                 adagrad(part, accumulator, gradient, config.learning_rate)
             return loss
 
-        return strategy.run(on_worker, args=(path, first))
+        return strategy.run(on_worker, args=(path, begin))
 
     # Between two rounds no batch is in flight, so the position can be saved.
     round_steps = max(workers, min(config.checkpoint_steps, 4 * workers))
@@ -128,9 +128,13 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
         batches = run.plan.batches_between(trainer.step, trainer.step + round_steps)
         losses = [
             coordinator.schedule(
-                train_step, args=(tf.constant(str(b.shard)), tf.constant(b.first, tf.int64))
+                train_step,
+                args=(
+                    tf.constant(str(batch.shard)),
+                    tf.constant(begin_of(run.positions, batch), tf.int64),
+                ),
             )
-            for b in batches
+            for batch in batches
         ]
         coordinator.join()
         trainer.step += len(batches)
@@ -184,7 +188,7 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
     with strategy.scope():
         position = tf.Variable(trainer.step, dtype=tf.int64, trainable=False)
     trainer.step = int(position.numpy())
-    shares = Shares(run.plan, trainer.step, own, trainer.shape)
+    shares = Shares(run.plan, run.positions, trainer.step, own, trainer.shape)
     while trainer.step < run.plan.total:
         share = strategy.experimental_distribute_values_from_function(shares)
         trainer.step += 1
@@ -222,7 +226,11 @@ def train_from_service(config: Config, service: str) -> None:
     while trainer.step < run.plan.total:
         end = (trainer.step // config.checkpoint_steps + 1) * config.checkpoint_steps
         batches = run.plan.batches_between(trainer.step, end)
-        data = pipeline(batches, lambda path, first: _prepared(path, first, config, trainer.shape))
+        data = pipeline(
+            batches,
+            run.positions,
+            lambda path, begin: _prepared(path, begin, config, trainer.shape),
+        )
         data = data.apply(
             tf.data.experimental.service.distribute(
                 tf.data.experimental.service.ShardingPolicy.DYNAMIC, service
@@ -239,10 +247,10 @@ def train_from_service(config: Config, service: str) -> None:
     trainer.finish(read_arrays(trainer.variables))
 
 
-def _prepared(path: Any, first: Any, config: Config, shape: tuple[int, int]) -> Any:  # noqa: ANN401
-    if first == 0:
+def _prepared(path: Any, begin: Any, config: Config, shape: tuple[int, int]) -> Any:  # noqa: ANN401
+    if begin == 0:
         tf.print("prepared here: the beginning of", path)
-    return parse(read_records(path, first, config.batch_size), *shape)
+    return parse(read_records(path, begin, config.batch_size), *shape)
 
 
 def main() -> None:
