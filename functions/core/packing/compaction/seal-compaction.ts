@@ -56,10 +56,11 @@ export async function sealCompaction(
 async function replaceInputs(store: BlobStore, manifest: Manifest, of: readonly string[]): Promise<boolean> {
   const { pipeline, generation } = manifest;
   const newest = await changeDataset(blobVersions(store), pipeline, (version) => {
-    if (version === undefined || version.added[generation] !== undefined) return undefined;
+    // There is none while all that was sealed corrects what earlier runs rejected.
+    const { generations = [], added = {}, replaced = [] } = version ?? {};
+    if (added[generation] !== undefined) return undefined;
     const isPresent = (name: string): boolean =>
-      version.generations.includes(name) ||
-      (version.added[name] === undefined && !version.replaced.includes(name));
+      generations.includes(name) || (added[name] === undefined && !replaced.includes(name));
     return of.every(isPresent) ? { kind: 'compacted', generation, replaced: [...of] } : undefined;
   });
   return newest?.added[generation] !== undefined;

@@ -165,6 +165,16 @@ describe('a correction', () => {
       expect.stringContaining(`${runOf(2)}-c`),
     ]);
   });
+
+  it('is added when all of the first drop was rejected', async () => {
+    const store = new MemoryBlobStore();
+    const jpg = { ...packing, accept: ['.dat'] };
+    put(store, { 'a/1.txt': 'one' });
+    await runOnce(store, 1, jpg);
+    put(store, { 'a/1.txt': 'ONE', 'a/1.dat': 'data' });
+    await runOnce(store, 2, { ...packing, accept: ['.txt', '.dat'] });
+    expect(Object.keys(await held(store))).toEqual(['a/1.dat', 'a/1.txt']);
+  });
 });
 
 describe('a retracted object', () => {
