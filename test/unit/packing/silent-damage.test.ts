@@ -119,6 +119,26 @@ describe('a listing', () => {
     expect(store.keys(bucketKeys.manifest(PIPELINE, RUN))).toEqual([]);
   });
 
+  it('of another prefix is read again', async () => {
+    const store = filled(5);
+    const change = (page: ListPage): ListPage => ({
+      ...page,
+      objects: page.objects.map((object) => ({ ...object, key: `other/${object.key}` })),
+    });
+    await expect(packAll(listing(store, change), settings())).rejects.toThrow(/listing of .* has "other/);
+  });
+
+  it('that answers an earlier request is read again', async () => {
+    const store = filled(5);
+    store.pageSize = 2;
+    const pages: ListPage[] = [];
+    const change = (page: ListPage): ListPage => {
+      pages.push(page);
+      return pages.length > 1 && pages[0] !== undefined ? { ...pages[0], next: undefined } : page;
+    };
+    await expect(packAll(listing(store, change), settings())).rejects.toThrow(/not in order; the next try/);
+  });
+
   it('goes on after an empty page', async () => {
     const store = filled(5);
     let isFirst = true;

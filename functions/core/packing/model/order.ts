@@ -36,3 +36,20 @@ export function lastInOrder(objects: Iterable<{ readonly key: string }>, before:
   }
   return last;
 }
+
+/**
+ * A page that answers another request would leave out what lies between.
+ * @param after the key that the page was to begin behind
+ * @throws TransientError
+ */
+export function checkPage(
+  objects: readonly { readonly key: string }[],
+  { prefix, after }: { readonly prefix: string; readonly after: string },
+): void {
+  const last = lastInOrder(objects, after);
+  const other = [objects[0]?.key ?? prefix, last].find((key) => !key.startsWith(prefix));
+  if (other !== undefined && objects.length > 0)
+    throw new TransientError(
+      `the listing of ${quoted(prefix)} has ${quoted(other)}; the next try lists again`,
+    );
+}

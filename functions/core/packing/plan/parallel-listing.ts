@@ -8,7 +8,7 @@
  */
 
 import type { BlobStore, ListedBlob, ListPage } from '../model/blob-store.ts';
-import { compareKeys } from '../model/order.ts';
+import { checkPage, compareKeys } from '../model/order.ts';
 import type { Stretch } from './key-alphabets.ts';
 import { ListingGuesses } from './listing-guesses.ts';
 
@@ -231,6 +231,7 @@ class ParallelListing {
     // S3 does not say that a page before the last one has a key.
     while (page.objects.length === 0 && page.next !== undefined)
       page = await this.#store.listPage(this.#prefix, { next: page.next });
+    checkPage(page.objects, { prefix: this.#prefix, after });
     range.isBusy = false;
     range.isWhole = false;
     if (this.#blind === range) this.#blind = undefined;
