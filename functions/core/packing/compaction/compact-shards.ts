@@ -35,8 +35,11 @@ export interface PackCompactionDeps {
   readonly upload?: UploadLimits;
   /** Bytes of old shards that are held at once. */
   readonly readBytes?: number;
+  /** Of one sample that is written several times. */
+  readonly mostHeldBytes?: number;
 }
 
+const MOST_HELD_BYTES = 16 * 1024 * 1024;
 const DEFAULT_READ_BYTES = 64 * 1024 * 1024;
 const LEAST_PIECE_BYTES = 16 * 1024;
 const MOST_PIECE_BYTES = 8 * 1024 * 1024;
@@ -140,6 +143,10 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
     const base = plan.of[input]?.base ?? 0;
     inputs.push({
       reader: new ShardReader(deps.store, { ...what, isGzipped }),
+      mostHeldBytes: deps.mostHeldBytes ?? MOST_HELD_BYTES,
+      readFrom: isGzipped
+        ? undefined
+        : (offset) => new ShardReader(deps.store, { ...what, isGzipped }, offset),
       samples,
       kept,
       extents,

@@ -1,8 +1,7 @@
 /** Runs a whole compaction in one process, for `tidewheel data compact`. */
 import type { BlobStore } from '../model/blob-store.ts';
 import { addSealed, blobVersions } from '../model/versions.ts';
-import type { UploadLimits } from '../shard/shard-upload.ts';
-import { packCompaction } from './compact-shards.ts';
+import { type PackCompactionDeps, packCompaction } from './compact-shards.ts';
 import { type CompactionInput, itemsOf, planCompaction, readCompactionPlan } from './plan-compaction.ts';
 import { type CompactionResult, sealCompaction } from './seal-compaction.ts';
 
@@ -11,7 +10,7 @@ export type Compacted = CompactionResult | { readonly status: 'nothingToCompact'
 export async function compact(
   store: BlobStore,
   input: CompactionInput,
-  limits: { readonly upload?: UploadLimits; readonly readBytes?: number } = {},
+  limits: Omit<PackCompactionDeps, 'store'> = {},
 ): Promise<Compacted> {
   await addSealed(blobVersions(store), input.pipeline);
   const planned = await planCompaction(store, input);

@@ -4,7 +4,7 @@ import type { DataSchema, Extents, SampleLines, ShardFormat } from '../model/sha
 import type { ShardReader } from './shard-reader.ts';
 
 /** What the joiner needs of a ShardReader. */
-type SequentialBytes = Pick<ShardReader, 'position' | 'take' | 'skip' | 'bytes' | 'finish' | 'close'>;
+export type SequentialBytes = Pick<ShardReader, 'position' | 'take' | 'skip' | 'bytes' | 'finish' | 'close'>;
 
 /** One old shard, opened. */
 export interface JoinInput {
@@ -16,6 +16,16 @@ export interface JoinInput {
   readonly extents: Extents | undefined;
   /** Added to its numbers of samples. */
   readonly base: number;
+  /** Reads again from a byte on; undefined for a compressed shard. The shard's own reader compares its checksum. */
+  readonly readFrom?: ((offset: number) => SequentialBytes) | undefined;
+  /** A larger sample that is written several times is read several times, and not held. */
+  readonly mostHeldBytes: number;
+}
+
+/** How the bytes of a sample that is written several times are read again; undefined if they are held. */
+export function againOf({ readFrom, mostHeldBytes }: JoinInput, sample: SampleLines): JoinInput['readFrom'] {
+  const bytes = sample.reduce((sum, { size }) => sum + size, 0);
+  return bytes > mostHeldBytes ? readFrom : undefined;
 }
 
 export interface JoinJob {

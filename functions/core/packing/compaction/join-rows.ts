@@ -6,7 +6,7 @@ import { collect } from '../formats/copy-bytes.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { EncodedMember, MemberBody, Outline, SampleLines, ShardSink } from '../model/shard-format.ts';
 import { MemberList } from '../shard/member-list.ts';
-import type { JoinInput, JoinJob } from './join-job.ts';
+import { againOf, type JoinInput, type JoinJob, type SequentialBytes } from './join-job.ts';
 import { splitName } from './joined-names.ts';
 
 /** A sample of the new shard, with its lines in the old one. */
@@ -107,7 +107,11 @@ class RowReader {
   async bodies(number: number, isHeld: boolean): Promise<MemberBody[]> {
     if (number >= this.#held.end) {
       const { first, end } = this.#groupOf(number);
-      if (end - first === 1 && !isHeld) return this.#streamed(number);
+      const isAlone = end - first === 1;
+      if (isAlone && !isHeld) return this.#streamed(number, this.#input.reader);
+      const readFrom = isAlone ? againOf(this.#input, this.#lines(number)) : undefined;
+      if (readFrom !== undefined)
+        return this.#streamed(number, readFrom(this.#lines(number)[0]?.offset ?? 0));
       await this.#hold(first, end);
     }
     const { offset, bytes } = this.#held;
@@ -144,8 +148,7 @@ class RowReader {
   }
 
   /** A sample that lies together, member by member. */
-  #streamed(number: number): MemberBody[] {
-    const { reader } = this.#input;
+  #streamed(number: number, reader: SequentialBytes): MemberBody[] {
     const read = async function* (line: MemberLine): AsyncGenerator<Uint8Array> {
       await reader.skip(line.offset - reader.position);
       yield* reader.take(line.size);

@@ -8,7 +8,7 @@ import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
 import { HeldBytes } from './held-bytes.ts';
-import type { JoinInput, JoinJob } from './join-job.ts';
+import { againOf, type JoinInput, type JoinJob } from './join-job.ts';
 import { joinRows } from './join-rows.ts';
 import { UniqueNames } from './joined-names.ts';
 
@@ -80,11 +80,8 @@ class Joiner {
     for (let passed = this.#read[index] ?? 0; passed < number; passed += 1) await this.#pass(input, passed);
     this.#taken[index] = taken + 1;
     this.#read[index] = number + 1;
-    if (copies === 0) return this.#write(input, number, sample);
-    const { position } = input.reader;
-    const bytes = await this.#bytesOf(input, number);
-    const again = (): JoinInput => ({ ...input, reader: new HeldBytes(bytes, position) });
-    await this.#write(again(), number, sample);
+    const [first, again] = copies === 0 ? [input, () => input] : await this.#often(input, number, sample);
+    await this.#write(first, number, sample);
     for (let copy = 0; copy < copies; copy += 1) {
       this.#repeat += 1;
       const repeat = this.#repeat;
@@ -94,6 +91,20 @@ class Joiner {
         sample.map((line) => ({ ...line, repeat })),
       );
     }
+  }
+
+  /** A sample that is written several times: how it is read the first time, and again. */
+  async #often(
+    input: JoinInput,
+    number: number,
+    sample: SampleLines,
+  ): Promise<readonly [JoinInput, () => JoinInput]> {
+    const { position } = input.reader;
+    const readFrom = againOf(input, sample);
+    if (readFrom !== undefined) return [input, () => ({ ...input, reader: readFrom(position) })];
+    const bytes = await this.#bytesOf(input, number);
+    const again = (): JoinInput => ({ ...input, reader: new HeldBytes(bytes, position) });
+    return [again(), again];
   }
 
   /** Reads a sample that is left out. */

@@ -27,15 +27,17 @@ export class ShardReader {
   readonly #what: ReadShard;
   #chunk: Uint8Array = new Uint8Array();
   #crc = 0;
-  #position = 0;
+  #position: number;
 
-  constructor(store: BlobStore, what: ReadShard) {
+  /** @param start of a shard that is not compressed. From any but the first byte on, `finish` must not be called */
+  constructor(store: BlobStore, what: ReadShard, start = 0) {
     this.#what = what;
-    const stored = this.#stored(store);
+    this.#position = start;
+    const stored = this.#stored(store, start);
     this.#plain = what.isGzipped ? unzipped(stored) : stored;
   }
 
-  /** Uncompressed bytes taken so far. */
+  /** Of the next uncompressed byte. */
   get position(): number {
     return this.#position;
   }
@@ -80,7 +82,7 @@ export class ShardReader {
     this.#chunk = next.value;
   }
 
-  async *#stored(store: BlobStore): AsyncGenerator<Uint8Array> {
+  async *#stored(store: BlobStore, start: number): AsyncGenerator<Uint8Array> {
     const { shard, key, pieceBytes } = this.#what;
     const get = (offset: number): Promise<GetResult> | undefined => {
       if (offset >= shard.bytes) return undefined;
@@ -90,8 +92,8 @@ export class ShardReader {
       read.catch(() => undefined);
       return read;
     };
-    let ahead = get(0);
-    for (let offset = 0; ahead !== undefined; ) {
+    let ahead = get(start);
+    for (let offset = start; ahead !== undefined; ) {
       const found = await ahead;
       if (found.kind !== 'found')
         throw this.#fault(found.kind === 'missing' ? 'is missing' : 'is not the object that was sealed');

@@ -166,7 +166,7 @@ describe('a correction', () => {
     ]);
   });
 
-  it('is added when all of the first drop was rejected', async () => {
+  it('is added when the whole first drop was rejected', async () => {
     const store = new MemoryBlobStore();
     const jpg = { ...packing, accept: ['.dat'] };
     put(store, { 'a/1.txt': 'one' });
