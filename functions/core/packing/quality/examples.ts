@@ -12,6 +12,8 @@ import { SampleScan } from './tally.ts';
 const MOST_GROUPS = 20;
 const MOST_KEYS = 5;
 const MOST_LABELS = 5;
+/** Keys of one group that are compared with those of other generations. */
+const MOST_OWN = 1_000;
 /** Rejected arrivals of each reason. */
 const MOST_REJECTED = 10;
 
@@ -25,44 +27,74 @@ export interface FoundKeys {
   readonly keys: ReadonlyMap<bigint, string>;
 }
 
-interface Group {
-  samples: number;
-  readonly keys: string[];
-  readonly labels: Set<string>;
+/** Samples of the same bytes. */
+class Group {
+  /** In the generation. */
+  samples = 0;
+  readonly keys: string[] = [];
+  readonly labels = new Set<string>();
+  /** Of the generation; undefined if there are too many. */
+  #own: Set<string> | undefined = new Set();
+
+  add(key: string, label: string | undefined): void {
+    this.samples += 1;
+    this.#own?.add(key);
+    if (this.samples > MOST_OWN) this.#own = undefined;
+    this.#note(key, label);
+  }
+
+  /** A sample of another generation, unless this one holds its correction. */
+  addOther(key: string, label: string | undefined): void {
+    const isOther = this.#own?.has(key) === false;
+    if (isOther && label !== undefined && !this.labels.has(label)) this.#note(key, label);
+  }
+
+  #note(key: string, label: string | undefined): void {
+    if (this.keys.length < MOST_KEYS) this.keys.push(key);
+    if (label !== undefined && this.labels.size < MOST_LABELS) this.labels.add(label);
+  }
+
+  get isConflict(): boolean {
+    return this.labels.size > 1;
+  }
 }
 
-/**
- * @param repeated half digests that several samples have
- * @param others half digests of which one key is wanted
- */
+interface Wanted {
+  /** Half digests that several samples have. */
+  readonly repeated: ReadonlySet<bigint>;
+  /** Other generations that hold some of them. */
+  readonly elsewhere: readonly Manifest[];
+  /** Half digests of which one key is wanted. */
+  readonly others: ReadonlySet<bigint>;
+}
+
 export async function findKeys(
   store: BlobStore,
   manifest: Manifest,
-  { repeated, others }: { readonly repeated: ReadonlySet<bigint>; readonly others: ReadonlySet<bigint> },
+  { repeated, elsewhere, others }: Wanted,
 ): Promise<FoundKeys> {
   const groups = new Map<bigint, Group>();
   const keys = new Map<bigint, string>();
   const scan = new SampleScan(({ half, key }, label) => {
     if (others.has(half) && !keys.has(half)) keys.set(half, key);
     if (!repeated.has(half)) return;
-    const group = groups.get(half) ?? { samples: 0, keys: [], labels: new Set() };
-    group.samples += 1;
-    if (group.keys.length < MOST_KEYS) group.keys.push(key);
-    if (label !== undefined && group.labels.size < MOST_LABELS) group.labels.add(label);
+    const group = groups.get(half) ?? new Group();
     groups.set(half, group);
+    group.add(key, label);
   });
-  if (repeated.size + others.size > 0)
-    for (const shard of manifest.shards) {
-      const packing = packingKeys(manifest.pipeline, manifest.generation);
-      for (const line of await memberLines(store, packing, shard)) scan.add(line);
-      scan.end();
-    }
-  const isConflict = ({ labels }: Group): boolean => labels.size > 1;
-  const conflicts = [...groups.values()].filter(isConflict);
-  const shown = [...groups].sort(
-    ([a, one], [b, other]) =>
-      Number(isConflict(other)) - Number(isConflict(one)) || other.samples - one.samples || (a < b ? -1 : 1),
-  );
+  if (repeated.size + others.size > 0) await scanAll(store, manifest, scan);
+  const removed = elsewhere.length === 0 ? new Set() : await removedKeys(store, manifest);
+  const otherScan = new SampleScan(({ half, key }, label) => {
+    if (!removed.has(key)) groups.get(half)?.addOther(key, label);
+  });
+  for (const one of elsewhere) await scanAll(store, one, otherScan);
+  const conflicts = [...groups.values()].filter(({ isConflict }) => isConflict);
+  const shown = [...groups]
+    .filter(([, { samples, isConflict }]) => samples > 1 || isConflict)
+    .sort(
+      ([a, one], [b, other]) =>
+        Number(other.isConflict) - Number(one.isConflict) || other.samples - one.samples || (a < b ? -1 : 1),
+    );
   return {
     groups: shown.slice(0, MOST_GROUPS).map(([half, group]) => ({
       digest: digitsOf(half),
@@ -74,6 +106,23 @@ export async function findKeys(
     conflictingSamples: conflicts.reduce((sum, { samples }) => sum + samples, 0),
     keys,
   };
+}
+
+async function scanAll(store: BlobStore, manifest: Manifest, scan: SampleScan): Promise<void> {
+  const packing = packingKeys(manifest.pipeline, manifest.generation);
+  for (const shard of manifest.shards) {
+    for (const line of await memberLines(store, packing, shard)) scan.add(line);
+    scan.end();
+  }
+}
+
+/** Of samples that leave the dataset with this generation. */
+async function removedKeys(store: BlobStore, manifest: Manifest): Promise<ReadonlySet<string>> {
+  const removed = new Set<string>();
+  if (manifest.rejections.byReason['removed'] === undefined) return removed;
+  for await (const [key, , , outcome] of sealedLines(store, manifest))
+    if (outcome === 'removed') removed.add(key);
+  return removed;
 }
 
 /** Reads the lists of arrivals until each reason has its examples. */

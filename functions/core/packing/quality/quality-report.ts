@@ -9,7 +9,7 @@ import type { BlobStore } from '../model/blob-store.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
-import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { digitsOf } from './digest-list.ts';
 import { classRows, classShifts, medianShifts } from './drift.ts';
 import { findKeys, rejectedExamples } from './examples.ts';
@@ -68,6 +68,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
   const others = await otherPipelines(store, pipeline);
   const found = await findKeys(store, manifest, {
     repeated: new Set(compared.repeated),
+    elsewhere: await manifestsOf(store, pipeline, compared.elsewhere),
     others: new Set([...near.examples.flat(), ...compared.leaks.flatMap(({ examples }) => examples)]),
   });
   const classes = classRows({ packed: facts.tally, before, now, arrived: manifest.balance?.classes ?? {} });

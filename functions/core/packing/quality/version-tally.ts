@@ -14,8 +14,10 @@ export interface Compared {
   readonly within: number;
   /** Samples that repeat one of another generation. */
   readonly earlier: number;
-  /** Half digests that occur several times, at most MOST_REPEATED. */
+  /** Half digests that occur several times, or in another generation too, at most MOST_REPEATED of each. */
   readonly repeated: readonly bigint[];
+  /** Generations that hold some of them. */
+  readonly elsewhere: readonly string[];
   /** Of the other generations. */
   readonly looks: BigUint64Array;
   readonly leaks: readonly SplitLeak[];
@@ -50,7 +52,7 @@ export async function compareWithVersion(
     if (!pair.now.includes(name)) continue;
     now.addAll(one.tally);
     splits.add(one);
-    if (name !== generation) others.add(one);
+    if (name !== generation) others.add(name, one);
   }
   const own = repeatedIn(facts.digests);
   return {
@@ -58,7 +60,8 @@ export async function compareWithVersion(
     now: now.tally,
     within: own.further,
     earlier: others.repeats(),
-    repeated: own.numbers.slice(0, MOST_REPEATED),
+    repeated: [...own.numbers.slice(0, MOST_REPEATED), ...others.shared()],
+    elsewhere: others.holders,
     looks: others.looks,
     leaks: splits.leaks(),
   };
@@ -78,13 +81,17 @@ class OtherSamples {
   readonly #facts: GenerationFacts;
   readonly #known = new NumberList();
   readonly #looks = new NumberList();
+  /** Generations that hold samples of this one. */
+  readonly holders: string[] = [];
 
   constructor(facts: GenerationFacts) {
     this.#facts = facts;
   }
 
-  add({ digests, looks }: GenerationFacts): void {
-    for (const number of commonOf(this.#facts.digests, digests).numbers) this.#known.push(number);
+  add(name: string, { digests, looks }: GenerationFacts): void {
+    const { numbers } = commonOf(this.#facts.digests, digests);
+    if (numbers.length > 0) this.holders.push(name);
+    for (const number of numbers) this.#known.push(number);
     if (this.#facts.looks.length === 0 || this.#looks.values.length >= MOST_LOOKS * 2) return;
     for (const number of looks) this.#looks.push(number);
   }
@@ -92,6 +99,10 @@ class OtherSamples {
   /** Samples of the generation that are among the others. */
   repeats(): number {
     return commonOf(this.#facts.digests, this.#known.sorted()).entries;
+  }
+
+  shared(): readonly bigint[] {
+    return [...new Set(this.#known.values.subarray(0, MOST_REPEATED))];
   }
 
   get looks(): BigUint64Array {

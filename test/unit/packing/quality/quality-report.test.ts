@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../../functions/aws/images/image-engine.ts';
 import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
+import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
 import { SplitRule } from '../../../../functions/core/packing/splits/split-rule.ts';
@@ -10,7 +11,7 @@ import { type PackingSettings, packingSchema } from '../../../../functions/core/
 import { splitSchema } from '../../../../functions/core/pipeline/splits.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { compactAll, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
-import { PIPELINE, packAll, packPipeline, settings } from '../../../support/builders/packing.ts';
+import { now, PIPELINE, packAll, packPipeline, settings } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { misbehaving } from '../../../support/fakes/misbehaving-store.ts';
 
@@ -64,6 +65,33 @@ describe('a quality report', () => {
       },
     ]);
     expect((await reportOf(store, 2)).duplicates).toMatchObject({ within: 0, earlier: 1 });
+  });
+
+  it('finds other labels of equal samples across drops', async () => {
+    const drops = [
+      { 'a/1.txt': 'same', 'a/2.txt': 'own' },
+      { 'b/3.txt': 'same', 'b/4.txt': 'new' },
+    ];
+    const store = await packedInDrops(drops, packing);
+    const { duplicates, held } = await reportOf(store, 2, { conflictingLabels: '49 %' });
+    expect(duplicates).toMatchObject({ within: 0, earlier: 1, conflicting: 1 });
+    expect(duplicates.examples).toMatchObject([
+      { samples: 1, keys: [`${incoming}a/1.txt`, `${incoming}b/3.txt`], labels: ['a', 'b'] },
+    ]);
+    expect(held).toHaveLength(1);
+  });
+
+  it('takes no corrected label for a conflict', async () => {
+    const store = await packedInDrops([{ 'a/1.txt': 'same', 'a/1.cls': 'cat' }], packing);
+    for (const [key, body] of [
+      ['a/1.cls', 'dog'],
+      ['b/2.txt', 'new'],
+    ] as const)
+      store.seed(incoming + key, body);
+    const run = { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' } as const;
+    await planShards({ store, now }, run);
+    await packAll(store, packing, run.runId);
+    expect((await reportOf(store, 2)).duplicates).toMatchObject({ earlier: 1, conflicting: 0 });
   });
 
   it('does not take equal labels for equal samples', async () => {
