@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
 import type { Finding } from '../../functions/core/deployment/finding.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readingHints } from '../../functions/core/pipeline/reading-hints.ts';
 import { type Problem, problemText } from '../../functions/core/shared/errors.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT } from '../command/exit.ts';
@@ -63,6 +64,8 @@ interface CheckedFile {
   readonly pipeline: string;
   readonly valid: boolean;
   readonly problems: readonly Problem[];
+  /** Valid settings that the usual reader of the format cannot read. */
+  readonly hints: readonly string[];
 }
 
 /** @throws UsageError where it cannot be read */
@@ -72,13 +75,16 @@ async function checkFile(file: string): Promise<CheckedFile> {
   });
   const pipeline = (await pipelineHere(path.dirname(file), path.basename(file))) ?? path.parse(file).name;
   const read = readDeclaration(pipeline, text);
-  return { file, pipeline, valid: read.valid, problems: read.valid ? [] : read.problems };
+  return read.valid
+    ? { file, pipeline, valid: true, problems: [], hints: readingHints(read.pipeline) }
+    : { file, pipeline, valid: false, problems: read.problems, hints: [] };
 }
 
-function show({ file, pipeline, valid, problems }: CheckedFile, { print, problem }: Terminal): void {
+function show({ file, pipeline, valid, problems, hints }: CheckedFile, { print, problem }: Terminal): void {
   const name = path.basename(file);
   if (valid) print(`✓ ${name} declares ${pipeline}, and is valid`);
   for (const each of problems) problem(`${name}: ${problemText(each)}`);
+  for (const hint of hints) print(`  note: ${hint}`);
 }
 
 async function findingsOf(context: Context, readOnly: boolean): Promise<readonly Finding[]> {

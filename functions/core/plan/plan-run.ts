@@ -14,6 +14,7 @@ import type { BlobStore } from '../packing/model/blob-store.ts';
 import { type PackingPreview, previewOfSize, previewPlan } from '../packing/plan/preview-plan.ts';
 import { datasetSettings } from '../pipeline/dataset.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
+import { readingHints } from '../pipeline/reading-hints.ts';
 import { fileSystemsOf } from '../placement/candidates/file-systems.ts';
 import { likelyReaders } from '../placement/candidates/likely-readers.ts';
 import { choosePlacement } from '../placement/decision/choose.ts';
@@ -94,6 +95,7 @@ export async function planRun(
     // It counts from the close of the batch, which comes when the arrivals have settled.
     ...(hours !== undefined && { deadlineAt: later(start.closeAt, hours * 3_600) }),
     notes: [
+      ...readingHints(pipeline),
       ...start.notes,
       ...notesOn(end, pipeline.limits.budgetUsd),
       ...fileSystemsOf(pipeline.training).notes,
