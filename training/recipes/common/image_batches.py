@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 from common.shards import ImageReader, Sample
 from common.share import Share
 
+Row = tuple[torch.Tensor, int]
+"""An image with its class."""
 Rows = tuple[torch.Tensor, torch.Tensor]
 """Images with their classes."""
 
@@ -42,8 +44,28 @@ def sample_indices(
 
 
 @dataclass(frozen=True)
-class Batches(Dataset[Rows]):
-    """The training data of this rank: the n-th item is the whole batch of step n."""
+class _Steps(Sampler[list[int]]):
+    """The samples of each step from `first` on. With whole batches the loader tells their size."""
+
+    batches: Batches
+    first: int
+    end: int
+
+    @property
+    def batch_size(self) -> int:
+        return self.batches.share.own
+
+    def __len__(self) -> int:
+        return self.end - self.first
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for step in range(self.first, self.end):
+            yield self.batches.indices(step)
+
+
+@dataclass(frozen=True)
+class Batches(Dataset[Row]):
+    """The training data of this rank: its items are the samples of the pool."""
 
     samples: Sequence[Sample]
     labels: Sequence[str]
@@ -54,22 +76,24 @@ class Batches(Dataset[Rows]):
     workers: int = 0
     """Processes that read ahead; with 0 this process reads each batch when it needs it."""
 
-    def __getitem__(self, step: int) -> Rows:
-        chosen = sample_indices(
+    def indices(self, step: int) -> list[int]:
+        return sample_indices(
             step,
             samples=len(self.samples),
             per_epoch=self.per_epoch,
             seed=self.seed,
             share=self.share,
         )
-        return load_rows([self.samples[i] for i in chosen], self.labels, self.reader)
+
+    def __getitem__(self, index: int) -> Row:
+        sample = self.samples[index]
+        return self.reader.read(sample), self.labels.index(sample.label)
 
     def from_step(self, step: int, end: int) -> Iterator[Rows]:
         loader = DataLoader(
             self,
-            batch_size=None,
             # Batches come in the order of the steps, whichever process reads them.
-            sampler=range(step, end),
+            batch_sampler=_Steps(self, step, end),
             num_workers=self.workers,
             pin_memory=torch.cuda.is_available(),
             # The default generator would advance, and with it the training's random numbers.

@@ -79,6 +79,24 @@ def test_a_resumed_stream_continues_the_whole_one(digit_shards: Path, stop_at: i
         assert torch.equal(targets, same_targets)
 
 
+def test_the_loader_tells_its_samples_to_the_hooks(digit_shards: Path, tmp_path: Path) -> None:
+    from tidewheel_instrument.meter import Meter
+    from tidewheel_instrument.pytorch import lay
+
+    samples = read_index(digit_shards)
+    labels = sorted({sample.label for sample in samples})
+    batches = Batches(
+        samples[:500], labels, ImageReader(samples[0], 64), 22, 5, Share(0, 2, batch_size=22)
+    )
+    meter = Meter(str(tmp_path))
+    lay(meter)
+    try:
+        next(batches.from_step(0, 44))
+    finally:
+        meter.take_off()
+    assert meter.pending == 11
+
+
 def test_generations_are_read_at_any_depth(tmp_path: Path) -> None:
     write_digits(tmp_path / "digits-000001" / "shards", shards=3)
     write_digits(tmp_path / "deeper" / "digits-000002" / "shards", shards=2)
