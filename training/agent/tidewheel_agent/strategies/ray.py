@@ -22,7 +22,7 @@ from .launch import FIRST_PORT_OFFSET, Launch, with_services
 from .programs.with_services import Program
 
 _JOIN_SECONDS = 300.0
-"""Limit for all hosts to join the cluster."""
+"""Limit for the next host to join the cluster."""
 
 
 def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
@@ -81,6 +81,8 @@ def _environment(job: Job) -> dict[str, str]:
         "RAY_TRAIN_V2_ENABLED": "1",
         # The default of 30 s is too short for a host that is still busy starting.
         "RAY_raylet_start_wait_time_s": "120",
+        # Of the head's own service, which every node connects to: 20 s by default.
+        "RAY_gcs_server_port_wait_time_s": "120",
         "RAY_agent_register_timeout_ms": "120000",
         # By default Ray takes a token from the host's user, which the other hosts may not have.
         # This one is the same on all hosts of a job. Like the job's name, it is no secret.

@@ -8,15 +8,22 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 
 
-def wait_for_nodes(address: str, nodes: int, seconds: float) -> int:
-    """Returns how many nodes have joined, at most `seconds` after the call."""
+def wait_for_nodes(
+    address: str,
+    nodes: int,
+    seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> int:
+    """Returns how many nodes have joined, at most `seconds` after the last of them did."""
     import ray
 
-    deadline = time.monotonic() + seconds
-    joined = 0
-    while time.monotonic() < deadline:
+    deadline = clock() + seconds
+    joined = most = 0
+    while clock() < deadline:
         try:
             if not ray.is_initialized():
                 ray.init(address=address, logging_level="ERROR", log_to_driver=False)
@@ -25,7 +32,10 @@ def wait_for_nodes(address: str, nodes: int, seconds: float) -> int:
                 break
         except (ConnectionError, RuntimeError):
             pass  # The head is not up yet.
-        time.sleep(0.5)
+        if joined > most:
+            # Hosts that are busy starting come late, and one after the other.
+            most, deadline = joined, clock() + seconds
+        sleep(0.5)
     ray.shutdown()
     return joined
 
@@ -35,7 +45,7 @@ def main() -> None:
     joined = wait_for_nodes(address, int(nodes), float(seconds))
     if joined < int(nodes):
         print(
-            f"{joined} of {nodes} hosts joined the Ray cluster within {seconds} s: "
+            f"{joined} of {nodes} hosts joined the Ray cluster, and none within {seconds} s: "
             "look for a host that did not start, or open all ports between the job's hosts",
             flush=True,
         )
