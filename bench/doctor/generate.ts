@@ -40,6 +40,9 @@ const ORDER: readonly DrawnCause[] = [
   HEALTHY,
   'batch-too-small',
   'scaled-out',
+  HEALTHY,
+  'work-in-loop',
+  'pauses',
 ];
 
 const TYPES = ['g5.2xlarge', 'g5.4xlarge', 'g4dn.2xlarge', 'g6.4xlarge', 'p3.2xlarge'] as const;
@@ -93,6 +96,8 @@ function healthy(seed: number, type: (typeof TYPES)[number], between: Between): 
     },
     mainCpuSeconds: gpuSeconds * between(0.03, 0.12),
     gpuSeconds,
+    loopSeconds: 0,
+    pause: { seconds: 0, everySteps: 1_000_000 },
     lateWorker: 1,
     inOrder: true,
     memory: { baseBytes: between(0.2, 0.5) * memoryGib * GIBIBYTE, workerBytes: 2e8, faultSeconds: 0 },
@@ -142,6 +147,8 @@ const SICKEN: Readonly<Record<Exclude<DrawnCause, InputCause>, Sicken>> = {
     installSeconds: trainedSeconds(base) * between(0.2, 0.8),
   }),
   'checkpoint-stall': stalled,
+  'work-in-loop': inLoop,
+  pauses: paused,
   'gradient-exchange': (base, between) => among('gradient-exchange', base, between),
   'slow-host': (base, between) => among('slow-host', base, between),
   'scaled-out': (base, between) => among('scaled-out', base, between),
@@ -159,6 +166,19 @@ function stalled(base: Workload, between: Between): Workload {
   const saves = Math.round(between(5, 30));
   const everySteps = Math.max(1, Math.floor(base.steps / saves));
   return { ...base, save: { seconds: (trainedSeconds(base) * between(0.2, 0.7)) / saves, everySteps } };
+}
+
+/** The script has no loader, or a loader and more work beside it. */
+function inLoop(base: Workload, between: Between): Workload {
+  const loopSeconds = base.gpuSeconds * between(0.4, 3);
+  return { ...base, hosts: [1], loopSeconds };
+}
+
+function paused(base: Workload, between: Between): Workload {
+  const pauses = Math.round(between(6, 30));
+  const everySteps = Math.max(25, Math.floor(base.steps / pauses));
+  const seconds = base.gpuSeconds * everySteps * between(0.25, 0.9);
+  return { ...base, pause: { seconds, everySteps } };
 }
 
 function idle(base: Workload, work: number, gpuMemoryUsed: number): Workload {
@@ -185,6 +205,8 @@ type InputCause = Exclude<
   | 'small-files'
   | 'installation'
   | 'checkpoint-stall'
+  | 'work-in-loop'
+  | 'pauses'
   | 'gradient-exchange'
   | 'slow-host'
   | 'accelerator-too-large'

@@ -12,6 +12,7 @@ const KINDS = [
   'exchange',
   'gpu',
   'mainCpu',
+  'hostWork',
   'workerCpu',
   'workerBusy',
   'runnable',
@@ -89,6 +90,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       save: perSecond('save'),
       exchange: perSecond('exchange'),
     },
+    hostWork: { share: perSecond('hostWork'), line: null },
     rankSkewSeconds: null,
     loader: {
       workers: shape.workers,

@@ -17,7 +17,15 @@ export function playWith(workload: Workload, change: Change): Played {
   return play(helped, change.nodes * usdPerSecond);
 }
 
-const OF_STEPS = ['save-in-background', 'compress-exchange', 'batch-size', 'nodes', 'replace-host'] as const;
+const OF_STEPS = [
+  'save-in-background',
+  'compress-exchange',
+  'batch-size',
+  'nodes',
+  'replace-host',
+  'load-in-workers',
+  'pause-less',
+] as const;
 type OfSteps = Extract<Change, { kind: (typeof OF_STEPS)[number] }>;
 const isOfSteps = (change: Change): change is OfSteps => OF_STEPS.some((kind) => kind === change.kind);
 
@@ -59,6 +67,16 @@ function changedSteps(workload: Workload, change: OfSteps): Workload {
       return { ...workload, save: { ...workload.save, seconds: workload.save.seconds * COPY } };
     case 'compress-exchange':
       return { ...workload, exchange: { ...workload.exchange, bytes: workload.exchange.bytes / 2 } };
+    case 'load-in-workers':
+      // A loader of as many workers does it beside what it did before.
+      return {
+        ...workload,
+        loopSeconds: 0,
+        workers: Math.max(change.workers, workload.workers),
+        batch: { ...workload.batch, cpuSeconds: workload.batch.cpuSeconds + workload.loopSeconds },
+      };
+    case 'pause-less':
+      return { ...workload, pause: { ...workload.pause, everySteps: 2 * workload.pause.everySteps } };
     case 'batch-size':
       return withBatch(workload, change.factor);
     case 'nodes':

@@ -20,11 +20,18 @@ export type Rule = (typeof RULES)[number];
 
 /** What each rule speaks of. LowGPUUtilization names no cause. */
 export const SPEAKS_OF: Readonly<Record<Rule, readonly Cause[]>> = {
-  CPUBottleneck: ['too-few-workers', 'preparation', 'decoding', 'transforms', 'periodic-gaps'],
+  CPUBottleneck: [
+    'too-few-workers',
+    'preparation',
+    'decoding',
+    'transforms',
+    'periodic-gaps',
+    'work-in-loop',
+  ],
   IOBottleneck: ['network', 'network-burst', 'page-cache', 'host-memory', 'too-many-workers'],
   LowGPUUtilization: [],
   BatchSize: ['accelerator-too-large', 'batch-too-small'],
-  StepOutlier: ['checkpoint-stall', 'periodic-gaps'],
+  StepOutlier: ['checkpoint-stall', 'periodic-gaps', 'pauses'],
   LoadBalancing: ['slow-host'],
   MaxInitializationTime: ['download', 'small-files', 'installation'],
 };

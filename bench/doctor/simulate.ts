@@ -80,20 +80,27 @@ class Training {
 
   #step(host: Host, step: number): void {
     const { recorder, cores, factor } = host;
-    const { steps, mainCpuSeconds, gpuSeconds } = this.#workload;
+    const { steps, mainCpuSeconds, loopSeconds, gpuSeconds } = this.#workload;
     if (step >= steps) return;
     const { clock } = this;
     const asked = clock.now;
     host.loader.take(step, () => {
       recorder.add('wait', asked, clock.now);
       const begun = clock.now;
-      const main = mainCpuSeconds * factor;
+      const main = (mainCpuSeconds + loopSeconds) * factor;
       cores.request(
         main,
         main / 4,
         (a, b) => recorder.add('mainCpu', a, b),
         () => {
           recorder.add('runnable', begun, clock.now);
+          // Nothing else is as long: the looks find it in its share of the time that this took.
+          recorder.add(
+            'hostWork',
+            begun,
+            clock.now,
+            (clock.now - begun) * (main === 0 ? 0 : (loopSeconds * factor) / main),
+          );
           const launched = clock.now;
           const gpu = gpuSeconds * factor * (1 + 0.02 * this.#gaussian());
           clock.after(gpu, () => {
@@ -129,11 +136,13 @@ class Training {
 
   #save(host: Host, step: number): void {
     const { clock } = this;
-    const { save } = this.#workload;
+    const { save, pause } = this.#workload;
     const saves = host.host === 0 && (step + 1) % save.everySteps === 0;
     const from = clock.now;
-    clock.after(saves ? save.seconds : 0, () => {
-      if (saves) host.recorder.add('save', from, clock.now);
+    const pauses = (step + 1) % pause.everySteps === 0 ? pause.seconds : 0;
+    clock.after((saves ? save.seconds : 0) + pauses, () => {
+      if (saves) host.recorder.add('save', from, from + save.seconds);
+      if (pauses > 0) host.recorder.add('compute', clock.now - pauses, clock.now);
       host.recorder.stepEnds.push(clock.now);
       this.#step(host, step + 1);
     });

@@ -16,6 +16,10 @@ export interface Workload {
   };
   readonly mainCpuSeconds: number;
   readonly gpuSeconds: number;
+  /** What the training process reads or decodes itself, before each step; one core's seconds. */
+  readonly loopSeconds: number;
+  /** Seconds that no hook accounts for, such as a validation, after every so many steps. */
+  readonly pause: { readonly seconds: number; readonly everySteps: number };
   /** One worker of every host that needs longer, as a factor of CPU time; 1: none. */
   readonly lateWorker: number;
   readonly inOrder: boolean;

@@ -17,6 +17,7 @@ import json
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -94,6 +95,23 @@ def agent_cost(folder: Path) -> dict[str, float]:
     return {"agentShareOfCore": round(seconds, 5)}
 
 
+def look_cost() -> dict[str, float]:
+    """Microseconds of CPU time of one look at the training thread; there are four a second."""
+    from tidewheel_instrument.looks import Places, host_work
+
+    places, me = Places(), threading.get_ident()
+
+    def deep(depth: int) -> float:
+        if depth:
+            return deep(depth - 1)
+        begun = time.thread_time()
+        for _ in range(_LOOKS):
+            host_work(sys._current_frames().get(me), places)
+        return time.thread_time() - begun
+
+    return {"lookMicroseconds": round(1e6 * min(deep(30) for _ in range(20)) / _LOOKS, 2)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=401)
@@ -102,7 +120,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         cost = hooks_cost(Path(name), options.repetitions, options.steps)
-        measured = {**cost, **agent_cost(Path(name))}
+        measured = {**cost, **look_cost(), **agent_cost(Path(name))}
     if options.json:
         print(json.dumps(measured))
         return 0
@@ -111,6 +129,7 @@ def main() -> int:
         f"({measured['low']} to {measured['high']}), "
         f"beside a step of {measured['stepMicroseconds']} us"
     )
+    print(f"looks: {measured['lookMicroseconds']} us each, four a second")
     print(f"agent: {100 * measured['agentShareOfCore']:.2f} % of a core")
     return 0
 

@@ -13,6 +13,16 @@ export interface BatchCost {
 /** One core stays with the training process. */
 export const coresForWorkers = (cores: number): number => Math.max(1, cores - 1);
 
+/** A worker that waits for a disk or a network needs no core meanwhile. */
+export function workersBorne(
+  cores: number,
+  { wallSeconds, cpuSeconds }: Pick<BatchCost, 'wallSeconds' | 'cpuSeconds'>,
+): number {
+  const most = coresForWorkers(cores);
+  const blocked = Math.max(0, wallSeconds - cpuSeconds) / Math.max(wallSeconds, 1e-9);
+  return Math.max(most, Math.floor(most / Math.max(0.25, 1 - blocked)));
+}
+
 export function costOf(pace: HostMeasures): BatchCost {
   const inMain = pace.workers === 0;
   return {

@@ -4,6 +4,7 @@ import { ALSO } from './further-remedies.ts';
 import { gainOf, othersOf, verdictOf } from './gain.ts';
 import { halfPrecision } from './half-precision.ts';
 import { inputFinding } from './input.ts';
+import { loopFindings } from './loop.ts';
 import { type Measures, measuresOf } from './measures.ts';
 import { nextAfter } from './next-limit.ts';
 import { startUpFindings } from './start-up.ts';
@@ -21,6 +22,7 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
   const input = inputFinding(evidence, measures);
   const findings = [
     ...(input ? [input] : []),
+    ...loopFindings(measures),
     ...startUpFindings(evidence, measures),
     ...trainingFindings(evidence, measures),
   ];

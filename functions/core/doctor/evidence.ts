@@ -24,6 +24,11 @@ export interface Point {
     readonly exchange: number;
   };
   /**
+   * What a training process reads, decodes or waits for itself, outside of a loader: a share of its wall time that
+   * `compute` holds, and the line of the script that does most of it; null where nothing looked.
+   */
+  readonly hostWork: { readonly share: number; readonly line: string | null } | null;
+  /**
    * Of a step, by how much the slowest process of the host is busier than the fastest, the exchange left out; null with
    * fewer than two.
    */

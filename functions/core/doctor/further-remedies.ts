@@ -9,6 +9,8 @@ export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   download: ['training.distribution: ShardedByS3Key, where each host needs its share alone'],
   'small-files': ['packing.shardMegabytes: larger shards'],
   'too-few-workers': [PREFETCH],
+  'work-in-loop': [PREFETCH],
+  pauses: ['a validation on part of the held-out data', 'tidewheel.save(…), which writes in a thread'],
   preparation: [EARLIER, ON_ACCELERATOR('transforms')],
   decoding: [EARLIER, ON_ACCELERATOR('decoding')],
   transforms: [EARLIER, ON_ACCELERATOR('transforms')],

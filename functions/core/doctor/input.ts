@@ -1,6 +1,13 @@
 /** Why a step waits for its batch. A batch costs its worker wall time, CPU time and bytes; each has a limit of its own. */
 
-import { type BatchCost, coresForWorkers, costOf, heldByOthers, waitFacts } from './batch-cost.ts';
+import {
+  type BatchCost,
+  coresForWorkers,
+  costOf,
+  heldByOthers,
+  waitFacts,
+  workersBorne,
+} from './batch-cost.ts';
 import type { Evidence, PricedType } from './evidence.ts';
 import type { Finding } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
@@ -85,10 +92,7 @@ function gapsFinding(pace: HostMeasures, cost: BatchCost): Finding {
 function workersFinding({ pace, networkBytesPerSecond }: Measures, cost: BatchCost): Finding {
   const most = coresForWorkers(pace.cores);
   const wanted = Math.ceil((1.15 * cost.wallSeconds) / cost.rest);
-  const blocked = Math.max(0, cost.wallSeconds - cost.cpuSeconds) / Math.max(cost.wallSeconds, 1e-9);
-  // A worker that waits for a disk or a network needs no core meanwhile.
-  const bound = Math.max(most, Math.floor(most / Math.max(0.25, 1 - blocked)));
-  const workers = Math.max(pace.workers + 1, Math.min(wanted, bound));
+  const workers = Math.max(pace.workers + 1, Math.min(wanted, workersBorne(pace.cores, cost)));
   const limits = [
     ['loader workers', cost.wallSeconds / workers],
     ['the CPUs of the host', cost.cpuSeconds / most],

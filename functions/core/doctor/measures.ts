@@ -10,7 +10,11 @@ export interface HostMeasures {
   readonly p95Seconds: number;
   /** Seconds of a step. */
   readonly wait: number;
+  /** What is no host work. */
   readonly compute: number;
+  /** Reading, decoding and waiting of the training process itself, and the script's line that does most of it. */
+  readonly hostWork: number;
+  readonly hostLine: string | undefined;
   readonly save: number;
   readonly exchange: number;
   readonly workers: number;
@@ -71,7 +75,7 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
-const own = ({ wait, compute, save }: HostMeasures): number => wait + compute + save;
+const own = ({ wait, compute, hostWork, save }: HostMeasures): number => wait + compute + hostWork + save;
 
 /** undefined: too few steps to say anything. */
 export function measuresOf(evidence: Evidence): Measures | undefined {
@@ -105,15 +109,19 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
   const spread = Math.sqrt(mean(inEach.map((each) => (each - mean(inEach)) ** 2)));
   const third = Math.max(1, Math.floor(points.length / 3));
   const decoding = points.map(({ loader }) => loader.decodeShare).filter((each) => each !== null);
+  // A pause may be longer than a point.
+  const stepped = points.filter((each) => each.steps > 0);
   const gpus = points.flatMap(({ gpu }) => (gpu === null ? [] : [gpu.busy]));
   return {
     host: last.host,
     stepSeconds,
     steps,
-    medianSeconds: median(points.map((each) => each.stepSeconds.median)),
-    p95Seconds: median(points.map((each) => each.stepSeconds.p95)),
+    medianSeconds: median(stepped.map((each) => each.stepSeconds.median)),
+    p95Seconds: median(stepped.map((each) => each.stepSeconds.p95)),
     wait: of(({ shares }) => shares.wait) * stepSeconds,
-    compute: of(({ shares }) => shares.compute) * stepSeconds,
+    compute: of(({ shares, hostWork }) => Math.max(0, shares.compute - shareOf(hostWork))) * stepSeconds,
+    hostWork: of(({ shares, hostWork }) => Math.min(shares.compute, shareOf(hostWork))) * stepSeconds,
+    hostLine: points.findLast(({ hostWork }) => hostWork?.line)?.hostWork?.line ?? undefined,
     save: of(({ shares }) => shares.save) * stepSeconds,
     exchange: of(({ shares }) => shares.exchange) * stepSeconds,
     workers: last.loader.workers,
@@ -136,6 +144,8 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     error: spread / Math.max(1, mean(inEach)) / Math.sqrt(points.length),
   };
 }
+
+const shareOf = (hostWork: Point['hostWork']): number => hostWork?.share ?? 0;
 
 const POINT_SECONDS = 10;
 

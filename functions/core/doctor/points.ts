@@ -14,6 +14,9 @@ export const amount = z
 const share = amount.max(1, 'write a share from 0 to 1');
 export const count = z.number('write a number').int('write a whole number').min(0, 'write 0 or more');
 
+/** A file name, a number and a function: the script may have any names, and these are shown. */
+const lineOfScript = z.string().regex(/^[\w .,:<>-]{1,200}$/);
+
 export const pointSchema = z.object({
   at: z.iso.datetime('write an ISO 8601 time that ends with Z'),
   host: count,
@@ -23,6 +26,10 @@ export const pointSchema = z.object({
   samples: amount.nullable(),
   stepSeconds: z.object({ median: amount, p95: amount }),
   shares: z.object({ wait: share, compute: share, save: share, exchange: share }),
+  hostWork: z
+    .object({ share, line: lineOfScript.nullable().catch(null) })
+    .nullable()
+    .default(null),
   rankSkewSeconds: amount.nullable().default(null),
   loader: z.object({
     workers: count,

@@ -15,6 +15,8 @@ export type Cause =
   | 'network'
   | 'network-burst'
   | 'page-cache'
+  | 'work-in-loop'
+  | 'pauses'
   | 'checkpoint-stall'
   | 'gradient-exchange'
   | 'slow-host'
@@ -39,6 +41,8 @@ type DeclaredChange =
 type ScriptChange =
   | { readonly kind: 'workers'; readonly workers: number }
   | { readonly kind: 'out-of-order' }
+  | { readonly kind: 'load-in-workers'; readonly workers: number; readonly line: string | undefined }
+  | { readonly kind: 'pause-less'; readonly line: string | undefined }
   | { readonly kind: 'save-in-background' }
   | { readonly kind: 'compress-exchange' }
   | { readonly kind: 'batch-size'; readonly factor: number }
@@ -98,6 +102,8 @@ export function remedyOf(change: Change): Remedy {
 const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
   'workers',
   'out-of-order',
+  'load-in-workers',
+  'pause-less',
   'save-in-background',
   'compress-exchange',
   'batch-size',
@@ -138,6 +144,10 @@ function scriptText(change: ScriptChange): string {
       return `DataLoader(…, num_workers=${change.workers})`;
     case 'out-of-order':
       return 'DataLoader(…, in_order=False)';
+    case 'load-in-workers':
+      return `${change.line ?? 'reading in the loop'}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
+    case 'pause-less':
+      return `what stops the steps now and then (validation, logging, saving${change.line === undefined ? '' : `; ${change.line}`}): half as often`;
     case 'save-in-background':
       return 'torch.save(…): copy the state to host memory, and write it in a thread';
     case 'compress-exchange':

@@ -15,6 +15,7 @@ export interface Means {
   readonly stepSeconds?: number;
   readonly gapped?: boolean;
   readonly shares?: Partial<Point['shares']>;
+  readonly hostWork?: Point['hostWork'];
   readonly workers?: number;
   readonly workerBusy?: number;
   readonly cpu?: Partial<Point['cpu']>;
@@ -40,6 +41,7 @@ function pointsOf(host: number, means: Means): readonly Point[] {
     samples: null,
     stepSeconds: { median: means.gapped === true ? rest : stepSeconds, p95 },
     shares,
+    hostWork: means.hostWork ?? null,
     rankSkewSeconds: null,
     loader: { workers, workerBusy: means.workerBusy ?? 0.5, decodeShare: null, batchSize: 64 },
     cpu: { cores, main: 0.5, workers: 1, all: 2, runQueue: 2, ...means.cpu },

@@ -28,6 +28,9 @@ ASKED_FIRST_BATCH, GOT_FIRST_BATCH, FIRST_STEP = 14, 15, 16
 """Seconds of the system's monotonic clock, as all moments here."""
 DECODE_CPU = 17
 """Of CPU, what decoders of images took; 0.0 where none is known."""
+LOOKS, HOST_WORK = 18, 19
+"""How often a thread looked at the training thread, and how often it found the host's work there
+that no hook counts: reading, decoding, waiting."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096

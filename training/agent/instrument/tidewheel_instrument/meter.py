@@ -36,6 +36,7 @@ from .cells import (
     WORKERS,
     Cells,
 )
+from .looks import Looker
 
 _EXCHANGE_SECONDS = 1.0
 """Between two looks at the exchange that DDP hides."""
@@ -198,6 +199,7 @@ class Meter:
         if self.values[STEPS] == 0.0:
             self.values[FIRST_STEP] = monotonic()
             self.values[RANK] = float(_rank())
+            Looker(self, self._folder).start()
         return count
 
     def _spread(self, number: int, count: int, now: float) -> None:

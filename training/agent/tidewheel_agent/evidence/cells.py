@@ -10,10 +10,11 @@ import itertools
 import json
 import os
 import struct
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEAD = struct.Struct("=18d")
+_HEAD = struct.Struct("=20d")
 _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
@@ -44,6 +45,9 @@ class ProcessCounts:
     """Moments of the monotonic clock; 0.0 before they come."""
     got_first_batch: float = 0.0
     first_step: float = 0.0
+    looks: float = 0.0
+    """At the training thread; `host_work`: how many of them found it reading, decoding, waiting."""
+    host_work: float = 0.0
 
 
 def read_counts(folder: Path, now: float) -> list[ProcessCounts]:
@@ -79,6 +83,8 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
         got_first_batch=head[15],
         first_step=head[16],
         decode_cpu=head[17],
+        looks=head[18],
+        host_work=head[19],
     )
 
 
@@ -95,6 +101,15 @@ def step_seconds(folder: Path, pid: int, before: int, after: int) -> list[float]
     except (OSError, ValueError, IndexError, TypeError):
         return []
     return [max(0.0, later - earlier) for earlier, later in itertools.pairwise(ends)]
+
+
+def busiest_line(folder: Path, pids: Collection[int]) -> str | None:
+    """The script's line that most looks found at host work, of the first process that has one."""
+    for pid in sorted(pids):
+        with contextlib.suppress(OSError):
+            text = (folder / f"{pid}.lines").read_text(encoding="utf-8", errors="replace")
+            return "".join(each for each in text if each.isprintable())[:200]
+    return None
 
 
 def remove_ended(folder: Path, counts: list[ProcessCounts]) -> None:

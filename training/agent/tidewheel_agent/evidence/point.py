@@ -33,6 +33,8 @@ class Between:
     run_queue: float
     gpu_busy: float | None
     """A share of 1."""
+    host_line: str | None = None
+    """The script's line that most looks found at host work."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
             "save": round(save, 4),
             "exchange": round(exchange, 4),
         },
+        "hostWork": _host_work(earlier, trainers, between.host_line),
         "rankSkewSeconds": _skew(trainers),
         "loader": {
             "workers": declared,
@@ -136,6 +139,17 @@ def _decode_share(
         return None
     decode = sum(_rise(earlier, each, "decode_cpu") for each in workers)
     return round(min(1.0, decode / worker_cpu), 4)
+
+
+def _host_work(
+    earlier: Mapping[int, ProcessCounts], trainers: Sequence[_Trainer], line: str | None
+) -> dict[str, object] | None:
+    """A share of the wall time of a training process; None without a look."""
+    looks = sum(_rise(earlier, each.now, "looks") for each in trainers)
+    if looks == 0:
+        return None
+    found = sum(_rise(earlier, each.now, "host_work") for each in trainers)
+    return {"share": round(min(1.0, found / looks), 4), "line": line if found else None}
 
 
 _SHARES = ("wait", "save", "exchange")

@@ -15,7 +15,14 @@ from typing import Literal
 from ..files import append_line, write_atomically
 from ..log import iso, log
 from ..metrics.counters import Reading
-from .cells import ProcessCounts, read_counts, remove_ended, removed_hook, step_seconds
+from .cells import (
+    ProcessCounts,
+    busiest_line,
+    read_counts,
+    remove_ended,
+    removed_hook,
+    step_seconds,
+)
 from .host_state import cpu_seconds, read_memory, run_queue
 from .pace import Pace
 from .point import Between, Look, Place, point_between
@@ -106,7 +113,8 @@ class EvidenceRecorder:
         assert self._before is not None
         before, after = self._before, self._look(reading)
         durations = self._durations(before, after)
-        between = Between(durations, _mean(self._queue) or 0.0, _mean(self._gpu))
+        line = busiest_line(self._cells, after.cpu_seconds)
+        between = Between(durations, _mean(self._queue) or 0.0, _mean(self._gpu), line)
         point = point_between(before, after, between, self._place)
         self._before, self._queue, self._gpu = after, [], []
         if self._points is not None:

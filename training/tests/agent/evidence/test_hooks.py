@@ -121,3 +121,30 @@ def test_a_program_without_batches_counts_nothing(tmp_path: Path) -> None:
     # The sitecustomize of an image, which the hooks hide, runs all the same.
     assert text == "the image\nscript\n"
     assert read_counts(tmp_path / "cells", time.monotonic()) == []
+
+
+_LOOP = """
+import time
+import torch
+
+def load():
+    time.sleep(0.05)
+    return torch.randn(4, 2)
+
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+began = time.monotonic()
+while time.monotonic() - began < 3:
+    optimizer.zero_grad()
+    model(load()).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_a_loop_without_a_loader_shows_as_host_work(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(_LOOP)
+    hooked(tmp_path / "cells", str(script))
+    (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
+    assert trainer.looks > 3
+    assert trainer.host_work > trainer.looks / 2
