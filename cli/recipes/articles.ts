@@ -9,13 +9,21 @@ import * as z from 'zod';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
 import { writeTable } from './page.ts';
 import { lastJsonLine, runProgram } from './program.ts';
+import {
+  isSmallFiles,
+  measureSmallFiles,
+  SMALL_FILES,
+  type SmallFiles,
+  smallFilesTable,
+} from './small-files.ts';
 import { markdownTable } from './table.ts';
 
 const HELP = `npm run articles [-- OPTIONS] [NAME...]
   --steps N  steps of each, the first fifth not counted (30)
   --side N   height and width of the images (56; the articles: 224)
   --batch N  samples of a step, over all hosts (16; the articles: 64)
-  --write    put the table into docs/articles.md
+  --files N  of 5 KB, for small-files and small-files-packed (2000; the article: 2,000,000)
+  --write    put the tables into docs/articles.md
   --list     print the names
 Those of ray, tf and horovod need environments of their own (.venv-ray and so on), which are made on demand.`;
 
@@ -29,6 +37,7 @@ const spec = {
     steps: { type: 'string', default: '30' },
     side: { type: 'string', default: '56' },
     batch: { type: 'string', default: '16' },
+    files: { type: 'string', default: '2000' },
     write: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
@@ -36,6 +45,7 @@ const spec = {
     steps: count(100_000),
     side: count(4_096),
     batch: count(1_000_000),
+    files: count(1_000_000).transform(Number),
     write: z.boolean(),
     list: z.boolean(),
   }),
@@ -101,32 +111,54 @@ const tableOf = (rows: readonly Row[]): string =>
     ]),
   );
 
+type Values = z.output<typeof spec.schema>;
+
+async function measureWorkloads(chosen: readonly Workload[], values: Values): Promise<number> {
+  const rows: Row[] = [];
+  for (const workload of chosen) {
+    const size = ['--steps', values.steps, '--side', values.side, '--batch', values.batch];
+    const row = await measure(workload, size);
+    if (row !== undefined) rows.push(row);
+  }
+  if (rows.length > 0) show(tableOf(rows), values, 'table', ['steps', 'side', 'batch']);
+  return chosen.length - rows.length;
+}
+
+async function measureFiles(names: readonly SmallFiles[], values: Values): Promise<void> {
+  if (names.length === 0) return;
+  print(`${names.join(', ')} ...`);
+  const rows = await measureSmallFiles(root, names, values.files);
+  show(smallFilesTable(rows), values, 'small-files', ['files']);
+}
+
+function show(table: string, values: Values, name: string, options: readonly (keyof Values)[]): void {
+  const given = options.map((option) => `--${option} ${values[option]}`).join(' ');
+  const day = new Date().toISOString().slice(0, 10);
+  const [, load = 0] = loadavg();
+  const how = `\`${given}\`, ${day}, ${availableParallelism()} cores at a load of ${load.toFixed(0)}.`;
+  print(`\n${table}\n\n${how}`);
+  if (values.write) writeTable(path.join(root, 'docs', 'articles.md'), `${table}\n\n${how}`, name);
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const known = await workloads();
-  const names = known.map(({ name }) => name);
+  const names = [...known.map(({ name }) => name), ...SMALL_FILES];
   const check = (given: readonly string[]) =>
     given
       .filter((name) => !names.includes(name))
       .map((name) => `there is no workload "${name}"; there are ${names.join(', ')}`);
   const { values, positionals } = readCommandLine(args, { ...spec, check });
-  const chosen = positionals.length === 0 ? known : known.filter(({ name }) => positionals.includes(name));
+  const chosen = positionals.length === 0 ? names : names.filter((name) => positionals.includes(name));
   if (values.list) {
-    print(chosen.map(({ name }) => name).join('\n'));
+    print(chosen.join('\n'));
     return 0;
   }
-  const { steps, side, batch } = values;
-  const rows: Row[] = [];
-  for (const workload of chosen) {
-    const row = await measure(workload, ['--steps', steps, '--side', side, '--batch', batch]);
-    if (row !== undefined) rows.push(row);
-  }
-  const [, load = 0] = loadavg();
-  const day = new Date().toISOString().slice(0, 10);
-  const how = `\`--steps ${steps} --side ${side} --batch ${batch}\`, ${day}, ${availableParallelism()} cores at a load of ${load.toFixed(0)}.`;
-  const table = `${tableOf(rows)}\n\n${how}`;
-  print(`\n${table}`);
-  if (values.write && rows.length > 0) writeTable(path.join(root, 'docs', 'articles.md'), table);
-  return rows.length === chosen.length ? 0 : 1;
+  const failed = await measureWorkloads(
+    known.filter(({ name }) => chosen.includes(name)),
+    values,
+  );
+  await measureFiles(chosen.filter(isSmallFiles), values);
+  return failed === 0 ? 0 : 1;
 }
 
 await runCommand(HELP, main);
