@@ -48,16 +48,24 @@ export function expectedEnd(input: PlacementInput, placement: Placement): Expect
     placement.onDemandHourlyUsd * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);
   const usd = moneyOf(placement, { ...ends, onDemandHourly });
   const unbilledHourly = timeUsd - fileSystems.hourlyUsd;
+  const byPlan = row.expectedCostUsd - (unbilledHourly * row.expectedSeconds) / 3_600;
+  const least = leastUsd(placement, workSeconds + startSeconds);
   return {
     basis: work.basis,
     workSeconds,
     seconds: around(ends.seconds, row.expectedSeconds),
     // Every expected cost of a placement holds the value of the time until the end, which no bill has. The two come from
-    // other models, so for a short training the difference may be less than the work itself costs.
-    usd: around(usd, Math.max(usd.low, row.expectedCostUsd - (unbilledHourly * row.expectedSeconds) / 3_600)),
+    // other models, so where time is worth much the difference may be less than the work itself costs.
+    usd: around(usd, Math.max(usd.low, byPlan, least)),
     onDemandUsd: ((onDemandHourly + fileSystems.hourlyUsd) * (workSeconds + startSeconds)) / 3_600,
   };
 }
+
+/** On Spot the work costs at least its own price; a run that begins on demand may return to Spot and pay less. */
+const leastUsd = (placement: Placement, seconds: number): number =>
+  placement.pool.purchaseOption === 'spot'
+    ? (gangHourlyUsd(placement) * seconds) / 3_600 + fileSystemsUsd(placement, seconds)
+    : 0;
 
 /** The placement's own expectation, which knows what the run does after an interruption. */
 const around = ({ low, high }: Interval, expected: number): Interval => ({

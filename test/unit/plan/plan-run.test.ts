@@ -116,6 +116,17 @@ it('expects what former runs took', async () => {
   expect(finish / 3_600_000).toBeGreaterThan(3);
 });
 
+it('a valued hour makes no bill smaller', async () => {
+  await trainedBefore(36_000);
+  const priced = async (limits: object) => {
+    const declaration = JSON.stringify({ ...JSON.parse(DECLARED), limits });
+    return (await plan({ data: DATA, declaration })).training?.usd;
+  };
+  const [without, valued] = [await priced({}), await priced({ valueOfTimeUsdPerHour: 5 })];
+  expect(valued?.expected).toBeGreaterThan((without?.expected ?? 0) / 3);
+  expect(valued?.expected).toBeGreaterThan((valued?.low ?? 0) * 1.5);
+});
+
 it.each([1, 18, 300])('expects no bill below that of %i s', async (trainingSeconds) => {
   await trainedBefore(trainingSeconds);
   const { training } = await plan({ data: DATA });

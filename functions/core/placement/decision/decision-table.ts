@@ -73,7 +73,7 @@ function rowOf(each: Assessed, table: Table): PoolAssessment {
     expectedWaitSeconds: Math.round(waitIfDown(outlook)),
     ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
     ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
-    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each), ...noteOnReading(candidate), ...noteOnDownload(candidate)].join('; ')})`,
+    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each), ...noteOnReading(candidate), ...noteOnDownload(candidate, table.situation)].join('; ')})`,
   };
 }
 
@@ -102,7 +102,13 @@ const noteOnReading = ({ throughput: { reading, unknown } }: Candidate): readonl
 /** A shorter download decides nothing. */
 const LEAST_DOWNLOAD_SECONDS = 60;
 
-function noteOnDownload({ download }: Candidate): readonly string[] {
+function noteOnDownload(
+  { download, throughput }: Candidate,
+  { input: { dataset } }: Pick<Situation, 'input'>,
+): readonly string[] {
+  // Once a step was measured, the note on its reading says so.
+  if (download?.bytes === 0 && throughput.reading === undefined && (dataset?.bytes ?? 0) > 0)
+    return ['no start downloads: its shards are streamed'];
   if (download === undefined || download.seconds < LEAST_DOWNLOAD_SECONDS) return [];
   const gigabytes = (download.bytes / 1e9).toFixed(0);
   return [`each start downloads ${gigabytes} GB, about ${Math.round(download.seconds / 60)} min`];
@@ -157,7 +163,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
     parts.push(
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
     );
-  parts.push(...noteOnDownload(candidate), ...situation.fileSystems.notes);
+  parts.push(...noteOnDownload(candidate, situation), ...situation.fileSystems.notes);
   const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
   const valueUsd = situation.timeUsd - situation.fileSystems.hourlyUsd;
   const worth = `worth $${valueUsd.toFixed(2)}, which every expected cost holds`;

@@ -178,6 +178,13 @@ describe('pools', () => {
     expect(reason).toContain('each start downloads 100 GB, about 11 min');
     expect(chosen(asked(1)).reason).not.toContain('downloads');
   });
+
+  it('tell that shards are streamed', () => {
+    const training = { ...question().training, inputMode: 'FastFile' as const };
+    const { considered } = chosen(asked(100, { training }));
+    expect(considered[0]?.verdict).toContain('no start downloads: its shards are streamed');
+    expect(chosen(asked(0, { training })).reason).not.toContain('streamed');
+  });
 });
 
 it('a stored decision keeps the size of its dataset', () => {
