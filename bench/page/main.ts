@@ -12,7 +12,7 @@ import type { Ground } from '../../test/support/world/ground.ts';
 import { dayUsd, HOURS_A_DAY, PEOPLE, type Watched } from './costs.ts';
 import * as measure from './measures.ts';
 import { takeScreenshots } from './screenshots.ts';
-import { LONG_RUN, makeWorld, OPEN_RUN, POINTS, RUNS, save } from './world.ts';
+import { ENDED_RUN, LONG_RUN, makeWorld, OPEN_RUN, POINTS, RUNS, save } from './world.ts';
 
 const USAGE = `npm run bench:page -- [--json FILE]
 
@@ -37,6 +37,7 @@ const SCREENS = [
   '#/pipelines/digits/data',
   '#/pipelines/digits/probes',
   `#/runs/${OPEN_RUN}`,
+  `#/runs/${ENDED_RUN}`,
   `#/runs/${OPEN_RUN}/log`,
   `#/runs/${OPEN_RUN}/why`,
   `#/runs/${OPEN_RUN}/declaration`,

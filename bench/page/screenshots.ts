@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { open, type Served, show } from './measures.ts';
-import { LONG_RUN, OPEN_RUN } from './world.ts';
+import { ENDED_RUN, LONG_RUN, OPEN_RUN } from './world.ts';
 
 interface Picture {
   readonly name: string;
@@ -20,10 +20,12 @@ const PICTURES: readonly Picture[] = [
   { name: 'run', screen: `#/runs/${OPEN_RUN}`, height: 1_400 },
   { name: 'run-dark', screen: `#/runs/${OPEN_RUN}`, dark: true },
   { name: 'run-narrow', screen: `#/runs/${OPEN_RUN}`, width: 390 },
+  { name: 'run-ended', screen: `#/runs/${ENDED_RUN}` },
   { name: 'why', screen: `#/runs/${OPEN_RUN}/why` },
   { name: 'log', screen: `#/runs/${OPEN_RUN}/log` },
   { name: 'runs', screen: '#/pipelines/digits' },
   { name: 'data', screen: '#/pipelines/digits/data' },
+  { name: 'probes', screen: '#/pipelines/digits/probes' },
   { name: 'market', screen: '#/market' },
   { name: 'money', screen: '#/money' },
   { name: 'compare', screen: `#/compare?runs=${OPEN_RUN},${LONG_RUN}&series=loss` },

@@ -4,7 +4,13 @@ import { makeReport } from '../../functions/core/attempts/report.ts';
 import type { PoolOutcome } from '../../functions/core/runs/market-history.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { packAll, settings } from '../../test/support/builders/packing.ts';
-import { attemptOf, outcomeOf, placementOf, runOf } from '../../test/support/builders/records.ts';
+import {
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  runOf,
+} from '../../test/support/builders/records.ts';
 import type { Ground } from '../../test/support/world/ground.ts';
 
 const HOUR = 3_600;
@@ -116,4 +122,37 @@ export function putReport(at: Ground, batch: number, endedSeconds: number) {
   const report = makeReport({ run, attempts, timeline: [], status: 'succeeded', finishedAt: earlier(ended) });
   at.store.put(bucketKeys.report('digits', run.runId), JSON.stringify(report));
   return report;
+}
+
+/** Two trials of another number of loader workers, the second one faster. */
+export async function putProbes(at: Ground): Promise<void> {
+  for (const [place, workers] of [2, 8].entries()) {
+    const number = place + 1;
+    const runId = `digits-probe-00000${number}`;
+    await at.runs.create(
+      runOf('digits', 0, {
+        runId,
+        status: 'succeeded',
+        probe: { number },
+        createdAt: earlier(HOUR - number * 300),
+        updatedAt: earlier(HOUR - number * 300 - 240),
+        declaration: declarationOf('digits', {
+          training: { strategy: 'ddp', hyperparameters: { num_workers: workers } },
+          dataset: { pin: 'digits-000001' },
+        }),
+      }),
+    );
+    await at.attempts.create(
+      attemptOf(runId, 1, {
+        status: 'done',
+        outcome: outcomeOf('completed', { trainingSeconds: 180, billableSeconds: 180 }),
+      }),
+    );
+    const blockSeconds = [0, 1, 2, 3, 4].map((block) => 4 / number + noise(block, number) / 10);
+    const steps = { basis: 'hooks', steps: 200, samplesPerStep: 64 };
+    at.store.put(
+      `${bucketKeys.evidence('digits', runId)}1-algo-1-steps.json`,
+      JSON.stringify({ ...steps, blockSeconds, blockSteps: blockSeconds.map(() => 32) }),
+    );
+  }
 }

@@ -11,12 +11,14 @@ import {
 } from '../../test/support/builders/records.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
 import { diagnosisAt, putEvidence } from './hosts.ts';
-import { fillMarket, packDataset, putReport } from './surroundings.ts';
+import { fillMarket, packDataset, putProbes, putReport } from './surroundings.ts';
 
 export const RUNS = 10_000;
 export const POINTS = 100_000;
 /** Finished, with all the points. */
 export const LONG_RUN = 'digits-010000';
+/** Has a model, and a report. */
+export const ENDED_RUN = 'digits-009996';
 /** Trains, after an interruption. */
 export const OPEN_RUN = 'digits-010001';
 const logOf = (attempt: number) => ({ group: 'jobs', streamPrefix: `attempt-${attempt}/` });
@@ -39,10 +41,12 @@ export async function makeWorld(): Promise<Ground> {
   });
   at.declare();
   for (let batch = 1; batch < RUNS; batch += 1) await at.runs.create(finishedRun(at, batch));
+  await endedRun(at);
   await longRun(at);
   await openRun(at);
   await packDataset(at);
   await fillMarket(at);
+  await putProbes(at);
   return at;
 }
 
@@ -67,6 +71,32 @@ function resultOf(at: Ground, batch: number, endedSeconds: number) {
   const { finishedAt, interruptions, lostSeconds, costUsd, onDemandUsd } = report;
   const attempts = report.attempts.length;
   return { finishedAt, attempts, interruptions, lostSeconds, costUsd, onDemandUsd, isDeadlineMet: null };
+}
+
+/** Its record and its report are those of the others; this is what it did. */
+async function endedRun(at: Ground): Promise<void> {
+  const began = 5 * HOUR;
+  await at.runs.update(ENDED_RUN, { sealedAt: earlier(began - 100), updatedAt: earlier(began - 1_800) });
+  await at.attempts.create(
+    attemptOf(ENDED_RUN, 1, {
+      createdAt: earlier(began - 120),
+      status: 'done',
+      progressAfter: progressOf(1_000, { totalSteps: 1_000, updatedAt: earlier(began - 1_780) }),
+      outcome: outcomeOf('completed', {
+        startedAt: earlier(began - 200),
+        scriptStartedAt: earlier(began - 260),
+        endedAt: earlier(began - 1_800),
+        trainingSeconds: 1_600,
+      }),
+    }),
+  );
+  putSeries(at, ENDED_RUN, { attempt: 1, from: 0, to: 1_000, began: began - 260, ended: began - 1_780 });
+  const entries = [
+    [began - 100, 'Sealed', '40 shards of 120,000 samples are sealed'],
+    [began - 1_800, 'RunFinished', 'training completed'],
+  ] as const;
+  for (const [ago, kind, text] of entries)
+    await at.timeline.add(ENDED_RUN, { id: kind, at: earlier(ago), kind, text });
 }
 
 async function longRun(at: Ground): Promise<void> {
