@@ -189,7 +189,7 @@ def test_pages_of_runs_are_joined(api: Api, tidewheel: Tidewheel) -> None:
 def test_probes_are_listed_with_their_speed(api: Api, tidewheel: Tidewheel) -> None:
     probe = {"runId": "digits-probe-000001", "speed": {"stepSeconds": {"mean": 0.5}}}
     api.give("GET /pipelines/digits/probes", {"probes": [probe]})
-    assert tidewheel.probes("digits") == [probe]
+    assert [dict(each) for each in tidewheel.probes("digits")] == [probe]
     assert "limit=20" in api.requests[0][1]
 
 
