@@ -83,24 +83,33 @@ export async function retract(
   input: CompactionInput,
 ): Promise<Outcome> {
   const wanted = new Set(keys.map((key) => incomingKey(pipeline, key)));
-  const isHeld = async (): Promise<ReadonlySet<string>> => {
+  const contents = async (): Promise<readonly HeldObject[]> => {
     const version = await versionOf({ store, pipeline }, undefined);
-    if (typeof version === 'string') return new Set();
-    const held = await versionContents(store, pipeline, version);
-    return new Set(held.flatMap(({ key }) => (wanted.has(key) ? [key] : [])));
+    return typeof version === 'string' ? [] : versionContents(store, pipeline, version);
   };
-  const before = await isHeld();
-  const unknown = [...wanted].filter((key) => !before.has(key));
+  const before = (await contents()).filter(({ key }) => wanted.has(key));
+  const unknown = [...wanted].filter((key) => !before.some((held) => held.key === key));
   if (unknown.length > 0)
     return complain(
       `the newest version holds no ${unknown.map((key) => shownKey(pipeline, key)).join(', ')}, so nothing was retracted: see tidewheel data contents s3://${store.bucket}/${pipeline}`,
     );
   const result = await compact(store, { ...input, retracted: wanted });
-  const left = await isHeld();
-  if (result.status !== 'compacted' || left.size > 0)
+  const left = await contents();
+  if (result.status !== 'compacted' || left.some(({ key }) => wanted.has(key)))
     return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
   tell(
     `${counted(wanted.size, 'object')} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${bucketKeys.incoming(pipeline)} too`,
   );
-  return found({ pipeline, retracted: [...wanted], generation: result.generation, of: result.of });
+  const sameBytes = keysWithBytesOf(before, left);
+  if (sameBytes.length > 0)
+    tell(
+      `The same bytes stay under other keys, so retract these too where the bytes must go: ${sameBytes.map((key) => shownKey(pipeline, key)).join(', ')}`,
+    );
+  return found({ pipeline, retracted: [...wanted], sameBytes, generation: result.generation, of: result.of });
+}
+
+/** Of the objects with a SHA-256, which is all that stands for their bytes. */
+function keysWithBytesOf(retracted: readonly HeldObject[], left: readonly HeldObject[]): string[] {
+  const digests = new Set(retracted.map(({ digest }) => digest).filter((digest) => digest.length === 64));
+  return left.flatMap(({ key, digest }) => (digests.has(digest) ? [key] : []));
 }

@@ -260,18 +260,20 @@ describe('tidewheel data', () => {
   }, 60_000);
 
   it('retracts an object and proves it', async () => {
+    await opened.store.put(`${bucketKeys.incoming(PIPELINE)}6/twin.jpg`, Buffer.from('6 1'));
     await drop(6);
     expect((await dataset('retract', ADDRESS)).errors).toContain('KEY is missing');
     expect((await dataset('retract', ADDRESS, 'nothing.jpg')).errors).toContain('holds no nothing.jpg');
     const { code, output, errors } = await dataset('retract', ADDRESS, '6/ü 1+.jpg');
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     expect(output).toMatch(/^1 object retracted: no shard of digits-000006-c\w{8} .* --replaced/);
+    expect(output).toMatch(/The same bytes stay under other keys, .*: 6\/twin\.jpg$/m);
     expect((await dataset('contents', ADDRESS)).output).not.toContain('6/ü 1+.jpg');
     expect((await dataset('contents', ADDRESS, runOf(6))).output).toMatch(
       /^[0-9a-f]{64} {2}digits-000006\/shard-000000\.tar {2}6\/ü 1\+\.jpg$/m,
     );
     expect((await dataset('compare', ADDRESS, runOf(6))).output).toBe(
-      'retracted  6/ü 1+.jpg\n0 added, 0 replaced, 1 retracted; 7 objects\n',
+      'retracted  6/ü 1+.jpg\n0 added, 0 replaced, 1 retracted; 8 objects\n',
     );
     expect((await dataset('compare', ADDRESS, runOf(5), runOf(6))).errors).toContain('was pruned');
     expect((await dataset('compare', ADDRESS, 'a', 'b', 'c')).errors).toContain('"c" is one word too many');
