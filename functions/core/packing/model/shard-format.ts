@@ -64,7 +64,7 @@ export interface WrittenMember {
   readonly crc64nvme?: string;
 }
 
-export type TextFault = 'notText' | 'notJson';
+type TextFault = 'notText' | 'notJson';
 
 /** An encoder throws it if a sample does not fit the format. */
 export class UnfitSampleError extends Error {
