@@ -18,6 +18,9 @@ export interface Rung {
 /** From this share of the time on, one accelerator is busy: the articles' figure. */
 const BUSY = 0.9;
 
+/** Below this share of the computing time, kernels are too small to fill the accelerator: CPUs lag less behind it. */
+const FILLED = 0.5;
+
 /** Empty where there are too few steps to judge. */
 export function ladderOf(evidence: Evidence): readonly Rung[] {
   const measures = measuresOf(evidence);
@@ -118,10 +121,12 @@ function cpuInstead({ instance, alternatives }: Evidence, { pace }: Measures): R
     .toSorted((a, b) => stepOn(a) * a.usdPerSecond - stepOn(b) * b.usdPerSecond);
   if (best === undefined) return { rung, verdict: 'unknown', evidence: {}, text: 'no CPU type is listed' };
   const ratio = (stepOn(best) * best.usdPerSecond) / (pace.stepSeconds * instance.usdPerSecond);
+  const isFilled = work >= FILLED * pace.compute;
+  const caveat = isFilled ? '' : '; it is not filled, so CPUs may be much faster than that: probe them';
   return {
     rung,
-    verdict: ratio < 1 ? 'pays' : 'does-not-pay',
+    verdict: ratio < 1 ? 'pays' : isFilled ? 'does-not-pay' : 'unknown',
     evidence: { costRatio: ratio, stepSeconds: stepOn(best), gpuBusy: pace.gpuBusy },
-    text: `${best.facts.type}, by the stated speed of a vCPU beside ${accelerator}`,
+    text: `${best.facts.type}, by the stated speed of a vCPU beside ${accelerator}${caveat}`,
   };
 }

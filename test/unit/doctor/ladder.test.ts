@@ -24,6 +24,17 @@ describe('the ladder', () => {
     expect(verdictsOf(rungs)).toMatchObject({ cpu: 'pays' });
   });
 
+  it.each([
+    [0.9, 'does-not-pay'],
+    [0.2, 'unknown'],
+  ])('judges CPUs by an accelerator that is filled: %s', (gpuBusy, cpu) => {
+    const shares = { compute: 1 };
+    const rungs = ladderOf(
+      evidenceOf([{ type: 'p3.2xlarge', gpuBusy, shares, alternatives: ['c5.4xlarge'] }]),
+    );
+    expect(verdictsOf(rungs)).toMatchObject({ cpu });
+  });
+
   it('is empty before there are steps', () => {
     expect(ladderOf(evidenceOf([]))).toEqual([]);
   });
