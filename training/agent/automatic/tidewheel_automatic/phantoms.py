@@ -6,7 +6,8 @@ and no operation changes a real tensor in a way that lasts: all of them are rest
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, Literal
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -14,6 +15,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_map, tree_map_only
 
 from .operations import Operations
+
+_PIN = torch.ops.aten._pin_memory.default
 
 
 class PhantomMode(TorchDispatchMode):
@@ -25,6 +28,15 @@ class PhantomMode(TorchDispatchMode):
         self._operations = Operations(self._fake, self._phantom_of)
         self.is_busy = False
         """Whether PyTorch itself is at work here, whose reads are none of the script's."""
+        self._cudnn = torch.backends.cudnn.enabled
+
+    def begin(self) -> None:
+        # cuDNN's recurrent layers look into the memory of their weights, which phantoms have none
+        # of, and keep what they find; a compiled function that meets phantoms is compiled for them.
+        self._cudnn = torch.backends.cudnn.enabled
+        torch.backends.cudnn.enabled = False
+        _set_stance("force_eager")
+        self.__enter__()
 
     def __torch_dispatch__(
         self,
@@ -51,8 +63,10 @@ class PhantomMode(TorchDispatchMode):
 
     def _compute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         given, options = args, kwargs
+        if func is _PIN:  # PyTorch has no fake one; nothing tells pinned memory from other memory.
+            func, given, options = torch.ops.aten.clone.default, args[:1], {}
         if not func._schema.is_mutable:
-            given, options = tree_map_only(torch.nn.Parameter, self._phantom_of, (args, kwargs))
+            given, options = tree_map_only(torch.nn.Parameter, self._phantom_of, (given, options))
         with self._fake:
             return func(*given, **options)
 
@@ -66,9 +80,19 @@ class PhantomMode(TorchDispatchMode):
 
     def end(self) -> None:
         """From now on a phantom that meets real data is an error, never a wrong value."""
+        self.__exit__(None, None, None)
+        torch.backends.cudnn.enabled = self._cudnn
+        _set_stance("default")
         self._fake.allow_non_fake_inputs = False
         self._phantoms.clear()
         self._operations.clear()
+
+
+def _set_stance(stance: Literal["default", "force_eager"]) -> None:
+    """Of compiled functions. PyTorch before 2.6 has none, and a script without `torch.compile` has
+    not loaded the compiler, which takes a second."""
+    if "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance"):
+        torch.compiler.set_stance(stance)
 
 
 def is_phantom(value: object) -> bool:

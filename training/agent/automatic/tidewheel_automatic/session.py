@@ -185,7 +185,7 @@ class Session:
             )
             self._output.mute()
             self.is_phantom = True
-            self._mode.__enter__()
+            self._mode.begin()
 
     def phantom_gradients(self) -> None:
         """Scripts clip or read gradients; their values do not matter before the restore."""
@@ -269,7 +269,6 @@ class Session:
     def _restore(self, saved: dict[str, Any]) -> None:
         if self.journal.is_replaying:
             raise RefusedError("the script reads less than before the checkpoint")
-        self._mode.__exit__(None, None, None)
         self._mode.end()
         self.is_phantom = False
         is_exact = buckets.arrange(self.replicas, saved["buckets"])
