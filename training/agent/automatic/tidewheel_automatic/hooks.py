@@ -38,6 +38,7 @@ def install(session: Session) -> None:
     _hook_optimizers(session)
     _hook_loaders(session)
     _hook_files(session)
+    _hook_graphs(session)
     hook_distributed(session)
     atexit.register(session.finish)
     sys.excepthook = _shown(session, sys.excepthook)
@@ -209,6 +210,19 @@ def _hook_files(session: Session) -> None:
             session.wrote(os.path.abspath(f))
 
     torch.save = save
+
+
+def _hook_graphs(session: Session) -> None:
+    """A CUDA graph that is captured in the loop holds work that no hook sees when it is replayed,
+    and a replay by the hooks could not capture it again."""
+    original = torch.cuda.CUDAGraph.capture_begin
+
+    @functools.wraps(original)
+    def begin(self: Any, *args: Any, **kwargs: Any) -> None:
+        session.captures_graph()
+        original(self, *args, **kwargs)
+
+    torch.cuda.CUDAGraph.capture_begin = begin  # type: ignore[method-assign]
 
 
 def _shown(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:

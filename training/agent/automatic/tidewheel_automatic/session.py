@@ -30,6 +30,9 @@ from .sandbox import Sandbox
 from .saver import Saver
 from .trial import FirstProcess, SecondProcess
 
+_WARM_UP_STEPS = 20
+"""Before a graph is captured: PyTorch's notes take 3, and 11 under DDP."""
+
 
 class Session:
     def __init__(self, options: Options) -> None:
@@ -145,6 +148,18 @@ class Session:
         if self._options.trial is not None and self._options.rank == 0:
             tell_agent(self._options.trial / STOPPED, self.steps, reason)
 
+    def captures_graph(self) -> None:
+        """Before the first step each process captures its own. Raises RefusedError in a replay."""
+        reason = "the loop captures a CUDA graph, which hides its steps"
+        if self.is_phantom:
+            raise RefusedError(reason)
+        if self.is_recording:
+            self.give_up(reason)
+            with suppress(Exception):
+                self._saver.flush()  # A copy that another thread waits for breaks a capture.
+            if self.steps <= _WARM_UP_STEPS:  # A script that resumes after them captures cold.
+                storage.remove_all(self._options.root)
+
     def may_write(self, path: str) -> None:
         """Raises ProtectedFileError in the trial's second process for a file of the training."""
         if self._sandbox is not None:
@@ -177,6 +192,8 @@ class Session:
             return
         self.has_begun = True
         self._thread = threading.get_ident()
+        if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+            self.captures_graph()
         self._unchanged = snapshot.versions()
         if self._saved is not None:
             self._resumed_step = self._saved["step"]

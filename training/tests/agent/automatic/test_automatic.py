@@ -133,6 +133,25 @@ def test_a_script_that_cannot_be_saved_trains_on(tmp_path: Path) -> None:
     assert steps(tmp_path) == ["step-00000002", "step-00000004"]
 
 
+def test_a_captured_graph_ends_the_checkpoints_of_its_warm_up(tmp_path: Path) -> None:
+    code = (
+        "import torch\n"
+        "model = torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for step in range(6):\n"
+        "    model(torch.ones(1, 2)).sum().backward(); optimizer.step()\n"
+        "    if step == 3:\n"
+        "        try: torch.cuda.CUDAGraph.capture_begin(None)\n"
+        "        except Exception: print('there is no GPU here')\n"
+    )
+    (tmp_path / "script.py").write_text(code)
+    ended = run(str(tmp_path / "script.py"), tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="2")
+    assert ended.stdout == "there is no GPU here\n"
+    reason = "no automatic checkpoints from step 4 on: the loop captures a CUDA graph"
+    assert reason in ended.stderr
+    assert steps(tmp_path) == []
+
+
 def test_the_agent_saves_on_the_warning_and_resumes_elsewhere(tmp_path: Path) -> None:
     def host(name: str) -> Path:
         base = make_host(
