@@ -113,7 +113,8 @@ class Saver:
         several tells what a save costs."""
         shortest = min(self._stall_seconds) if len(self._stall_seconds) > 1 else 0.0
         writing = self._writer.write_seconds / _LONGEST_WRITE_SHARE
-        interval = max(self._options.seconds, 100 * shortest, writing)
+        stall = max(shortest, self._writer.gpu_seconds)
+        interval = max(self._options.seconds, 100 * stall, writing)
         return time.monotonic() - self._saved_at >= interval
 
     def _is_requested(self) -> bool:

@@ -18,8 +18,8 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._failure: Exception | None = None
         self._copy: Any = None
-        self.write_seconds = 0.0
-        """Of the last state."""
+        self.write_seconds = self.gpu_seconds = 0.0
+        """Of the last state: until it was on disk, and for how long its copy kept a GPU busy."""
 
     @property
     def is_busy(self) -> bool:
@@ -65,6 +65,7 @@ class Writer:
     def _write(self, state: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
         began = time.monotonic()
         try:
+            self.gpu_seconds = self._copy.settle()
             write(state)
         except Exception as error:  # The training's thread raises it at its next call.
             self._failure = error

@@ -55,7 +55,7 @@ class BackgroundSaves:
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._saved_at = time.monotonic()
-        self._stall_seconds = self._write_seconds = 0.0
+        self._stall_seconds = self._gpu_seconds = self._write_seconds = 0.0
         self._size_bytes = 0
 
     def save(self, checkpoint: Checkpoint, write: Write, state: object, keep: int) -> float:
@@ -84,7 +84,7 @@ class BackgroundSaves:
         """Negative once the next save is due. `at_most`: the requested interval."""
         interval = max(
             _LEAST_SECONDS,
-            self._stall_seconds / _SHARE_OF_TIME,
+            max(self._stall_seconds, self._gpu_seconds) / _SHARE_OF_TIME,
             self._write_seconds / _LONGEST_WRITE_SHARE,
             self._size_bytes / _BYTES_PER_SECOND,
         )
@@ -139,6 +139,8 @@ class BackgroundSaves:
                         self._copies.append(job.copy)
 
     def _write(self, job: Job) -> None:
+        if job.copy is not None:
+            self._gpu_seconds = job.copy.settle()
         if job.write is not None:
             begin(job.checkpoint.folder)
             job.write(job.checkpoint.folder, job.state)

@@ -1,6 +1,9 @@
 """Copies a training's state into memory that the next copy uses again.
 
 Fresh memory costs a page fault for each 4 KiB, which takes longer than copying into it.
+
+Data on a GPU is queued for a copy on the stream that computes, so the copy holds what the step left
+there, and no later step changes it before. The training goes on at once; `settle` waits.
 """
 
 from __future__ import annotations
@@ -26,20 +29,27 @@ class StateCopy:
         self._buffers: dict[tuple[object, ...], Any] = {}
         self._unused: dict[tuple[object, ...], Any] = {}
         self._seen: dict[object, Any] = {}
-        self._from_gpu = False
+        self._events: dict[Any, tuple[Any, Any]] = {}
+        """Of each device: before the first copy from it, and after the last."""
 
     def take(self, state: object) -> Any:  # noqa: ANN401 (the same type as the state)
-        """The copy of `state`; valid until the next call."""
+        """The copy of `state`; whole after `settle`, and valid until the next call."""
         self._unused, self._buffers, self._seen = self._buffers, {}, {}
-        self._from_gpu = False
+        self._events = {}
         try:
-            copied = self._copy(state, ())
+            return self._copy(state, ())
         finally:
             self._unused, self._seen = {}, {}
-        if self._from_gpu:
-            # The copies were queued on the stream that computes.
-            sys.modules["torch"].cuda.synchronize()
-        return copied
+            for device, (_, last) in self._events.items():
+                last.record(sys.modules["torch"].cuda.current_stream(device))
+
+    def settle(self) -> float:
+        """Waits until the copy is whole; any thread may. Returns the seconds for which the copies
+        kept a GPU from computing."""
+        events, self._events = self._events, {}
+        for _, last in events.values():
+            last.synchronize()
+        return max((first.elapsed_time(last) / 1000 for first, last in events.values()), default=0)
 
     def _copy(self, value: Any, path: tuple[object, ...]) -> Any:  # noqa: ANN401
         if isinstance(value, _IMMUTABLE):
@@ -81,10 +91,18 @@ class StateCopy:
         if not isinstance(buffer, torch.Tensor) or not _fits(buffer, value):
             # Only pinned memory is filled while the CPU goes on.
             buffer = torch.empty(value.shape, dtype=value.dtype, pin_memory=value.is_cuda)
+        if value.is_cuda and value.device not in self._events:
+            self._events[value.device] = _events(torch, value.device)
         buffer.copy_(value, non_blocking=value.is_cuda)
-        self._from_gpu |= value.is_cuda
         self._buffers[path] = self._seen[where] = buffer
         return buffer
+
+
+def _events(torch: Any, device: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """One that is recorded now, and one for later."""
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    first.record(torch.cuda.current_stream(device))
+    return first, last
 
 
 def _fits(buffer: Any, value: Any) -> bool:  # noqa: ANN401

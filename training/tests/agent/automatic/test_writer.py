@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from tidewheel._state_copy import StateCopy
 from tidewheel_automatic.replicated import Replicated
 from tidewheel_automatic.snapshot import SavedTensor
 from tidewheel_automatic.writer import Writer
@@ -74,3 +75,18 @@ def test_a_failed_write_is_raised_once() -> None:
         writer.flush()
     writer.start(state(), lambda _copied: None)
     writer.flush()
+
+
+def test_a_copy_from_a_gpu_is_whole_before_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = list[str]()
+
+    def settle(_copy: StateCopy) -> float:
+        order.append("settled")
+        return 0.25
+
+    monkeypatch.setattr(StateCopy, "settle", settle)
+    writer = Writer()
+    writer.start(state(), lambda _copied: order.append("written"))
+    writer.flush()
+    assert order == ["settled", "written"]
+    assert writer.gpu_seconds == 0.25

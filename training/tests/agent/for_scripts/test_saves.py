@@ -22,6 +22,7 @@ import torch
 
 import tidewheel
 from cluster import wait_until
+from tidewheel._state_copy import StateCopy
 from tidewheel_agent.checkpoints.checkpoint import find_last_checkpoint
 
 FOR_SCRIPTS = Path(tidewheel.__file__).parents[1]
@@ -77,6 +78,38 @@ def test_a_save_holds_the_state_of_its_moment() -> None:
     assert torch.equal(first, second)
     assert loaded["more"][0].tolist() == [0, 1, 2, 3]
     assert isinstance(loaded["model"], collections.OrderedDict)
+
+
+class Moment:
+    """Stands for a CUDA event."""
+
+    def __init__(self, at: float) -> None:
+        self.at, self.is_reached = at, False
+
+    def synchronize(self) -> None:
+        self.is_reached = True
+
+    def elapsed_time(self, later: Moment) -> float:
+        assert later.is_reached
+        return later.at - self.at
+
+
+def test_a_copy_tells_how_long_a_gpu_stood_still() -> None:
+    state_copy = StateCopy()
+    state_copy._events = {
+        "cuda:0": (Moment(100.0), Moment(150.0)),
+        "cuda:1": (Moment(100.0), Moment(600.0)),
+    }
+    assert state_copy.settle() == 0.5
+    assert state_copy.settle() == 0
+
+
+def test_a_slow_copy_from_a_gpu_delays_the_next_save(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StateCopy, "settle", lambda _copy: 2.0)
+    tidewheel.save(1, write_torch, {"weight": torch.ones(2)})
+    tidewheel.flush()
+    saves = next(iter(tidewheel._background.values()))
+    assert 190 < saves.seconds_until_due(at_most=1_000) <= 200
 
 
 def test_weights_that_are_tied_are_one_in_the_copy(folder: Path) -> None:
