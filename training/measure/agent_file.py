@@ -14,8 +14,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @cache
 def agent_file() -> Path:
-    """Packs the agent once per process, and removes the file at its end."""
+    """Packs the agent once per process, and removes the file at its end.
+
+    On a machine without the project's Node, such as a host with a GPU, it is the agent's folder.
+    """
     node = ROOT / "node_modules" / ".bin" / "node"
+    if not (ROOT / "package.json").exists():
+        return ROOT / "training" / "agent"
     if not node.exists():
         raise FileNotFoundError(f"{node} is not there: run `npm run setup` once")
     folder = Path(tempfile.mkdtemp(prefix="tidewheel-agent-"))

@@ -1,11 +1,13 @@
 """What the hooks that measure cost a script: microseconds a step, and share of a core of the agent.
 
-    .venv/bin/python training/measure/measure_hooks.py [--repetitions N] [--steps N] [--json]
+    .venv/bin/python training/measure/measure_hooks.py [--repetitions N] [--device cuda] [--json]
 
 A process trains a tiny model in rounds of some steps, in turn with the hooks laid and taken off.
 CPU time of the training thread is measured, since hooks never wait. Other programs on the machine
 only add to it, so the cost is the difference between the quiet rounds: the tenth that was quickest,
 with hooks and without. The range is that of four parts of the rounds.
+
+With `--device cuda` the training is on a GPU, and PyTorch raises at a hook that waits for it.
 
 The agent's own part is the CPU time of its look at a host, once a second.
 """
@@ -31,7 +33,7 @@ _LOOKS = 200
 _PARTS = 4
 
 
-def hooks_cost(folder: Path, repetitions: int, steps: int) -> dict[str, float]:
+def hooks_cost(folder: Path, repetitions: int, steps: int, device: str) -> dict[str, float]:
     """Microseconds a step: of the hooks, with their range, and of the training without."""
     import torch
     from torch.utils.data import DataLoader, TensorDataset
@@ -40,8 +42,10 @@ def hooks_cost(folder: Path, repetitions: int, steps: int) -> dict[str, float]:
     from tidewheel_instrument.pytorch import lay
 
     torch.set_num_threads(1)
-    data = TensorDataset(torch.randn(4 * steps, 4), torch.randn(4 * steps))
-    model = torch.nn.Linear(4, 1)
+    data = TensorDataset(
+        torch.randn(4 * steps, 4, device=device), torch.randn(4 * steps, device=device)
+    )
+    model = torch.nn.Linear(4, 1).to(device)
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
 
     def seconds_of_step() -> float:
@@ -54,6 +58,8 @@ def hooks_cost(folder: Path, repetitions: int, steps: int) -> dict[str, float]:
 
     meter = Meter(str(folder))
     seconds_of_step()
+    if device == "cuda":
+        torch.cuda.set_sync_debug_mode("error")
     pairs = []
     for _ in range(repetitions):
         lay(meter)
@@ -116,10 +122,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=401)
     parser.add_argument("--steps", type=int, default=40, help="of one repetition")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        cost = hooks_cost(Path(name), options.repetitions, options.steps)
+        cost = hooks_cost(Path(name), options.repetitions, options.steps, options.device)
         measured = {**cost, **look_cost(), **agent_cost(Path(name))}
     if options.json:
         print(json.dumps(measured))
