@@ -25,11 +25,12 @@ export async function runAfter(
   before: KnownRun | undefined,
 ): Promise<string> {
   let newest: KnownRun | undefined;
+  let isNoted = false;
   for (const end = Date.now() + LONGEST_MILLISECONDS; Date.now() < end; await sleep(POLL_MILLISECONDS)) {
-    const isFirst = newest === undefined;
     newest = await newestRun(api, pipeline);
     if (takes(newest, before)) return newest.runId;
-    if (isFirst) terminal.note(`waiting for the run of ${pipeline} to begin`);
+    if (!isNoted) terminal.note(`waiting for the run of ${pipeline} to begin`);
+    isNoted = true;
   }
   // The batch may have closed between the last file and the first look.
   if (newest !== undefined && !isFinished(newest)) return newest.runId;

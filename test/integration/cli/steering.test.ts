@@ -1,4 +1,5 @@
 /** A person steers runs with verbs, over the API's own answers. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Surroundings } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
@@ -105,7 +106,10 @@ describe('watch', () => {
     await at.pipelines.ensure('digits', { firstBatch: 1, at: CLOSED_AT });
     const watched = tidewheel('watch', 'digits');
     await vi.waitFor(() => expect(notes).toContain('waiting for the run of digits to begin'), 5_000);
+    // Through some more looks.
+    await sleep(1_500);
     await at.runs.create(runOf('digits', 1, { status: 'empty' }));
     expect(await watched).toContain(RUN);
+    expect(notes.filter((note) => note.startsWith('waiting'))).toHaveLength(1);
   });
 });
