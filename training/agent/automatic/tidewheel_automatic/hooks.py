@@ -21,6 +21,8 @@ from .phantoms import convert, is_phantom
 from .session import Session
 
 _READS = ("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")
+_TEXT = ("__repr__", "__format__")
+"""`print(loss)` and an f-string read the values, too."""
 _CONVERSIONS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__")
 _MOST_READ_BYTES = 64 << 20
 """Of all arrays and lists in the journal: each checkpoint holds them, and so does the memory."""
@@ -28,7 +30,7 @@ _LIST_ENTRY_BYTES = 8
 
 
 def install(session: Session) -> None:
-    for name in (*_READS, *_CONVERSIONS):
+    for name in (*_READS, *_TEXT, *_CONVERSIONS):
         setattr(torch.Tensor, name, _read(session, name, getattr(torch.Tensor, name)))
     for name in ("equal", "allclose", "is_nonzero"):
         setattr(torch, name, _read(session, name, getattr(torch, name)))
@@ -73,7 +75,7 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
 def _size_of(value: object, args: tuple[Any, ...]) -> int:
     if isinstance(value, list):  # Of `tolist`, whose first argument is the tensor.
         return _LIST_ENTRY_BYTES * int(args[0].numel())
-    return int(getattr(value, "nbytes", 0))
+    return len(value) if isinstance(value, str) else int(getattr(value, "nbytes", 0))
 
 
 def _hook_backward(session: Session) -> None:
