@@ -38,8 +38,10 @@ def watch_hooks(whole: Moments, stalls: list[float], clock: Clock) -> None:
         taken[state["step"]] = clock()
         start(self, state, write)
 
-    def noted_complete(root: Path, step: int, files: dict[str, Any]) -> list[int]:
-        kept = complete(root, step, files)
+    def noted_complete(
+        root: Path, step: int, files: dict[str, Any], taken_at: float | None = None
+    ) -> list[int]:
+        kept = complete(root, step, files, taken_at)
         whole.append((taken[step], clock()))
         return kept
 

@@ -33,15 +33,15 @@ class Saver:
         self._stall_seconds: deque[float] = deque(maxlen=3)
         self._requested_ns = 0
         self._writer = Writer()
-        self._written: tuple[int, dict[str, Any]] | None = None
-        """The step of this rank's newest file that no other rank knows of, and what is in it."""
+        self._written: deque[tuple[int, dict[str, Any]]] = deque()
+        """The steps of this rank's files that no other rank knows of, and what is in them."""
         self.gang: Gang | None = None
 
     def restored(self) -> None:
         self._saved_at = time.monotonic()
 
     def look(self, step: int, state: State, *, is_held: bool) -> None:
-        """At each step's end. `is_held`: only a request is followed.
+        """At each step's end. `is_held`: only a request is followed, which waits for no other save.
 
         Raises RefusedError for a state that cannot be saved, and OSError; also of an earlier step.
         """
@@ -50,9 +50,13 @@ class Saver:
         is_due = self._is_due(step, is_held) if is_alone else self._is_chosen(step, is_held)
         if not is_due:
             return
+        if self._options.every_steps:
+            # None is left out.
+            self.flush()
         began = time.monotonic()
         if self.gang is None:
-            self._writer.start(state(), lambda copied: self._save(step, copied))
+            taken_at = time.time()
+            self._writer.start(state(), lambda copied: self._save(step, taken_at, copied))
         else:
             self._start_part(self.gang, step, state())
         self._saved_at = time.monotonic()
@@ -81,11 +85,9 @@ class Saver:
                 self._complete(gang, gang.wait())
 
     def _is_due(self, step: int, is_held: bool) -> bool:
-        if self._writer.is_busy and not self._options.every_steps:
-            return False
         if self._is_requested():
             return True
-        if is_held:
+        if is_held or (self._writer.is_busy and not self._options.every_steps):
             return False
         every = self._options.every_steps
         return step % every == 0 if every else self._is_over()
@@ -95,18 +97,19 @@ class Saver:
         gang, every = self.gang, self._options.every_steps
         if gang is None:
             raise RefusedError("its ranks train without torch.distributed.init_process_group")
-        if not self._writer.is_busy:
-            self._tell(gang)
+        self._tell(gang)
         if gang.rank == 0:
             self._complete(gang, gang.completed())
         if every:
             return step % every == 0
-        is_free = gang.rank == 0 and not self._writer.is_busy
-        if is_free and (self._is_requested() or (not is_held and self._is_over())):
+        if gang.rank == 0 and (self._is_requested() or self._is_free_and_over(is_held)):
             if (reason := gang.given_up()) is not None:
                 raise RefusedError(reason)
             gang.choose(step)
         return gang.is_chosen(step)
+
+    def _is_free_and_over(self, is_held: bool) -> bool:
+        return not is_held and not self._writer.is_busy and self._is_over()
 
     def _is_over(self) -> bool:
         """The training may stand still for 1 % of the time. The first copy is slow: the shortest of
@@ -127,15 +130,14 @@ class Saver:
         self._requested_ns = max(newest, self._requested_ns)
         return is_new
 
-    def _save(self, step: int, state: dict[str, Any]) -> None:
+    def _save(self, step: int, taken_at: float, state: dict[str, Any]) -> None:
         described = storage.save(self._options.root, step, 0, state)
-        storage.complete(self._options.root, step, {"rank-0.pt": described})
+        storage.complete(self._options.root, step, {"rank-0.pt": described}, taken_at)
 
     def _start_part(self, gang: Gang, step: int, state: dict[str, Any]) -> None:
         """This rank's file; what all ranks hold alike is in the first rank's."""
-        self.flush()
-        self._tell(gang)
         gang.hear()
+        taken_at = time.time()
         rank, saves_everything = gang.rank, gang.saves_everything
 
         def write(copied: dict[str, Any]) -> None:
@@ -144,23 +146,24 @@ class Saver:
             if rank > 0 and not saves_everything:
                 leave_out(objects)
             described = storage.save(self._options.root, step, rank, copied)
-            self._written = step, {**described, "replicated": replicated}
+            self._written.append(
+                (step, {**described, "replicated": replicated, "takenAt": taken_at})
+            )
 
         self._writer.start(state, write)
 
     def _tell(self, gang: Gang) -> None:
-        """Of this rank's file, once it is written."""
-        written, self._written = self._written, None
-        if written is None:
-            return
-        step, described = written
-        gang.tell(step, described)
-        if gang.rank > 0 and (kept := gang.kept()):
-            storage.remove_superseded(self._options.root, gang.rank, step, kept)
+        """Of this rank's files, once they are written."""
+        while self._written:
+            step, described = self._written.popleft()
+            gang.tell(step, described)
+            if gang.rank > 0 and (kept := gang.kept()):
+                storage.remove_superseded(self._options.root, gang.rank, step, kept)
 
     def _complete(self, gang: Gang, written: dict[int, dict[str, dict[str, Any]]]) -> None:
         for step, files in written.items():
+            taken_at = min(described.pop("takenAt") for described in files.values())
             if len({described.pop("replicated") for described in files.values()}) > 1:
                 gang.save_everything()
             else:
-                gang.keep(storage.complete(self._options.root, step, files))
+                gang.keep(storage.complete(self._options.root, step, files, taken_at))

@@ -67,11 +67,18 @@ def save(root: Path, step: int, rank: int, state: dict[str, Any]) -> dict[str, A
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def complete(root: Path, step: int, files: dict[str, Any]) -> list[int]:
-    """Writes the marker and removes what it supersedes; returns the steps that stay."""
+def complete(
+    root: Path, step: int, files: dict[str, Any], taken_at: float | None = None
+) -> list[int]:
+    """Writes the marker and removes what it supersedes; returns the steps that stay.
+
+    `taken_at`: Unix seconds at which the training had this state.
+    """
     folder = folder_of(root, step)
     here = {path.name for path in folder.iterdir()}
     marker: dict[str, Any] = {"writer": "automatic", "step": step, "files": files}
+    if taken_at is not None:
+        marker["takenAt"] = taken_at
     # Files of other hosts come together in the bucket.
     if elsewhere := sorted(set(files) - here):
         marker["elsewhere"] = elsewhere

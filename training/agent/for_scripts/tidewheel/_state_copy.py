@@ -32,6 +32,11 @@ class StateCopy:
         self._events: dict[Any, tuple[Any, Any]] = {}
         """Of each device: before the first copy from it, and after the last."""
 
+    @property
+    def nbytes(self) -> int:
+        """Of the memory that is kept."""
+        return sum(int(buffer.nbytes) for buffer in self._buffers.values())
+
     def take(self, state: object) -> Any:  # noqa: ANN401 (the same type as the state)
         """The copy of `state`; whole after `settle`, and valid until the next call."""
         self._unused, self._buffers, self._seen = self._buffers, {}, {}

@@ -31,6 +31,8 @@ class Checkpoint:
     size_bytes: int = 0
     saved_at: float = 0.0
     """Unix seconds at which the file that completes it was written."""
+    taken_at: float | None = None
+    """Unix seconds at which the training had this state, where the marker tells."""
     unit: Unit = "step"
     family: str = ""
     """Who wrote it, in words; empty for Tidewheel's own layout."""
@@ -38,6 +40,10 @@ class Checkpoint:
     """That it is whole follows only from its files being quiet."""
     files: dict[str, int] = field(default_factory=dict)
     """Bytes of each file, by its path relative to the checkpoint folder."""
+
+    def holds_state_after(self, at: float) -> bool:
+        """Whether the training was so far at `at`, in Unix seconds, or later."""
+        return (self.saved_at if self.taken_at is None else self.taken_at) > at
 
 
 def find_last_checkpoint(folder: Path) -> Checkpoint | None:
@@ -81,6 +87,7 @@ def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
             size_bytes=sum(files.values()),
             files=files,
             saved_at=marker_path.stat().st_mtime,
+            taken_at=finite_numbers(marker).get("takenAt"),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # The folder is half written, half copied or not a checkpoint: an older one may count.

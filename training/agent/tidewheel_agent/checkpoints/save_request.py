@@ -50,7 +50,11 @@ class SaveRequest:
                 self._opened_at, self._is_open = now, True
                 write_atomically(file, json.dumps({"requestedAt": iso(now)}) + "\n")
                 log("EC2 may reclaim a host: asking the script to save and train on")
-        if self._is_open and newest is not None and newest.saved_at >= (self._opened_at or 0.0):
+        if (
+            self._is_open
+            and newest is not None
+            and newest.holds_state_after(self._opened_at or 0.0)
+        ):
             self._is_open = False
             with contextlib.suppress(OSError):
                 file.unlink()

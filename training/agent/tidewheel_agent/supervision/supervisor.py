@@ -176,7 +176,7 @@ class Supervisor:
             log("the script has no SIGTERM handler and the job no checkpoint folder: ending it")
             return True
         newest = self._progress.check()
-        if newest is not None and newest.saved_at > self._stop.requested_at:
+        if newest is not None and newest.holds_state_after(self._stop.requested_at):
             why = "would leave on SIGTERM unsaved" if self._withholds_sigterm else _NO_HANDLER
             log(f"the script {why}; {newest.name} is new and complete: ending it")
             return True

@@ -52,17 +52,41 @@ def test_training_goes_on_while_a_state_is_written() -> None:
     assert written[0]["step"] == 7
 
 
-def test_a_copy_is_not_taken_before_the_last_one_is_written() -> None:
-    writer, tensor, seen = Writer(), torch.ones(1), list[float]()
+class Slow:
+    """A disk that writes nothing before it may."""
 
-    def note(copied: dict[str, Any]) -> None:
-        seen.append(float(copied["objects"]["tensor"].data))
+    def __init__(self) -> None:
+        self.may_write, self.is_writing = threading.Event(), threading.Event()
+        self.seen = list[float]()
 
+    def write(self, copied: dict[str, Any]) -> None:
+        self.is_writing.set()
+        assert self.may_write.wait(60)
+        self.seen.append(float(copied["objects"]["tensor"].data))
+
+
+def test_the_newest_state_takes_the_place_of_the_one_that_waits() -> None:
+    writer, tensor, slow = Writer(), torch.ones(1), Slow()
     for value in range(20):
         tensor.fill_(value)
-        writer.start(state(tensor=SavedTensor(tensor)), note)
+        writer.start(state(tensor=SavedTensor(tensor)), slow.write)
+        assert slow.is_writing.wait(60)
+    slow.may_write.set()
     writer.flush()
-    assert seen == [float(value) for value in range(20)]
+    assert slow.seen == [0, 19]
+    assert not writer.is_busy
+
+
+def test_short_memory_holds_one_copy() -> None:
+    writer, tensor, slow = Writer(free=lambda: 0), torch.ones(1), Slow()
+    writer.start(state(tensor=SavedTensor(tensor)), slow.write)
+    assert slow.is_writing.wait(60)
+    second = threading.Thread(target=writer.start, args=(state(tensor=tensor), print))
+    second.start()
+    slow.may_write.set()
+    second.join()
+    writer.flush()
+    assert (slow.seen, writer._copies) == ([1], 1)
 
 
 def test_a_failed_write_is_raised_once() -> None:

@@ -30,6 +30,16 @@ def save(folder: Path, step: int, *, size: int = 10, listed: int | None = None) 
     return target
 
 
+def test_a_marker_says_when_the_training_had_the_state(tmp_path: Path) -> None:
+    marker = save(tmp_path, 40) / "COMPLETE.json"
+    newest = find_last_checkpoint(tmp_path)
+    assert newest is not None and newest.holds_state_after(newest.saved_at - 1)
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "takenAt": 1000.5}))
+    newest = find_last_checkpoint(tmp_path)
+    assert newest is not None
+    assert newest.holds_state_after(1000) and not newest.holds_state_after(newest.saved_at - 1)
+
+
 def test_the_highest_complete_step_counts(tmp_path: Path) -> None:
     for step in (40, 120, 80):
         save(tmp_path, step)
