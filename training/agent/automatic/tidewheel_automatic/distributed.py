@@ -96,7 +96,7 @@ def _silent(session: Session, original: Callable[..., Any]) -> Callable[..., Any
         if session.is_phantom:
             is_handle = kwargs.get("async_op") or original.__name__ in ("isend", "irecv")
             return _Done() if is_handle else None
-        with session.inside():
+        with session.nesting.inside():
             return original(*args, **kwargs)
 
     return call
@@ -113,7 +113,7 @@ def _recorded(
             if filled is not None and got is not None:
                 filled[:] = got
             return None
-        with session.inside():
+        with session.nesting.inside():
             result = original(*args, **kwargs)
         if session.is_active:
             session.journal.record(name, None if filled is None else list(filled))
@@ -134,7 +134,7 @@ def _hook_ddp(session: Session) -> None:
 
     @functools.wraps(init)
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
-        with session.inside():
+        with session.nesting.inside():
             init(self, *args, **kwargs)
         session.replicas.append(self)
 

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from .replicated import Replicated
-from .snapshot import SavedTensor, name_of
+from .snapshot import name_of
+from .tensors import SavedTensor
 
 _SHORT = 16
 

@@ -18,14 +18,13 @@ from torch.utils.data import DataLoader
 from .distributed import hook_distributed
 from .loaders import LoaderIterator
 from .phantoms import convert, is_phantom
+from .seeds import hook_seeds
 from .session import Session
 
 _READS = ("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")
 _TEXT = ("__repr__", "__format__")
-"""`print(loss)` and an f-string read the values, too."""
+"""`print(loss)` reads the values, too, and the text depends on them alone."""
 _CONVERSIONS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__")
-_MOST_READ_BYTES = 64 << 20
-"""Of all arrays and lists in the journal: each checkpoint holds them, and so does the memory."""
 _LIST_ENTRY_BYTES = 8
 
 
@@ -34,6 +33,7 @@ def install(session: Session) -> None:
         setattr(torch.Tensor, name, _read(session, name, getattr(torch.Tensor, name)))
     for name in ("equal", "allclose", "is_nonzero"):
         setattr(torch, name, _read(session, name, getattr(torch, name)))
+    hook_seeds(session.seeds)
     _hook_backward(session)
     _note_backward_hooks(session)
     _hook_conversions(session)
@@ -55,16 +55,9 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
             return original(*args, **kwargs)
         if session.is_phantom:
             return session.journal.replay(name)
-        with session.inside():
+        with session.nesting.inside():
             value = original(*args, **kwargs)
-        size = _size_of(value, args)
-        if session.read_bytes + size > _MOST_READ_BYTES:
-            session.give_up(
-                f"the loop has read {(session.read_bytes + size) >> 20} MiB out of tensors, all of "
-                "which a replay would need"
-            )
-        else:
-            session.read_bytes += size
+        if session.may_read(_size_of(value, args)):
             # A copy, because the script may write into an array or a list.
             session.journal.record(name, copy.deepcopy(value))
         return value
@@ -85,29 +78,40 @@ def _hook_backward(session: Session) -> None:
 
         @functools.wraps(original)
         def backward(*args: Any, _original: Any = original, **kwargs: Any) -> Any:
-            session.begin()
-            if session.is_phantom:
-                if session.has_backward_hooks:
-                    _original(*args, **kwargs)
-                return session.phantom_gradients()
-            # A replay calls the modules' hooks again, so what they read has to be in the journal.
-            with nullcontext() if session.has_backward_hooks else session.inside():
+            if session.nesting.is_nested or session.nesting.is_in_backward:
                 return _original(*args, **kwargs)
+            session.begin()
+            with session.nesting.backward_pass():
+                if not session.is_phantom:
+                    # A replay calls the script's hooks again, so what they read is in the journal.
+                    with nullcontext() if session.needs_gradients else session.nesting.inside():
+                        _original(*args, **kwargs)
+                else:
+                    if session.needs_gradients:
+                        _original(*args, **kwargs)
+                    session.phantom_gradients()
+            return session.after_backward()
 
         owner.backward = backward
 
 
 def _note_backward_hooks(session: Session) -> None:
     """Per-sample gradients and the like come from hooks, which a replay has to call, too."""
-    for name in ("register_full_backward_hook", "register_backward_hook"):
-        original = getattr(torch.nn.Module, name)
+    module, tensor = torch.nn.Module, torch.Tensor
+    for owner, name in (
+        (module, "register_full_backward_hook"),
+        (module, "register_backward_hook"),
+        (tensor, "register_hook"),
+        (tensor, "register_post_accumulate_grad_hook"),
+    ):
+        original = getattr(owner, name)
 
         @functools.wraps(original)
         def register(*args: Any, _original: Any = original, **kwargs: Any) -> Any:
             session.has_backward_hooks = True
             return _original(*args, **kwargs)
 
-        setattr(torch.nn.Module, name, register)
+        setattr(owner, name, register)
 
 
 def _hook_conversions(session: Session) -> None:
@@ -146,18 +150,18 @@ def _hook_optimizers(session: Session) -> None:
 def _step(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if session.is_nested:
+        if session.nesting.is_nested:
             return original(self, *args, **kwargs)
         session.begin()
         closure = kwargs.get("closure", args[0] if args else None)
         if session.is_phantom:
             result = _closure_again(session, closure)
         elif closure is None:
-            with session.inside():
+            with session.nesting.inside():
                 result = original(self, *args, **kwargs)
         else:
             result = _with_closure(session, original, self, closure)
-        session.after_step()
+        session.after_step(self)
         return result
 
     step._tidewheel = True  # type: ignore[attr-defined]
@@ -169,10 +173,10 @@ def _with_closure(session: Session, original: Any, optimizer: Any, closure: Any)
 
     def counted() -> Any:
         session.journal.record("closure", True)
-        with session.outside():
+        with session.nesting.outside():
             return closure()
 
-    with session.inside():
+    with session.nesting.inside():
         result = original(optimizer, counted)
     session.journal.record("closure", False)
     return result
@@ -190,7 +194,7 @@ def _hook_loaders(session: Session) -> None:
 
     @functools.wraps(original)
     def iterate(self: DataLoader[Any]) -> Any:
-        with session.inside():
+        with session.nesting.inside():
             return LoaderIterator(self, original, session)
 
     DataLoader.__iter__ = iterate  # type: ignore[method-assign]
@@ -206,10 +210,10 @@ def _hook_files(session: Session) -> None:
         if isinstance(f, (str, os.PathLike)):
             # PyTorch's own writer tells Python of no open file.
             session.may_write(os.path.abspath(f))
-        with session.inside():
+        with session.nesting.inside():
             original(obj, f, *args, **kwargs)
         if isinstance(f, (str, os.PathLike)) and session.is_active:
-            session.wrote(os.path.abspath(f))
+            session.files.wrote(os.path.abspath(f))
 
     torch.save = save
 

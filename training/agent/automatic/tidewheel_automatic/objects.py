@@ -7,11 +7,15 @@ same object in both processes: the stack's frames, their variables, attributes, 
 from __future__ import annotations
 
 import ctypes
+import functools
+import gc
+import itertools
 import os
 import sys
+import sysconfig
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -24,19 +28,35 @@ Leaf = Callable[[Path, Any, bool], Any]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+_PYTHON = sysconfig.get_path("stdlib")
 _LONG = 20_000
 _DEEP = 40
+_HOLDERS = (zip, enumerate, map, filter, reversed, functools.partial, itertools.cycle)
+"""Of C, like all of `itertools`: what they hold is no attribute."""
 _ATOMS = (str, bytes, int, float, bool, complex, type(None), type, types.ModuleType, torch.dtype)
 
 
-def visit(leaf: Leaf) -> None:
-    """Calls `leaf` for each object; replaces those for which it returns another."""
+def visit(leaf: Leaf, loaders: Iterable[tuple[object, object]] = ()) -> None:
+    """Calls `leaf` for each object; replaces those for which it returns another.
+
+    `loaders`: those in use, by a number, since a script may have no variable for them.
+    """
     walk = _Walk(leaf)
     frames = _frames()
     for index, frame in enumerate(reversed(frames)):
         walk.frame(frame, ("frame", index, frame.f_code.co_name))
     for name, module in _own_modules():
         walk.value(vars(module), ("module", name), False, 0)
+    for number, loader in loaders:
+        walk.value(loader, ("loader", number), False, 0)
+    for generator in _hidden_generators(walk):
+        code = generator.gi_code
+        walk.value(generator, ("generator", code.co_name, code.co_firstlineno), False, 0)
+
+
+def visit_one(value: object, leaf: Leaf) -> None:
+    """Only what this object leads to."""
+    _Walk(leaf).value(value, (), False, 0)
 
 
 def _frames() -> list[types.FrameType]:
@@ -49,6 +69,29 @@ def _frames() -> list[types.FrameType]:
             found.append(frame)
         frame = frame.f_back
     return found
+
+
+def _hidden_generators(walk: _Walk) -> list[types.GeneratorType[Any, Any, Any]]:
+    """Those that only a `for` holds: no variable leads to them.
+
+    Of two that are alike nothing tells which is which in another process; they are left out.
+    """
+    found: dict[types.CodeType, types.GeneratorType[Any, Any, Any] | None] = {}
+    for value in gc.get_objects():
+        if type(value) is not types.GeneratorType or value.gi_running or value.gi_frame is None:
+            continue
+        code = value.gi_code
+        if not walk.has_seen(value) and not _is_of_python(code.co_filename):
+            found[code] = None if code in found else value
+    only = [value for value in found.values() if value is not None]
+    return sorted(only, key=lambda value: (value.gi_code.co_filename, value.gi_code.co_firstlineno))
+
+
+def _is_of_python(file: str) -> bool:
+    """Of these hooks, of PyTorch or of the standard library."""
+    if file.startswith((_HERE, _TORCH, "<frozen")):
+        return True
+    return file.startswith(_PYTHON + os.sep) and "site-packages" not in file
 
 
 def _own_modules() -> Iterator[tuple[str, types.ModuleType]]:
@@ -67,6 +110,9 @@ class _Walk:
         self._leaf = leaf
         self._seen: dict[int, tuple[object, object]] = {}
         """By identity: the object, which must stay alive meanwhile, and what stands for it."""
+
+    def has_seen(self, value: object) -> bool:
+        return id(value) in self._seen
 
     def frame(self, frame: types.FrameType, path: Path) -> None:
         variables = frame.f_locals
@@ -95,6 +141,7 @@ class _Walk:
         elif isinstance(value, torch.optim.Optimizer):
             new = self._leaf(path, value, owned)
             self.value(value.param_groups, (*path, "param_groups"), True, depth + 1)
+            self._beside_optimizer(value, path, depth)
         elif type(value) is tuple or isinstance(value, tuple):
             new = self._tuple(value, path, owned, depth)
         else:
@@ -109,6 +156,14 @@ class _Walk:
             return value
         make = getattr(type(value), "_make", None)
         return make(items) if make else type(value)(items)
+
+    def _beside_optimizer(self, optimizer: Any, path: Path, depth: int) -> None:
+        """What a class of its own keeps in attributes, such as an optimizer that it wraps."""
+        for name, child in list(vars(optimizer).items()):
+            if name not in ("state", "param_groups", "defaults"):
+                new = self.value(child, (*path, name), True, depth + 1)
+                if new is not child:
+                    setattr(optimizer, name, new)
 
     def _children(self, value: Any, path: Path, owned: bool, depth: int) -> None:
         if isinstance(value, dict):
@@ -151,6 +206,31 @@ class _Walk:
     def _attributes(self, value: Any, path: Path, owned: bool, depth: int) -> None:
         if type(value).__module__.startswith("tidewheel_automatic"):
             return
+        if isinstance(value, _HOLDERS) or type(value).__module__ == "itertools":
+            # What changes is put into a list or object that it holds, never into itself.
+            for index, child in enumerate(gc.get_referents(value)):
+                self.value(child, (*path, index), owned, depth + 1)
+            return
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
             self.value(attributes, (*path, "."), owned, depth + 1)
+        for name in _slots(type(value)):  # type: ignore[arg-type] # Every class is hashable.
+            child = getattr(value, name, None)
+            new = self.value(child, (*path, name), owned, depth + 1)
+            if new is not child:
+                # A frozen dataclass refuses its own assignment.
+                object.__setattr__(value, name, new)
+
+
+@functools.cache
+def _slots(kind: type) -> tuple[str, ...]:
+    """Of classes that Python code defines."""
+    named: list[str] = []
+    for owner in kind.__mro__:
+        own = vars(owner).get("__slots__", ())
+        named += [own] if isinstance(own, str) else own
+    return tuple(
+        name
+        for name in named
+        if isinstance(getattr(kind, name, None), types.MemberDescriptorType) and "__" not in name
+    )

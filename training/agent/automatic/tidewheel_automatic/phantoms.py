@@ -6,6 +6,8 @@ and no operation changes a real tensor in a way that lasts: all of them are rest
 
 from __future__ import annotations
 
+import io
+import pickle
 import sys
 from typing import Any, Literal
 
@@ -17,6 +19,7 @@ from torch.utils._pytree import tree_map, tree_map_only
 from .operations import Operations
 
 _PIN = torch.ops.aten._pin_memory.default
+_ATOMS = (str, bytes, int, float, bool, complex, type(None))
 
 
 class PhantomMode(TorchDispatchMode):
@@ -117,21 +120,21 @@ def without_modes() -> Any:
 
 
 def describe(batch: Any) -> Any:
-    """The batch with a description in the place of each tensor."""
-    return tree_map(
-        lambda leaf: (
-            _Description(tuple(leaf.shape), leaf.dtype, str(leaf.device))
-            if isinstance(leaf, torch.Tensor)
-            else leaf
-        ),
-        batch,
-    )
+    """The batch with a description in the place of each tensor, and a copy of everything else."""
+    return tree_map(_describe_leaf, batch)
+
+
+def _describe_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return _Description(tuple(leaf.shape), leaf.dtype, str(leaf.device))
+    return leaf if isinstance(leaf, _ATOMS) else _Object.of(leaf)
 
 
 def build(description: Any) -> Any:
     """Under a PhantomMode: the batch that was described, with phantoms."""
     return tree_map(
-        lambda leaf: leaf.build() if isinstance(leaf, _Description) else leaf, description
+        lambda leaf: leaf.build() if isinstance(leaf, (_Description, _Object)) else leaf,
+        description,
     )
 
 
@@ -147,3 +150,35 @@ class _Description:
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.device))
+
+
+class _Object:
+    """An array, or an object of a class, pickled without the data of its tensors."""
+
+    def __init__(self, content: bytes, tensors: list[_Description]) -> None:
+        self.content, self.tensors = content, tensors
+        self.nbytes = len(content)
+
+    @classmethod
+    def of(cls, value: Any) -> Any:
+        """The value itself where it cannot be pickled."""
+        file, tensors = io.BytesIO(), list[_Description]()
+        pickler = pickle.Pickler(file)
+
+        def number(part: Any) -> int | None:
+            if not isinstance(part, torch.Tensor):
+                return None
+            tensors.append(_describe_leaf(part))
+            return len(tensors) - 1
+
+        pickler.persistent_id = number  # type: ignore[method-assign]
+        try:
+            pickler.dump(value)
+        except Exception:  # Classes raise what they like.
+            return value
+        return cls(file.getvalue(), tensors)
+
+    def build(self) -> Any:
+        unpickler = pickle.Unpickler(io.BytesIO(self.content))
+        unpickler.persistent_load = lambda number: self.tensors[number].build()  # type: ignore[method-assign]
+        return unpickler.load()

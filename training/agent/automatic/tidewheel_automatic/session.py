@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import weakref
-from contextlib import AbstractContextManager, nullcontext, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 import torch
 
 from . import buckets, loaders, randomness, snapshot, storage
+from .cycle import Cycle
+from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
+from .files import Files
 from .gang import Gang, TrialStore
 from .journal import Journal, RefusedError
+from .nesting import Nesting
 from .options import Options
 from .output import Output
 from .phantoms import PhantomMode, without_modes
@@ -28,10 +30,13 @@ from .refusal import is_of_host, meets_phantom, reason_of
 from .replicated import fill_in
 from .sandbox import Sandbox
 from .saver import Saver
+from .seeds import Seeds
 from .trial import FirstProcess, SecondProcess
 
 _WARM_UP_STEPS = 20
 """Before a graph is captured: PyTorch's notes take 3, and 11 under DDP."""
+_MOST_READ_BYTES = 64 << 20
+"""Each checkpoint holds what was read, and so does the memory."""
 
 
 class Session:
@@ -39,8 +44,9 @@ class Session:
         self._options = options
         self._output = Output()
         self.journal = Journal()
-        self.read_bytes = 0
-        """Of the arrays and lists that the journal holds."""
+        self._read_bytes = 0
+        """Of what the journal holds."""
+        self.draws = Draws(self.may_read)
         self.has_begun = False
         self.is_phantom = False
         self.has_backward_hooks = False
@@ -49,16 +55,16 @@ class Session:
         self._batches = 0
         self._batches_at_step = 0
         self._is_pending = False
-        self._depth = 0
-        self._thread = threading.get_ident()
+        self.nesting = Nesting()
         self._mode = PhantomMode()
         self._unchanged: dict[int, int] = {}
         self._optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
         """A search drops its models, and their memory with them."""
+        self._has_optimizers = False
+        self._cycle = Cycle()
+        self.seeds = Seeds(lambda: not self.nesting.is_nested)
         self._saver = Saver(options)
-        self._folder = os.getcwd()
-        self.files: dict[str, None] = {}
-        """Files that the script wrote with torch.save; a resumed script may read them again."""
+        self.files = Files()
         self._has_given_up = False
         self._saved: dict[str, Any] | None = None
         self._resumed_step: int | None = None
@@ -86,12 +92,9 @@ class Session:
         if options.rank != options.first_rank:
             fill_in(saved["objects"], storage.load(folder, options.first_rank)["objects"])
         self.journal = Journal(saved["journal"])
-        self.read_bytes = saved["read_bytes"]
-        for name, content in saved["files"].items():
-            self.files[name] = None
-            path = Path(self._folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        self.seeds.replay(saved["seeds"])
+        self._read_bytes = saved["read_bytes"]
+        self.files.write_back(saved["files"])
         return saved
 
     def join(self, store: Any) -> None:
@@ -123,16 +126,10 @@ class Session:
             self._has_given_up = True
             self._saver.leave()
 
-    def wrote(self, path: str) -> None:
-        """A later host may run the script in a folder of another name."""
-        below = os.path.relpath(path, self._folder)
-        self.files[path if below.startswith("..") else below] = None
-
     @property
     def is_active(self) -> bool:
         """Whether a read of a tensor is the script's own, in the training loop's thread."""
-        is_own = self._depth == 0 and not self._mode.is_busy
-        return self.is_recording and is_own and threading.get_ident() == self._thread
+        return self.is_recording and self.nesting.is_script and not self._mode.is_busy
 
     @property
     def is_recording(self) -> bool:
@@ -160,38 +157,31 @@ class Session:
             if self.steps <= _WARM_UP_STEPS:  # A script that resumes after them captures cold.
                 storage.remove_all(self._options.root)
 
+    def may_read(self, size: int) -> bool:
+        """Counts what comes into the journal; gives up when it is too much."""
+        self._read_bytes += size
+        if self._read_bytes <= _MOST_READ_BYTES:
+            return True
+        if not self._has_given_up:
+            read = f"{self._read_bytes >> 20} MiB out of tensors and loaders"
+            self.give_up(f"the loop has read {read}, all of which a replay would need")
+        return False
+
     def may_write(self, path: str) -> None:
         """Raises ProtectedFileError in the trial's second process for a file of the training."""
         if self._sandbox is not None:
             self._sandbox.check(path)
 
-    @property
-    def is_nested(self) -> bool:
-        """Whether PyTorch itself calls: an optimizer inside an optimizer's step."""
-        return self._depth > 0
-
-    def inside(self) -> AbstractContextManager[None]:
-        """In this context reads are PyTorch's own, which a replay does not repeat."""
-        return self._at_depth(self._depth + 1)
-
-    def outside(self) -> AbstractContextManager[None]:
-        """In this context PyTorch has called the script's code."""
-        return self._at_depth(0)
-
-    def _at_depth(self, depth: int) -> AbstractContextManager[None]:
-        """The depth is the training thread's; reads of other threads never count."""
-        is_own = threading.get_ident() == self._thread
-        return _Depth(self, depth) if is_own else nullcontext()
-
     def add_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         self._optimizers.add(optimizer)
+        self._has_optimizers = True
 
     def begin(self) -> None:
         """The first backward pass or step: all before it runs for real in every process."""
         if self.has_begun:
             return
         self.has_begun = True
-        self._thread = threading.get_ident()
+        self.nesting.begin()
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             self.captures_graph()
         self._unchanged = snapshot.versions()
@@ -203,6 +193,16 @@ class Session:
             self._output.mute()
             self.is_phantom = True
             self._mode.begin()
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether a replay runs the backward pass: for hooks, or an update by hand."""
+        return self.has_backward_hooks or not self._has_optimizers
+
+    def after_backward(self) -> None:
+        """A script that updates its weights by itself has steps, too."""
+        if not self._has_optimizers and not self.nesting.is_nested:
+            self.after_step()
 
     def phantom_gradients(self) -> None:
         """Scripts clip or read gradients; their values do not matter before the restore."""
@@ -220,17 +220,18 @@ class Session:
             self._is_pending = False
             self._boundary(("batch", self._batches))
 
-    def after_step(self) -> None:
+    def after_step(self, optimizer: torch.optim.Optimizer | None = None) -> None:
         self.steps += 1
+        is_complete = self._cycle.is_complete(self.steps, optimizer)
         if self._batches > self._batches_at_step:
             self._is_pending = True
-        else:  # The script has no loader, or steps several times for a batch.
+        elif is_complete:  # The script has no loader, or steps several times for a batch.
             self._is_pending = False
             self._boundary(("step", self.steps))
         self._batches_at_step = self._batches
 
     def _boundary(self, position: tuple[str, int]) -> None:
-        with self.inside():
+        with self.nesting.inside():
             self._at_boundary(position)
 
     def _at_boundary(self, position: tuple[str, int]) -> None:
@@ -261,17 +262,19 @@ class Session:
             raise
 
     def _state(self, position: tuple[str, int]) -> dict[str, Any]:
+        self.draws.settle()
         return {
             "step": self.steps,
             "position": position,
             "journal": self.journal.entries(),
-            "read_bytes": self.read_bytes,
+            "read_bytes": self._read_bytes,
             "random_at_start": self._random,
+            "seeds": self.seeds.taken(),
             "random": randomness.capture(),
             "loaders": loaders.live_states(),
             "buckets": buckets.orders(self.replicas, self._options.ranks),
             "objects": snapshot.capture(self._unchanged, self._replicated()),
-            "files": _contents(self._folder, self.files),
+            "files": self.files.contents(),
         }
 
     def _replicated(self) -> set[int]:
@@ -308,7 +311,8 @@ class Session:
         self._output.unmute()
         if self._second is not None:
             self._second.failed(error, has_begun=self.has_begun)
-        if self.is_phantom or (self._resumed_step is not None and meets_phantom(error)):
+        is_inexact = isinstance(error, RefusedError) or meets_phantom(error)
+        if self.is_phantom or (self._resumed_step is not None and is_inexact):
             self.is_phantom = False
             self._refuse(error)
 
@@ -331,20 +335,3 @@ class Session:
             self._refuse(error)
             sys.stdout.flush()
             os._exit(1)
-
-
-class _Depth(AbstractContextManager[None]):
-    def __init__(self, session: Session, depth: int) -> None:
-        self._session, self._depth = session, depth
-
-    def __enter__(self) -> None:
-        self._before = self._session._depth
-        self._session._depth = self._depth
-
-    def __exit__(self, *_error: object) -> None:
-        self._session._depth = self._before
-
-
-def _contents(folder: str, files: dict[str, None]) -> dict[str, bytes]:
-    paths = {name: Path(folder, name) for name in files}
-    return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}

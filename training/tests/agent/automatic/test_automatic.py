@@ -60,6 +60,9 @@ def steps(folder: Path) -> list[str]:
         ("adversarial_script.py", 9),
         ("models_script.py", 8),
         ("histogram_script.py", 8),
+        ("numbers_script.py", 13),
+        ("iterators_script.py", 8),
+        ("by_hand_script.py", 15),
         pytest.param("workers_script.py", 7, marks=pytest.mark.heavy),
         pytest.param("recurrent_script.py", 11, marks=pytest.mark.heavy),
     ],
@@ -112,6 +115,24 @@ def test_a_script_that_takes_another_path_is_refused(tmp_path: Path) -> None:
     assert refused.returncode != 0
     assert "tidewheel: cannot resume this script" in refused.stderr
     assert "did not take the path of its first run: it asks for item" in refused.stderr
+
+
+def test_a_graph_that_a_checkpoint_cut_is_an_error(tmp_path: Path) -> None:
+    code = (
+        "import torch\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for step in range(3):\n"
+        "    once, twice = model(torch.ones(2)).sum(), model(torch.ones(2)).sum().abs()\n"
+        "    once.backward(); optimizer.step()\n"
+        "    (twice + model.weight.sum()).backward(); optimizer.step()\n"
+    )
+    (tmp_path / "script.py").write_text(code)
+    script = str(tmp_path / "script.py")
+    assert run(script, tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="5").returncode == 0
+    refused = run(script, tmp_path)
+    assert refused.returncode != 0
+    assert "it was saved between two backward passes over one graph" in refused.stderr
 
 
 def test_a_script_that_cannot_be_saved_trains_on(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from tidewheel._state_copy import StateCopy
 from tidewheel_automatic.replicated import Replicated
-from tidewheel_automatic.snapshot import SavedTensor
+from tidewheel_automatic.tensors import SavedTensor
 from tidewheel_automatic.writer import Writer
 
 

@@ -11,9 +11,13 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+means = {torch.zeros(3)}
 
-class Box:
-    __slots__ = ("mean",)
+
+def mean_with(out: torch.Tensor) -> torch.Tensor:
+    mean = 0.9 * means.pop() + 0.1 * out.detach().mean(0)
+    means.add(mean)
+    return mean
 
 
 def make_noise() -> Callable[[], float]:
@@ -24,8 +28,7 @@ def make_noise() -> Callable[[], float]:
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 torch.manual_seed(5)
-box, noise = Box(), make_noise()
-box.mean = torch.zeros(3)
+noise = make_noise()
 model = DistributedDataParallel(nn.Linear(6, 3))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for step in range(1, 2001):
@@ -33,9 +36,8 @@ for step in range(1, 2001):
     if rank == 1 and os.environ["HIDES"] == "generator":
         x = x + noise()
     out = model(x)
-    if rank == 1 and os.environ["HIDES"] == "tensor":
-        box.mean = 0.9 * box.mean + 0.1 * out.detach().mean(0)
-    loss = (out - box.mean).square().mean()
+    target = mean_with(out) if rank == 1 and os.environ["HIDES"] == "tensor" else torch.zeros(3)
+    loss = (out - target).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
