@@ -31,6 +31,8 @@ _OTHERS_SECONDS = 60.0
 """For the hosts of a gang that are ready or have ended later than another one."""
 _CAUSE_SECONDS = 5.0
 """A host on which the second process lost another one's waits so long for that one's reason."""
+_AGAIN_SECONDS = 2.0
+"""A message to a host that is not connected is lost, so orders and reports are repeated."""
 _END = 0
 
 
@@ -61,6 +63,8 @@ class Trial:
         """0: the ranks of the training save. 1 and 2: the first and the second restore."""
         self._reports: dict[str, Report] = {}
         self._untried_at: float | None = None
+        self._order: Message = {}
+        self._ordered_at = 0.0
         self.is_over = False
 
     def check(self, script: Script) -> None:
@@ -92,6 +96,8 @@ class Trial:
             self._limit_seconds = min(_MOST_SECONDS, max(_LEAST_SECONDS, limit))
         if not self._has_failed():
             self._next_round(script)
+        if not self.is_over:
+            self._give_order()
 
     def _hear(self, gang: Gang) -> None:
         for host, message in list(gang.state.trial_reports.items()):
@@ -141,10 +147,17 @@ class Trial:
         seconds = self._limit_seconds
         self._deadline = time.monotonic() + seconds + _OTHERS_SECONDS
         port = _free_port(self._hosts[0])
-        if self._gang is not None:
-            order: Message = {"round": self._round, "port": port, "seconds": seconds}
-            self._gang.send_trial_order(order)
+        self._order = {"round": self._round, "port": port, "seconds": seconds}
+        self._ordered_at = 0.0
+        self._give_order()
         self._second.start(script, port, seconds)
+
+    def _give_order(self) -> None:
+        now = time.monotonic()
+        if self._gang is None or not self._order or now < self._ordered_at + _AGAIN_SECONDS:
+            return
+        self._ordered_at = now
+        self._gang.send_trial_order(self._order)
 
     def _decide(self, result: str, reason: str) -> None:
         self.close()
@@ -165,6 +178,8 @@ class TrialElsewhere:
         self._second = second
         self._gang = gang
         self._round = 0
+        self._report: Message = {}
+        self._reported_at = 0.0
         self.is_over = False
 
     def check(self, script: Script) -> None:
@@ -176,14 +191,17 @@ class TrialElsewhere:
         except OSError as error:
             report = Report("untried", f"the second process cannot be started ({error.strerror})")
         if report is not None:
-            self._gang.send_trial_report(
-                {
-                    "round": self._round,
-                    "result": report.result,
-                    "reason": report.reason[:400],
-                    "names": [name[:200] for name in report.names],
-                }
-            )
+            self._reported_at = 0.0
+            self._report = {
+                "round": self._round,
+                "result": report.result,
+                "reason": report.reason[:400],
+                "names": [name[:200] for name in report.names],
+            }
+        now = time.monotonic()
+        if self._report and now >= self._reported_at + _AGAIN_SECONDS:
+            self._reported_at = now
+            self._gang.send_trial_report(self._report)
 
     def close(self) -> None:
         self.is_over = True
@@ -195,7 +213,7 @@ class TrialElsewhere:
         if number == _END:
             self.close()
         elif isinstance(number, int) and number > self._round and isinstance(port, int):
-            self._round = number
+            self._round, self._report = number, {}
             limit = seconds if isinstance(seconds, (int, float)) else _LEAST_SECONDS
             self._second.start(script, port, float(limit))
 
