@@ -1,4 +1,4 @@
-"""Saves are asked for faster than they can be written, and the script is killed: two minutes.
+"""Saves become due faster than they can be written, and the script is killed: two minutes.
 
 `pytest -m heavy tests/agent/automatic/test_saves_in_flight.py`
 """
