@@ -68,10 +68,11 @@ class GenerationCursor {
   }
 
   /**
-   * Whether the generation packed or rejected this key: of this ETag, or only of others. The caller must ask for keys
-   * in order, each once. A joined generation may hold several ETags of one key.
+   * Whether the generation packed or rejected this key: of one of these ETags, or only of others. The caller must ask
+   * for keys in order, each once. A joined generation may hold several ETags of one key.
    */
-  async find(key: string, etag: string, annotations: string | undefined): Promise<Found> {
+  async find(key: string, etags: readonly string[], annotations: string | undefined): Promise<Found> {
+    const known = new Set(etags.map(contentEtag));
     let found: Found = 'none';
     this.#foundAt = 0;
     await this.#walk(key, () => {
@@ -79,7 +80,7 @@ class GenerationCursor {
       if (this.#outcome === 'unchanged') return false;
       // A compaction has left it out, so it is as if it had never been.
       if (this.#outcome === 'removed' && this.#isJoined) return false;
-      found = contentEtag(this.#etag) === contentEtag(etag) ? this.#sameAs(annotations) : 'other';
+      found = known.has(contentEtag(this.#etag)) ? this.#sameAs(annotations) : 'other';
       return found !== 'other';
     });
     return found;
@@ -258,7 +259,7 @@ async function anyRetracted(
   key: string,
   etag: string,
 ): Promise<boolean> {
-  for (const cursor of cursors) if ((await cursor.find(key, etag, undefined)) === 'retracted') return true;
+  for (const cursor of cursors) if ((await cursor.find(key, [etag], undefined)) === 'retracted') return true;
   return false;
 }
 
@@ -289,14 +290,14 @@ export function sealedFilter(
   const holding = mayBeFreed(manifests) ? open(manifests.filter(({ pruned }) => pruned !== true)) : undefined;
   if (cursors.length === 0) return () => 'new';
   return async (key, listed, bundledAt) => {
-    const etag = await packedEtag(unchanging, key, listed);
     // The bytes may have been packed again since they were no news, with the ETag that is listed.
+    const etag = await packedEtag(unchanging, key, listed);
     const isRetracted =
       (await anyRetracted(asListed, key, listed)) ||
       (etag !== listed && (await anyRetracted(asPacked, key, etag)));
     if (isRetracted) return 'retracted';
     for (const cursor of cursors) {
-      const state = stateOf(await cursor.find(key, etag, annotations), onChange);
+      const state = stateOf(await cursor.find(key, [listed, etag], annotations), onChange);
       if (state === 'incomplete') return (await isHeld(holding, key)) ? state : 'freed';
       if (state === 'changed' && !uncovers && bundledAt !== undefined && cursor.hasSeen(bundledAt))
         return 'superseded';

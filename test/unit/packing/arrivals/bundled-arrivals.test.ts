@@ -130,9 +130,39 @@ describe('the newest version of a key', () => {
     expect(await planned()).toMatchObject({ status: 'nothingNew' });
   });
 
-  describe('after a compaction replaced what the bundle holds', () => {
-    const corrected = settings({ require: [] });
+  const corrected = settings({ require: [] });
 
+  const plan = (batch: number, at: string, changes: Partial<PlanInput> = {}) =>
+    planShards(
+      { store, now: () => new Date(at) },
+      { runId: runOf(batch), pipeline: PIPELINE, packing: corrected, onChange: 'replace', ...changes },
+    );
+
+  async function run(batch: number, at: string): Promise<void> {
+    await plan(batch, at);
+    await packAll(store, corrected, runOf(batch));
+    await compactAll(store, corrected);
+  }
+
+  it('keeps the rest that came under another ETag', async () => {
+    seedPlain({ 'cat/a.json': '1', 'cat/z.jpg': 'first' });
+    store.seed(`${incoming}cat/a.jpg`, 'image', 'parts-2');
+    await run(1, '2026-01-01T00:00:05Z');
+    store.now = () => new Date('2026-01-01T00:00:10Z');
+    seedBundle(store, { 'cat/a.jpg': 'image', 'cat/y.jpg': 'second' });
+    await run(2, '2026-01-01T00:00:20Z');
+    for (const [batch, second] of [
+      [3, 30],
+      [4, 45],
+    ] as const) {
+      store.now = () => new Date(`2026-01-01T00:00:${second}Z`);
+      seedPlain({ 'cat/a.json': `${batch}` });
+      await run(batch, `2026-01-01T00:00:${second + 10}Z`);
+      expect(await contents(store)).toContainEqual(expect.stringContaining(sha256(`${batch}`)));
+    }
+  });
+
+  describe('after a compaction replaced what the bundle holds', () => {
     beforeEach(async () => {
       seedPlain({ 'cat/z.jpg': 'first' });
       await packAll(store, corrected);
@@ -144,18 +174,6 @@ describe('the newest version of a key', () => {
       await run(3, '2026-01-01T00:00:40Z');
       store.objects.delete(`${incoming}cat/a.jpg`);
     });
-
-    const plan = (batch: number, at: string, changes: Partial<PlanInput> = {}) =>
-      planShards(
-        { store, now: () => new Date(at) },
-        { runId: runOf(batch), pipeline: PIPELINE, packing: corrected, onChange: 'replace', ...changes },
-      );
-
-    async function run(batch: number, at: string): Promise<void> {
-      await plan(batch, at);
-      await packAll(store, corrected, runOf(batch));
-      await compactAll(store, corrected);
-    }
 
     it('stays without the object that brought it', async () => {
       expect(await plan(4, '2026-01-01T00:00:50Z')).toMatchObject({ status: 'nothingNew' });
