@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch.utils import data
 
-from . import randomness
-from .objects import Path, visit_one
+from .state import randomness
+from .state.objects import Path, visit_one
 
 if TYPE_CHECKING:
     from torch.utils.data import DataLoader

@@ -11,9 +11,9 @@ import torch
 from torch.utils._pytree import tree_leaves
 from torch.utils.data import DataLoader, IterableDataset
 
-from . import randomness
 from .draws import State, Work, may_draw
 from .phantoms import build, describe, without_modes
+from .state import randomness
 
 if TYPE_CHECKING:
     from .session import Session

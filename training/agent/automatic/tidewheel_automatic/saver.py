@@ -17,7 +17,7 @@ from . import storage
 from .gang import Gang
 from .journal import RefusedError
 from .options import Options
-from .replicated import digest_of_replicated, leave_out
+from .state.replicated import digest_of_replicated, leave_out
 from .writer import Writer
 
 State = Callable[[], dict[str, Any]]

@@ -15,11 +15,10 @@ from typing import Any
 
 import torch
 
-from . import buckets, loaders, randomness, snapshot, storage
+from . import buckets, loaders, storage
 from .cycle import Cycle
 from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
-from .files import Files
 from .gang import Gang, TrialStore
 from .journal import Journal, RefusedError
 from .nesting import Nesting
@@ -27,10 +26,12 @@ from .options import Options
 from .output import Output
 from .phantoms import PhantomMode, without_modes
 from .refusal import is_of_host, meets_phantom, reason_of
-from .replicated import fill_in
 from .sandbox import Sandbox
 from .saver import Saver
 from .seeds import Seeds
+from .state import randomness, snapshot
+from .state.files import Files
+from .state.replicated import fill_in
 from .trial import FirstProcess, SecondProcess
 
 _WARM_UP_STEPS = 20

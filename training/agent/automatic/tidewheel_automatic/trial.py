@@ -16,13 +16,13 @@ from typing import Any
 
 from . import storage
 from .exchange import VERDICT, after_file, outcome_file, read_json, write_json
-from .fingerprint import fingerprint
 from .gang import TrialStore
 from .journal import RefusedError
 from .options import Options
 from .refusal import is_of_host, reason_of
-from .replicated import digest_of_replicated, leave_out
 from .sandbox import written_files
+from .state.fingerprint import fingerprint
+from .state.replicated import digest_of_replicated, leave_out
 
 STEPS = 2
 """After the trial's checkpoint, so that generators, loaders and optimizers show what they hold."""

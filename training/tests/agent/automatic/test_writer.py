@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from tidewheel._state_copy import StateCopy
-from tidewheel_automatic.replicated import Replicated
-from tidewheel_automatic.tensors import SavedTensor
+from tidewheel_automatic.state.replicated import Replicated
+from tidewheel_automatic.state.tensors import SavedTensor
 from tidewheel_automatic.writer import Writer
 
 

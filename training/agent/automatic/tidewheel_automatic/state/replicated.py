@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .journal import RefusedError
+from ..journal import RefusedError
 
 Copy = Callable[[str, Any], Any]
 """Of the value of an attribute."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
+from ..journal import RefusedError
+from ..loaders import live_loaders
+from ..phantoms import is_phantom, without_modes
 from . import optimizers, randomness
-from .journal import RefusedError
-from .loaders import live_loaders
 from .objects import Path, visit
-from .phantoms import is_phantom, without_modes
 from .replicated import Replicated, whole
 from .tensors import SavedTensor
 

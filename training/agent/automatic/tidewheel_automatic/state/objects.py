@@ -26,7 +26,8 @@ Path = tuple[object, ...]
 Leaf = Callable[[Path, Any, bool], Any]
 """Gets path, object and whether a module owns it; returns the object or another in its place."""
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""The hooks, whose frames and objects are none of the script's."""
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 _PYTHON = sysconfig.get_path("stdlib")
 _LONG = 20_000

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from .journal import RefusedError
-from .phantoms import is_phantom
+from ..journal import RefusedError
+from ..phantoms import is_phantom
 from .replicated import Copy
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .journal import RefusedError
+from ..journal import RefusedError
 from .replicated import Replicated, whole
 from .tensors import pack, unpack
 

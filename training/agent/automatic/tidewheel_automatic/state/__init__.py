@@ -1,0 +1,1 @@
+"""What of a training a checkpoint holds, where it is found, and how it is put back."""
