@@ -31,8 +31,7 @@ export async function probed(
       { runId: 'digits-probe-000002', status: 'succeeded', speed: { ...speed, hosts: 2 } },
     ],
     leftOut: [],
-    // The recipe's own reader says no samples.
-    verdict: { unit: 'steps' },
+    verdict: { unit: 'samples' },
   });
   const after = await api.call('GET', '/pipelines/digits/runs');
   return JSON.stringify(after) === JSON.stringify(before) ? RUNS : JSON.stringify(after);
