@@ -1,20 +1,17 @@
 /** npm run scripts: training scripts of others under the agent, killed at drawn moments. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
-import { packAgent } from '../../functions/aws/lambda/agent.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { playCampaign, type Trials, unprepared } from './campaign.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
-
 import { requirementsOf, type Script } from './script.ts';
 import { layOutSource, type Source } from './source.ts';
+import { CACHE, inWorkFolder, root, writeJson } from './work-folder.ts';
 
 const NAMES = CATALOGUE.map(({ name }) => name);
 
@@ -60,8 +57,6 @@ const spec = {
   }),
 } as const;
 
-const root = join(import.meta.dirname, '../..');
-const CACHE = join(root, '.tidewheel/scripts');
 /** An hour's interval would be longer than these trainings, which take some seconds. */
 const CHECKPOINT_SECONDS = 0.25;
 const PORT = 29_411;
@@ -70,35 +65,23 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, spec);
-  const stopping = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(name, () => stopping.abort(new Error('stopped')));
-  const work = await mkdtemp(join(tmpdir(), 'tw-scripts-'));
   const outcomes: Outcome[] = [];
-  try {
-    const agentFile = join(work, 'agent.pyz');
-    await writeFile(agentFile, await packAgent(root));
-    await mkdir(CACHE, { recursive: true });
+  await inWorkFolder('tw-scripts', async ({ work, agentFile, signal }) => {
     for (const script of CATALOGUE.filter(({ name }) => values.only.includes(name))) {
       say(script.name);
       const random = seededUniform(`${values.seed} ${script.name}`);
-      const options = { kills: values.kills, random, signal: stopping.signal, onStep: say };
+      const options = { kills: values.kills, random, signal, onStep: say };
       const outcome = await tried(script, work, agentFile, options).catch((error: unknown) => {
-        stopping.signal.throwIfAborted();
+        signal.throwIfAborted();
         return unprepared(script, error instanceof Error ? error.message : String(error));
       });
       outcomes.push(outcome);
-      if (values.json !== undefined)
-        await writeFile(fileOf(values.json), JSON.stringify(outcomes, undefined, 2));
+      if (values.json !== undefined) await writeJson(values.json, outcomes);
     }
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+  });
   say(`\n${tableOf(outcomes)}\n\n${summaryOf(outcomes)}`);
   return outcomes.some((outcome) => verdictOf(outcome) === 'not equal') ? 1 : 0;
 }
-
-const fileOf = (path: string): string => resolve(process.env['INIT_CWD'] ?? process.cwd(), path);
 
 async function tried(
   script: Script,

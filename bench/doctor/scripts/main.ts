@@ -1,18 +1,18 @@
 /** npm run bench:doctor-scripts: the doctor's first verdict on scripts in the manner of others, and what its remedy brings. */
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { cp, rm } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
+import { join } from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { markdownTable } from '../../../cli/recipes/table.ts';
 import type { Trial } from '../../../cli/try/host.ts';
-import { packAgent } from '../../../functions/aws/lambda/agent.ts';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
 import type { Evidence } from '../../../functions/core/doctor/evidence.ts';
 import { measuresOf } from '../../../functions/core/doctor/measures.ts';
 import type { Verdict } from '../../../functions/core/doctor/verdict.ts';
 import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
 import { environmentOf } from '../../scripts/environment.ts';
+import { CACHE, inWorkFolder, root, type WorkFolder, writeJson } from '../../scripts/work-folder.ts';
 import { CASES, type Case } from './catalogue.ts';
 import { evidenceOfScript, STEPS } from './play.ts';
 
@@ -61,42 +61,26 @@ interface Row {
   readonly measured: number | undefined;
 }
 
-const root = join(import.meta.dirname, '../../..');
-const CACHE = join(root, '.tidewheel/scripts');
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, spec);
-  const stopping = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(name, () => stopping.abort(new Error('stopped')));
-  const work = await mkdtemp(join(tmpdir(), 'tw-doctor-'));
   const rows: Row[] = [];
-  try {
-    const agentFile = join(work, 'agent.pyz');
-    await writeFile(agentFile, await packAgent(root));
-    await mkdir(CACHE, { recursive: true });
+  await inWorkFolder('tw-doctor', async (folder) => {
     for (const one of CASES.filter(({ name }) => values.only.includes(name))) {
-      const means = { work, agentFile, seconds: values.seconds, signal: stopping.signal };
-      const row = await judged(one, means).catch((error: unknown) => {
-        stopping.signal.throwIfAborted();
+      const row = await judged(one, { ...folder, seconds: values.seconds }).catch((error: unknown) => {
+        folder.signal.throwIfAborted();
         say(String(error));
         return unplayed(one);
       });
       rows.push(row);
       say(lineOf(row).join('  '));
     }
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+  });
   const day = new Date().toISOString().slice(0, 10);
   say(`\n${markdownTable(HEAD, rows.map(lineOf))}\n`);
   say(`${day}, ${availableParallelism()} cores at a load of ${loadavg()[1]?.toFixed(0)}.`);
-  if (values.json !== undefined)
-    await writeFile(
-      resolve(process.env['INIT_CWD'] ?? process.cwd(), values.json),
-      `${JSON.stringify(rows, null, 2)}\n`,
-    );
+  if (values.json !== undefined) await writeJson(values.json, rows);
   return rows.every(({ isRight }) => isRight) ? 0 : 1;
 }
 
@@ -109,11 +93,8 @@ const unplayed = ({ name }: Case): Row => ({
   measured: undefined,
 });
 
-interface Means {
-  readonly work: string;
-  readonly agentFile: string;
+interface Means extends WorkFolder {
   readonly seconds: number;
-  readonly signal: AbortSignal;
 }
 
 /** Runs the script with further arguments. `kind`: unlike that of another run at the same time. */
