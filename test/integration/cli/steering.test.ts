@@ -4,12 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { Surroundings } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { VERBS } from '../../../cli/verbs.ts';
-import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
-import { storedPart } from '../../../functions/core/placement/decision/situation.ts';
-import { CLOSED_AT, question } from '../../support/builders/placement.ts';
-import { attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
+import { CLOSED_AT } from '../../support/builders/placement.ts';
+import { runOf } from '../../support/builders/records.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
+import { trains } from '../../support/world/training-run.ts';
 
 const RUN = 'digits-000001';
 let api: ApiServer;
@@ -44,25 +43,11 @@ async function tidewheel(verb: keyof typeof VERBS, ...args: readonly string[]): 
   return printed.join('\n');
 }
 
-async function trains(): Promise<void> {
-  const asked = question();
-  const { compute, limits } = asked;
-  await at.runs.create(
-    runOf('digits', 1, {
-      status: 'training',
-      closedAt: CLOSED_AT,
-      sealedAt: CLOSED_AT,
-      declaration: { ...declarationOf('digits'), compute, limits },
-    }),
-  );
-  await at.attempts.create(attemptOf(RUN, 1, { status: 'running', createdAt: CLOSED_AT }));
-  await at.placements.put(RUN, 1, { ...choosePlacement(asked), question: storedPart(asked) });
-}
 const limitsNow = async () => (await at.runs.get(RUN))?.declaration?.limits;
 
 describe('limits', () => {
   it('change, and say what placement would do', async () => {
-    await trains();
+    await trains(at);
     const said = await tidewheel('limits', RUN, '--deadline', '48', '--budget', '30');
     expect(said).toContain(`${RUN} has a deadline of 48 h and a budget of $30`);
     expect(said).toMatch(/the last placement would have been:\n[^]*chosen/);
@@ -77,7 +62,7 @@ describe('limits', () => {
     [['--budget', '-3'], 'write a number above 0, or none'],
     [['--deadline', '9'], `RUN is missing: the newest is ${RUN}`],
   ])('%j is refused, and changes nothing', async (words, message) => {
-    await trains();
+    await trains(at);
     const before = await limitsNow();
     await expect(tidewheel('limits', ...words)).rejects.toThrow(message);
     expect(await limitsNow()).toEqual(before);
@@ -93,7 +78,7 @@ describe('checkpoints', () => {
   });
 
   it('of an open run are refused', async () => {
-    await trains();
+    await trains(at);
     await expect(tidewheel('delete-checkpoints', RUN)).rejects.toThrow('stop it first');
   });
 });

@@ -3,12 +3,10 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/files.ts';
 import { type ServedPage, servePage } from '../../../cli/page/server.ts';
-import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
-import { storedPart } from '../../../functions/core/placement/decision/situation.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
-import { CLOSED_AT, question } from '../../support/builders/placement.ts';
+import { question } from '../../support/builders/placement.ts';
 import {
   AT,
   attemptOf,
@@ -21,6 +19,7 @@ import {
 import { TEST_KEY } from '../../support/emulator.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
+import { trains } from '../../support/world/training-run.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';
 const RUN = 'digits-000001';
@@ -166,18 +165,8 @@ describe('the page', () => {
   });
 
   it('foresees and changes the limits of a run', async () => {
-    const asked = question();
-    const { compute, limits } = asked;
-    await at.runs.create(
-      runOf('digits', 1, {
-        status: 'training',
-        closedAt: CLOSED_AT,
-        sealedAt: CLOSED_AT,
-        declaration: { ...declarationOf('digits'), compute, limits },
-      }),
-    );
-    await at.attempts.create(attemptOf(RUN, 1, { status: 'running', createdAt: CLOSED_AT }));
-    await at.placements.put(RUN, 1, { ...choosePlacement(asked), question: storedPart(asked) });
+    const { limits } = question();
+    await trains(at);
     await page.goto(`${served.address}#/runs/${RUN}`);
     await page.getByText('Change deadline or budget').click();
     await page.getByLabel('deadline in hours').fill('2 days');

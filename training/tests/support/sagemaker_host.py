@@ -59,3 +59,17 @@ def make_host(
         (base / "checkpoints").mkdir()
         (config / "checkpointconfig.json").write_text('{"LocalPath": "/opt/ml/checkpoints"}')
     return base
+
+
+def make_hosts(
+    folder: Path, hosts: Sequence[str], script: str, hyperparameters: dict[str, Any]
+) -> list[Path]:
+    """A host's folder for each name; all run `script`, as `train.py`."""
+    source = folder / "source"
+    source.mkdir()
+    (source / "train.py").write_text(script)
+    given = {"sagemaker_program": "train.py", **hyperparameters}
+    return [
+        make_host(folder / host, host=host, hosts=hosts, source=source, hyperparameters=given)
+        for host in hosts
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster import running
-from sagemaker_host import make_host
+from sagemaker_host import make_hosts
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow
@@ -29,23 +29,8 @@ def test_each_rank_has_its_own_hosts_variables_and_folder(
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("mpi4py")
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "train.py").write_text(SCRIPT)
-    bases = [
-        make_host(
-            tmp_path / host,
-            host=host,
-            hosts=HOSTS,
-            source=source,
-            hyperparameters={
-                "sagemaker_program": "train.py",
-                "tidewheel_strategy": "mpi",
-                "tidewheel_processes_per_host": 2,
-            },
-        )
-        for host in HOSTS
-    ]
+    given = {"tidewheel_strategy": "mpi", "tidewheel_processes_per_host": 2}
+    bases = make_hosts(tmp_path, HOSTS, SCRIPT, given)
     with running(bases) as cluster:
         assert cluster.wait(60) == [0, 0], cluster.log()
         (line,) = (one for one in cluster.log().splitlines() if one.startswith("ranks: "))
@@ -58,20 +43,7 @@ def test_each_rank_has_its_own_hosts_variables_and_folder(
 
 def test_a_failing_rank_ends_every_host_with_its_code(tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "train.py").write_text(
-        "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nraise SystemExit(7)\n"
-    )
-    bases = [
-        make_host(
-            tmp_path / host,
-            host=host,
-            hosts=HOSTS,
-            source=source,
-            hyperparameters={"sagemaker_program": "train.py", "tidewheel_strategy": "mpi"},
-        )
-        for host in HOSTS
-    ]
+    script = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nraise SystemExit(7)\n"
+    bases = make_hosts(tmp_path, HOSTS, script, {"tidewheel_strategy": "mpi"})
     with running(bases) as cluster:
         assert cluster.wait(60) == [7, 7], cluster.log(1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster import running
-from sagemaker_host import make_host
+from sagemaker_host import make_hosts
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 SCRIPT = """
@@ -25,19 +25,7 @@ dist.all_reduce(torch.ones(1))
 
 @pytest.mark.slow
 def test_all_hosts_report_the_words_of_the_rank_that_left(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "train.py").write_text(SCRIPT)
-    bases = [
-        make_host(
-            tmp_path / host,
-            host=host,
-            hosts=HOSTS,
-            source=source,
-            hyperparameters={"sagemaker_program": "train.py", "tidewheel_strategy": "ddp"},
-        )
-        for host in HOSTS
-    ]
+    bases = make_hosts(tmp_path, HOSTS, SCRIPT, {"tidewheel_strategy": "ddp"})
     with running(bases, TIDEWHEEL_MODEL="", OMP_NUM_THREADS="1") as cluster:
         assert cluster.wait(120) == [1, 1], cluster.log()
     for base in bases:
