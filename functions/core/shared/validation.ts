@@ -165,12 +165,17 @@ function remedyForParts(issue: OfParts): string | undefined {
 }
 
 function unknownFields(unknown: readonly string[], known: readonly string[]): string {
-  const named = unknown.map((key) => JSON.stringify(key)).join(', ');
-  const meant = unknown.flatMap((key) => nearest(key, known) ?? []);
-  if (meant.length === unknown.length) return `has no field ${named}: did you mean ${meant.join(', ')}?`;
-  const fields = known.length === 0 ? '' : `, or write one of ${known.join(', ')}`;
-  return `has no field ${named}: take ${unknown.length === 1 ? 'it' : 'them'} out${fields}`;
+  const fields = unknown.map((key) => ({ named: JSON.stringify(key), meant: nearest(key, known) }));
+  if (fields.every(({ meant }) => meant !== undefined))
+    return `has no field ${list(fields.map(({ named }) => named))}: did you mean ${list(fields.map(({ meant }) => meant ?? ''))}?`;
+  const named = fields.map((field) =>
+    field.meant === undefined ? field.named : `${field.named} (did you mean ${field.meant}?)`,
+  );
+  const instead = known.length === 0 ? '' : `, or write one of ${list(known)}`;
+  return `has no field ${list(named)}: take ${unknown.length === 1 ? 'it' : 'them'} out${instead}`;
 }
+
+const list = (names: readonly string[]): string => names.join(', ');
 
 /** The ways in which a value could have been right. */
 function sentences(issues: readonly z.core.$ZodIssue[]): string {
