@@ -2,7 +2,7 @@
 import './language.ts';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { AxisOfCurve } from '../model/curve.ts';
+import { type AxisOfCurve, lonePoints } from '../model/curve.ts';
 import type { Range } from './life-line.tsx';
 
 const HEIGHT = 200;
@@ -123,7 +123,12 @@ function seriesOf({ label, colour, dash, isDotted }: PlottedLine): uPlot.Series 
     stroke: ink,
     width: 1.5,
     spanGaps: false,
-    points: { show: false },
+    points: {
+      show: false,
+      filter: (self, series) => lonePoints(Array.from(self.data[series] ?? [])),
+      size: 4,
+      fill: ink,
+    },
     ...(dash !== undefined && { dash }),
   };
 }

@@ -73,3 +73,17 @@ export function attemptsWithoutPoints<T extends Trained>(
     ({ attempt, outcome }) => outcome?.scriptStartedAt !== undefined && !seen.has(attempt),
   );
 }
+
+/** Places of the points between two gaps: no line leads to them, so a chart marks them. */
+export function lonePoints(column: readonly (number | null | undefined)[]): number[] {
+  const found: number[] = [];
+  let lone: number | undefined;
+  let isAfterGap = true;
+  column.forEach((value, place) => {
+    if (value === undefined) return;
+    if (value === null && lone !== undefined) found.push(lone);
+    lone = value !== null && isAfterGap ? place : undefined;
+    isAfterGap = value === null;
+  });
+  return lone === undefined ? found : [...found, lone];
+}
