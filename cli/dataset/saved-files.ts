@@ -1,7 +1,7 @@
 /** The files that a script has saved where it ran: the model of a run whose declaration has `training.model: none`. */
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type BlobStore, joinChunks, listPages } from '../../functions/core/packing/model/blob-store.ts';
+import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
+import { saveObject } from './save-object.ts';
 
 export interface SavedFiles {
   readonly files: readonly string[];
@@ -19,13 +19,10 @@ export async function fetchSavedFiles(store: BlobStore, prefix: string, folder: 
     for (const { key } of objects) {
       const name = key.slice(prefix.length);
       if (OWN.test(name) || name.endsWith('/')) continue;
-      const found = await store.get(key);
-      if (found.kind !== 'found') continue;
-      const file = placeOf(folder, name);
-      await mkdir(path.dirname(file), { recursive: true });
-      await writeFile(file, joinChunks(found.chunks));
+      const size = await saveObject(store, key, placeOf(folder, name));
+      if (size === undefined) continue;
       files.push(name);
-      bytes += found.size;
+      bytes += size;
     }
   }
   return { files, bytes };

@@ -1,16 +1,15 @@
 /** `tidewheel model`: the models of a pipeline's runs: list them, fetch one. */
-import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
-import { joinChunks } from '../../functions/core/packing/model/blob-store.ts';
 import { bucketKeys, parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { momentText, tableText } from '../command/format.ts';
 import { pipelineMeant, runMeant, runsOf } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
+import { saveObject } from '../dataset/save-object.ts';
 import { fetchSavedFiles } from '../dataset/saved-files.ts';
 
 const COMMANDS = ['ls', 'get'];
@@ -80,13 +79,11 @@ async function fetchModel(
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(modelUri) ?? [];
   if (isSaved) return fetchSaved(context, { runId, pipeline, bucket }, output);
   const file = path.resolve(context.folder, output ?? `${runId}.tar.gz`);
-  const found = await withBucket(bucket, (store) => store.get(key));
-  if (found.kind !== 'found') throw new Error(`the model of ${runId} is no longer at ${modelUri}`);
-  await writeFile(file, joinChunks(found.chunks));
+  const bytes = await withBucket(bucket, (store) => saveObject(store, key, file));
+  if (bytes === undefined) throw new Error(`the model of ${runId} is no longer at ${modelUri}`);
   const { terminal, json } = context;
-  if (json) terminal.print(JSON.stringify({ runId, modelUri, file, bytes: found.size }, null, 2));
-  else
-    terminal.print(`${path.relative(context.folder, file)}: the model of ${runId}, ${bytesText(found.size)}`);
+  if (json) terminal.print(JSON.stringify({ runId, modelUri, file, bytes }, null, 2));
+  else terminal.print(`${path.relative(context.folder, file)}: the model of ${runId}, ${bytesText(bytes)}`);
   return 0;
 }
 

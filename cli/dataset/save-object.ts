@@ -1,0 +1,59 @@
+/** One object into a file, in pieces: a model may be larger than memory. */
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+
+const PIECE_BYTES = 16 * 2 ** 20;
+
+/**
+ * The file is there once it is whole.
+ * @returns its bytes; undefined where there is no such object
+ * @throws Error where the object changed meanwhile, or arrived damaged
+ */
+export async function saveObject(
+  store: BlobStore,
+  key: string,
+  file: string,
+  pieceBytes = PIECE_BYTES,
+): Promise<number | undefined> {
+  const head = await store.head(key);
+  if (head === undefined) return undefined;
+  await mkdir(path.dirname(file), { recursive: true });
+  const draft = `${file}.part`;
+  try {
+    await write(store, { key, draft, pieceBytes, ...head });
+    await rename(draft, file);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return head.size;
+}
+
+interface Wanted {
+  readonly key: string;
+  readonly etag: string;
+  readonly size: number;
+  readonly draft: string;
+  readonly pieceBytes: number;
+}
+
+async function write(store: BlobStore, { key, etag, size, draft, pieceBytes }: Wanted): Promise<void> {
+  const check = size === 0 ? undefined : await store.wholeCheck(key, etag);
+  const file = await open(draft, 'w');
+  try {
+    for (let offset = 0; offset < size; offset += pieceBytes) {
+      const range = { offset, length: Math.min(pieceBytes, size - offset) };
+      const found = await store.get(key, { ifMatch: etag, range });
+      if (found.kind !== 'found')
+        throw new Error(`s3://${store.bucket}/${key} is another object than before: run the command again`);
+      for (const chunk of found.chunks) {
+        check?.add(chunk);
+        await file.writeFile(chunk);
+      }
+    }
+    if (check !== undefined && !check.isIntact())
+      throw new Error(`s3://${store.bucket}/${key} did not arrive whole: run the command again`);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,46 @@
+/** An object in a file, read in pieces. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { saveObject } from '../../../../cli/dataset/save-object.ts';
+import type { BlobStore } from '../../../../functions/core/packing/model/blob-store.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const store = new MemoryBlobStore();
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-object-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+it.each(['', 'a', '0123456789', '012345678'])('holds the bytes of %j', async (body) => {
+  store.seed('model', body);
+  const file = path.join(folder, 'below/model');
+  expect(await saveObject(store, 'model', file, 3)).toBe(body.length);
+  expect(await readFile(file, 'utf8')).toBe(body);
+});
+
+it('is not made of an object that is missing', async () => {
+  expect(await saveObject(store, 'nothing', path.join(folder, 'model'))).toBeUndefined();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+class ChangingStore extends MemoryBlobStore {
+  override get(...asked: Parameters<BlobStore['get']>): ReturnType<BlobStore['get']> {
+    this.seed('model', 'later, and longer');
+    return super.get(...asked);
+  }
+}
+
+it('keeps the former file when the object changes', async () => {
+  const file = path.join(folder, 'model');
+  store.seed('model', 'former');
+  await saveObject(store, 'model', file);
+  const changing = new ChangingStore();
+  changing.seed('model', 'new');
+  await expect(saveObject(changing, 'model', file)).rejects.toThrow('another object than before');
+  expect(await readdir(folder)).toEqual(['model']);
+  expect(await readFile(file, 'utf8')).toBe('former');
+});
