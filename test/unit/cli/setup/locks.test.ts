@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { pythonLocks } from '../../../../cli/setup/places.mjs';
 
 interface Locked {
   readonly version?: string;
@@ -39,6 +40,11 @@ describe('the Python locks', () => {
       .split('\n')
       .filter((line) => line && !line.startsWith('#')),
   );
+
+  it('give a host pip without the packages for tests', () => {
+    // An environment of uv has none, and a source with a requirements.txt could not start in a fresh clone.
+    expect(pythonLocks.run.map((file) => readFileSync(file, 'utf8')).join('\n')).toMatch(/^pip==/m);
+  });
 
   it('pin everything', () => {
     expect(pins.flat().filter((line) => !/^[a-z0-9._-]+==\S+( ; .+)?$/.test(line))).toEqual([]);
