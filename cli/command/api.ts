@@ -26,8 +26,17 @@ export class ApiError extends Error {
   }
 }
 
+/** No answer came. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+/** Whether the same call may succeed later. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof UnreachableError || (error instanceof ApiError && LATER.includes(error.status));
+
 export interface Api {
-  /** @throws ApiError where the answer is no @throws NotAllowedError where it is 403 */
+  /** @throws ApiError where the answer is no @throws NotAllowedError where it is 403 @throws UnreachableError */
   call<Id extends OperationId>(operation: Id, input: Input<Id>): Promise<Operations[Id]['answer']>;
 }
 
@@ -65,7 +74,7 @@ function apiOver(send: Send, title: string): Api {
         case 'unreachable': {
           const remedy = remedyOf(answer.cause, process.env);
           const why = remedy ?? (answer.cause instanceof Error ? answer.cause.message : String(answer.cause));
-          throw new Error(`the API of the ${title} gave no answer: ${why}`, {
+          throw new UnreachableError(`the API of the ${title} gave no answer: ${why}`, {
             cause: answer.cause,
           });
         }

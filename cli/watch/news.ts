@@ -2,7 +2,8 @@
 
 import pc from 'picocolors';
 import { momentText, safe } from '../command/format.ts';
-import { screenLines, type Watched } from './screen.ts';
+import { screenLines, silenceText, type Watched } from './screen.ts';
+import { settledText } from './settling.ts';
 import { lossOf, positionOf } from './view.ts';
 
 /** A line of progress at each such share of the work. */
@@ -12,15 +13,31 @@ const WITHOUT_COLOURS = pc.createColors(false);
 export class News {
   readonly #shown = new Set<string>();
   #share = -1;
+  #hasWaited = false;
+  #silentSince: number | undefined;
 
   /** @returns the lines that are new since the last call */
   of(watched: Watched): string[] {
+    if (watched.silentSince !== undefined) return this.#silence(watched.silentSince);
+    this.#silentSince = undefined;
     const lines = watched.view.timeline.flatMap(({ id, at, kind, text }) => {
       if (this.#shown.has(id)) return [];
       this.#shown.add(id);
       return [`${at.slice(0, 19)}Z ${kind}: ${safe(text)}`];
     });
-    return [...lines, ...this.#progress(watched)];
+    return [...lines, ...this.#wait(watched), ...this.#progress(watched)];
+  }
+
+  #silence(since: number): string[] {
+    if (this.#silentSince === since) return [];
+    this.#silentSince = since;
+    return [silenceText(since, Date.now())];
+  }
+
+  #wait({ view: { run }, settle }: Watched): string[] {
+    if (settle === undefined || this.#hasWaited) return [];
+    this.#hasWaited = true;
+    return [`${run.createdAt.slice(0, 19)}Z ${run.runId} settles: it packs ${settledText(settle)}`];
   }
 
   #progress({ view, series }: Watched): string[] {

@@ -5,11 +5,16 @@ import { isFinished, usdSoFar } from '../../client/run-view.ts';
 import { countText, momentText, safe, visible } from '../command/format.ts';
 import type { Colours } from '../command/terminal.ts';
 import { lifeLineText } from './life-line.ts';
+import { type Settle, waitText } from './settling.ts';
 import { deadlineOf, doctorsWord, lossOf, positionOf, type RunView, type Series } from './view.ts';
 
 export interface Watched {
   readonly view: RunView;
   readonly series: Series;
+  /** Of the pipeline, while the run settles. */
+  readonly settle?: Settle | undefined;
+  /** Milliseconds since 1970 since when the API has given no answer: all else is as it was then. */
+  readonly silentSince?: number | undefined;
 }
 
 interface Frame {
@@ -136,16 +141,27 @@ function onDemandText({ money, report }: RunView): string {
   return node === undefined ? same : `${same}, on one ${node.instanceType} ${usdText(node.usd)}`;
 }
 
-function wordLines({ view }: Watched, { colours }: Frame): string[] {
+export const silenceText = (silentSince: number, now: number): string =>
+  `the API gives no answer since ${momentText(new Date(silentSince), new Date(now))}; the run goes on, and so does this`;
+
+function wordLines({ view, settle, silentSince }: Watched, { now, colours }: Frame): string[] {
   const { run, report, timeline } = view;
+  if (silentSince !== undefined) return [colours.yellow(silenceText(silentSince, now))];
+  if (settle !== undefined) return [waitText(run, settle, now)];
   const doctor = isFinished(run) ? undefined : doctorsWord(view);
   if (run.failure !== undefined && run.status === 'failed')
     return [colours.red(safe(run.failure.split('\n', 1)[0] ?? ''))];
-  if (report?.modelUri !== undefined) return [`model ${colours.green(report.modelUri)}`];
+  if (report?.modelUri !== undefined) return modelLines(run, colours.green(report.modelUri));
   if (doctor !== undefined) return [`doctor: ${safe(doctor)}`];
   const last = timeline.at(-1);
   return last === undefined ? [] : [colours.dim(`${last.at.slice(11, 19)} UTC ${safe(last.text)}`)];
 }
+
+/** The archive of a run whose script saves where it runs is empty. */
+const modelLines = ({ runId, declaration }: RunView['run'], uri: string): string[] => [
+  ...(declaration?.training.model === 'none' ? [] : [`model ${uri}`]),
+  `to have ${declaration?.training.model === 'none' ? 'what it saved' : 'it here'}: tidewheel model get ${runId}`,
+];
 
 /** Left and right apart, with at least two spaces between; without room the right is left out. */
 function spread(left: string, right: string, columns: number): string {

@@ -4,12 +4,12 @@ import { isFinished } from '../../client/run-view.ts';
 import type { Api } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT, type ExitCode } from '../command/exit.ts';
+import { Looks } from './looks.ts';
 import { News, summary } from './news.ts';
-import { screenLines, type Watched } from './screen.ts';
+import { screenLines } from './screen.ts';
 import type { RunView } from './view.ts';
 
 const POLL_MILLISECONDS = 2_000;
-const POINTS = 40;
 /** As a shell has it for a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 
@@ -56,10 +56,11 @@ async function watchUntilEnd(
 ): Promise<RunView | undefined> {
   const isDrawn = terminal.isLive && !json;
   const news = new News();
+  const looks = new Looks(api, runId);
   let drawn = 0;
   while (!signal.aborted) {
-    const watched = await look(api, runId);
-    const isOver = hasEnded(watched.view);
+    const watched = await looks.next();
+    const isOver = watched.silentSince === undefined && hasEnded(watched.view);
     if (isDrawn) {
       const { columns, colours } = terminal;
       const lines = screenLines(watched, { now: Date.now(), columns, colours });
@@ -73,14 +74,6 @@ async function watchUntilEnd(
     await sleep(POLL_MILLISECONDS, undefined, { signal }).catch(() => undefined);
   }
   return undefined;
-}
-
-async function look(api: Api, runId: string): Promise<Watched> {
-  const [view, { series }] = await Promise.all([
-    api.call('getRun', { runId }),
-    api.call('getSeries', { runId, points: POINTS }),
-  ]);
-  return { view, series };
 }
 
 /** An ended run has a report a moment later, except where nothing was to be trained. */

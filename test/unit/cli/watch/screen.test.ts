@@ -170,5 +170,34 @@ describe('the screen of a run', () => {
     const { closedAt: _closedAt, sealedAt: _sealedAt, ...run } = RUN;
     const waiting: RunView = { run: { ...run, status: 'settling' }, attempts: [], timeline: [], money };
     expect(plain(waiting)).toEqual(['digits-000042  settling', 'settle…▏']);
+    const settle = { quietSeconds: 60, maximumWaitSeconds: 3_600 };
+    const lines = (newestEventAt: string) =>
+      screenLines(
+        { view: { ...waiting, run: { ...waiting.run, newestEventAt } }, series: [], settle },
+        { now: NOW, columns: 100, colours: pc.createColors(false) },
+      ).at(-1);
+    const why = 'packs when nothing has arrived for 60 s (settle.quietSeconds)';
+    expect(lines(secondsAfter(4_990))?.replace(/\d\d:\d\d$/, 'TIME')).toBe(`${why}: about TIME`);
+    expect(lines(secondsAfter(4_900))).toBe(why);
+  });
+
+  it('ends with the command that has the model', () => {
+    const made = makeReport({
+      run: runOf('digits', 42, { declaration: declarationOf('digits'), closedAt: secondsAfter(100) }),
+      attempts: [],
+      timeline: [],
+      status: 'succeeded',
+      finishedAt: secondsAfter(5_000),
+    });
+    const report = { ...made, modelUri: 's3://bucket/model.tar.gz' };
+    const run = { ...RUN, status: 'succeeded' as const };
+    expect(plain({ ...view, run, report }).slice(-2)).toEqual([
+      'model s3://bucket/model.tar.gz',
+      'to have it here: tidewheel model get digits-000042',
+    ]);
+    const declaration = declarationOf('digits', { training: { strategy: 'ddp', model: 'none' } });
+    expect(plain({ ...view, run: { ...run, declaration }, report }).at(-1)).toMatch(
+      /^to have what it saved:/,
+    );
   });
 });
