@@ -85,8 +85,15 @@ Prints a script for the shell. To have it in every new one:
     terminal.print(text);
     return EXIT.ok;
   }
-  const about: Verb = { ...HELP, options: {}, help: () => '', invoke: () => Promise.resolve(0) };
-  terminal.print(completionOf(shell, 'tidewheel', [...(await allVerbs()), about]));
+  const verbs = await allVerbs();
+  const about = { options: {}, help: () => '', invoke: () => Promise.resolve(EXIT.ok) };
+  terminal.print(
+    completionOf(shell, 'tidewheel', [
+      ...verbs,
+      { ...HELP, ...about, commands: verbs.map((verb) => verb.name) },
+      { ...COMPLETION, ...about, commands: SHELLS },
+    ]),
+  );
   return EXIT.ok;
 }
 

@@ -1,6 +1,7 @@
 /** A verb of the command line: its words, its help, and what it does. */
 import { type CommandSpec, readCommandLine } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { nearest } from '../../functions/core/shared/nearest.ts';
 import { type Context, contextOf, type Surroundings } from './context.ts';
 
 export interface VerbOption {
@@ -23,6 +24,8 @@ interface VerbSpec<Schema extends z.ZodType> {
   readonly about?: string;
   /** A name that ends in `?` may be left out, one in `...` may come again. */
   readonly positionals?: readonly string[];
+  /** What the first word may be, of a verb that does several things. */
+  readonly commands?: readonly string[];
   readonly options?: VerbOptions;
   /** `none`: it needs no deployment, and takes no words that name one. */
   readonly deployment?: 'none';
@@ -51,6 +54,8 @@ export interface Verb {
   readonly name: string;
   readonly summary: string;
   readonly options: VerbOptions;
+  /** What its first word may be; empty where that is a name of the person's own. */
+  readonly commands: readonly string[];
   help(): string;
   /** @throws UsageError with every problem of the words */
   invoke(args: readonly string[], surroundings: Surroundings): Promise<number>;
@@ -86,7 +91,7 @@ const common = z.object({
 });
 
 export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Verb {
-  const { positionals = [], check } = spec;
+  const { positionals = [], commands = [] } = spec;
   const options: VerbOptions = {
     ...spec.options,
     ...(spec.web === undefined ? {} : WEB),
@@ -97,12 +102,13 @@ export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Ve
     options,
     schema: z.intersection(spec.schema, common),
     positionals,
-    ...(check !== undefined && { check }),
+    check: (words, values) => [...noCommand(words[0], commands), ...(spec.check?.(words, values) ?? [])],
   };
   return {
     name: spec.name,
     summary: spec.summary,
     options,
+    commands,
     help: () => helpOf(spec, options),
     invoke: async (args, surroundings) => {
       const words = readCommandLine(args, commandLine);
@@ -114,6 +120,13 @@ export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Ve
       return serveScreen(context, { screen });
     },
   };
+}
+
+function noCommand(word: string | undefined, commands: readonly string[]): string[] {
+  if (word === undefined || commands.length === 0 || commands.includes(word)) return [];
+  const near = nearest(word, commands);
+  const hint = near === undefined ? `the commands are ${commands.join(', ')}` : `did you mean ${near}?`;
+  return [`there is no command "${word}": ${hint}`];
 }
 
 function helpOf<Schema extends z.ZodType>(spec: VerbSpec<Schema>, options: VerbOptions): string {

@@ -47,6 +47,7 @@ export const verb = defineVerb({
 PIPELINE is its name, or s3://bucket/pipeline, for which credentials for the bucket are enough. Prune never deletes
 what a run reads or a declaration pins.`,
   positionals: ['COMMAND', 'PIPELINE', 'GENERATION or KEY...'],
+  commands: Object.keys(COMMANDS),
   options: {
     'dry-run': { type: 'boolean', about: 'compact, prune: print what would be done, and do nothing' },
     replaced: { type: 'boolean', about: 'prune: see above' },
@@ -117,10 +118,6 @@ function problemsOf(
   const [generation] = words;
   const beyond = words.slice(MOST_WORDS[command ?? ''] ?? 1).map((word) => `"${word}" is one word too many`);
   const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
-    [
-      command !== undefined && !isCommand(command),
-      `there is no command "${command}"; the commands are ${Object.keys(COMMANDS).join(', ')}`,
-    ],
     [
       address !== undefined && !ADDRESS.test(address) && pipelineNameProblem(address) !== undefined,
       `"${address}" names no dataset: write the pipeline's name or s3://bucket/pipeline, and the generation as a separate argument`,

@@ -12,7 +12,6 @@ import { withBucket } from '../dataset/open.ts';
 import { saveObject } from '../dataset/save-object.ts';
 import { fetchSavedFiles } from '../dataset/saved-files.ts';
 
-const COMMANDS = ['ls', 'get'];
 /** Runs that are looked through for models. */
 const MOST_RUNS = 200;
 
@@ -24,6 +23,7 @@ export const verb = defineVerb({
   get [RUN]       fetch the model.tar.gz of RUN, or of the newest run of the pipeline that has one;
                   with "training.model: none" the files that the script saved, into a folder`,
   positionals: ['COMMAND', 'PIPELINE or RUN?'],
+  commands: ['ls', 'get'],
   options: {
     output: {
       type: 'string',
@@ -33,10 +33,6 @@ export const verb = defineVerb({
     },
   },
   schema: z.object({ output: z.string().min(1, 'name a file').optional() }),
-  check: ([command]) =>
-    command === undefined || COMMANDS.includes(command)
-      ? []
-      : [`there is no command "${command}"; the commands are ${COMMANDS.join(', ')}`],
   examples: [
     ['ls digits', 'which runs have a model'],
     ['get', "the newest of this folder's pipeline"],
@@ -103,7 +99,9 @@ async function fetchSaved(
   const prefix = bucketKeys.checkpoints(pipeline, runId);
   const { files, bytes } = await withBucket(bucket, (store) => fetchSavedFiles(store, prefix, folder));
   if (files.length === 0)
-    throw new Error(`${runId} has left no model, and no files at s3://${bucket}/${prefix} either`);
+    throw new Error(
+      `${runId} has left no model: its script saved nothing where it runs (s3://${bucket}/${prefix} is empty). Have it save one, then: tidewheel apply, tidewheel run ${pipeline}`,
+    );
   if (json) terminal.print(JSON.stringify({ runId, folder, files, bytes }, null, 2));
   else
     terminal.print(

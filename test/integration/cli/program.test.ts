@@ -94,6 +94,9 @@ it('completes verbs and options in bash', async () => {
     ]);
   expect((await ask('tidewheel wa', 1)).stdout).toBe('watch\n');
   expect((await ask('tidewheel stop --n', 2)).stdout).toBe('--now\n');
+  expect((await ask('tidewheel data comp', 2)).stdout).toBe('compare compact\n');
+  expect((await ask('tidewheel data --dry', 2)).stdout).toBe('--dry-run\n');
+  expect((await ask('tidewheel model g', 2)).stdout).toBe('get\n');
 });
 
 it('calls with a token where one is set', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { completionOf, SHELLS } from '../../../../cli/command/completion.ts';
+import { terminalOf } from '../../../../cli/command/terminal.ts';
 import { defineVerb } from '../../../../cli/command/verb.ts';
 
 const verb = defineVerb({
@@ -12,6 +13,16 @@ const verb = defineVerb({
   examples: [['data', 'all of it']],
   run: () => Promise.resolve(0),
 });
+const several = defineVerb({
+  name: 'model',
+  summary: 'list or fetch',
+  positionals: ['COMMAND'],
+  commands: ['ls', 'get'],
+  deployment: 'none',
+  schema: z.object({}),
+  examples: [],
+  run: () => Promise.resolve(0),
+});
 
 describe.each(SHELLS)('completions for %s', (shell) => {
   it('name the verb and its options', () => {
@@ -20,9 +31,21 @@ describe.each(SHELLS)('completions for %s', (shell) => {
     expect(script).toMatch(shell === 'fish' ? /-l label -s l/ : /--label/);
   });
 
+  it('name the commands of a verb', () => {
+    expect(completionOf(shell, 'tidewheel', [verb, several])).toMatch(/\bls get\b/);
+  });
+
   it('quote what stands in quotes', () => {
     expect(completionOf(shell, 'tidewheel', [verb])).not.toMatch(/folder's|samples'/);
   });
+});
+
+it('a mistyped command is answered with the nearest', async () => {
+  const surroundings = { terminal: terminalOf(process, {}), folder: '/', environment: {}, clone: undefined };
+  await expect(several.invoke(['gte'], surroundings)).rejects.toThrow(
+    'there is no command "gte": did you mean get?',
+  );
+  await expect(several.invoke(['fetch'], surroundings)).rejects.toThrow('the commands are ls, get');
 });
 
 describe('the help of a verb', () => {
