@@ -107,7 +107,7 @@ export async function pipelineMeant(context: Context, given: string | undefined)
   if (only !== undefined && other === undefined) return only;
   throw new UsageError([
     only === undefined
-      ? 'no pipeline is declared yet: write a declaration with tidewheel init, declare it with tidewheel apply'
+      ? 'no pipeline is declared yet: write a declaration with tidewheel init, and declare it in its folder with tidewheel apply (tidewheel drop FOLDER does it too)'
       : `PIPELINE is missing: name one of ${names.join(', ')}, or stand in a folder with a ${DECLARATION_FILE}`,
   ]);
 }

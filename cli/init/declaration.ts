@@ -75,8 +75,17 @@ export function toDo({ script, facts, data, namesData }: Project): string[] {
           `${script} reads "${data.folder}" itself, which is elsewhere there: have it read os.environ.get("SM_CHANNEL_DATA", "${data.folder}")`,
         ]
       : []),
+    ...(facts.saves
+      ? []
+      : [`${script} seems to save nothing, so that no model is left: add ${SAVING[facts.framework]}`]),
   ];
 }
+
+/** Where no argument names the model, the script runs in the folder that is kept. */
+const SAVING = {
+  pytorch: 'torch.save(model.state_dict(), "model.pt") at its end',
+  tensorflow: 'model.save("model.keras") at its end',
+} as const;
 
 function training(project: Project): string[] {
   const { name, script, facts, requirements, namesData } = project;

@@ -48,9 +48,7 @@ export function readScript(text: string): ScriptFacts {
     required: args.flatMap(({ argument, what, isRequired }) =>
       isRequired && (what === undefined || what === 'resume') ? [argument] : [],
     ),
-    saves: /\b(torch\.save|save_pretrained|save_model|\.save_weights|\.save\(|safetensors|Trainer\()/.test(
-      text,
-    ),
+    saves: /\bsave\w*\(|\bdump\(|safetensors|Trainer\(|Checkpoint/.test(text),
   };
 }
 

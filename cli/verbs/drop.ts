@@ -20,6 +20,7 @@ import { type DropProgress, type DroppedFiles, dropFiles } from '../upload/drop-
 import { filesBelow, type LocalFile } from '../upload/files.ts';
 import { openJournal } from '../upload/journal.ts';
 import { newestRun, runAfter } from '../watch/begin.ts';
+import { type Settle, settledText, settleOf } from '../watch/settling.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
 const LANES = 'write a whole number from 1 to 256';
@@ -30,8 +31,8 @@ export const verb = defineVerb({
   name: 'drop',
   summary: 'upload a folder of data; a run begins when it is complete',
   about: `
-Files go to <pipeline>/incoming/ under their names in DIR (default: x-local.data of tidewheel.yaml). A call that was
-killed goes on where it was; a file that has not changed is not sent again. If tidewheel.yaml of this folder is not
+Files go to <pipeline>/incoming/ under their names in DIR (default: x-local.data of tidewheel.yaml). DIR may also be a
+folder with a tidewheel.yaml, whose data is meant. A call that was killed goes on where it was; a file that has not changed is not sent again. If tidewheel.yaml of this folder is not
 declared yet, it is declared first, as by tidewheel apply.
 
 With --bundle, files of up to 1 MB go many in one object: a million files of 10 KB take some hundred uploads instead of
@@ -93,18 +94,30 @@ interface Asked {
 interface Target {
   readonly folder: string;
   readonly pipeline: string;
+  /** Undefined where the stored declaration cannot be used. */
+  readonly settle: Settle | undefined;
 }
 
-async function targetOf(context: Context, { dir, pipeline: given, store }: Asked): Promise<Target> {
-  const isHere = (await pipelineHere(context.folder)) !== undefined;
-  const declaration = isHere ? await declarationAt(context.folder) : undefined;
+async function targetOf(context: Context, asked: Asked): Promise<Target> {
+  const { pipeline: given, store } = asked;
+  const { project, dir } = await placesOf(context, asked);
+  const isDeclared = (await pipelineHere(project)) !== undefined;
+  const declaration = isDeclared ? await declarationAt(project) : undefined;
   const pipeline = given ?? declaration?.name ?? (await pipelineMeant(context, undefined));
   const data = declaration?.data === undefined ? undefined : path.join(declaration.folder, declaration.data);
-  const folder = dir === undefined ? data : path.resolve(context.folder, dir);
+  const folder = dir ?? data;
   if (folder === undefined)
     throw new UsageError(['DIR is missing: name the folder with the data, or write it as x-local.data']);
-  await declare(context, { pipeline, declaration, store });
-  return { folder, pipeline };
+  const settle = await declare(context, { pipeline, declaration, store });
+  return { folder, pipeline, settle };
+}
+
+/** DIR is a folder of data, or one with a declaration, which names its data: a person may stand in the clone. */
+async function placesOf({ folder }: Context, { dir, pipeline }: Asked) {
+  const named = dir === undefined ? undefined : path.resolve(folder, dir);
+  const isProject =
+    named !== undefined && pipeline === undefined && (await pipelineHere(named)) !== undefined;
+  return isProject ? { project: named, dir: undefined } : { project: folder, dir: named };
 }
 
 interface Declared {
@@ -114,11 +127,16 @@ interface Declared {
 }
 
 /** A pipeline that is not declared packs and trains nothing. */
-async function declare(context: Context, { pipeline, declaration, store }: Declared): Promise<void> {
+async function declare(
+  context: Context,
+  { pipeline, declaration, store }: Declared,
+): Promise<Settle | undefined> {
   const api = await context.api();
-  if ((await storedDeclaration(api, pipeline)) !== undefined) return;
+  const stored = await storedDeclaration(api, pipeline);
+  if (stored !== undefined) return settleOf(stored);
   if (declaration?.name !== pipeline) throw await noPipeline(api, pipeline);
   context.terminal.note(appliedText(await apply({ api, store, declaration, dryRun: false }), false));
+  return settleOf({ name: pipeline, declaration: declaration.text });
 }
 
 interface Drop extends Target {
@@ -180,7 +198,11 @@ async function dropAll(context: Context, store: BlobStore, drop: Drop) {
   };
   for (const { name, why } of sent.failed.slice(0, 20)) terminal.problem(`${name} was not sent: ${why}`);
   for (const line of drop.bundle ? [] : suggestion(waiting)) terminal.note(line);
-  terminal.print(json ? JSON.stringify(result, null, 2) : resultText(result, bytes, drop['dry-run']));
+  terminal.print(
+    json
+      ? JSON.stringify(result, null, 2)
+      : resultText({ ...result, settle: drop.settle }, bytes, drop['dry-run']),
+  );
   return stopping.signal.aborted ? { ...result, failed: ['interrupted'] } : result;
 }
 
@@ -222,14 +244,17 @@ async function filesOf(folder: string, prefix: string) {
   };
 }
 
-interface Result {
-  readonly pipeline: string;
+interface Result extends Pick<Target, 'pipeline' | 'settle'> {
   readonly sent: DropProgress;
   readonly before: number;
   readonly left: number;
 }
 
-function resultText({ pipeline, sent, before, left }: Result, bytes: number, dryRun: boolean): string {
+function resultText(
+  { pipeline, settle, sent, before, left }: Result,
+  bytes: number,
+  dryRun: boolean,
+): string {
   if (dryRun)
     return `${countText(left)} files, ${bytesText(bytes)}, would be sent to ${pipeline}; ${countText(before)} were sent before`;
   const earlier = before === 0 ? '' : `; ${countText(before)} were there from before`;
@@ -238,7 +263,7 @@ function resultText({ pipeline, sent, before, left }: Result, bytes: number, dry
       ? `\n${countText(left)} are left: the same command goes on`
       : sent.files === 0
         ? ''
-        : `\nThe run begins when nothing has arrived for a while: tidewheel watch ${pipeline}`;
+        : `\nThe run begins to pack ${settle === undefined ? 'when nothing has arrived for a while' : settledText(settle)}: tidewheel watch ${pipeline}`;
   return `${countText(sent.files)} files, ${bytesText(sent.bytes)}, sent to ${pipeline}${earlier}${next}`;
 }
 

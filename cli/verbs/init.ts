@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
 import { problemText } from '../../functions/core/shared/errors.ts';
+import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn } from '../init/data.ts';
@@ -38,7 +39,7 @@ export const verb = defineVerb({
     ['', 'of this folder'],
     ['my-training --script src/train.py --data images', 'where there are several'],
   ],
-  run: async ({ values, positionals: [given = '.'] }, { folder: here, terminal, json }) => {
+  run: async ({ values, positionals: [given = '.'] }, { folder: here, environment, terminal, json }) => {
     const folder = path.resolve(here, given);
     const project = await lookAt(folder, values);
     const text = declarationText(project);
@@ -50,7 +51,10 @@ export const verb = defineVerb({
     const file = path.join(folder, DECLARATION_FILE);
     await write(file, text, values.force);
     if (json) terminal.print(JSON.stringify({ file, ...project }, null, 2));
-    else terminal.print(reportOf(project, path.relative(here, file)));
+    else {
+      terminal.print(reportOf(project, path.relative(here, file)));
+      terminal.print(nextText(project, { folder: path.relative(here, folder), environment }));
+    }
     return 0;
   },
 });
@@ -161,7 +165,29 @@ function reportOf(project: Project, file: string): string {
       ? '  data    none was found'
       : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 ? '' : ` with ${data.labels.length} labels`}`,
     ...toDo(project).map((line) => `  to do   ${line}`),
+  ].join('\n');
+}
+
+interface Standing {
+  /** Of the project, from where the person stands; empty where they stand in it. */
+  readonly folder: string;
+  readonly environment: Context['environment'];
+}
+
+/** As the person can type it where they stand: elsewhere npx knows no tidewheel. */
+function nextText({ name }: Project, { folder, environment }: Standing): string {
+  const program = environment['npm_command'] === 'exec' ? 'npx tidewheel' : 'tidewheel';
+  const drop = `${program} drop${folder === '' ? '' : ` ${/\s/.test(folder) ? `'${folder}'` : folder}`}`;
+  const width = Math.max(drop.length, `${program} watch ${name}`.length);
+  const line = (command: string, about: string) => `  ${command.padEnd(width)}  ${about}`;
+  return [
     '',
-    'Read it, then: tidewheel up (in another terminal; or name a stack on AWS with --stage), tidewheel drop, tidewheel watch',
+    'Read it, then:',
+    line(
+      `${program} up`,
+      'in another terminal: a region on this machine; or name a stack on AWS with --stage',
+    ),
+    line(drop, 'declares the pipeline, sends code and data'),
+    line(`${program} watch ${name}`, 'until the model is there'),
   ].join('\n');
 }

@@ -50,12 +50,22 @@ describe('a script', () => {
   });
 });
 
+it.each([
+  ['import torch', 'torch.save(model.state_dict(), "model.pt")'],
+  ['import tensorflow as tf', 'model.save("model.keras")'],
+])('a script that saves nothing gets a remedy: %s', (text, remedy) => {
+  expect(toDo(project({ facts: readScript(text) }))).toEqual([
+    `train.py seems to save nothing, so that no model is left: add ${remedy} at its end`,
+  ]);
+});
+
 describe('arguments', () => {
   // As PyTorch's example of a DCGAN has them.
   const DCGAN = `
 parser.add_argument('--dataset', required=True, help='cifar10 | lsun | folder')
 parser.add_argument('--dataroot', required=False, help='path to dataset')
 parser.add_argument('--outf', default='.')
+torch.save(netG.state_dict(), '%s/netG.pth' % opt.outf)
 `;
 
   it('that name a place get the data, not words', () => {
