@@ -1,6 +1,6 @@
 """DDP scripts that save nothing, resumed by the hooks: real ranks.
 
-Two hosts under the agent, one of them killed, half a minute:
+Two hosts under the agent, one of them killed, and optimizers in parts, a minute:
 `pytest -m heavy tests/agent/automatic/test_automatic_gang.py`.
 """
 
@@ -26,12 +26,12 @@ HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow
 
 
-def run(folder: Path, ranks: int = 2, **variables: str) -> str:
+def run(folder: Path, ranks: int = 2, *, program: str = "ddp_script.py", **variables: str) -> str:
     """On one host; returns what the ranks printed."""
     folder.mkdir(exist_ok=True)
     launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
     ended = subprocess.run(
-        [*launcher, f"--master-port={free_ports(1)}", str(SCRIPTS / "ddp_script.py")],
+        [*launcher, f"--master-port={free_ports(1)}", str(SCRIPTS / program)],
         cwd=folder,
         env={
             **os.environ,
@@ -80,6 +80,30 @@ def test_ranks_resume_together_from_the_last_step_that_all_have_whole(tmp_path: 
     assert resumed.count("tidewheel: restored after step 21") == 3
     assert "rank 1 loss" in resumed
     assert digests(resumed) == expected
+
+
+@pytest.mark.parametrize(
+    "spread_by",
+    ["fully_shard", pytest.param("FullyShardedDataParallel", marks=pytest.mark.heavy)],
+)
+def test_weights_spread_over_ranks_are_not_saved(spread_by: str, tmp_path: Path) -> None:
+    said = run(
+        tmp_path, program="spread_script.py", SPREAD_BY=spread_by, TIDEWHEEL_AUTOMATIC_STEPS="2"
+    )
+    assert said.count("no automatic checkpoints from step 2 on: its weights are spread") == 2
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.heavy
+def test_ranks_with_a_part_of_the_optimizer_each_resume(tmp_path: Path) -> None:
+    def train(**variables: str) -> str:
+        kind = {"SPREAD_BY": "ZeroRedundancyOptimizer"}
+        return run(tmp_path, program="spread_script.py", **kind, **variables)
+
+    first = train(TIDEWHEEL_AUTOMATIC_STEPS="4")
+    resumed = train()
+    assert resumed.count("tidewheel: restored after step 8") == 2
+    assert digests(resumed) == digests(first)
 
 
 def hosts(folder: Path) -> list[Path]:

@@ -16,6 +16,10 @@ from .replicated import Replicated, whole
 from .tensors import SavedTensor
 
 _LARGE_BYTES = 1 << 20
+_SPREAD = (
+    "its weights are spread over ranks (FSDP or tensor parallelism): "
+    "save them by torch.distributed.checkpoint"
+)
 
 
 def versions() -> dict[int, int]:
@@ -39,6 +43,8 @@ def capture(unchanged: dict[int, int], replicated: Collection[int] = ()) -> dict
     found: dict[Path, Any] = {}
 
     def note(path: Path, value: Any, owned: bool) -> Any:
+        if _is_part(value):
+            raise RefusedError(_SPREAD)
         if isinstance(value, torch.optim.Optimizer):
             found[path] = optimizers.state_of(value, replicated)
         elif id(value) in replicated:
@@ -80,6 +86,14 @@ def restore(saved: dict[Path, Any]) -> None:
     missing = [path for path, old in left.items() if _must_be_there(whole(old))]
     if missing:
         raise RefusedError(f"{name_of(missing[0])} is not there when the script starts again")
+
+
+def _is_part(value: Any) -> bool:
+    """A DTensor, or the parameter in which FullyShardedDataParallel holds a rank's part.
+
+    Known by their attributes, since a script without them has not loaded their classes.
+    """
+    return hasattr(value, "device_mesh") or bool(getattr(value, "_is_flat_param", False))
 
 
 def _must_be_there(old: Any) -> bool:
