@@ -41,7 +41,7 @@ class LoaderIterator(Iterator[Any]):
         self._position = 0
         self._is_done = False
         self._random: dict[str, Any] = {}
-        self._real: Any = None
+        self.pytorch_iterator: Any = None
         self._may_draw = may_draw(loader)
         self._loads_again = _keeps_state(loader)
         _live[self._number] = self
@@ -62,7 +62,7 @@ class LoaderIterator(Iterator[Any]):
         before = self._before()
         try:
             with self._session.nesting.inside():
-                batch = next(self._real)
+                batch = next(self.pytorch_iterator)
         except StopIteration:
             self._is_done = True
             self._record("batch", _END, before)
@@ -78,12 +78,12 @@ class LoaderIterator(Iterator[Any]):
             if self._loads_again:
                 with without_modes():
                     _set_random_state(self.loader, work.given)
-                    self._real = self._make(self.loader)
+                    self.pytorch_iterator = self._make(self.loader)
             session.draws.again(work)
             return
         before = self._before()
         self._random = _random_state(self.loader)
-        self._real = self._make(self.loader)
+        self.pytorch_iterator = self._make(self.loader)
         self._record("epoch", self._random if self._loads_again else None, before)
 
     def _again(self) -> Any:
@@ -94,7 +94,7 @@ class LoaderIterator(Iterator[Any]):
             with self._session.nesting.inside(), without_modes():
                 if work.torch_before is not None:
                     torch.set_rng_state(work.torch_before)
-                next(self._real, None)
+                next(self.pytorch_iterator, None)
         self._session.draws.again(work)
         self._position += not is_end
         if is_end:
@@ -128,29 +128,30 @@ class LoaderIterator(Iterator[Any]):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Makes PyTorch's iterator again and brings it to the position, drawing what it drew."""
-        if self._loads_again and self._real is not None:
+        if self._loads_again and self.pytorch_iterator is not None:
             return  # It is there: the replay has loaded what came before.
         self._random, self._position = state["random"], state["position"]
         _set_random_state(self.loader, self._random)
-        self._real = self._make(self.loader)
+        self.pytorch_iterator = self._make(self.loader)
         loads_here = self.loader.num_workers == 0
         if loads_here and not isinstance(self.loader.dataset, IterableDataset):
             # The order of the samples is all that the iterator holds.
             for _ in range(self._position):
-                next(self._real._sampler_iter)
-            self._real._num_yielded = self._position
+                next(self.pytorch_iterator._sampler_iter)
+            self.pytorch_iterator._num_yielded = self._position
             return
         # A worker holds generators of its own, which only loading again brings forward.
         for _ in range(self._position):
-            next(self._real)
+            next(self.pytorch_iterator)
 
 
 def live_states() -> dict[int, dict[str, Any]]:
     return {n: it.state() for n, it in sorted(_live.items()) if not it._is_done}
 
 
-def live_loaders() -> list[tuple[int, DataLoader[Any]]]:
-    return [(number, iterator.loader) for number, iterator in sorted(_live.items())]
+def live_loaders() -> list[tuple[int, DataLoader[Any], Any]]:
+    """Each with its number and PyTorch's iterator, which a replay does not have yet."""
+    return [(number, it.loader, it.pytorch_iterator) for number, it in sorted(_live.items())]
 
 
 def restore_live(states: dict[int, dict[str, Any]]) -> None:

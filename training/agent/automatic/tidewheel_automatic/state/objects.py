@@ -37,19 +37,23 @@ _HOLDERS = (zip, enumerate, map, filter, reversed, functools.partial, itertools.
 _ATOMS = (str, bytes, int, float, bool, complex, type(None), type, types.ModuleType, torch.dtype)
 
 
-def visit(leaf: Leaf, loaders: Iterable[tuple[object, object]] = ()) -> None:
+def visit(leaf: Leaf, loaders: Iterable[tuple[object, object, object]] = ()) -> None:
     """Calls `leaf` for each object; replaces those for which it returns another.
 
-    `loaders`: those in use, by a number, since a script may have no variable for them.
+    `loaders`: those in use with a number and PyTorch's iterator, since a script may have no
+    variable for them.
     """
+    loaders = list(loaders)
     walk = _Walk(leaf)
     frames = _frames()
     for index, frame in enumerate(reversed(frames)):
         walk.frame(frame, ("frame", index, frame.f_code.co_name))
     for name, module in _own_modules():
         walk.value(vars(module), ("module", name), False, 0)
-    for number, loader in loaders:
+    for number, loader, _ in loaders:
         walk.value(loader, ("loader", number), False, 0)
+    # What such an iterator holds, such as a sampler's generator, is made again with the iterator.
+    walk.pass_over(iterator for _, _, iterator in loaders)
     for generator in _hidden_generators(walk):
         code = generator.gi_code
         walk.value(generator, ("generator", code.co_name, code.co_firstlineno), False, 0)
@@ -114,6 +118,13 @@ class _Walk:
 
     def has_seen(self, value: object) -> bool:
         return id(value) in self._seen
+
+    def pass_over(self, values: Iterable[object]) -> None:
+        """Takes all that they lead to, and that was not seen before, for seen."""
+        leaf, self._leaf = self._leaf, lambda _path, value, _owned: value
+        for value in values:
+            self.value(value, (), False, 0)
+        self._leaf = leaf
 
     def frame(self, frame: types.FrameType, path: Path) -> None:
         variables = frame.f_locals

@@ -1,12 +1,13 @@
 """As tutorials train: epochs, a shuffled loader, a test after each; nothing is seeded."""
 
+import itertools
 import random
 
 import numpy
 import torch
 from end import print_digest
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 
 class Noisy(Dataset):
@@ -19,6 +20,21 @@ class Noisy(Dataset):
 
     def __getitem__(self, index):
         return self.x[index] * random.uniform(0.9, 1.1) + numpy.random.normal(), self.y[index]
+
+
+class Batches:
+    """A generator over PyTorch's own, as libraries write them."""
+
+    def __init__(self, dataset, size):
+        self.sampler, self.size = RandomSampler(dataset), size
+
+    def __iter__(self):
+        chosen = iter(self.sampler)
+        while batch := list(itertools.islice(chosen, self.size)):
+            yield batch
+
+    def __len__(self):
+        return -(-len(self.sampler) // self.size)
 
 
 def train(model, loader, optimizer, epoch):
@@ -46,7 +62,8 @@ def test(model, loader):
 
 
 def main():
-    loader = DataLoader(Noisy(60), batch_size=8, shuffle=True, num_workers=WORKERS)
+    dataset = Noisy(60)
+    loader = DataLoader(dataset, batch_sampler=Batches(dataset, 8), num_workers=WORKERS)
     model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Dropout(), nn.Linear(16, 3))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
