@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader
 from .distributed import hook_distributed
 from .loaders import LoaderIterator
 from .phantoms import convert, is_phantom
+from .recurrent import hook_recurrent_layers
 from .seeds import hook_seeds
 from .session import Session
 
@@ -41,6 +42,7 @@ def install(session: Session) -> None:
     _hook_loaders(session)
     _hook_files(session)
     _hook_graphs(session)
+    hook_recurrent_layers(session.cannot_save)
     hook_distributed(session)
     atexit.register(session.finish)
     sys.excepthook = _shown(session, sys.excepthook)

@@ -67,6 +67,8 @@ class Session:
         self._saver = Saver(options)
         self.files = Files()
         self._has_given_up = False
+        self._obstacle = ""
+        """Why no step can be saved, where that is known before the first."""
         self._saved: dict[str, Any] | None = None
         self._resumed_step: int | None = None
         self._random = randomness.capture()
@@ -146,6 +148,13 @@ class Session:
         if self._options.trial is not None and self._options.rank == 0:
             tell_agent(self._options.trial / STOPPED, self.steps, reason)
 
+    def cannot_save(self, reason: str) -> None:
+        """From here on; the first forward pass comes before the first step begins."""
+        if self.is_recording:
+            self.give_up(reason)
+        elif not self.has_begun:
+            self._obstacle = reason
+
     def captures_graph(self) -> None:
         """Before the first step each process captures its own. Raises RefusedError in a replay."""
         reason = "the loop captures a CUDA graph, which hides its steps"
@@ -185,6 +194,9 @@ class Session:
         self.nesting.begin()
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             self.captures_graph()
+        if self._obstacle:
+            self._saved = None  # An agent without this knowledge may have saved.
+            self.give_up(self._obstacle)
         self._unchanged = snapshot.versions()
         if self._saved is not None:
             self._resumed_step = self._saved["step"]

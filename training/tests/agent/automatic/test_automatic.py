@@ -135,6 +135,24 @@ def test_a_graph_that_a_checkpoint_cut_is_an_error(tmp_path: Path) -> None:
     assert "it was saved between two backward passes over one graph" in refused.stderr
 
 
+def test_a_script_with_dropout_of_cudnn_is_not_saved(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import torch\n"
+        "from tidewheel_automatic import recurrent\n"
+        "model = torch.nn.LSTM(2, 3, num_layers=2, dropout=0.5)\n"
+        "recurrent._draws_in_cudnn = lambda _args, options: True  # As on a GPU.\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for step in range(6):\n"
+        "    model(torch.ones(4, 1, 2))[0].sum().backward()\n"
+        "    optimizer.step()\n"
+        "print('trained')\n"
+    )
+    ended = run(str(tmp_path / "script.py"), tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="2")
+    assert ended.stdout == "trained\n"
+    assert "no automatic checkpoints from step 0 on: cuDNN keeps" in ended.stderr
+    assert steps(tmp_path) == []
+
+
 def test_a_script_that_cannot_be_saved_trains_on(tmp_path: Path) -> None:
     code = (
         "import torch\n"
