@@ -1,6 +1,7 @@
 """`measure_gpu.py [--only resume,doctor] [--json OUT]`: what the agent does on this machine's GPU.
 
-`resume` kills CUDA scripts under `training.checkpoint: automatic` and compares their weights.
+`resume` kills CUDA scripts under `training.checkpoint: automatic` and compares their weights;
+exits with 1 unless each is restored, or refused, as expected.
 `doctor` trains workloads with a known cause; `--evidence FOLDER` keeps a file of each, for
 `npx tidewheel doctor --evidence FILE`, which may run on another machine.
 Beside it stand `measure_hooks.py --device cuda` and `measure_saving.py --device cuda`.
@@ -34,12 +35,14 @@ def main() -> int:
     root = Path(tempfile.mkdtemp(prefix="tw-gpu-"))
     parts = options.only.split(",")
     found: dict[str, Any] = {"card": _card(options.device)}
+    is_as_expected = True
     try:
         if "resume" in parts:
             scripts = options.scripts.split(",")
             found["resume"] = resume.measure(
                 scripts, root, options.device, options.kills, options.seed
             )
+            is_as_expected = all(row["is_as_expected"] for row in found["resume"])
         if "doctor" in parts:
             names = [name for name in options.workloads.split(",") if name]
             rows = workloads.measure(names, root, options.device, options.seconds)
@@ -51,7 +54,7 @@ def main() -> int:
         shutil.rmtree(root, ignore_errors=True)
     if options.json:
         options.json.write_text(json.dumps(found, indent=2) + "\n")
-    return 0
+    return 0 if is_as_expected else 1
 
 
 def _card(device: str) -> str:
