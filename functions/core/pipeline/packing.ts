@@ -28,8 +28,10 @@ const isTooLarge = (format: string, shardMegabytes: number): boolean => {
   return largest !== undefined && !(shardMegabytes <= largest.megabytes);
 };
 
+const formatted = z.looseObject({ format: z.string() });
+
 function largestShardSentence(packing: unknown): string {
-  const { data } = z.looseObject({ format: z.string() }).safeParse(packing);
+  const { data } = formatted.safeParse(packing);
   const largest = data && largestShardOf(data.format);
   return largest === undefined ? 'give a smaller size' : `${largest.because}: ${largest.megabytes} at most`;
 }

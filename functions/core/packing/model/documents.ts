@@ -13,6 +13,7 @@ import { deferralSchema, exclusionSchema, rejectionSchema } from './rejections.t
  */
 export const DOCUMENT_VERSION = 1;
 export const documentVersion = z.literal(DOCUMENT_VERSION);
+const versioned = z.looseObject({ version: z.number() });
 
 /** A stored document is damaged, or has another version. */
 export class DocumentError extends Error {
@@ -27,7 +28,7 @@ export function readDocument<Schema extends z.ZodType>(
 ): z.output<Schema> {
   try {
     const value: unknown = JSON.parse(text);
-    const { data } = z.looseObject({ version: z.number() }).safeParse(value);
+    const { data } = versioned.safeParse(value);
     if (data !== undefined && data.version !== DOCUMENT_VERSION)
       throw new DocumentError(
         `${key} has version ${data.version}, but this release reads version ${DOCUMENT_VERSION}: use the release that wrote it`,
