@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 import uuid
 from collections.abc import Callable
@@ -64,8 +65,18 @@ class Tidewheel:
         """The newest run of a pipeline. Raises TidewheelError if it has none."""
         found = self.runs(pipeline=pipeline, limit=1)
         if not found:
-            raise TidewheelError(f'pipeline "{pipeline}" has no run yet')
+            raise TidewheelError(self._why_no_run(pipeline))
         return self.get(found[0]["runId"])
+
+    def _why_no_run(self, pipeline: str) -> str:
+        names = [each["name"] for each in self.pipelines()]
+        if pipeline in names:
+            return f'pipeline "{pipeline}" has no run yet: drop data, or start one with run()'
+        near = difflib.get_close_matches(pipeline, names, n=1)
+        if near:
+            return f'there is no pipeline "{pipeline}": did you mean {near[0]}?'
+        known = f"there are {', '.join(names)}" if names else "none is declared yet"
+        return f'there is no pipeline "{pipeline}": {known}'
 
     def runs(
         self, *, pipeline: str | None = None, status: str | None = None, limit: int = 20

@@ -69,11 +69,17 @@ class Run:
 
     @property
     def model(self) -> Model:
-        """Raises TidewheelError for a run that has made none."""
+        """Raises TidewheelError for a run that has made none, or keeps files instead of one."""
         run = self.answer["run"]
         uri = run.get("modelUri")
         if uri is None:
             raise TidewheelError(f"{self.id} has made no model: its status is {run['status']}")
+        declaration = run.get("declaration")
+        if declaration is not None and declaration["training"].get("model") == "none":
+            raise TidewheelError(
+                f'{self.id} has "training.model: none": what its script saved is below '
+                f"{_saved_folder(uri, self.id)}, and `tidewheel model get {self.id}` fetches it"
+            )
         return Model(self._deployment, uri)
 
     def wait(
@@ -144,6 +150,10 @@ class Run:
         """Has the checkpoints of an ended run deleted within a day; a retry before keeps them."""
         answer: DeleteCheckpointsAnswer = self._api.call("deleteCheckpoints", {"runId": self.id})
         return answer
+
+
+def _saved_folder(model_uri: str, run_id: str) -> str:
+    return f"{model_uri.split(f'/runs/{run_id}/', 1)[0]}/runs/{run_id}/checkpoints/"
 
 
 def describe(answer: GetRunAnswer) -> str:

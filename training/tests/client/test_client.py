@@ -126,6 +126,35 @@ def test_a_failed_run_raises_its_reason(api: Api, tidewheel: Tidewheel) -> None:
         _ = run.model
 
 
+def test_files_that_a_script_keeps_are_no_model(api: Api, tidewheel: Tidewheel) -> None:
+    run = run_answer(
+        "succeeded",
+        modelUri="s3://bucket/digits/runs/digits-000001/models/a1/output/model.tar.gz",
+        declaration={"training": {"model": "none"}},
+    )
+    api.give("GET /runs/digits-000001", run)
+    kept = "s3://bucket/digits/runs/digits-000001/checkpoints/.*tidewheel model get digits-000001"
+    with pytest.raises(TidewheelError, match=kept):
+        tidewheel.get("digits-000001").model.download()
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "says"),
+    [
+        ("digtis", "did you mean digits"),
+        ("x", "there are digits, pets"),
+        ("pets", "has no run yet"),
+    ],
+)
+def test_a_pipeline_without_runs_is_explained(
+    api: Api, tidewheel: Tidewheel, pipeline: str, says: str
+) -> None:
+    api.give("GET /runs", {"runs": []})
+    api.give("GET /pipelines", {"pipelines": [{"name": "digits"}, {"name": "pets"}]})
+    with pytest.raises(TidewheelError, match=says):
+        tidewheel.latest(pipeline)
+
+
 def test_a_wait_ends_in_time(api: Api, tidewheel: Tidewheel) -> None:
     api.give("GET /runs/digits-000001", run_answer("training"))
     run = tidewheel.get("digits-000001")
