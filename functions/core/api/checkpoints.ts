@@ -22,7 +22,9 @@ export async function deleteCheckpoints(
   if (!FINISHED.includes(run.status))
     return problem(
       409,
-      `${runId} is ${run.status} and needs its checkpoints: stop it first (POST /runs/${runId}/stop)`,
+      run.stop === undefined
+        ? `${runId} is ${run.status} and needs its checkpoints: stop it first (POST /runs/${runId}/stop)`
+        : `${runId} is being stopped: make the same call after its end`,
     );
   const isDeleted = run.expired?.includes('checkpoints') === true;
   const asked = isDeleted || run.checkpointDeletion !== undefined ? run : await record(deps, run, caller);

@@ -35,7 +35,7 @@ export async function whyNoRetry(deps: RetryDeps, run: RunRecord): Promise<strin
     case 'packing':
     case 'placing':
     case 'training':
-      return `${runId} is ${status}: stop it first (POST /runs/${runId}/stop), or wait for its end`;
+      return whyOpen(run);
     case 'succeeded':
       return `${runId} ended as ${status}: ${again}`;
     case 'empty':
@@ -49,6 +49,11 @@ export async function whyNoRetry(deps: RetryDeps, run: RunRecord): Promise<strin
     ? undefined
     : `${runId} ended before its data was packed: ${start}, which packs the same arrivals`;
 }
+
+const whyOpen = ({ runId, status, stop }: RunRecord): string =>
+  stop === undefined
+    ? `${runId} is ${status}: stop it first (POST /runs/${runId}/stop), or wait for its end`
+    : `${runId} is being stopped: make the same call after its end`;
 
 /**
  * @param run ended, as it was read

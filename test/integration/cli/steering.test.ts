@@ -80,6 +80,9 @@ describe('checkpoints', () => {
   it('of an open run are refused', async () => {
     await trains(at);
     await expect(tidewheel('delete-checkpoints', RUN)).rejects.toThrow('stop it first');
+    await tidewheel('stop', RUN, '--yes');
+    await expect(tidewheel('delete-checkpoints', RUN)).rejects.toThrow('is being stopped');
+    await expect(tidewheel('retry', RUN)).rejects.toThrow('is being stopped');
   });
 });
 
