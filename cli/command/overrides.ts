@@ -1,6 +1,8 @@
 /** `--set NAME=VALUE`: a part of a declaration, as the API takes it. */
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { HYPERPARAMETERS } from '../../functions/core/pipeline/script/placeholders.ts';
+import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { nearest } from '../../functions/core/shared/nearest.ts';
 
 type Part = { [field: string]: unknown };
@@ -45,10 +47,42 @@ export function mistypedName(name: string): string | undefined {
   const [section = '', ...fields] = name.split('.');
   if (fields.length === 0 && SECTIONS.includes(name)) return `name one of its fields: ${name}.FIELD=VALUE`;
   const known = fields.length === 0 ? Object.keys(SHORT) : SECTIONS;
+  if (section === 'training') return mistypedTraining(fields);
   const near = nearest(section, known);
   return near === undefined || known.includes(section)
     ? undefined
     : `did you mean ${[near, ...fields].join('.')}?`;
+}
+
+/** `training.workers=2` means an argument of the script more often than a field that is not there. */
+function mistypedTraining([field = '']: readonly string[]): string | undefined {
+  const known = Object.keys(trainingSchema.shape);
+  if (known.includes(field)) return undefined;
+  const near = nearest(field, known);
+  return near === undefined
+    ? `training has no field "${field}"; an argument of the script is named alone: ${field}=VALUE`
+    : `did you mean training.${near}?`;
+}
+
+interface CommandLine {
+  readonly arguments?: readonly (string | readonly string[])[] | undefined;
+  readonly command?: readonly string[] | undefined;
+}
+
+/**
+ * Hyperparameters that a run changes and that its script does not see on its command line.
+ * @returns a remark, or undefined where the script sees all of them
+ */
+export function unseenText(training: CommandLine, assignments: readonly string[]): string | undefined {
+  const words = training.command ?? training.arguments;
+  if (words === undefined || words.flat().includes(HYPERPARAMETERS)) return undefined;
+  const names = assignments.map((text) => pathOf(ASSIGNMENT.exec(text)?.[1] ?? ''));
+  const unseen = names.flatMap(([, field, name]) =>
+    field === 'hyperparameters' && name !== undefined ? [name] : [],
+  );
+  return unseen.length === 0
+    ? undefined
+    : `training.arguments does not pass ${unseen.join(', ')} to the script, which finds ${unseen.length === 1 ? 'it' : 'them'} in SM_HPS alone: add '${HYPERPARAMETERS}' to training.arguments`;
 }
 
 /**

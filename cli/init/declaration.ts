@@ -1,4 +1,5 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
+import { HYPERPARAMETERS } from '../../functions/core/pipeline/script/placeholders.ts';
 import type { DataFacts } from './data.ts';
 import type { ScriptFacts } from './script.ts';
 
@@ -98,7 +99,7 @@ function training(project: Project): string[] {
     `  entryPoint: ${word(script)}`,
     `  framework: ${facts.framework}`,
     ...(requirements ? ['  # requirements.txt is installed on every host before the script starts.'] : []),
-    ...(words.length === 0 ? [] : [`  arguments: [${words.join(', ')}]`]),
+    ...(words.length === 0 ? [] : [`  arguments: [${[...words, ...settable(facts)].join(', ')}]`]),
     ...defaultsOf(facts),
     ...toDo(project).map((line) => `  # TO DO: ${line.replaceAll('\n', ' ')}.`),
     ...(hasData || namesData
@@ -147,11 +148,16 @@ function wordsFor(argument: string, what: string, file: string | undefined): str
   }
 }
 
+/** Without it, `tidewheel run --set lr=1e-4` would change nothing that the script sees. */
+const settable = ({ defaults }: ScriptFacts): string[] =>
+  defaults.some(([name]) => name.startsWith('--')) ? [`'${HYPERPARAMETERS}'`] : [];
+
 function defaultsOf({ defaults }: ScriptFacts): string[] {
   const shown = defaults.filter(([name]) => name.startsWith('--')).slice(0, 6);
   if (shown.length === 0) return [];
   return [
-    `  # Its defaults: ${shown.map(([name, value]) => `${name} ${value}`).join(', ')}. Add to arguments what differs.`,
+    `  # Its defaults: ${shown.map(([name, value]) => `${name} ${value}`).join(', ')}.`,
+    `  # hyperparameters: { ${shown[0]?.[0].slice(2)}: … } changes them, and for one run: tidewheel run --set ${shown[0]?.[0].slice(2)}=…`,
   ];
 }
 

@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import type { StartRunBody } from '../../client/operations.ts';
+import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+
 import { type Api, ApiError } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
-import { overridesOf, SET_ABOUT, SET_OPTION, setSchema } from '../command/overrides.ts';
+import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
 import { noPipeline, pipelineMeant, runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
@@ -55,6 +57,11 @@ ${SET_ABOUT}
       clientToken: randomUUID(),
     };
     const started = await start(api, pipeline, body);
+    if (values.set.length > 0) {
+      const training = await trainingOf(api, { pipeline, again });
+      const remark = training && unseenText(training, values.set);
+      if (remark !== undefined) context.terminal.note(remark);
+    }
     if (values.watch) return watchRun(context, started.runId, { exitStatus: true });
     if (context.json) context.terminal.print(JSON.stringify(started, null, 2));
     else context.terminal.print(`${started.runId} is open: tidewheel watch ${started.runId}`);
@@ -71,6 +78,17 @@ async function pipelineOf(
   const pipeline = again.replace(/-\d+$/, '');
   if (given === undefined || given === pipeline) return pipeline;
   throw new UsageError([`--again names a run of ${pipeline}: leave PIPELINE out, or name a run of ${given}`]);
+}
+
+/** As the run has it before its changes. */
+async function trainingOf(
+  api: Api,
+  { pipeline, again }: { readonly pipeline: string; readonly again: string | undefined },
+) {
+  if (again !== undefined) return (await api.call('getRun', { runId: again })).run.declaration?.training;
+  const stored = await api.call('getPipeline', { name: pipeline });
+  const read = readDeclaration(pipeline, stored.declaration);
+  return read.valid ? read.pipeline.training : undefined;
 }
 
 const start = (api: Api, pipeline: string, body: StartRunBody) =>

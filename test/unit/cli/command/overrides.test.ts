@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overridesOf, setSchema } from '../../../../cli/command/overrides.ts';
+import { overridesOf, setSchema, unseenText } from '../../../../cli/command/overrides.ts';
 
 describe('overrides', () => {
   it('set hyperparameters by their bare names', () => {
@@ -34,8 +34,19 @@ describe('overrides', () => {
     ['trianing.strategy=mpi', 'did you mean training.strategy?'],
     ['dedline=3', 'did you mean deadline?'],
     ['limits=3', 'limits.FIELD=VALUE'],
+    ['training.workers=2', 'an argument of the script is named alone: workers=VALUE'],
+    ['training.argumnets=[a]', 'did you mean training.arguments?'],
   ])('refuse %j as mistyped', (text, message) => {
     expect(setSchema.safeParse([text]).error?.message).toContain(message);
+  });
+
+  it('say what the script does not see', () => {
+    const line = ['--data', '${channel:data}'];
+    const sets = ['lr=1', 'deadline=3', 'training.hyperparameters.epochs=2'];
+    expect(unseenText({ arguments: line }, sets)).toMatch(/^training.arguments does not pass lr, epochs /);
+    expect(unseenText({ arguments: line }, ['deadline=3'])).toBeUndefined();
+    expect(unseenText({ arguments: [...line, '${hyperparameters}'] }, sets)).toBeUndefined();
+    expect(unseenText({}, sets)).toBeUndefined();
   });
 
   it('refuse a word without a value', () => {

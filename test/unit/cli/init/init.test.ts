@@ -157,6 +157,8 @@ describe('the declaration', () => {
         '${checkpoints}',
         '--output',
         '${model}/model.pt',
+        // So that --set changes what the script sees.
+        '${hyperparameters}',
       ],
       channels: { data: { s3: 'incoming/' } },
     });
