@@ -16,6 +16,7 @@ import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packAll, packPipeline, settings } from '../../support/builders/packing.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
+import { differences, documentedShapes } from '../../support/documented.ts';
 import {
   clientConfiguration,
   startTestEmulator,
@@ -170,7 +171,10 @@ describe('tidewheel data', () => {
     const found = async (command: string, ...words: readonly string[]): Promise<unknown> => {
       const { code, output, errors } = await dataset(command, address, ...words, '--json');
       expect([code, errors]).toEqual([0, '']);
-      return JSON.parse(output);
+      const document: unknown = JSON.parse(output);
+      const unlike = documentedShapes(`data ${command}`).map((shape) => differences(document, shape));
+      expect(unlike.find((each) => each.length === 0) ?? unlike).toEqual([]);
+      return document;
     };
     expect(await found('list')).toEqual({ pipeline: 'papers', generations: [] });
     const declaration = DECLARATION.replace(PIPELINE, 'papers');
