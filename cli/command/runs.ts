@@ -64,13 +64,16 @@ export async function runsOf(api: Api, pipeline: string, most: number): Promise<
       ...(await api.call('listPipelineRuns', { name: pipeline, limit: Math.min(LARGEST_PAGE, most) })).runs,
     ];
   } catch (error: unknown) {
-    throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
+    // 400: what no pipeline can be called, such as Digits.
+    throw error instanceof ApiError && [400, 404].includes(error.status)
+      ? await noPipeline(api, pipeline)
+      : error;
   }
 }
 
 export async function noPipeline(api: Api, name: string): Promise<UsageError> {
   const names = await pipelineNames(api);
-  const near = nearest(name, names);
+  const near = nearest(name.toLowerCase(), names);
   const hint =
     near !== undefined
       ? `did you mean ${near}?`

@@ -1,5 +1,6 @@
 /** Where a verb prints. Documents go to standard output; what is said beside them goes to standard error. */
 import pc from 'picocolors';
+import { safe } from './format.ts';
 
 export type Colours = ReturnType<typeof pc.createColors>;
 
@@ -38,7 +39,7 @@ export function terminalOf(
   return {
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${beside.dim(text)}\n`),
-    problem: (text) => void stderr.write(`${beside.red('✗')} ${text}\n`),
+    problem: (text) => void stderr.write(`${beside.red('✗')} ${text.split('\n').map(safe).join('\n')}\n`),
     redraw: (lines, drawn) => {
       const up = drawn === 0 ? '' : `\u001b[${drawn}A`;
       // Each line is cleared as it is written, and what was below the last one: no flicker.

@@ -140,6 +140,9 @@ const topOf = (name: string): string[] => (name.includes('/') ? [name.slice(0, n
 function nameOf(folder: string): string {
   const name = path
     .basename(folder)
+    // Of ö, the o.
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 32)

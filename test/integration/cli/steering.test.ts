@@ -86,6 +86,13 @@ describe('checkpoints', () => {
   });
 });
 
+it.each([
+  ['DIGITS', 'there is no pipeline "DIGITS": did you mean digits?'],
+  ['$(id)', 'there is no pipeline "$(id)": there are digits'],
+])('a name that none can have is explained: %s', async (name, message) => {
+  await expect(tidewheel('watch', name)).rejects.toThrow(message);
+});
+
 describe('watch', () => {
   it('waits for the first run of a pipeline', async () => {
     at = ground();
