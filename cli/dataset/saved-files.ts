@@ -11,6 +11,9 @@ export interface SavedFiles {
 /** The agent's own files, beside those of the script. */
 const OWN = /^tidewheel-/;
 
+/** The S3 console makes an empty object for a folder, also for that of the prefix itself. */
+const isMarker = (name: string): boolean => name === '' || name.endsWith('/');
+
 /** @param folder where they go; made if it is not there @throws Error where an object would land outside of it */
 export async function fetchSavedFiles(store: BlobStore, prefix: string, folder: string): Promise<SavedFiles> {
   const files: string[] = [];
@@ -18,7 +21,7 @@ export async function fetchSavedFiles(store: BlobStore, prefix: string, folder: 
   for await (const { objects } of listPages(store, prefix)) {
     for (const { key } of objects) {
       const name = key.slice(prefix.length);
-      if (OWN.test(name) || name.endsWith('/')) continue;
+      if (OWN.test(name) || isMarker(name)) continue;
       const size = await saveObject(store, key, placeOf(folder, name));
       if (size === undefined) continue;
       files.push(name);

@@ -28,6 +28,12 @@ it('is fetched without the files of the agent', async () => {
   expect(await readFile(path.join(folder, 'model.pth'), 'utf8')).toBe('weights');
 });
 
+it('is fetched beside the marker of its folder', async () => {
+  await at.blobStore.put(PREFIX, Buffer.alloc(0));
+  await at.blobStore.put(`${PREFIX}model.pth`, Buffer.from('weights'));
+  expect(await fetchSavedFiles(at.blobStore, PREFIX, folder)).toMatchObject({ files: ['model.pth'] });
+});
+
 it('stays in its folder', async () => {
   await at.blobStore.put(`${PREFIX}../../outside`, Buffer.from('a'));
   await expect(fetchSavedFiles(at.blobStore, PREFIX, folder)).rejects.toThrow('lies outside');
