@@ -32,7 +32,7 @@ export class UnreachableError extends Error {
 }
 
 /** Whether the same call may succeed later. */
-export const isPassing = (error: unknown): boolean =>
+export const isPassing = (error: unknown): error is UnreachableError | ApiError =>
   error instanceof UnreachableError || (error instanceof ApiError && LATER.includes(error.status));
 
 export interface Api {

@@ -1,7 +1,7 @@
 /** The run that a person waits for may not have begun: it does so some seconds after the first file has arrived. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFinished } from '../../client/run-view.ts';
-import type { Api } from '../command/api.ts';
+import { type Api, isPassing } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
 import { listRuns, NoRunYetError, type RunRow, runMeant } from '../command/runs.ts';
 
@@ -18,22 +18,37 @@ export const newestRun = async (api: Api, pipeline: string): Promise<RunRow | un
 export const takes = (newest: KnownRun | undefined, before: KnownRun | undefined): newest is KnownRun =>
   newest !== undefined && (newest.runId !== before?.runId || newest.status === 'settling');
 
-/** @returns the run that takes what was sent @throws Error where none begins */
+interface BeginDeps {
+  readonly api: Api;
+  readonly terminal: Pick<Context['terminal'], 'note'>;
+  readonly pause?: (milliseconds: number) => Promise<unknown>;
+}
+
+/** @returns the run that takes what was sent @throws Error where none begins, or where the API is silent to the end */
 export async function runAfter(
-  { api, terminal }: { readonly api: Api; readonly terminal: Pick<Context['terminal'], 'note'> },
+  { api, terminal, pause = sleep }: BeginDeps,
   pipeline: string,
   before: KnownRun | undefined,
 ): Promise<string> {
   let newest: KnownRun | undefined;
+  let silence: Error | undefined;
   let isNoted = false;
-  for (const end = Date.now() + LONGEST_MILLISECONDS; Date.now() < end; await sleep(POLL_MILLISECONDS)) {
-    newest = await newestRun(api, pipeline);
+  for (const end = Date.now() + LONGEST_MILLISECONDS; Date.now() < end; await pause(POLL_MILLISECONDS)) {
+    try {
+      newest = await newestRun(api, pipeline);
+      silence = undefined;
+    } catch (error: unknown) {
+      // The data has been sent: a call that may succeed later must not end the command.
+      if (!isPassing(error)) throw error;
+      silence = error;
+    }
     if (takes(newest, before)) return newest.runId;
     if (!isNoted) terminal.note(`waiting for the run of ${pipeline} to begin`);
     isNoted = true;
   }
   // The batch may have closed between the last file and the first look.
   if (newest !== undefined && !isFinished(newest)) return newest.runId;
+  if (silence !== undefined) throw silence;
   throw new Error(
     `no run of ${pipeline} has begun in 3 minutes: drop data (tidewheel drop DIR), or start one (tidewheel run)`,
   );
