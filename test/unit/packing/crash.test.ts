@@ -12,7 +12,7 @@ import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
 /** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */
-const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 25);
+const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 15);
 
 function filled(count = 24): MemoryBlobStore {
   const store = new MemoryBlobStore();

@@ -5,7 +5,7 @@ import { violations } from '../../support/world/facts.ts';
 import { live } from '../../support/world/history.ts';
 
 /** A third of the histories of any-process-dies.test.ts, for each launcher. */
-const numRuns = Math.ceil(Number(process.env['TIDEWHEEL_HISTORIES'] ?? 20) / 3);
+const numRuns = Math.ceil(Number(process.env['TIDEWHEEL_HISTORIES'] ?? 14) / 3);
 const seed = Number(process.env['TIDEWHEEL_SEED'] ?? 1);
 
 describe('a run that a person steers', () => {

@@ -324,7 +324,7 @@ describe.each(FORMATS)('every version of %s', (_name, changes) => {
           expect(isEven ? uneven : []).toEqual([]);
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     );
   }, 60_000);
 });

@@ -115,7 +115,7 @@ describe('a plan that knows what earlier plans listed', () => {
           const sealed = await accounts(store);
           expect(new Set(sealed).size).toBe(sealed.length);
         }),
-        { numRuns: 25 },
+        { numRuns: 15 },
       );
     },
     60_000,

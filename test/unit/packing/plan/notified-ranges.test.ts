@@ -153,7 +153,7 @@ describe('a plan around notifications', () => {
             world.time += hours * HOUR;
           }
         }),
-        { numRuns: 30 },
+        { numRuns: 18 },
       );
     },
     60_000,
