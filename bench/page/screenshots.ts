@@ -1,7 +1,7 @@
 /** Pictures of the screens for the docs: small, and of the same region in memory that the figures are measured on. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { open, type Served, show } from './measures.ts';
 import { ENDED_RUN, LONG_RUN, OPEN_RUN } from './world.ts';
@@ -36,6 +36,7 @@ const WIDTH = 1_200;
 
 export async function takeScreenshots(browser: Browser, served: Served, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
+  await signInPicture(browser, served, folder);
   for (const { name, screen, dark, width = WIDTH, height = HEIGHT } of PICTURES) {
     const { context, page } = await open(browser, served, {
       viewport: { width, height },
@@ -44,10 +45,40 @@ export async function takeScreenshots(browser: Browser, served: Served, folder: 
     await show(page, served, screen);
     // Images of samples come when they are in view.
     await page.waitForTimeout(800);
-    const picture = await page.screenshot();
-    await sharp(picture)
-      .webp({ quality: 70 })
-      .toFile(path.join(folder, `${name}.webp`));
+    await save(page, path.join(folder, `${name}.webp`));
     await context.close();
   }
+}
+
+async function save(page: Page, file: string): Promise<void> {
+  await sharp(await page.screenshot())
+    .webp({ quality: 70 })
+    .toFile(file);
+}
+
+const ISSUER = {
+  issuer: 'https://issuer.example',
+  authorize: '',
+  token: '',
+  client: 'page',
+  scopes: 'openid',
+};
+/** A person who has signed in earlier, as page/people/sign-in.tsx keeps it. */
+const SIGNED_IN = `sessionStorage.setItem('token', JSON.stringify({ text: '', name: 'ada@example.org', until: 1e15 }))`;
+
+/** Of a stack's page, whose document names the issuer. */
+async function signInPicture(browser: Browser, served: Served, folder: string): Promise<void> {
+  const { context, page } = await open(browser, served, { viewport: { width: WIDTH, height: 300 } });
+  await page.addInitScript(SIGNED_IN);
+  await page.route(`${served.origin}/`, async (route) => {
+    const response = await route.fetch();
+    const about = JSON.stringify(ISSUER).replaceAll('"', '&quot;');
+    const body = (await response.text()).replace('</head>', `<meta name="oidc" content="${about}"></head>`);
+    await route.fulfill({ response, body });
+  });
+  await page.goto(`${served.origin}/`);
+  await page.getByRole('button', { name: 'sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await save(page, path.join(folder, 'sign-in.webp'));
+  await context.close();
 }
