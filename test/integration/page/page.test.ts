@@ -106,6 +106,20 @@ describe('the page', () => {
     expect(api.signatures.every((each) => each.includes('/us-east-1/execute-api/aws4_request'))).toBe(true);
   });
 
+  it('prints the rows that are drawn, and whole names', async () => {
+    await at.pipelines.ensure('digits', { firstBatch: 301, at: AT });
+    for (let batch = 1; batch <= 300; batch += 1)
+      await at.runs.create(runOf('digits', batch, { status: 'empty' }));
+    await page.goto(`${served.address}#/pipelines/digits`);
+    await page.locator('tr.gap').waitFor({ state: 'attached' });
+    const printed = (await page.pdf({ format: 'A4' })).toString('latin1');
+    expect(printed.match(/\/Type \/Page\b/g)?.length).toBeLessThan(4);
+    await page.emulateMedia({ media: 'print' });
+    const cut = `[...document.querySelectorAll('.virtual td a')].filter((each) =>
+      each.scrollWidth > each.closest('td').clientWidth).length`;
+    expect(await page.evaluate(cut)).toBe(0);
+  });
+
   it('stops a run that trains', async () => {
     await at.runs.create(runOf('digits', 1, { status: 'training', closedAt: AT, sealedAt: AT }));
     await at.attempts.create(attemptOf(RUN, 1, { status: 'running' }));
