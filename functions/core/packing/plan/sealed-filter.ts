@@ -72,7 +72,6 @@ class GenerationCursor {
    * for keys in order, each once. A joined generation may hold several ETags of one key.
    */
   async find(key: string, etags: readonly string[], annotations: string | undefined): Promise<Found> {
-    const known = new Set(etags.map(contentEtag));
     let found: Found = 'none';
     this.#foundAt = 0;
     await this.#walk(key, () => {
@@ -80,7 +79,8 @@ class GenerationCursor {
       if (this.#outcome === 'unchanged') return false;
       // A compaction has left it out, so it is as if it had never been.
       if (this.#outcome === 'removed' && this.#isJoined) return false;
-      found = known.has(contentEtag(this.#etag)) ? this.#sameAs(annotations) : 'other';
+      const own = contentEtag(this.#etag);
+      found = etags.some((etag) => contentEtag(etag) === own) ? this.#sameAs(annotations) : 'other';
       return found !== 'other';
     });
     return found;
