@@ -12,7 +12,17 @@ const below = (folder: string, suffix: string): string[] =>
     return entry.name.endsWith(suffix) ? [file] : [];
   });
 
-const FOLDERS = ['bench', 'cli', 'emulators', 'functions', 'serverless', 'statemachines', 'test', 'training'];
+const FOLDERS = [
+  'bench',
+  'cli',
+  'emulators',
+  'functions',
+  'page',
+  'serverless',
+  'statemachines',
+  'test',
+  'training',
+];
 const pages = ['README.md', ...['docs', ...FOLDERS].flatMap((each) => below(each, '.md'))];
 const text = new Map(pages.map((page) => [page, read(page)]));
 const prose = (markdown: string): string => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
