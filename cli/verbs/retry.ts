@@ -1,7 +1,7 @@
 /** `tidewheel retry`: has a failed or stopped run go on from its newest checkpoint. */
 import * as z from 'zod';
 import type { RetryRunBody } from '../../client/operations.ts';
-import { overridesOf, SET_ABOUT, SET_OPTION, setSchema } from '../command/overrides.ts';
+import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
@@ -33,6 +33,9 @@ ${SET_ABOUT}`,
     const source: RetryRunBody['source'] = values['pinned-source'] ? 'pinned' : 'current';
     const change: RetryRunBody = { ...overridesOf(values.set), source };
     const retried = await api.call('retryRun', { runId, body: change });
+    const { run } = values.set.length === 0 ? {} : await api.call('getRun', { runId });
+    const remark = run?.declaration && unseenText(run.declaration.training, values.set);
+    if (remark !== undefined) context.terminal.note(remark);
     if (values.watch) return watchRun(context, runId, { exitStatus: true });
     if (context.json) context.terminal.print(JSON.stringify(retried, null, 2));
     else

@@ -5,7 +5,7 @@ import type { Surroundings } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { VERBS } from '../../../cli/verbs.ts';
 import { CLOSED_AT } from '../../support/builders/placement.ts';
-import { runOf } from '../../support/builders/records.ts';
+import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 import { trains } from '../../support/world/training-run.ts';
@@ -84,6 +84,16 @@ describe('checkpoints', () => {
     await expect(tidewheel('delete-checkpoints', RUN)).rejects.toThrow('is being stopped');
     await expect(tidewheel('retry', RUN)).rejects.toThrow('is being stopped');
   });
+});
+
+it('a retry says what its script does not see', async () => {
+  const training = { ...declarationOf('digits').training, arguments: ['--epochs', '3'] };
+  const declaration = { ...declarationOf('digits'), training };
+  await at.runs.create(
+    runOf('digits', 1, { status: 'stopped', declaration, closedAt: CLOSED_AT, sealedAt: CLOSED_AT }),
+  );
+  await tidewheel('retry', RUN, '--set', 'lr=1');
+  expect(notes.join()).toContain('training.arguments does not pass lr to the script');
 });
 
 it.each([
