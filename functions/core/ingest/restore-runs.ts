@@ -114,6 +114,17 @@ async function isReported(
 ): Promise<boolean> {
   const report = await store.readText(bucketKeys.report(pipeline, runId));
   if (report === undefined || retry === undefined) return report !== undefined;
-  const found = z.object({ retry: z.object({ number: z.int() }) }).safeParse(JSON.parse(report.text));
-  return found.data?.retry.number === retry.number;
+  return retryOf(report.text) === retry.number;
+}
+
+const retried = z.object({ retry: z.object({ number: z.int() }) });
+
+/** Undefined of a report that is damaged or of no retry: looking at the run again loses nothing. */
+function retryOf(report: string): number | undefined {
+  try {
+    return retried.safeParse(JSON.parse(report)).data?.retry.number;
+  } catch (error: unknown) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }

@@ -220,6 +220,15 @@ describe('a retry', () => {
     expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed' });
   });
 
+  it('survives it beside a damaged report', async () => {
+    await fail();
+    await retry();
+    at.lose();
+    at.store.put(bucketKeys.report('digits', RUN), '{"runId": "dig');
+    await restoreRuns(at, 'digits');
+    expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1 } });
+  });
+
   it('has a deadline of its own', async () => {
     await fail();
     at.pass(7 * 86_400);
