@@ -91,6 +91,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       exchange: perSecond('exchange'),
     },
     hostWork: { share: perSecond('hostWork'), line: null },
+    arithmetic: null,
     rankSkewSeconds: null,
     loader: {
       workers: shape.workers,

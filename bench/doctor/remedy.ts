@@ -29,7 +29,13 @@ const OF_STEPS = [
 type OfSteps = Extract<Change, { kind: (typeof OF_STEPS)[number] }>;
 const isOfSteps = (change: Change): change is OfSteps => OF_STEPS.some((kind) => kind === change.kind);
 
+const NOT_SIMULATED = ['smaller-image', 'file-system', 'bf16', 'tf32'] as const;
+type NotSimulated = Extract<Change, { kind: (typeof NOT_SIMULATED)[number] }>;
+const isNotSimulated = (change: Change): change is NotSimulated =>
+  NOT_SIMULATED.some((kind) => kind === change.kind);
+
 function changed(workload: Workload, change: Exclude<Change, { kind: 'helpers' }>): Workload {
+  if (isNotSimulated(change)) throw new Error(`the simulation has no ${change.kind}`);
   if (isOfSteps(change)) return changedSteps(workload, change);
   switch (change.kind) {
     case 'input-mode':
@@ -52,10 +58,6 @@ function changed(workload: Workload, change: Exclude<Change, { kind: 'helpers' }
         ...workload,
         batch: { ...workload.batch, cpuSeconds: workload.batch.cpuSeconds * (1 - workload.preparable) },
       };
-    case 'smaller-image':
-    case 'file-system':
-    case 'bf16':
-      throw new Error(`the simulation has no ${change.kind}`);
     default:
       return change satisfies never;
   }

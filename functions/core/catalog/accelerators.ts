@@ -1,7 +1,15 @@
 /** How fast one accelerator trains beside another, until an attempt has measured it, and which CUDA it understands. */
 import data from './data/accelerators.json' with { type: 'json' };
 
-type Row = readonly [string, number | null, number, number, number | null];
+type Row = readonly [
+  kind: string,
+  memoryMib: number | null,
+  tensorTflops: number,
+  memoryGigabytesPerSecond: number,
+  computeCapability: number | null,
+  float32Tflops: number | null,
+  tf32Tflops: number | null,
+];
 const rows = data.rows as unknown as readonly Row[];
 
 export const acceleratorKinds = (): readonly string[] => [...new Set(rows.map(([kind]) => kind))];
@@ -18,6 +26,25 @@ export function acceleratorSpeed(kind: string, memoryMib: number | undefined): n
 /** NVIDIA's compute capability, such as 7.5; undefined for a kind without CUDA and for one that no source names. */
 export const computeCapability = (kind: string): number | undefined =>
   rows.find(([name]) => name === kind)?.[4] ?? undefined;
+
+/** Floating-point operations a second at the most, as published. */
+export interface ArithmeticRates {
+  readonly float32: number;
+  readonly tf32: number;
+  readonly bits16: number;
+}
+
+const TERA = 1e12;
+
+/** undefined for a kind without TF32, and for one of which a rate is not known. */
+export function arithmeticRates(kind: string): ArithmeticRates | undefined {
+  const row = rows.find(([name]) => name === kind);
+  if (row === undefined) return undefined;
+  const [, , bits16, , , float32, tf32] = row;
+  return float32 === null || tf32 === null
+    ? undefined
+    : { float32: float32 * TERA, tf32: tf32 * TERA, bits16: bits16 * TERA };
+}
 
 /**
  * {@link acceleratorSpeed} of one vCPU: about 0.05 TFLOP/s with AVX-512 and 2 GB/s of the host's memory bandwidth. A stated prior: a

@@ -2,11 +2,11 @@
 import type { Evidence } from './evidence.ts';
 import { ALSO } from './further-remedies.ts';
 import { gainOf, othersOf, verdictOf } from './gain.ts';
-import { halfPrecision } from './half-precision.ts';
 import { inputFinding } from './input.ts';
 import { loopFindings } from './loop.ts';
 import { type Measures, measuresOf } from './measures.ts';
 import { nextAfter } from './next-limit.ts';
+import { computesIn16Bits, halfPrecision, precisionFinding } from './precision.ts';
 import { startUpFindings } from './start-up.ts';
 import { trainingFindings } from './training.ts';
 import type { Verdict } from './verdict.ts';
@@ -20,11 +20,13 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
   const measures = measuresOf(evidence);
   if (measures === undefined) return [];
   const input = inputFinding(evidence, measures);
+  const precision = precisionFinding(evidence, measures);
   const findings = [
     ...(input ? [input] : []),
     ...loopFindings(measures),
     ...startUpFindings(evidence, measures),
     ...trainingFindings(evidence, measures),
+    ...(precision ? [precision] : []),
   ];
   const verdicts = findings
     .map((each) => verdictOf(each, evidence, measures))
@@ -56,7 +58,7 @@ function nothingWrong(evidence: Evidence, measures: Measures): Verdict {
     ...(halved && {
       others: othersOf([halved], (each) => gainOf(each, { evidence, measures, stepNow: pace.stepSeconds })),
     }),
-    also: halved === undefined ? (ALSO['nothing-wrong'] ?? []) : [],
+    also: halved === undefined && !computesIn16Bits(pace) ? (ALSO['nothing-wrong'] ?? []) : [],
     unknown: ['what a profile of the model itself would show'],
     next: nextAfter('nothing-wrong', measures),
   };

@@ -1,6 +1,13 @@
 /** What the agent measures of an attempt, and what is known of its job. */
 import type { InstanceFacts } from '../catalog/catalog.ts';
 
+export interface Arithmetic {
+  readonly float32: number;
+  readonly tf32: number;
+  readonly bits16: number;
+  readonly line: string | null;
+}
+
 /** One host over ten seconds, as the agent writes it. */
 export interface Point {
   /** The end of the ten seconds, ISO 8601. */
@@ -28,6 +35,11 @@ export interface Point {
    * `compute` holds, and the line of the script that does most of it; null where nothing looked.
    */
   readonly hostWork: { readonly share: number; readonly line: string | null } | null;
+  /**
+   * Floating-point operations of one step of one process by the arithmetic of their results, as far as the hooks can
+   * count them (fewer than there are), and the script's line that calls the forward pass; null where none was observed.
+   */
+  readonly arithmetic: Arithmetic | null;
   /**
    * Of a step, by how much the slowest process of the host is busier than the fastest, the exchange left out; null with
    * fewer than two.

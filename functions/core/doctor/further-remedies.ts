@@ -24,5 +24,8 @@ export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
     'threads of the CPU: OMP_NUM_THREADS and KMP_AFFINITY by physical cores, two vCPUs each',
   ],
   'batch-too-small': ['torch.compile, or CUDA graphs: fewer launches a step'],
+  'compute-bound-in-float32': [
+    "by a framework's own switch: bf16=True (Transformers), precision='bf16-mixed' (Lightning), keras.config.set_dtype_policy('mixed_bfloat16')",
+  ],
   'nothing-wrong': ['16-bit arithmetic, if the model computes in 32: torch.autocast(dtype=torch.bfloat16)'],
 };

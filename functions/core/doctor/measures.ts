@@ -1,5 +1,5 @@
 /** Means over an attempt's points: where the seconds of a step go on each host. */
-import type { Evidence, Point } from './evidence.ts';
+import type { Arithmetic, Evidence, Point } from './evidence.ts';
 
 export interface HostMeasures {
   readonly host: number;
@@ -15,6 +15,8 @@ export interface HostMeasures {
   /** Reading, decoding and waiting of the training process itself, and the script's line that does most of it. */
   readonly hostWork: number;
   readonly hostLine: string | undefined;
+  /** Of the newest step that was observed. */
+  readonly arithmetic: Arithmetic | undefined;
   readonly save: number;
   readonly exchange: number;
   readonly workers: number;
@@ -121,7 +123,8 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     wait: of(({ shares }) => shares.wait) * stepSeconds,
     compute: of(({ shares, hostWork }) => Math.max(0, shares.compute - shareOf(hostWork))) * stepSeconds,
     hostWork: of(({ shares, hostWork }) => Math.min(shares.compute, shareOf(hostWork))) * stepSeconds,
-    hostLine: points.findLast(({ hostWork }) => hostWork?.line)?.hostWork?.line ?? undefined,
+    hostLine: newest(points, ({ hostWork }) => hostWork?.line),
+    arithmetic: newest(points, ({ arithmetic }) => arithmetic),
     save: of(({ shares }) => shares.save) * stepSeconds,
     exchange: of(({ shares }) => shares.exchange) * stepSeconds,
     workers: last.loader.workers,
@@ -144,6 +147,11 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     error: spread / Math.max(1, mean(inEach)) / Math.sqrt(points.length),
   };
 }
+
+const newest = <Value>(
+  points: readonly Point[],
+  of: (point: Point) => Value | null | undefined,
+): Value | undefined => points.map(of).findLast((each) => each !== null && each !== undefined) ?? undefined;
 
 const shareOf = (hostWork: Point['hostWork']): number => hostWork?.share ?? 0;
 

@@ -30,6 +30,10 @@ export const pointSchema = z.object({
     .object({ share, line: lineOfScript.nullable().catch(null) })
     .nullable()
     .default(null),
+  arithmetic: z
+    .object({ float32: amount, tf32: amount, bits16: amount, line: lineOfScript.nullable().catch(null) })
+    .nullable()
+    .default(null),
   rankSkewSeconds: amount.nullable().default(null),
   loader: z.object({
     workers: count,

@@ -23,6 +23,7 @@ export type Cause =
   | 'accelerator-too-large'
   | 'batch-too-small'
   | 'scaled-out'
+  | 'compute-bound-in-float32'
   | 'nothing-wrong';
 
 /** A field of the declaration. */
@@ -46,7 +47,8 @@ type ScriptChange =
   | { readonly kind: 'save-in-background' }
   | { readonly kind: 'compress-exchange' }
   | { readonly kind: 'batch-size'; readonly factor: number }
-  | { readonly kind: 'bf16' };
+  | { readonly kind: 'bf16'; readonly line: string | undefined }
+  | { readonly kind: 'tf32' };
 
 /** What a remedy changes; `text` says it in words. */
 export type Change = DeclaredChange | ScriptChange | { readonly kind: 'replace-host'; readonly host: number };
@@ -108,6 +110,7 @@ const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
   'compress-exchange',
   'batch-size',
   'bf16',
+  'tf32',
 ]);
 
 const isDeclared = (change: DeclaredChange | ScriptChange): change is DeclaredChange =>
@@ -153,10 +156,18 @@ function scriptText(change: ScriptChange): string {
     case 'compress-exchange':
       return 'model.register_comm_hook(None, default_hooks.fp16_compress_hook)';
     case 'bf16':
-      return "torch.autocast('cuda', dtype=torch.bfloat16) around the forward pass";
+    case 'tf32':
+      return precisionText(change);
     case 'batch-size':
       return `batch size x ${change.factor}, with the learning rate that goes with it`;
     default:
       return change satisfies never;
   }
 }
+
+const precisionText = (change: Extract<ScriptChange, { readonly kind: 'bf16' | 'tf32' }>): string =>
+  change.kind === 'tf32'
+    ? "torch.set_float32_matmul_precision('high') at the start: float32 multiplies as TF32"
+    : `with torch.autocast('cuda', dtype=torch.bfloat16): around the forward pass${atLine(change.line)}`;
+
+const atLine = (line: string | undefined): string => (line === undefined ? '' : `, ${line}`);

@@ -16,6 +16,7 @@ export interface Means {
   readonly gapped?: boolean;
   readonly shares?: Partial<Point['shares']>;
   readonly hostWork?: Point['hostWork'];
+  readonly arithmetic?: Point['arithmetic'];
   readonly workers?: number;
   readonly workerBusy?: number;
   readonly cpu?: Partial<Point['cpu']>;
@@ -42,6 +43,7 @@ function pointsOf(host: number, means: Means): readonly Point[] {
     stepSeconds: { median: means.gapped === true ? rest : stepSeconds, p95 },
     shares,
     hostWork: means.hostWork ?? null,
+    arithmetic: means.arithmetic ?? null,
     rankSkewSeconds: null,
     loader: { workers, workerBusy: means.workerBusy ?? 0.5, decodeShare: null, batchSize: 64 },
     cpu: { cores, main: 0.5, workers: 1, all: 2, runQueue: 2, ...means.cpu },

@@ -64,21 +64,6 @@ describe('a type with NVMe', () => {
   });
 });
 
-describe('16-bit arithmetic', () => {
-  it('may bring nothing, or half of the work', () => {
-    const [top] = diagnose(evidenceOf([{}]));
-    const bf16 = otherOf(top, 'bf16');
-    expect(top?.cause).toBe('nothing-wrong');
-    expect(bf16?.gain.seconds.low).toBeCloseTo(0, 6);
-    expect(bf16?.gain.seconds.high).toBeCloseTo(0.5 * 0.9 * 0.2 * 10_000, 6);
-  });
-
-  it('is not named where tensor cores have no bfloat16', () => {
-    const [top] = diagnose(evidenceOf([{ type: 'g4dn.2xlarge' }]));
-    expect(otherOf(top, 'bf16')).toBeUndefined();
-  });
-});
-
 it('a download of the image is a cause', () => {
   const [top] = diagnose(evidenceOf([{}], { image: 1_500 }));
   expect(top).toMatchObject({ cause: 'image', remedy: { change: { kind: 'smaller-image' } } });

@@ -60,8 +60,14 @@ WORKLOADS = (
         "",
         ("--width=64", "--depth=1", "--batch=1024", "--workers=14"),
     ),
-    Workload("float32", "nothing-wrong", ("--batch=64", "--workers=12", "--precision=float32")),
-    Workload("tf32", "nothing-wrong", ("--batch=64", "--workers=12", "--precision=tf32")),
+    Workload(
+        "float32",
+        "compute-bound-in-float32",
+        ("--batch=64", "--workers=12", "--precision=float32"),
+    ),
+    Workload(
+        "tf32", "compute-bound-in-float32", ("--batch=64", "--workers=12", "--precision=tf32")
+    ),
 )
 
 

@@ -31,6 +31,8 @@ DECODE_CPU = 17
 LOOKS, HOST_WORK = 18, 19
 """How often a thread looked at the training thread, and how often it found the host's work there
 that no hook counts: reading, decoding, waiting."""
+FLOAT32_WORK, TF32_WORK, BITS16_WORK = 20, 21, 22
+"""Floating-point operations of one step, by the arithmetic of their results; 0.0 before a look."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _SECONDS = 0.25
 _WRITE_SECONDS = 5.0
+_ARITHMETIC_SECONDS = 60.0
+"""Between two steps whose arithmetic is observed."""
 _MOST_LINES = 200
 _DEEPEST = 60
 
@@ -119,8 +121,7 @@ def host_work(frame: FrameType | None, places: Places) -> str | None:
             if not is_host and place in ("script", "package"):
                 return None
         if is_host and place == "script":
-            name = os.path.basename(frame.f_code.co_filename)
-            return f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
+            return _line_of(frame)
         frame = frame.f_back
     return None
 
@@ -129,6 +130,24 @@ def _calls_host(frame: FrameType) -> bool:
     """A call into C leaves no frame of its own; the source has its name."""
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     return _HOST_CALL.search(line) is not None and _TENSOR_CALL.search(line) is None
+
+
+def calling_line(frame: FrameType | None, places: Places) -> str | None:
+    """The script's line that calls a framework: of the outermost call that the script makes."""
+    found = None
+    was_package = True
+    while frame is not None:
+        place, _ = places.of(frame.f_code)
+        if place == "script" and was_package:
+            found = frame
+        was_package = place == "package" if place in ("script", "package") else was_package
+        frame = frame.f_back
+    return None if found is None else _line_of(found)
+
+
+def _line_of(frame: FrameType) -> str:
+    name = os.path.basename(frame.f_code.co_filename)
+    return f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
 
 
 class Looker:
@@ -140,6 +159,7 @@ class Looker:
         self._lines: Counter[str] = Counter()
         self._places = Places()
         self._written_at = monotonic()
+        self._observe_at = 0.0
         # The script's own random numbers stay as they are.
         self._random = Random()
 
@@ -154,6 +174,9 @@ class Looker:
                 # A training that steps in time with the looks would show one moment alone.
                 sleep(_SECONDS * (0.5 + self._random.random()))
                 self._look(values)
+                if meter.observe_arithmetic is not None and monotonic() >= self._observe_at:
+                    self._observe_at = monotonic() + _ARITHMETIC_SECONDS
+                    meter.observe_arithmetic()
         except Exception as error:
             meter.remove("the looks", error)
 

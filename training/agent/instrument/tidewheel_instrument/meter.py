@@ -47,11 +47,13 @@ class Meter:
     """One a process. `thread`: the one that trains; only its time counts."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
+        self.folder = folder
         self._removers: list[Callable[[], object]] = []
         self.is_on = True
         self.exchange_of_step: Callable[[float], float] | None = None
         """From the seconds of a step: those that its exchange took beside the rest."""
+        self.observe_arithmetic: Callable[[], object] | None = None
+        """Begins to watch one step; called once a minute, beside the training thread."""
         self._reset()
         os.register_at_fork(after_in_child=self._reset)
 
@@ -85,7 +87,7 @@ class Meter:
         reason = f"{type(error).__name__}: {error}"[:300]
         print(f"tidewheel: {hook} is no longer measured: {reason}", file=sys.stderr, flush=True)
         try:
-            path = os.path.join(self._folder, f"{os.getpid()}.removed")
+            path = os.path.join(self.folder, f"{os.getpid()}.removed")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump({"hook": hook, "reason": reason}, file)
         except OSError:
@@ -199,7 +201,7 @@ class Meter:
         if self.values[STEPS] == 0.0:
             self.values[FIRST_STEP] = monotonic()
             self.values[RANK] = float(_rank())
-            Looker(self, self._folder).start()
+            Looker(self, self.folder).start()
         return count
 
     def _spread(self, number: int, count: int, now: float) -> None:
@@ -222,7 +224,7 @@ class Meter:
         if self.thread and not steps:
             return False
         if self.values is None:
-            self.values = Cells(self._folder, TRAINER).values
+            self.values = Cells(self.folder, TRAINER).values
             self.values[RANK] = -1.0
         self.thread = get_ident()
         return True
@@ -233,7 +235,7 @@ class Meter:
             return 0.0
         try:
             if self.values is None:
-                self.values = Cells(self._folder, WORKER).values
+                self.values = Cells(self.folder, WORKER).values
             began = monotonic()
             self.values[SINCE] = began
             self.values[DOING] = FETCH

@@ -12,6 +12,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import _utils, dataloader
 
+from .arithmetic import ObservedStep
 from .cells import DOING, EXCHANGE, SAVE, SINCE, WAIT
 from .exchange import HiddenExchange
 from .frameworks import replace
@@ -122,6 +123,7 @@ def _lay_steps(meter: Meter) -> None:
         stepped(id(optimizer))
 
     meter.on_remove(register_optimizer_step_post_hook(after_step).remove)
+    meter.observe_arithmetic = lambda: ObservedStep.begin(meter)
 
 
 def _lay_exchange(meter: Meter) -> None:

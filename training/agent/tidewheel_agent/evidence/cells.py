@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEAD = struct.Struct("=20d")
+_HEAD = struct.Struct("=23d")
 _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
@@ -48,6 +48,10 @@ class ProcessCounts:
     looks: float = 0.0
     """At the training thread; `host_work`: how many of them found it reading, decoding, waiting."""
     host_work: float = 0.0
+    float32_work: float = 0.0
+    """Floating-point operations of one step; all 0.0 where none was observed."""
+    tf32_work: float = 0.0
+    bits16_work: float = 0.0
 
 
 def read_counts(folder: Path, now: float) -> list[ProcessCounts]:
@@ -85,6 +89,9 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
         decode_cpu=head[17],
         looks=head[18],
         host_work=head[19],
+        float32_work=head[20],
+        tf32_work=head[21],
+        bits16_work=head[22],
     )
 
 
@@ -105,9 +112,18 @@ def step_seconds(folder: Path, pid: int, before: int, after: int) -> list[float]
 
 def busiest_line(folder: Path, pids: Collection[int]) -> str | None:
     """The script's line that most looks found at host work, of the first process that has one."""
+    return _line_in(folder, pids, "lines")
+
+
+def forward_line(folder: Path, pids: Collection[int]) -> str | None:
+    """The script's line that calls the forward pass, or the framework that does."""
+    return _line_in(folder, pids, "forward")
+
+
+def _line_in(folder: Path, pids: Collection[int], ending: str) -> str | None:
     for pid in sorted(pids):
         with contextlib.suppress(OSError):
-            text = (folder / f"{pid}.lines").read_text(encoding="utf-8", errors="replace")
+            text = (folder / f"{pid}.{ending}").read_text(encoding="utf-8", errors="replace")
             return "".join(each for each in text if each.isprintable())[:200]
     return None
 

@@ -35,6 +35,8 @@ class Between:
     """A share of 1."""
     host_line: str | None = None
     """The script's line that most looks found at host work."""
+    forward_line: str | None = None
+    """The script's line that calls the forward pass."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
             "exchange": round(exchange, 4),
         },
         "hostWork": _host_work(earlier, trainers, between.host_line),
+        "arithmetic": _arithmetic(trainers, between.forward_line),
         "rankSkewSeconds": _skew(trainers),
         "loader": {
             "workers": declared,
@@ -150,6 +153,16 @@ def _host_work(
         return None
     found = sum(_rise(earlier, each.now, "host_work") for each in trainers)
     return {"share": round(min(1.0, found / looks), 4), "line": line if found else None}
+
+
+def _arithmetic(trainers: Sequence[_Trainer], line: str | None) -> dict[str, object] | None:
+    """Operations of a step of one process; None where no step was observed."""
+    kinds = {"float32": "float32_work", "tf32": "tf32_work", "bits16": "bits16_work"}
+    operations = {
+        kind: round(_mean([getattr(each.now, field) for each in trainers]))
+        for kind, field in kinds.items()
+    }
+    return {**operations, "line": line} if any(operations.values()) else None
 
 
 _SHARES = ("wait", "save", "exchange")

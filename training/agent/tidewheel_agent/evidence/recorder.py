@@ -18,6 +18,7 @@ from ..metrics.counters import Reading
 from .cells import (
     ProcessCounts,
     busiest_line,
+    forward_line,
     read_counts,
     remove_ended,
     removed_hook,
@@ -113,8 +114,13 @@ class EvidenceRecorder:
         assert self._before is not None
         before, after = self._before, self._look(reading)
         durations = self._durations(before, after)
-        line = busiest_line(self._cells, after.cpu_seconds)
-        between = Between(durations, _mean(self._queue) or 0.0, _mean(self._gpu), line)
+        between = Between(
+            durations,
+            _mean(self._queue) or 0.0,
+            _mean(self._gpu),
+            busiest_line(self._cells, after.cpu_seconds),
+            forward_line(self._cells, after.cpu_seconds),
+        )
         point = point_between(before, after, between, self._place)
         self._before, self._queue, self._gpu = after, [], []
         if self._points is not None:

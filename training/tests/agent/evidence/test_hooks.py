@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hosts import TRAINING, free_ports
-from tidewheel_agent.evidence.cells import read_counts, removed_hook
+from tidewheel_agent.evidence.cells import forward_line, read_counts, removed_hook
 
 pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -148,3 +148,39 @@ def test_a_loop_without_a_loader_shows_as_host_work(tmp_path: Path) -> None:
     (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
     assert trainer.looks > 3
     assert trainer.host_work > trainer.looks / 2
+
+
+_IN_ARITHMETIC = """
+import sys, time
+import torch
+
+model = torch.nn.Linear(16, 8, bias=False)
+frozen = torch.nn.Embedding(4, 16)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+
+def forward():
+    with torch.autocast("cpu", torch.bfloat16, enabled="autocast" in sys.argv):
+        return model(frozen(torch.arange(4))).float().mean()
+
+began = time.monotonic()
+while time.monotonic() - began < 2:
+    optimizer.zero_grad()
+    forward().backward()
+    optimizer.step()
+    time.sleep(0.005)
+print(len(torch.nn.modules.module._global_forward_hooks))
+"""
+
+
+@pytest.mark.parametrize("arithmetic", ["float32", "autocast"])
+def test_the_arithmetic_of_one_step_is_observed(tmp_path: Path, arithmetic: str) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(_IN_ARITHMETIC)
+    # The hook is gone after its step.
+    assert hooked(tmp_path / "cells", str(script), arithmetic) == "0\n"
+    (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
+    # 16 x 8 weights, multiplied with four vectors: forward, and backward twice.
+    operations = 2 * 16 * 8 * 4 * 3
+    expected = (operations, 0) if arithmetic == "float32" else (0, operations)
+    assert (trainer.float32_work, trainer.bits16_work) == expected
+    assert forward_line(tmp_path / "cells", [trainer.pid]) == "train.py:11 forward"

@@ -1,0 +1,125 @@
+"""In what arithmetic the steps multiply: float32, TF32, or 16 bits.
+
+Whatever asks for it (the dtype of parameters, autocast, FSDP's or DeepSpeed's own casts, adapters
+beside a frozen model in 16 bits), the dtype of a module's output shows it. A forward hook on all
+modules looks at one whole step in a minute; the steps between have none.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.module import register_module_forward_hook
+
+from .cells import BITS16_WORK, FLOAT32_WORK, STEPS, TF32_WORK
+from .looks import Places, calling_line
+
+if TYPE_CHECKING:
+    from .meter import Meter
+
+_KINDS = (FLOAT32_WORK, TF32_WORK, BITS16_WORK)
+
+
+class ObservedStep:
+    """Counts the operations of the first step that begins after it."""
+
+    @staticmethod
+    def begin(meter: Meter) -> None:
+        """Not where torch.compile has compiled anything: Dynamo would compile with the hook."""
+        dynamo = sys.modules.get("torch._dynamo.utils")
+        if dynamo is None or not dynamo.counters["frames"]:
+            ObservedStep(meter)
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._values = meter.values
+        self._process = os.getpid()
+        self._from = self._values[STEPS]
+        self._sums = dict.fromkeys(_KINDS, 0.0)
+        self._line: str | None = None
+        self._hook = register_module_forward_hook(self._after_forward)
+
+    def _after_forward(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        try:
+            steps = self._values[STEPS] - self._from
+            if not self._meter.is_on or os.getpid() != self._process:
+                self._hook.remove()  # A loader worker, forked meanwhile.
+            elif steps >= 2:
+                self._hook.remove()
+                self._write()
+            elif steps == 1:
+                self._count(module, inputs, output)
+        except Exception:  # What cannot be counted stays unknown.
+            self._hook.remove()
+
+    def _count(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        if isinstance(output, tuple) and output:
+            output = output[0]
+        if not isinstance(output, torch.Tensor) or not output.is_floating_point():
+            return
+        kind = _kind_of(module, output)
+        if kind is None:
+            return
+        operations = sum(
+            2.0 * weight.numel() * positions * _passes(weight, output)
+            for weight in module.parameters(recurse=False)
+            if (positions := _positions(module, weight, inputs, output))
+        )
+        self._sums[kind] += operations
+        if self._line is None and operations:
+            self._line = calling_line(sys._getframe(2), Places()) or ""
+
+    def _write(self) -> None:
+        for kind, operations in self._sums.items():
+            self._values[kind] = operations
+        if self._line:
+            path = os.path.join(self._meter.folder, f"{self._process}.forward")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self._line[:200])
+
+
+def _kind_of(module: nn.Module, output: torch.Tensor) -> int | None:
+    if output.dtype in (torch.bfloat16, torch.float16):
+        return BITS16_WORK
+    if output.dtype != torch.float32:
+        return None
+    is_tf32 = output.is_cuda and _allows_tf32("conv" if isinstance(module, _ConvNd) else "matmul")
+    return TF32_WORK if is_tf32 else FLOAT32_WORK
+
+
+def _allows_tf32(operation: str) -> bool:
+    older: Any = torch.backends.cudnn if operation == "conv" else torch.backends.cuda.matmul
+    newer = getattr(older, "conv", None) if operation == "conv" else older
+    asked = getattr(newer, "fp32_precision", "none")
+    if asked != "none":
+        return bool(asked == "tf32")
+    try:
+        return bool(older.allow_tf32)
+    except RuntimeError:  # Of a script that has set the newer switches.
+        return False
+
+
+def _positions(module: nn.Module, weight: torch.Tensor, inputs: Any, output: torch.Tensor) -> float:
+    """How often the weight is multiplied with a vector; 0: it multiplies nothing, or who knows.
+
+    Too few at most: what a look misses only widens a forecast.
+    """
+    if isinstance(module, _ConvNd) and weight.ndim > 2:
+        given = float(inputs[0].numel()) / module.in_channels
+        return min(given, output.numel() / module.out_channels)
+    if weight.ndim != 2 or isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
+        return 0.0
+    return output.numel() / output.shape[-1]
+
+
+def _passes(weight: torch.Tensor, output: torch.Tensor) -> int:
+    """Forward, and backward for the input and for the weight."""
+    node = getattr(torch._C, "_current_autograd_node", None)
+    if not output.requires_grad or (node is not None and node() is not None):
+        return 1  # The second forward of a module whose activations were thrown away.
+    return 3 if weight.requires_grad else 2
