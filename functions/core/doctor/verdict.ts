@@ -144,7 +144,7 @@ function declaredText(change: DeclaredChange): string {
 function scriptText(change: ScriptChange): string {
   switch (change.kind) {
     case 'workers':
-      return `DataLoader(…, num_workers=${change.workers})`;
+      return `DataLoader(…, num_workers=${change.workers}), or dataset.map(…, num_parallel_calls=${change.workers})`;
     case 'out-of-order':
       return 'DataLoader(…, in_order=False)';
     case 'load-in-workers':

@@ -5,7 +5,7 @@ import type { Arithmetic } from '../../../functions/core/doctor/evidence.ts';
 import { evidenceOf, type Means } from './evidence.ts';
 
 const STEPS = 20_000;
-/** A vision transformer on an H200, a batch of 64 at 357 samples a second. docs/doctor.md has what was measured. */
+/** Of docs/doctor.md: a vision transformer on an H200, a batch of 64. Its operations follow from its shapes. */
 const MEASURED = { stepSeconds: 64 / 356.8, bfloat16: 64 / 1_784.9, tf32: 64 / 951.3 };
 const seen = (given: Partial<Arithmetic>): Arithmetic => ({
   float32: 0,
@@ -32,7 +32,7 @@ describe('a training in float32', () => {
   const means = { arithmetic: seen({ float32: 5.9e12, line: 'train.py:41 main' }) };
   const [top] = verdicts(means);
 
-  it('is bound by it, and the remedy names the line', () => {
+  it('is bound by it, at a line', () => {
     expect(top?.cause).toBe('compute-bound-in-float32');
     expect(top?.remedy?.text).toBe(
       "with torch.autocast('cuda', dtype=torch.bfloat16): around the forward pass, train.py:41 main",
@@ -71,7 +71,7 @@ it('TF32 may gain nothing, or half of the work', () => {
   expect(top?.others).toEqual([]);
 });
 
-it('a training in 16 bits is given no such remedy', () => {
+it('16 bits get no such remedy', () => {
   const means = { arithmetic: seen({ bits16: 5e12, float32: 1e12 }) };
   expect(kinds(means)).toEqual([undefined]);
   expect(verdicts(means)[0]).toMatchObject({ cause: 'nothing-wrong', also: [] });

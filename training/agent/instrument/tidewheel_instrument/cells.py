@@ -33,6 +33,8 @@ LOOKS, HOST_WORK = 18, 19
 that no hook counts: reading, decoding, waiting."""
 FLOAT32_WORK, TF32_WORK, BITS16_WORK = 20, 21, 22
 """Floating-point operations of one step, by the arithmetic of their results; 0.0 before a look."""
+INPUT_WAIT = 23
+"""Seconds that compiled steps waited for their batches, as tf.data tells them; beside WAIT."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096

@@ -9,6 +9,7 @@ from typing import Any
 
 from .cells import SAVE, WAIT
 from .meter import Meter, timed
+from .tensorflow_input import TensorFlowInput
 
 Lay = Callable[[ModuleType, Meter], None]
 
@@ -74,9 +75,23 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
         count = batch - last if isinstance(batch, int) and batch > last else 1
         last = batch if isinstance(batch, int) else -1
         meter.stepped("keras", count)
+        if meter.tensorflow_input is not None:
+            _read_input(meter)
         return original(self, batch, *args, **kwargs)
 
     replace(meter, module.CallbackList, "on_train_batch_end", on_train_batch_end)
+
+
+def _read_input(meter: Meter, batch: Any = None) -> None:
+    """`batch`: for a compiled step, numbers of steps and the iterator; None after a step."""
+    try:
+        assert meter.tensorflow_input is not None
+        if batch is None:
+            meter.tensorflow_input.stepped(meter.values)
+        elif type(batch[-1]).__name__ == "OwnedIterator":
+            meter.tensorflow_input.took(batch[-1])
+    except Exception:  # What tf.data does not tell stays unknown.
+        meter.tensorflow_input = None
 
 
 def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
@@ -85,6 +100,8 @@ def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
 
     if backend.backend() == "torch":
         return
+    if backend.backend() == "tensorflow":
+        meter.tensorflow_input = TensorFlowInput()
     original = module.EpochIterator.__iter__
 
     def batches(self: Any) -> Any:
@@ -97,6 +114,8 @@ def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
                 return
             finally:
                 meter.end(WAIT, began)
+            if meter.tensorflow_input is not None:
+                _read_input(meter, batch)
             yield batch
 
     replace(meter, module.EpochIterator, "__iter__", batches)

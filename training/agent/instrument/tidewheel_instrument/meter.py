@@ -37,6 +37,7 @@ from .cells import (
     Cells,
 )
 from .looks import Looker
+from .tensorflow_input import TensorFlowInput
 
 _EXCHANGE_SECONDS = 1.0
 """Between two looks at the exchange that DDP hides."""
@@ -54,6 +55,7 @@ class Meter:
         """From the seconds of a step: those that its exchange took beside the rest."""
         self.observe_arithmetic: Callable[[], object] | None = None
         """Begins to watch one step; called once a minute, beside the training thread."""
+        self.tensorflow_input: TensorFlowInput | None = None
         self._reset()
         os.register_at_fork(after_in_child=self._reset)
 

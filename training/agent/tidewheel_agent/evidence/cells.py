@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEAD = struct.Struct("=23d")
+_HEAD = struct.Struct("=24d")
 _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
@@ -72,7 +72,7 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
     return ProcessCounts(
         pid=pid,
         is_trainer=head[0] == _TRAINER,
-        wait=seconds[_WAIT],
+        wait=seconds[_WAIT] + head[23],
         save=seconds[_SAVE],
         exchange=seconds[_EXCHANGE],
         fetch=seconds[_FETCH],

@@ -157,10 +157,10 @@ def _host_work(
 
 def _arithmetic(trainers: Sequence[_Trainer], line: str | None) -> dict[str, object] | None:
     """Operations of a step of one process; None where no step was observed."""
-    kinds = {"float32": "float32_work", "tf32": "tf32_work", "bits16": "bits16_work"}
     operations = {
-        kind: round(_mean([getattr(each.now, field) for each in trainers]))
-        for kind, field in kinds.items()
+        "float32": round(_mean([each.now.float32_work for each in trainers])),
+        "tf32": round(_mean([each.now.tf32_work for each in trainers])),
+        "bits16": round(_mean([each.now.bits16_work for each in trainers])),
     }
     return {**operations, "line": line} if any(operations.values()) else None
 

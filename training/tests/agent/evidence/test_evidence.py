@@ -20,6 +20,7 @@ from tidewheel_agent.evidence.point import Place
 from tidewheel_agent.evidence.recorder import EvidenceRecorder, Start
 from tidewheel_agent.metrics.counters import Reading
 from tidewheel_instrument import cells as writers
+from tidewheel_instrument import tensorflow_input
 from tidewheel_instrument.meter import Meter
 
 Values = Any
@@ -228,6 +229,19 @@ def test_the_next_training_has_its_own_optimizer(folder: Path) -> None:
     for optimizer in (1, 1, 1, 2, 2, 2):
         meter.stepped(optimizer)
     assert meter.values[writers.STEPS] == 6
+
+
+def test_a_compiled_step_waits_beyond_its_gap(
+    host: Host, trainer: Values, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tensorflow_input, "_gaps_of", lambda _iterator: [0.2] * 15)
+    dataset = tensorflow_input.TensorFlowInput()
+    dataset.took(host)
+    count_steps(trainer, 20, host.now, 0.5)
+    dataset.stepped(trainer)
+    host.pass_seconds(10)
+    (point,) = host.points()
+    assert point["shares"]["wait"] == pytest.approx(20 * 0.3 / 10)
 
 
 def test_points_are_fewer_after_six_hours(host: Host) -> None:
