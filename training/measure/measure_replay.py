@@ -5,12 +5,16 @@
 The step is one of an environment in reinforcement learning: a policy of three layers, a drawn
 action and its probability. It runs `really`, on `phantoms` as in a replay, and on PyTorch's
 `fakeTensors` alone. Other programs on the machine only add to it, so the quickest round counts.
+
+Beside it: bytes that each step adds to the journal where a loader and the script draw from one
+generator, one number each.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -48,6 +52,7 @@ def main() -> None:
     }
     for name, mode in modes.items():
         print(json.dumps({"way": name, "ms": _quickest(step, mode(), arguments)}), flush=True)
+    print(json.dumps({"journalBytes": _bytes_of_shared_draws(10 * arguments.steps)}))
 
 
 def _quickest(
@@ -63,6 +68,26 @@ def _quickest(
                 step()
             rounds.append((time.thread_time() - began) / arguments.steps)
     return round(1000 * min(rounds), 2)
+
+
+def _bytes_of_shared_draws(steps: int) -> float:
+    import numpy  # noqa: F401 # Most scripts have it, and its state is kept, too.
+
+    from tidewheel_automatic.draws import Draws, Work
+
+    sizes: list[int] = []
+
+    def may_read(size: int) -> bool:
+        sizes.append(size)
+        return True
+
+    draws = Draws(may_read)
+    for _ in range(steps):
+        before = draws.before()
+        random.random()  # The loader.
+        draws.after(before, Work(None))
+        random.random()  # The script.
+    return round(sum(sizes) / steps, 1)
 
 
 if __name__ == "__main__":

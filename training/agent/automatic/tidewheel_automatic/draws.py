@@ -6,7 +6,6 @@ the script draws after a loader, the journal holds the state of the generators i
 
 from __future__ import annotations
 
-import pickle
 import random
 import sys
 from collections.abc import Callable
@@ -20,7 +19,8 @@ from .state.objects import Path, visit_one
 if TYPE_CHECKING:
     from torch.utils.data import DataLoader
 
-State = list[bytes]
+State = list[tuple[bytes, bytes]]
+"""Of each generator: its key and the rest."""
 _PLAIN_DATASETS = {data.TensorDataset, data.Subset, data.ConcatDataset, data.StackDataset}
 _PLAIN_SAMPLERS = {
     data.SequentialSampler,
@@ -37,7 +37,7 @@ class Work:
         self.given = given
         self.left: State | None = None
         """None where the script drew nothing before the loader's next call."""
-        self.torch_before: Any = None
+        self.torch_before: State | None = None
         """PyTorch's generator before a call that drew from it and that a replay repeats."""
 
     def __deepcopy__(self, _memo: Any) -> Work:
@@ -51,6 +51,8 @@ class Draws:
         self._own: list[Any] = []
         """The script's generator objects, in the order in which they were met."""
         self._last: tuple[Work, State] | None = None
+        self._keys: dict[bytes, bytes] = {}
+        """Those of the journal: a checkpoint has an object once, however often it is named."""
 
     def know(self, loader: DataLoader[Any]) -> None:
         """Generators that the loader's work may draw from."""
@@ -72,8 +74,15 @@ class Draws:
         """The journal is saved: nothing tells whether the script will draw."""
         if self._last is not None:
             work, left = self._last
-            if work.left is None and self._may_read(sum(map(len, left))):
-                work.left = left
+            if work.left is None:
+                work.left = self.shared(left)
+
+    def shared(self, state: State) -> State | None:
+        """For the journal, which has each key once; None where it has no room."""
+        size = sum(len(rest) + (0 if key in self._keys else len(key)) for key, rest in state)
+        if not self._may_read(size):
+            return None
+        return [(self._keys.setdefault(key, key), rest) for key, rest in state]
 
     def after(self, before: State, work: Work) -> None:
         left = self._state()
@@ -84,7 +93,7 @@ class Draws:
         """In a replay: the script goes on to draw what it drew."""
         if work.left is None:
             return
-        python, numpy, *own = [pickle.loads(state) for state in work.left]
+        python, numpy, *own = [randomness.unpacked(key, rest) for key, rest in work.left]
         random.setstate(python)
         if numpy is not None and "numpy" in sys.modules:
             sys.modules["numpy"].random.set_state(numpy)
@@ -95,7 +104,7 @@ class Draws:
         numpy = sys.modules.get("numpy")
         states: list[Any] = [random.getstate(), None if numpy is None else numpy.random.get_state()]
         states += [randomness.generator_state(generator) for generator in self._own]
-        return [pickle.dumps(state) for state in states]
+        return [randomness.packed(state) for state in states]
 
 
 def _generators_of(loader: DataLoader[Any]) -> list[Any]:

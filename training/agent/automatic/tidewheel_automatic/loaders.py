@@ -92,8 +92,8 @@ class LoaderIterator(Iterator[Any]):
         is_end = isinstance(work.given, str) and work.given == _END
         if self._loads_again:
             with self._session.nesting.inside(), without_modes():
-                if work.torch_before is not None:
-                    torch.set_rng_state(work.torch_before)
+                for key, rest in work.torch_before or []:
+                    torch.set_rng_state(randomness.unpacked(key, rest))
                 next(self.pytorch_iterator, None)
         self._session.draws.again(work)
         self._position += not is_end
@@ -118,9 +118,8 @@ class LoaderIterator(Iterator[Any]):
         state, numbers = before
         with session.nesting.inside():
             has_drawn = numbers is not None and not numbers.equal(torch.get_rng_state())
-        if kind == "batch" and has_drawn:
-            work.torch_before = numbers
-            session.may_read(numbers.nbytes)
+            if kind == "batch" and has_drawn:
+                work.torch_before = session.draws.shared([randomness.packed(numbers)])
         session.draws.after(state, work)
 
     def state(self) -> dict[str, Any]:

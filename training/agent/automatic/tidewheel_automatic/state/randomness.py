@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import sys
+from array import array
 from typing import Any
+
+_TORCH_KEY = slice(24, 24 + 624 * 8)
+"""Of PyTorch's state, which is bytes: its words take 64 bits each."""
 
 
 def capture() -> dict[str, Any]:
@@ -62,3 +67,35 @@ def set_generator_state(generator: Any, state: Any) -> None:
         generator.set_state(state)
     else:
         generator.bit_generator.state = state
+
+
+def packed(state: Any) -> tuple[bytes, bytes]:
+    """A Mersenne Twister's key, which changes once in 624 numbers of 32 bits, and the rest.
+
+    The key of other generators is empty.
+    """
+    key, rest = b"", state
+    if isinstance(state, tuple) and isinstance(state[0], int):
+        version, words, normal = state  # Python's.
+        key, rest = array("I", words[:-1]).tobytes(), (version, words[-1], normal)
+    elif isinstance(state, tuple) and state[0] == "MT19937":
+        key, rest = state[1].tobytes(), (state[0], *state[2:])
+    elif type(state).__name__ == "Tensor" and len(state) > _TORCH_KEY.stop:
+        data = state.numpy().tobytes()
+        key, rest = data[_TORCH_KEY], (data[: _TORCH_KEY.start], data[_TORCH_KEY.stop :])
+    return key, pickle.dumps(rest)
+
+
+def unpacked(key: bytes, rest: bytes) -> Any:
+    state = pickle.loads(rest)
+    if not key:
+        return state
+    if isinstance(state[0], bytes):
+        import torch
+
+        return torch.frombuffer(bytearray(state[0] + key + state[1]), dtype=torch.uint8)
+    words = array("I", key)
+    if isinstance(state[0], int):
+        version, position, normal = state
+        return version, (*words, position), normal
+    return state[0], words, *state[1:]
