@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -96,10 +97,8 @@ def test_weights_spread_over_ranks_are_not_saved(spread_by: str, tmp_path: Path)
 
 @pytest.mark.heavy
 def test_ranks_with_a_part_of_the_optimizer_each_resume(tmp_path: Path) -> None:
-    def train(**variables: str) -> str:
-        kind = {"SPREAD_BY": "ZeroRedundancyOptimizer"}
-        return run(tmp_path, program="spread_script.py", **kind, **variables)
-
+    kind = "ZeroRedundancyOptimizer"
+    train = partial(run, tmp_path, program="spread_script.py", SPREAD_BY=kind)
     first = train(TIDEWHEEL_AUTOMATIC_STEPS="4")
     resumed = train()
     assert resumed.count("tidewheel: restored after step 8") == 2
