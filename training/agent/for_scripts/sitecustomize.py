@@ -60,7 +60,8 @@ _PEERS_SECONDS = 60.0
 def _note_end(folder: str) -> None:
     """Leaves a file named by this process once the program's own code has ended well.
 
-    An error or a code other than 0 is no good end; only that of `raise SystemExit(1)` is not seen.
+    An error or a code other than 0 is no good end. That of `raise SystemExit(code)` is not seen:
+    the file's name then ends in `.lost`, unless the program's text allows no other code than 0.
     Threads of PyTorch may abort the process in the interpreter's end that follows. The agent then
     knows that the work was done (supervision/aborted_end.py). A rank of torchrun is named by its
     launcher, and waits for the others here: torchrun would kill them for the abort of this one.
@@ -75,7 +76,8 @@ def _note_end(folder: str) -> None:
         if os.getpid() != process or hasattr(sys, "last_value") or not _is_good(codes):
             return
         try:
-            open(os.path.join(folder, name), "w").close()
+            lost = ".lost" if _is_lost(codes) else ""
+            open(os.path.join(folder, name + lost), "w").close()
             deadline = time.monotonic() + _PEERS_SECONDS
             mine = f"{name.partition('-')[0]}-"
             while ranks > 1 and time.monotonic() < deadline:
@@ -112,6 +114,18 @@ def _exit_codes() -> list[object]:
     sys.exit = noted_exit
     Quitter.__call__ = noted_shell_exit  # type: ignore[method-assign]
     return codes
+
+
+def _is_lost(codes: list[object]) -> bool:
+    """Whether SystemExit ended the program, with a code that went through no known function."""
+    main = sys.modules.get("__main__")
+    file = getattr(main, "__file__", None)
+    # Python deletes the name when a script has run to its end. `python -m` keeps it.
+    if codes or file is None or getattr(main, "__spec__", None) is not None:
+        return False
+    from tidewheel._raised_exits import are_good
+
+    return not are_good(file)
 
 
 def _is_good(codes: list[object]) -> bool:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from ..log import log
-from ..supervision.aborted_end import has_ended_before_abort
+from ..supervision.aborted_end import aborted_end
 from ..supervision.script_end import ScriptEnd
 from .host_run import HostRun
 from .prepare import Prepared
@@ -32,12 +32,20 @@ def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
     launch = prepared.launch
     ranks = launch.processes if launch.has_launcher and run.job.strategy == "ddp" else None
     pid = started.supervisor.pid
-    if has_ended_before_abort(end, prepared.tail, prepared.files.ended, pid, ranks):
+    aborted = aborted_end(end, prepared.tail, prepared.files.ended, pid, ranks)
+    if aborted is not None and aborted.is_good:
         log(
             f"{run.job.program} had done its work when PyTorch's threads aborted it "
             f"(exit code {end.script_code}): it counts as finished"
         )
         end = replace(end, script_code=0)
+    elif aborted is not None:
+        reason = (
+            f"{run.job.program} raised SystemExit, and PyTorch's threads aborted it before its "
+            "exit code was known: it counts as failed. Leave by sys.exit(code), which is noted"
+        )
+        log(reason)
+        prepared.tail.add(reason)
     end = _with_late_reports(run, prepared, end)
     # The script did all that it was to do, whatever a killed process returns.
     return replace(end, script_code=0) if end.has_trained_enough else end

@@ -7,6 +7,8 @@ end; each process notes that (for_scripts/sitecustomize.py).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from operator import or_
 from pathlib import Path
 
 from ..failure_file import LogTail
@@ -17,14 +19,28 @@ _ABORTED = 128 + 6
 _LAST_LINES = 100
 
 
-def has_ended_before_abort(
+@dataclass(frozen=True)
+class AbortedEnd:
+    is_good: bool
+    """False where a process left by `raise SystemExit(...)`: nothing kept its code."""
+
+
+def aborted_end(
     end: ScriptEnd, tail: LogTail, ended: Path, pid: int, ranks: int | None
-) -> bool:
-    """`pid`: of the started program. `ranks`: those of torchrun on this host; None without it."""
+) -> AbortedEnd | None:
+    """None for an end that was no such abort, or that followed an error.
+
+    `pid`: of the started program. `ranks`: those of torchrun on this host; None without it.
+    """
     if end.script_code == 0 or end.was_killed or end.was_stopped:
-        return False
+        return None
     if not any(_WORDS in line for line in tail.last_lines(_LAST_LINES)):
-        return False
-    if ranks is None:
-        return end.script_code == _ABORTED and (ended / str(pid)).exists()
-    return all((ended / f"{pid}-{rank}").exists() for rank in range(ranks))
+        return None
+    if ranks is None and end.script_code != _ABORTED:
+        return None
+    names = [str(pid)] if ranks is None else [f"{pid}-{rank}" for rank in range(ranks)]
+    good = [(ended / name).exists() for name in names]
+    lost = [(ended / f"{name}.lost").exists() for name in names]
+    if not all(map(or_, good, lost)):
+        return None
+    return AbortedEnd(is_good=all(good))

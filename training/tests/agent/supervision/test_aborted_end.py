@@ -65,6 +65,29 @@ def test_an_abort_after_a_bad_exit_is_a_failure(tmp_path: Path, leave: str) -> N
     assert code == 134, log
 
 
+RETURNS_ZERO = """
+def main():
+    return 0
+raise SystemExit(main())
+"""
+RETURNS_ONE = RETURNS_ZERO.replace("0", "len(sys.argv)")
+
+
+@pytest.mark.parametrize("leave", ["raise SystemExit", "raise SystemExit(0)", RETURNS_ZERO])
+def test_a_raised_exit_that_can_only_be_good_counts(tmp_path: Path, leave: str) -> None:
+    code, log = run(host(tmp_path, ABORTS + SAVES + leave))
+    assert code == 0, log
+
+
+@pytest.mark.parametrize("leave", ["raise SystemExit(1)", RETURNS_ONE])
+def test_a_raised_exit_whose_code_is_lost_fails(tmp_path: Path, leave: str) -> None:
+    base = host(tmp_path, ABORTS + SAVES + leave)
+    code, log = run(base)
+    assert code == 134, log
+    assert "it counts as failed. Leave by sys.exit(code)" in log
+    assert "train.py raised SystemExit" in (base / "output" / "failure").read_text()
+
+
 @pytest.mark.slow
 def test_a_rank_that_aborts_leaves_the_others_their_time(tmp_path: Path) -> None:
     late = "if os.environ['RANK'] == '0': time.sleep(2)\n"
