@@ -4,15 +4,19 @@ import pc from 'picocolors';
 import { momentText, safe } from '../command/format.ts';
 import { screenLines, silenceText, type Watched } from './screen.ts';
 import { settledText } from './settling.ts';
-import { lossOf, positionOf } from './view.ts';
+import { lossOf, type Position, positionOf } from './view.ts';
 
 /** A line of progress at each such share of the work. */
 const STEPS = 20;
+/** Between two lines of progress without a total. */
+const PAUSE_MILLISECONDS = 30_000;
 const WITHOUT_COLOURS = pc.createColors(false);
 
 export class News {
   readonly #shown = new Set<string>();
   #share = -1;
+  #step = 0;
+  #progressAt = 0;
   #hasWaited = false;
   #silentSince: number | undefined;
 
@@ -42,20 +46,31 @@ export class News {
 
   #progress({ view, series }: Watched): string[] {
     const at = positionOf(view, series);
-    if (at?.total === undefined) return [];
-    const share = Math.floor((at.step / at.total) * STEPS);
-    if (share === this.#share) return [];
-    this.#share = share;
+    if (at === undefined || !this.#isProgress(at)) return [];
     const loss = lossOf(series);
     const finish = view.money.expected?.finishAt.expected;
     const now = new Date();
     return [
       [
-        `${now.toISOString().slice(0, 19)}Z ${at.unit} ${at.step} of ${at.total}`,
+        `${now.toISOString().slice(0, 19)}Z ${at.unit} ${at.step}${at.total === undefined ? '' : ` of ${at.total}`}`,
         ...(loss === undefined ? [] : [`${safe(loss.name)} ${Number(loss.value.toPrecision(4))}`]),
         ...(finish === undefined ? [] : [`done about ${momentText(new Date(finish), now)}`]),
       ].join(', '),
     ];
+  }
+
+  /** Where the script says no total, time is the measure. */
+  #isProgress({ step, total }: Position): boolean {
+    if (total !== undefined) {
+      const share = Math.floor((step / total) * STEPS);
+      const isNew = share !== this.#share;
+      this.#share = share;
+      return isNew;
+    }
+    const now = Date.now();
+    if (step === this.#step || now - this.#progressAt < PAUSE_MILLISECONDS) return false;
+    [this.#step, this.#progressAt] = [step, now];
+    return true;
   }
 }
 

@@ -1,8 +1,9 @@
 /** What `watch` makes of an API that goes away. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api.ts';
 import { Looks } from '../../../../cli/watch/looks.ts';
 import { News } from '../../../../cli/watch/news.ts';
+import type { Watched } from '../../../../cli/watch/screen.ts';
 import { AT, declarationOf, runOf } from '../../../support/builders/records.ts';
 
 const answers: Record<string, unknown> = {
@@ -49,6 +50,27 @@ it.each([new UnreachableError('gone'), new ApiError(503, 'later')])(
     expect((await looks.next()).silentSince).toBeUndefined();
   },
 );
+
+it('progress without a total is written now and then', () => {
+  vi.useFakeTimers({ now: Date.parse(AT) });
+  const news = new News();
+  const at = (step: number): Watched => ({
+    view: {
+      ...(answers['getRun'] as Watched['view']),
+      timeline: [],
+      money: {} as Watched['view']['money'],
+      progress: { step, totalSteps: 0, unit: 'epoch', checkpoint: 'a', updatedAt: AT },
+    },
+    series: [],
+  });
+  expect(news.of(at(1))).toEqual(['2026-11-20T00:00:00Z epoch 1']);
+  expect(news.of(at(2))).toEqual([]);
+  vi.advanceTimersByTime(30_000);
+  expect(news.of(at(2))).toEqual(['2026-11-20T00:00:30Z epoch 2']);
+  vi.advanceTimersByTime(60_000);
+  expect(news.of(at(2))).toEqual([]);
+  vi.useRealTimers();
+});
 
 it('passes on what a later call cannot change', async () => {
   let fate: Error | undefined = new UnreachableError('not there');
