@@ -300,6 +300,6 @@ class Meter {
       Math.min(files / this.#files, this.#bytes === 0 ? 1 : bytes / this.#bytes),
     );
     const left = seconds < KNOWN_SECONDS ? '' : `, ${durationText(seconds / share - seconds)} left`;
-    return `${countText(files)} of ${countText(this.#files)} files  ${bytesText(bytes)} of ${bytesText(this.#bytes)}  ${bytesText(rate)}/s, ${Math.round(files / seconds)} files/s${left}`;
+    return `${countText(files)} of ${countText(this.#files)} files  ${bytesText(bytes)} of ${bytesText(this.#bytes)}  ${bytesText(Math.round(rate))}/s, ${Math.round(files / seconds)} files/s${left}`;
   }
 }
