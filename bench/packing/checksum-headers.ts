@@ -1,7 +1,8 @@
-/** The checksum that the made-up S3 keeps of an object. */
+/** The checksums that the made-up S3 keeps of objects, and those that it is sent. */
 import type http from 'node:http';
 import { crc32 } from 'node:zlib';
 import { crc64NvmeBase64 } from '../../functions/core/packing/formats/crc64-nvme.ts';
+import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
 
 /**
  * S3 keeps CRC-64/NVME of an object whose client chose no checksum. An object that is older than December 2024 may have
@@ -20,3 +21,10 @@ export function checksumHeaders(
   sum.writeUInt32BE(crc32(body));
   return { 'x-amz-checksum-crc32': sum.toString('base64') };
 }
+
+/** Whether the body is what the request's checksum says. */
+export const isAsSummed = (headers: http.IncomingHttpHeaders, body: Buffer): boolean =>
+  (['crc32', 'crc64nvme'] as const).every((kind) => {
+    const sum = headers[`x-amz-checksum-${kind}`];
+    return sum === undefined || sum === sumOf(kind, body);
+  });

@@ -17,6 +17,7 @@ export interface Tool {
 
 const OURS = 'tidewheel';
 const OVER_UNDICI = 'tidewheel over undici';
+const FLOOR = 'floor: 5 MiB of each file in and out';
 const OUR_FETCH = 'tidewheel, fetching alone';
 const S5CMD = 's5cmd and GNU tar';
 const SDK = 'client-s3 v3 and tar-stream';
@@ -40,6 +41,7 @@ export function competitors({ folder, python, s5cmd }: PythonTools): readonly To
   return [
     ours,
     { ...ours, name: OVER_UNDICI, environment: { ...LAMBDA, READS: 'undici' } },
+    { name: FLOOR, command: node('floor.ts'), environment: LAMBDA, output: undefined, isOurs: true },
     { name: OUR_FETCH, command: node('fetch-only.ts'), environment: LAMBDA, output: undefined, isOurs: true },
     {
       name: S5CMD,

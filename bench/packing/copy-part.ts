@@ -1,8 +1,20 @@
 /** UploadPartCopy of the made-up S3. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html */
 import { createHash } from 'node:crypto';
 import type http from 'node:http';
-import { crc32 } from 'node:zlib';
+import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
+import type { SumKind } from '../../functions/core/packing/model/blob-store.ts';
 import { failure, type Reply } from './exchange.ts';
+
+interface Part {
+  readonly body: Buffer;
+  readonly size: number;
+}
+
+export interface OpenUpload {
+  readonly parts: Map<number, Part>;
+  /** Kind of the checksums of its parts. */
+  readonly sum: SumKind;
+}
 
 interface Source {
   readonly body: Buffer;
@@ -28,11 +40,11 @@ export function copiedBytes(
   return found.body.subarray(Number(first), Number(last) + 1);
 }
 
-export function copyAnswer(copied: Buffer): Reply {
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(copied));
+/** @param kind of the upload's checksums: crc32 or crc64nvme */
+export function copyAnswer(copied: Buffer, kind: SumKind): Reply {
   const etag = createHash('md5').update(copied).digest('hex');
-  const checksum = `<ChecksumCRC32>${sum.toString('base64')}</ChecksumCRC32>`;
+  const name = `Checksum${kind.toUpperCase()}`;
+  const checksum = `<${name}>${sumOf(kind, copied)}</${name}>`;
   return {
     status: 200,
     body: `<CopyPartResult><ETag>&quot;${etag}&quot;</ETag>${checksum}</CopyPartResult>`,

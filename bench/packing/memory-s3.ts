@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { checksumHeaders, type StoredChecksum } from './checksum-headers.ts';
-import { copiedBytes, copyAnswer } from './copy-part.ts';
+import { checksumHeaders, isAsSummed, type StoredChecksum } from './checksum-headers.ts';
+import { copiedBytes, copyAnswer, type OpenUpload } from './copy-part.ts';
 import { type Damage, spoil } from './damaged-answer.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
 import {
@@ -69,7 +69,7 @@ export interface MemoryS3 {
 
 export async function startMemoryS3(options: MemoryS3Options = {}): Promise<MemoryS3> {
   const objects = new Map<string, Stored>();
-  const uploads = new Map<string, Map<number, Part>>();
+  const uploads = new Map<string, OpenUpload>();
   const requests = new Map<string, number>();
   const clear = (): void => {
     objects.clear();
@@ -93,14 +93,9 @@ export async function startMemoryS3(options: MemoryS3Options = {}): Promise<Memo
   });
 }
 
-interface Part {
-  readonly body: Buffer;
-  readonly size: number;
-}
-
 interface Parts {
   readonly objects: Map<string, Stored>;
-  readonly uploads: Map<string, Map<number, Part>>;
+  readonly uploads: Map<string, OpenUpload>;
   readonly state: MemoryS3;
   readonly options: MemoryS3Options;
 }
@@ -254,9 +249,7 @@ class Service {
     if (headers['if-none-match'] === '*' && found !== undefined) return failure(412, 'PreconditionFailed');
     const wanted = headers['if-match'];
     if (wanted !== undefined && wanted !== `"${found?.etag}"`) return failure(412, 'PreconditionFailed');
-    const sum = headers['x-amz-checksum-crc32'];
-    if (typeof sum === 'string' && Buffer.from(sum, 'base64').readUInt32BE() !== crc32(body))
-      return failure(400, 'BadDigest');
+    if (!isAsSummed(headers, body)) return failure(400, 'BadDigest');
     return { status: 200, headers: { etag: `"${this.#store(key, body)}"` } };
   }
 
@@ -287,10 +280,11 @@ class Service {
     return { status: 204 };
   }
 
-  #createUpload(_call: Call): Reply {
+  #createUpload({ headers }: Call): Reply {
     this.#uploadNumber += 1;
     const id = `upload-${this.#uploadNumber}`;
-    this.#parts.uploads.set(id, new Map());
+    const sum = headers['x-amz-checksum-algorithm'] === 'CRC64NVME' ? 'crc64nvme' : 'crc32';
+    this.#parts.uploads.set(id, { parts: new Map(), sum });
     return {
       status: 200,
       body: `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
@@ -298,33 +292,31 @@ class Service {
   }
 
   #uploadPart({ query, body, headers }: Call): Reply {
-    const parts = this.#parts.uploads.get(query.get('uploadId') ?? '');
-    if (parts === undefined) return failure(404, 'NoSuchUpload');
+    const upload = this.#parts.uploads.get(query.get('uploadId') ?? '');
+    if (upload === undefined) return failure(404, 'NoSuchUpload');
     const number = Number(query.get('partNumber'));
-    if (headers['x-amz-copy-source'] !== undefined) return this.#copyPart(parts, number, headers);
-    const sum = headers['x-amz-checksum-crc32'];
-    if (typeof sum === 'string' && Buffer.from(sum, 'base64').readUInt32BE() !== crc32(body))
-      return failure(400, 'BadDigest');
+    if (headers['x-amz-copy-source'] !== undefined) return this.#copyPart(upload, number, headers);
+    if (!isAsSummed(headers, body)) return failure(400, 'BadDigest');
     const { length: size } = body;
     const isKept = this.#keepsShards;
-    parts.set(number, { body: isKept ? body : Buffer.alloc(0), size });
+    upload.parts.set(number, { body: isKept ? body : Buffer.alloc(0), size });
     const etag = isKept ? createHash('md5').update(body).digest('hex') : String(crc32(body));
     return { status: 200, headers: { etag: `"${etag}"` } };
   }
 
-  #copyPart(parts: Map<number, Part>, number: number, headers: http.IncomingHttpHeaders): Reply {
+  #copyPart({ parts, sum }: OpenUpload, number: number, headers: http.IncomingHttpHeaders): Reply {
     const copied = copiedBytes(headers, (key) => this.#find(key));
     if ('status' in copied) return copied;
     parts.set(number, {
       body: this.#keepsShards ? Buffer.from(copied) : Buffer.alloc(0),
       size: copied.length,
     });
-    return copyAnswer(copied);
+    return copyAnswer(copied, sum);
   }
 
   #completeUpload({ key, query }: Call): Reply {
     const id = query.get('uploadId') ?? '';
-    const parts = this.#parts.uploads.get(id);
+    const parts = this.#parts.uploads.get(id)?.parts;
     if (parts === undefined) return failure(404, 'NoSuchUpload');
     const inOrder = [...parts.entries()].sort(([a], [b]) => a - b).map(([, part]) => part);
     if (inOrder.slice(0, -1).some(({ size }) => size < 5 * 1024 * 1024))

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import type { MemberLine } from '../../functions/core/packing/model/documents.ts';
+import { contentOf, type MemberLine } from '../../functions/core/packing/model/documents.ts';
 import { contactSheet, textOf } from '../../functions/core/packing/quality/contact-sheet.ts';
 import {
   readMember,
@@ -29,7 +29,7 @@ interface Asked {
 
 const labelOf = ({ lines }: StoredSample): string | undefined =>
   lines.find(({ label }) => label !== undefined)?.label;
-const digestOf = ({ source, sha256, crc32 }: MemberLine): string => source?.sha256 ?? crc32 ?? sha256;
+const digestOf = (line: MemberLine): string => line.source?.sha256 ?? contentOf(line);
 
 /** Writes a page with samples from all over the version. */
 export async function show(asked: Asked): Promise<Outcome> {

@@ -125,7 +125,7 @@ async function dropCopies(
   if (original.kind === 'refused') throw new Error(`${origin} was refused`);
   for (const key of keys) {
     signal.throwIfAborted();
-    const upload = await store.createUpload(key);
+    const upload = await store.createUpload(key, 'crc32');
     const source = { key: origin, etag: original.etag, offset: 0, length: bytes };
     const copied = await store.copyPart(upload, { number: 1 }, source);
     if (copied.kind !== 'copied') throw new Error(`S3 did not copy ${origin}: ${copied.kind}`);

@@ -1,7 +1,7 @@
 /** Puts one file of this machine into the bucket: at once, or in parts where it is large. */
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
-import { crc32 } from 'node:zlib';
+import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
 import type { BlobStore, UploadedPart } from '../../functions/core/packing/model/blob-store.ts';
 import type { LocalFile } from './files.ts';
 
@@ -36,7 +36,7 @@ async function putParts(
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   const size = Math.max(PART_BYTES, Math.ceil(file.size / MOST_PARTS));
-  const upload = await store.createUpload(key);
+  const upload = await store.createUpload(key, 'crc32');
   const handle = await open(file.path);
   try {
     const parts: UploadedPart[] = [];
@@ -44,7 +44,9 @@ async function putParts(
       const body = Buffer.alloc(Math.min(size, file.size - offset));
       const { bytesRead } = await handle.read(body, 0, body.length, offset);
       if (bytesRead !== body.length) throw new Error(`${file.name} became shorter while it was read`);
-      parts.push(await store.uploadPart(upload, { number: parts.length + 1, crc: crc32(body) }, body));
+      parts.push(
+        await store.uploadPart(upload, { number: parts.length + 1, sum: sumOf('crc32', body) }, body),
+      );
       onBytes(body.length);
     }
     await store.completeUpload(upload, parts);

@@ -6,10 +6,8 @@ no longer shows a fault, that test fails and the patch can go.
 
 from __future__ import annotations
 
-import base64
 import re
 import threading
-import zlib
 from typing import Any
 
 from ministack.core import lambda_runtime
@@ -169,7 +167,7 @@ def encrypt_with_the_accounts_key() -> None:
 
 
 def tell_what_was_copied() -> None:
-    """Sends the CRC-32 of a copied part, and keeps it, where the upload was created with one.
+    """Sends the CRC of a copied part, and keeps it, where the upload was created with one.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyPartResult.html
     """
@@ -179,14 +177,15 @@ def tell_what_was_copied() -> None:
         answer = copy_part(bucket_name, key, query, headers)
         status, answer_headers, body = answer
         upload = s3._multipart_uploads.get(s3._qp(query, "uploadId"), {})
-        if status != 200 or upload.get("checksum_algorithm") != "CRC32":
+        algorithm = upload.get("checksum_algorithm")
+        if status != 200 or algorithm not in ("CRC32", "CRC64NVME"):
             return answer
         part = upload["parts"][int(s3._qp(query, "partNumber", "1"))]
-        checksum = base64.b64encode(zlib.crc32(part["body"]).to_bytes(4, "big"))
-        part["checksums"] = {"CRC32": checksum.decode()}
-        end = b"</CopyPartResult>"
-        element = b"<ChecksumCRC32>" + checksum + b"</ChecksumCRC32>"
-        return status, answer_headers, body.replace(end, element + end)
+        checksum = s3._compute_s3_checksum(algorithm, part["body"])
+        part["checksums"] = {algorithm: checksum}
+        end = "</CopyPartResult>"
+        element = f"<Checksum{algorithm}>{checksum}</Checksum{algorithm}>"
+        return status, answer_headers, body.replace(end.encode(), (element + end).encode())
 
     s3._upload_part_copy = copy_and_tell
 

@@ -8,15 +8,17 @@ import type {
   KeyFailure,
   ListOptions,
   ListPage,
+  OpenUpload,
   PartSource,
   PutOptions,
   PutResult,
+  SumKind,
   Upload,
   UploadedPart,
   WholeCheck,
 } from '../../core/packing/model/blob-store.ts';
 import { bodyText, etagOf, headerOf } from './answer-parts.ts';
-import { crc32Base64, crc32Of, isCheckable, wholeCheckOf } from './checksum.ts';
+import { crc32Of, isCheckable, keptSums, wholeCheckOf } from './checksum.ts';
 import { copyPart } from './copy-part.ts';
 import { deleteMany } from './delete-many.ts';
 import { classify, ofObject, S3Refused } from './errors.ts';
@@ -129,10 +131,8 @@ export class S3BlobStore implements BlobStore {
       accept: [200, 404],
     });
     if (answer.status === 404) return undefined;
-    const crc = headerOf(answer, 'x-amz-checksum-crc32');
-    const whole = crc !== '' && headerOf(answer, 'x-amz-checksum-type') !== 'COMPOSITE' && !crc.includes('-');
-    const crc32 = whole ? Buffer.from(crc, 'base64').toString('hex') : undefined;
-    return { size: Number(headerOf(answer, 'content-length')), etag: etagOf(answer), crc32 };
+    const size = Number(headerOf(answer, 'content-length'));
+    return { size, etag: etagOf(answer), sums: keptSums(answer.headers) };
   }
 
   async wholeCheck(key: string, etag: string): Promise<WholeCheck | undefined> {
@@ -182,14 +182,14 @@ export class S3BlobStore implements BlobStore {
     return deleteMany(this.#requester, keys);
   }
 
-  async createUpload(key: string): Promise<Upload> {
+  async createUpload(key: string, sum: SumKind): Promise<OpenUpload> {
     const answer = await this.#requester.send({
       operation: 'CreateMultipartUpload',
       method: 'POST',
       key,
       query: [['uploads', '']],
       amzHeaders: [
-        ['x-amz-checksum-algorithm', 'CRC32'],
+        ['x-amz-checksum-algorithm', sum.toUpperCase()],
         ['x-amz-checksum-type', 'FULL_OBJECT'],
       ],
       accept: [200],
@@ -197,11 +197,10 @@ export class S3BlobStore implements BlobStore {
     const id = elementText(bodyText(answer), 'UploadId');
     if (id === undefined)
       throw classify({ operation: 'CreateMultipartUpload', key, status: 0, code: 'NoUploadId' });
-    return { key, id };
+    return { key, id, sum };
   }
 
-  async uploadPart(upload: Upload, part: PartHead, body: Uint8Array): Promise<UploadedPart> {
-    const crc32 = crc32Base64(part.crc);
+  async uploadPart(upload: OpenUpload, part: PartHead, body: Uint8Array): Promise<UploadedPart> {
     const answer = await this.#requester.send({
       operation: 'UploadPart',
       method: 'PUT',
@@ -211,13 +210,13 @@ export class S3BlobStore implements BlobStore {
         ['uploadId', upload.id],
       ],
       body,
-      amzHeaders: [['x-amz-checksum-crc32', crc32]],
+      amzHeaders: [[`x-amz-checksum-${upload.sum}`, part.sum]],
       accept: [200],
     });
-    return { etag: etagOf(answer), crc32 };
+    return { etag: etagOf(answer), [upload.sum]: part.sum };
   }
 
-  copyPart(upload: Upload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart> {
+  copyPart(upload: OpenUpload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart> {
     return copyPart(this.#requester, { bucket: this.bucket, upload, number: part.number }, source);
   }
 

@@ -4,17 +4,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { crc32c } from '../../core/packing/formats/crc32c.ts';
 import { Crc64Nvme } from '../../core/packing/formats/crc64-nvme.ts';
-import type { WholeCheck } from '../../core/packing/model/blob-store.ts';
-
-/** A CRC-32 as S3's headers hold it. Node's pool gives the memory: a buffer of its own takes five times as long as all the rest. */
-export function crc32Base64(value: number): string {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32BE(value >>> 0);
-  return bytes.toString('base64');
-}
+import { crc32ToBase64 } from '../../core/packing/formats/running-sum.ts';
+import type { KeptSums, WholeCheck } from '../../core/packing/model/blob-store.ts';
 
 /** CRC-32 of the body as S3's `x-amz-checksum-crc32` wants it. */
-export const crc32Of = (body: Uint8Array): string => crc32Base64(crc32(body));
+export const crc32Of = (body: Uint8Array): string => crc32ToBase64(crc32(body));
 
 /** Takes a body in pieces. */
 interface Summing {
@@ -33,7 +27,7 @@ function counting(crc: (chunk: Uint8Array, before: number) => number): Summing {
     add: (chunk) => {
       value = crc(chunk, value);
     },
-    sum: () => crc32Base64(value),
+    sum: () => crc32ToBase64(value),
   };
 }
 
@@ -70,12 +64,15 @@ export function wholeCheckOf(headers: IncomingHttpHeaders): WholeCheck | undefin
   return {
     add: (chunk) => summing.add(chunk),
     isIntact: () => summing.sum() === kept.expected,
-    sums: {
-      crc32: hexOf(wholeSum(headers, 'x-amz-checksum-crc32')),
-      crc64nvme: wholeSum(headers, 'x-amz-checksum-crc64nvme'),
-    },
+    sums: keptSums(headers),
   };
 }
+
+/** Those that follow from the sums of parts. */
+export const keptSums = (headers: IncomingHttpHeaders): KeptSums => ({
+  crc32: hexOf(wholeSum(headers, 'x-amz-checksum-crc32')),
+  crc64nvme: wholeSum(headers, 'x-amz-checksum-crc64nvme'),
+});
 
 const hexOf = (base64: string | undefined): string | undefined =>
   base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('hex');

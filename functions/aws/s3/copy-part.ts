@@ -1,5 +1,5 @@
 /** UploadPartCopy: the store copies a range of one of its objects itself. */
-import type { CopiedPart, PartSource, Upload } from '../../core/packing/model/blob-store.ts';
+import type { CopiedPart, OpenUpload, PartSource } from '../../core/packing/model/blob-store.ts';
 import { bodyText } from './answer-parts.ts';
 import { classify, ofObject } from './errors.ts';
 import type { Requester, S3Request } from './requester.ts';
@@ -20,7 +20,11 @@ function damageOf(answer: Answer): string | undefined {
  */
 export async function copyPart(
   requester: Requester,
-  { bucket, upload, number }: { readonly bucket: string; readonly upload: Upload; readonly number: number },
+  {
+    bucket,
+    upload,
+    number,
+  }: { readonly bucket: string; readonly upload: OpenUpload; readonly number: number },
   source: PartSource,
 ): Promise<CopiedPart> {
   const { key, etag, offset, length } = source;
@@ -51,6 +55,8 @@ export async function copyPart(
   if (status === 404 && code === 'NoSuchKey') return { kind: 'missing' };
   const copied = elementText(xml, 'ETag')?.replaceAll('"', '');
   if (copied === undefined) throw classify({ ...failure, status });
-  const crc32 = elementText(xml, 'ChecksumCRC32');
-  return crc32 === undefined ? { kind: 'unchecked' } : { kind: 'copied', part: { etag: copied, crc32 } };
+  const sum = elementText(xml, `Checksum${upload.sum.toUpperCase()}`);
+  return sum === undefined
+    ? { kind: 'unchecked' }
+    : { kind: 'copied', part: { etag: copied, [upload.sum]: sum } };
 }

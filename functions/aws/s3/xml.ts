@@ -1,5 +1,5 @@
 /** Scans S3's few XML answers without a tree: a listing of 1,000 keys takes well under a millisecond. */
-import type { KeyFailure, ListedBlob, ListPage } from '../../core/packing/model/blob-store.ts';
+import type { KeyFailure, ListedBlob, ListPage, UploadedPart } from '../../core/packing/model/blob-store.ts';
 
 const ENTITIES: ReadonlyMap<string, string> = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }),
@@ -132,11 +132,13 @@ const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 /** Body of CompleteMultipartUpload. */
-export function completeUploadXml(parts: readonly { etag: string; crc32: string }[]): string {
+export function completeUploadXml(parts: readonly UploadedPart[]): string {
+  const sum = (name: string, value: string | undefined): string =>
+    value === undefined ? '' : `<${name}>${escapeXml(value)}</${name}>`;
   const items = parts.map(
-    (part, index) =>
-      `<Part><PartNumber>${index + 1}</PartNumber><ETag>&quot;${escapeXml(part.etag)}&quot;</ETag>` +
-      `<ChecksumCRC32>${escapeXml(part.crc32)}</ChecksumCRC32></Part>`,
+    ({ etag, crc32, crc64nvme }, index) =>
+      `<Part><PartNumber>${index + 1}</PartNumber><ETag>&quot;${escapeXml(etag)}&quot;</ETag>` +
+      `${sum('ChecksumCRC32', crc32)}${sum('ChecksumCRC64NVME', crc64nvme)}</Part>`,
   );
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${items.join('')}</CompleteMultipartUpload>`;
 }

@@ -25,7 +25,7 @@ export function faultyStore(store: BlobStore, seed: string, rate: number): BlobS
     put: (key, body, options) => fail(() => store.put(key, body, options)),
     delete: (key, etag) => fail(() => store.delete(key, etag)),
     deleteMany: (keys) => fail(() => store.deleteMany(keys)),
-    createUpload: (key) => fail(() => store.createUpload(key)),
+    createUpload: (key, sum) => fail(() => store.createUpload(key, sum)),
     uploadPart: (upload, part, body) => fail(() => store.uploadPart(upload, part, body)),
     copyPart: (upload, part, source) => fail(() => store.copyPart(upload, part, source)),
     completeUpload: (upload, parts) => fail(() => store.completeUpload(upload, parts)),

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { crc64NvmeBase64 } from '../../../functions/core/packing/formats/crc64-nvme.ts';
+import { sumOf } from '../../../functions/core/packing/formats/running-sum.ts';
 import type {
   BlobStore,
   CopiedPart,
@@ -13,9 +14,11 @@ import type {
   ListedBlob,
   ListOptions,
   ListPage,
+  OpenUpload,
   PartSource,
   PutOptions,
   PutResult,
+  SumKind,
   Upload,
   UploadedPart,
   WholeCheck,
@@ -28,12 +31,6 @@ interface Held {
   readonly lastModified?: string;
   readonly archived?: true;
 }
-
-const base64Of = (crc: number): string => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(crc);
-  return bytes.toString('base64');
-};
 
 export class MemoryBlobStore implements BlobStore {
   readonly bucket = 'memory';
@@ -135,8 +132,11 @@ export class MemoryBlobStore implements BlobStore {
   head(key: string): Promise<HeadResult | undefined> {
     const held = this.objects.get(key);
     if (held === undefined) return Promise.resolve(undefined);
-    const sum = crc32(held.body).toString(16).padStart(8, '0');
-    return Promise.resolve({ size: held.body.length, etag: held.etag, crc32: sum });
+    const sums = {
+      crc32: crc32(held.body).toString(16).padStart(8, '0'),
+      ...(this.keptSum === 'crc64nvme' && { crc64nvme: crc64NvmeBase64([held.body]) }),
+    };
+    return Promise.resolve({ size: held.body.length, etag: held.etag, sums });
   }
 
   wholeCheck(key: string, etag: string): Promise<WholeCheck | undefined> {
@@ -178,26 +178,30 @@ export class MemoryBlobStore implements BlobStore {
     return [];
   }
 
-  createUpload(key: string): Promise<Upload> {
+  createUpload(key: string, sum: SumKind): Promise<OpenUpload> {
     this.#uploadNumber += 1;
     const id = `upload-${this.#uploadNumber}`;
     this.uploads.set(id, { key, parts: new Map() });
-    return Promise.resolve({ key, id });
+    return Promise.resolve({ key, id, sum });
   }
 
-  uploadPart(upload: Upload, part: { number: number; crc: number }, body: Uint8Array): Promise<UploadedPart> {
+  uploadPart(
+    upload: OpenUpload,
+    part: { number: number; sum: string },
+    body: Uint8Array,
+  ): Promise<UploadedPart> {
     const open = this.uploads.get(upload.id);
     if (open === undefined) return Promise.reject(new Error('NoSuchUpload'));
     const copy = Buffer.from(body);
-    if (crc32(copy) !== part.crc) return Promise.reject(new Error('BadDigest'));
+    if (sumOf(upload.sum, copy) !== part.sum) return Promise.reject(new Error('BadDigest'));
     open.parts.set(part.number, copy);
     return Promise.resolve({
       etag: createHash('md5').update(copy).digest('hex'),
-      crc32: base64Of(crc32(copy)),
+      [upload.sum]: part.sum,
     });
   }
 
-  copyPart(upload: Upload, part: { number: number }, source: PartSource): Promise<CopiedPart> {
+  copyPart(upload: OpenUpload, part: { number: number }, source: PartSource): Promise<CopiedPart> {
     const open = this.uploads.get(upload.id);
     if (open === undefined) return Promise.reject(new Error('NoSuchUpload'));
     const held = this.objects.get(source.key);
@@ -208,7 +212,7 @@ export class MemoryBlobStore implements BlobStore {
     open.parts.set(part.number, copy);
     this.copiedBytes += copy.length;
     const etag = createHash('md5').update(copy).digest('hex');
-    return Promise.resolve({ kind: 'copied', part: { etag, crc32: base64Of(crc32(copy)) } });
+    return Promise.resolve({ kind: 'copied', part: { etag, [upload.sum]: sumOf(upload.sum, copy) } });
   }
 
   completeUpload(

@@ -61,7 +61,7 @@ function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
     put: (key, body, options) => after(() => store.put(key, body, options)),
     delete: (key, etag) => after(() => store.delete(key, etag)),
     deleteMany: (keys) => after(() => store.deleteMany(keys)),
-    createUpload: (key) => after(() => store.createUpload(key)),
+    createUpload: (key, sum) => after(() => store.createUpload(key, sum)),
     uploadPart: (upload, part, body) => after(() => store.uploadPart(upload, part, body)),
     copyPart: (upload, part, source) => after(() => store.copyPart(upload, part, source)),
     completeUpload: (upload, parts) => after(() => store.completeUpload(upload, parts)),

@@ -97,9 +97,9 @@ describe('columns of MDS with a type', () => {
     }
     let uploads = 0;
     const createUpload = store.createUpload.bind(store);
-    store.createUpload = (key) => {
+    store.createUpload = (key, sum) => {
       uploads += 1;
-      return createUpload(key);
+      return createUpload(key, sum);
     };
     const sealed = await packAll(store, settings({ format: 'mds' }));
     expect(sealed).toMatchObject({ samples: 2, rejections: { byReason: { notJson: 6, notText: 2 } } });
@@ -119,9 +119,9 @@ describe('labels that do not fit', () => {
     );
     let uploads = 0;
     const createUpload = store.createUpload.bind(store);
-    store.createUpload = (key) => {
+    store.createUpload = (key, sum) => {
       uploads += 1;
-      return createUpload(key);
+      return createUpload(key, sum);
     };
     const sealed = await packAll(store, settings({ format: 'mds', labelType: 'integer' }));
     expect(sealed).toMatchObject({ samples: 40, rejections: { byReason: { labelNotAnInteger: 20 } } });

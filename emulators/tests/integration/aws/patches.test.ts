@@ -161,14 +161,18 @@ describe('an object for KMS encryption without a key', () => {
 
 describe('a part that is copied', () => {
   it('is answered with its CRC-32', async () => {
-    expect(await copyPart(patched.url)).toMatchObject({
+    expect(await copyPart(patched.url, 'CRC32')).toMatchObject({
       ETag: expect.any(String) as string,
       ChecksumCRC32: 'y/Q5Jg==',
     });
   });
 
+  it('is answered with its CRC-64/NVME', async () => {
+    expect(await copyPart(patched.url, 'CRC64NVME')).toMatchObject({ ChecksumCRC64NVME: 'rosUhgp5mIg=' });
+  });
+
   it('is answered without it by the unpatched MiniStack', async () => {
-    expect(await copyPart(plain.url)).not.toHaveProperty('ChecksumCRC32');
+    expect(await copyPart(plain.url, 'CRC32')).not.toHaveProperty('ChecksumCRC32');
   });
 });
 
@@ -266,12 +270,12 @@ async function concurrencyOfMap(url: string): Promise<number | undefined> {
   }
 }
 
-async function copyPart(url: string) {
+async function copyPart(url: string, ChecksumAlgorithm: 'CRC32' | 'CRC64NVME') {
   const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });
-  const [Bucket, Key] = ['copied', 'whole'];
+  const [Bucket, Key] = ['copied', `whole-${ChecksumAlgorithm}`];
   await s3.send(new CreateBucketCommand({ Bucket }));
   await s3.send(new PutObjectCommand({ Bucket, Key: 'source', Body: '123456789' }));
-  const create = { Bucket, Key, ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
+  const create = { Bucket, Key, ChecksumAlgorithm, ChecksumType: 'FULL_OBJECT' } as const;
   const { UploadId } = await s3.send(new CreateMultipartUploadCommand(create));
   const part = { Bucket, Key, UploadId, PartNumber: 1, CopySource: `${Bucket}/source` };
   const { CopyPartResult } = await s3.send(new UploadPartCopyCommand(part));

@@ -112,7 +112,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
     name,
     key,
     bytes: joined.bytes,
-    crc32: joined.crc32,
+    ...joined.sums,
     samples: joined.samples,
     members,
     upload: { id: joined.upload.id, parts: joined.parts.map((part) => ({ ...part })) },

@@ -2,7 +2,7 @@
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { BlobStore } from '../model/blob-store.ts';
-import type { MemberLine, PreparedTotals } from '../model/documents.ts';
+import { contentOf, type MemberLine, type PreparedTotals } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
@@ -113,12 +113,12 @@ class MemberTally {
 
   add(shard: string, lines: readonly MemberLine[]): void {
     for (const line of lines) {
-      const { key = '', etag = '', sha256, crc32, size, column = '', sample, repeat, source } = line;
+      const { key = '', etag = '', size, column = '', sample, repeat, source } = line;
       this.copies.add(shard, line);
       const name = `${shard}/${sample}/${repeat ?? ''}`;
       if (name !== this.#last) this.samples += 1;
       this.#last = name;
-      const content = `${etag}\0${crc32 ?? sha256}\0${size}`;
+      const content = `${etag}\0${contentOf(line)}\0${size}`;
       if (repeat !== undefined) {
         this.#copies.add(`${key}\0${column}\0${repeat}`, content);
         continue;

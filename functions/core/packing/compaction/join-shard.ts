@@ -21,7 +21,7 @@ export async function joinShard(
   { store, buffers }: { readonly store: BlobStore; readonly buffers: PartBuffers },
   job: JoinJob,
 ): Promise<JoinedShard> {
-  const upload = new ShardUpload(store, await store.createUpload(job.key), buffers);
+  const upload = new ShardUpload(store, await store.createUpload(job.key, 'crc32'), buffers);
   try {
     const isGzipped = job.format.isGzipped?.(job.packing) === true;
     const gzip = isGzipped ? new GzipSink(upload) : undefined;

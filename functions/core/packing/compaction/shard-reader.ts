@@ -1,7 +1,8 @@
 /** Reads one sealed shard from its first byte to its last, one piece ahead, and checks that it is the sealed one. */
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { crc32, createGunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
+import { SumCheck } from '../formats/running-sum.ts';
 import type { BlobStore, GetResult } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 
@@ -26,12 +27,13 @@ export class ShardReader {
   readonly #plain: AsyncIterator<Uint8Array>;
   readonly #what: ReadShard;
   #chunk: Uint8Array = new Uint8Array();
-  #crc = 0;
+  readonly #sum: SumCheck;
   #position: number;
 
   /** @param start of a shard that is not compressed. From any but the first byte on, `finish` must not be called */
   constructor(store: BlobStore, what: ReadShard, start = 0) {
     this.#what = what;
+    this.#sum = new SumCheck(what.shard);
     this.#position = start;
     const stored = this.#stored(store, start);
     this.#plain = what.isGzipped ? unzipped(stored) : stored;
@@ -67,8 +69,7 @@ export class ShardReader {
   /** Reads the rest (a trailer) and compares the checksum of the whole shard. */
   async finish(): Promise<void> {
     for (let next = await this.#plain.next(); next.done !== true; next = await this.#plain.next()) void next;
-    const crc = this.#crc.toString(16).padStart(8, '0');
-    if (crc !== this.#what.shard.crc32) throw this.#fault(`has CRC-32 ${crc}, not ${this.#what.shard.crc32}`);
+    if (this.#sum.problem !== undefined) throw this.#fault(this.#sum.problem);
   }
 
   /** Stops reading. */
@@ -100,7 +101,7 @@ export class ShardReader {
       offset += found.size;
       ahead = get(offset);
       for (const chunk of found.chunks) {
-        this.#crc = crc32(chunk, this.#crc);
+        this.#sum.add(chunk);
         yield chunk;
       }
     }

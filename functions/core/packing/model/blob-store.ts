@@ -90,8 +90,8 @@ export type PutResult = { readonly kind: 'written'; readonly etag: string } | { 
 export interface HeadResult {
   readonly size: number;
   readonly etag: string;
-  /** CRC-32 of the whole object in 8 hexadecimal digits, if the store has one. */
-  readonly crc32?: string | undefined;
+  /** Those that the store has. */
+  readonly sums: KeptSums;
 }
 
 /** Compares an object that is read in ranges with the checksum that the store keeps of it. */
@@ -103,6 +103,9 @@ export interface WholeCheck {
   readonly sums?: KeptSums;
 }
 
+/** A checksum that follows from those of an object's parts. */
+export type SumKind = 'crc32' | 'crc64nvme';
+
 /** Checksums of a whole object, as the store keeps them. */
 export interface KeptSums {
   /** In 8 hexadecimal digits. */
@@ -111,10 +114,11 @@ export interface KeptSums {
   readonly crc64nvme?: string | undefined;
 }
 
+/** With the checksum of the upload's kind, in base64 as S3 requires. */
 export interface UploadedPart {
   readonly etag: string;
-  /** Base64, as S3 requires. */
-  readonly crc32: string;
+  readonly crc32?: string | undefined;
+  readonly crc64nvme?: string | undefined;
 }
 
 export interface PartSource {
@@ -134,6 +138,12 @@ export type CopiedPart =
 export interface Upload {
   readonly key: string;
   readonly id: string;
+}
+
+/** An upload that was created here. */
+export interface OpenUpload extends Upload {
+  /** Of the checksums of its parts, and of the one that the store keeps of the object. */
+  readonly sum: SumKind;
 }
 
 /** Why an object was not deleted. */
@@ -158,15 +168,15 @@ export interface BlobStore {
   delete(key: string, ifMatch?: string): Promise<'deleted' | 'changed'>;
   /** Deletes any number of objects of any version. Returns those that still exist; a missing one counts as deleted. */
   deleteMany(keys: readonly string[]): Promise<readonly KeyFailure[]>;
-  createUpload(key: string): Promise<Upload>;
-  /** Numbers start at 1. The store checks `crc`, the CRC-32 of the body. */
+  createUpload(key: string, sum: SumKind): Promise<OpenUpload>;
+  /** Numbers start at 1. The store compares the body with `sum`, in base64. */
   uploadPart(
-    upload: Upload,
-    part: { readonly number: number; readonly crc: number },
+    upload: OpenUpload,
+    part: { readonly number: number; readonly sum: string },
     body: Uint8Array,
   ): Promise<UploadedPart>;
   /** The store copies a range of another object in the bucket, if that still has the ETag. */
-  copyPart(upload: Upload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart>;
+  copyPart(upload: OpenUpload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart>;
   /** `gone`: another worker completed or aborted the upload. */
   completeUpload(upload: Upload, parts: readonly UploadedPart[]): Promise<{ readonly etag: string } | 'gone'>;
   abortUpload(upload: Upload): Promise<void>;

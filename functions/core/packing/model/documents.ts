@@ -208,9 +208,9 @@ export interface MemberLine {
   /** First byte of the data in the shard. */
   readonly offset: number;
   readonly sha256: string;
-  /** CRC-32 in 8 hexadecimal digits, in place of the digest, of a source that the store copied. */
+  /** In place of the digest, of a source that the store copied: CRC-32 in 8 hexadecimal digits. */
   readonly crc32?: string;
-  /** CRC-64/NVME of such a source in base64, as S3 keeps it. Only `verify` compares it. */
+  /** In place of the digest or beside the CRC-32: CRC-64/NVME in base64. */
   readonly crc64nvme?: string;
   /** Number of the sample in the plan. */
   readonly sample: number;
@@ -228,6 +228,16 @@ export interface MemberLine {
   readonly media?: MediaFacts;
 }
 
+/** The bytes of a copied source are known by its checksum, and all others by their digest. */
+export const isCopied = ({ crc32, crc64nvme }: Pick<MemberLine, 'crc32' | 'crc64nvme'>): boolean =>
+  crc32 !== undefined || crc64nvme !== undefined;
+
+/** Equal for equal bytes that were packed in the same way. */
+export const contentOf = ({ crc32, crc64nvme, sha256 }: MemberLine): string => crc32 ?? crc64nvme ?? sha256;
+
+/** Of a shard or a part of it: CRC-64/NVME if a large member brought it, and CRC-32 of any other. */
+export const shardSums = { crc32: z.string().optional(), crc64nvme: z.string().optional() };
+
 /** The record that commits one shard: its bytes, and the upload that any worker can complete. */
 export const shardRecordSchema = z.object({
   version: documentVersion,
@@ -235,11 +245,11 @@ export const shardRecordSchema = z.object({
   name: z.string(),
   key: z.string(),
   bytes: z.number().int(),
-  crc32: z.string(),
+  ...shardSums,
   samples: z.number().int(),
   members: z.number().int(),
   upload: z
-    .object({ id: z.string(), parts: z.array(z.object({ etag: z.string(), crc32: z.string() })) })
+    .object({ id: z.string(), parts: z.array(z.object({ etag: z.string(), ...shardSums })) })
     .optional(),
   memberList: z.object({ key: z.string(), sha256: z.string() }),
   prepared: preparedSchema.optional(),

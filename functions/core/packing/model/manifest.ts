@@ -10,13 +10,14 @@ import {
   evenSchema,
   plannedSplitSchema,
   preparedSchema,
+  shardSums,
 } from './documents.ts';
 import { rejectionSchema } from './rejections.ts';
 
 const sealedShardSchema = z.object({
   name: z.string(),
   bytes: z.number().int(),
-  crc32: z.string(),
+  ...shardSums,
   etag: z.string(),
   samples: z.number().int(),
   members: z.number().int(),

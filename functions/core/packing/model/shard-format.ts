@@ -24,9 +24,9 @@ export interface StoredSums {
   /** Empty, because the bytes were not read. */
   readonly sha256: '';
   /** In 8 hexadecimal digits. */
-  readonly crc32: string;
-  /** Base64, as S3 keeps it of the whole source. */
-  readonly crc64nvme?: string;
+  readonly crc32?: string | undefined;
+  /** In base64. */
+  readonly crc64nvme?: string | undefined;
 }
 
 /** A large member that the store copies. Only a format that says `copiesMembers` gets one. */
@@ -60,8 +60,8 @@ export interface WrittenMember {
   readonly size?: number;
   readonly sha256: string;
   /** In place of the digest, of a member that the store copied. */
-  readonly crc32?: string;
-  readonly crc64nvme?: string;
+  readonly crc32?: string | undefined;
+  readonly crc64nvme?: string | undefined;
 }
 
 type TextFault = 'notText' | 'notJson';

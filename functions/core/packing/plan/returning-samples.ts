@@ -4,7 +4,7 @@
  */
 import type { BlobStore } from '../model/blob-store.ts';
 import type { CompressedLines } from '../model/compressed-lines.ts';
-import type { ArrivalLine } from '../model/documents.ts';
+import { type ArrivalLine, isCopied } from '../model/documents.ts';
 import { type HeldMember, type HeldSamples, heldSample, NOTHING_HELD } from '../model/held-samples.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -89,10 +89,11 @@ async function* heldMembers(
   const keys = packingKeys(manifest.pipeline, manifest.generation);
   for (const shard of manifest.shards) {
     if (!shards.has(shardNumberOf(shard.name))) continue;
-    for (const { key, etag, sha256, source, crc32, repeat } of await memberLines(store, keys, shard)) {
+    for (const line of await memberLines(store, keys, shard)) {
+      const { key, etag, sha256, source, repeat } = line;
       if (key === undefined || etag === undefined || repeat !== undefined || !wanted.has(key)) continue;
       // A source that the store copied has no digest.
-      if (crc32 === undefined) yield { key, etag, sha256: source?.sha256 ?? sha256 };
+      if (!isCopied(line)) yield { key, etag, sha256: source?.sha256 ?? sha256 };
     }
   }
 }

@@ -4,7 +4,7 @@ import type { SplitName } from '../../pipeline/splits.ts';
 import { tableOf } from '../../shared/tables.ts';
 import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
-import type { MemberLine } from '../model/documents.ts';
+import { isCopied, type MemberLine } from '../model/documents.ts';
 import { splitOfShard } from '../splits/split-rule.ts';
 import { halfOf, NumberList } from './digest-list.ts';
 import { Distribution, distributionSchema } from './distribution.ts';
@@ -62,18 +62,13 @@ class ColumnTally {
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
 
-  add({
-    name,
-    size,
-    media,
-    key,
-    crc32,
-  }: Pick<MemberLine, 'name' | 'size' | 'media' | 'key' | 'crc32'>): void {
+  add(line: Pick<MemberLine, 'name' | 'size' | 'media' | 'key' | 'crc32' | 'crc64nvme'>): void {
+    const { name, size, media, key } = line;
     this.members += 1;
     this.bytes += size;
     this.size.add(size);
     // The store copied it.
-    if (crc32 !== undefined && isTextName(name)) this.faulty.addUnread();
+    if (isCopied(line) && isTextName(name)) this.faulty.addUnread();
     if (media === undefined) return;
     this.faulty.add(media, key);
     for (const measure of MEASURES) {

@@ -1,5 +1,5 @@
 /** Reads the records of a plan's committed shards, and checks that the shards exist before they are sealed. */
-import type { BlobStore } from '../model/blob-store.ts';
+import type { BlobStore, KeptSums } from '../model/blob-store.ts';
 import type { ShardRecord } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Exclusion } from '../model/rejections.ts';
@@ -71,18 +71,14 @@ export async function sealedShards(
 
 async function sealedShard(store: BlobStore, record: CommittedShard): Promise<Manifest['shards'][number]> {
   const head = await store.head(record.key);
-  if (
-    head === undefined ||
-    head.size !== record.bytes ||
-    (head.crc32 !== undefined && head.crc32 !== record.crc32)
-  ) {
+  if (head === undefined || head.size !== record.bytes || differs(head.sums, record))
     throw new ShardMissingError(record.key, record.shard);
-  }
-  const { name, bytes, crc32, samples, members, memberList } = record;
+  const { name, bytes, crc32, crc64nvme, samples, members, memberList } = record;
   return {
     name,
     bytes,
     crc32,
+    crc64nvme,
     etag: head.etag,
     samples,
     members,
@@ -90,3 +86,10 @@ async function sealedShard(store: BlobStore, record: CommittedShard): Promise<Ma
     memberListSha256: memberList.sha256,
   };
 }
+
+/** A checksum that only one of both has says nothing. */
+const differs = (stored: KeptSums, record: KeptSums): boolean =>
+  [
+    [stored.crc32, record.crc32],
+    [stored.crc64nvme, record.crc64nvme],
+  ].some(([kept, expected]) => kept !== undefined && expected !== undefined && kept !== expected);

@@ -21,7 +21,10 @@ async function readStored(store: BlobStore, key: string): Promise<StoredRecord |
 const encode = (record: ShardRecord): Buffer => Buffer.from(JSON.stringify(record));
 
 const sameBytes = (a: ShardRecord, b: ShardRecord): boolean =>
-  a.bytes === b.bytes && a.crc32 === b.crc32 && a.memberList.sha256 === b.memberList.sha256;
+  a.bytes === b.bytes &&
+  a.crc32 === b.crc32 &&
+  a.crc64nvme === b.crc64nvme &&
+  a.memberList.sha256 === b.memberList.sha256;
 
 async function isVisible(store: BlobStore, record: ShardRecord): Promise<boolean> {
   const head = await store.head(record.key);

@@ -1,8 +1,7 @@
 /** The ranges in which the store copies a source. */
-import type { PartSource, UploadedPart } from '../model/blob-store.ts';
+import { startSum } from '../formats/running-sum.ts';
+import type { PartSource, SumKind, UploadedPart } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
-import { combineCrc32 } from './crc-combine.ts';
-import { crcOf } from './shard-upload.ts';
 
 /**
  * From a byte of the source to its end. The ranges have about the same size, because the last one must not be too small.
@@ -16,6 +15,13 @@ export function rangesOf({ key, etag, size }: PlannedMember, from: number, most:
   return ranges;
 }
 
-/** CRC-32 of what came before together with the copied ranges. */
-export const crcWith = (crc: number, ranges: readonly PartSource[], parts: readonly UploadedPart[]): number =>
-  parts.reduce((sum, part, index) => combineCrc32(sum, crcOf(part), ranges[index]?.length ?? 0), crc);
+/** The checksum of all ranges together, in base64. */
+export function sumOfRanges(
+  kind: SumKind,
+  ranges: readonly PartSource[],
+  parts: readonly UploadedPart[],
+): string {
+  const sum = startSum(kind);
+  for (const [index, part] of parts.entries()) sum.append(part[kind] ?? '', ranges[index]?.length ?? 0);
+  return sum.base64;
+}

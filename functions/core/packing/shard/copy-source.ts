@@ -3,15 +3,15 @@
  * and for the part before the copy, and its last byte. Small sources are never copied, because a copy costs as much as
  * 12 reads. https://aws.amazon.com/s3/pricing/
  */
-import { crc32 } from 'node:zlib';
 import { bundlePlace } from '../arrivals/bundle-place.ts';
+import { keptBase64, keptSum, type RunningSum, startSum } from '../formats/running-sum.ts';
 import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { MemberLine, PlannedMember } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import type { SampleLayout } from '../model/sample-layout.ts';
 import { HEAD_BYTES, UnfitSampleError, type WrittenMember } from '../model/shard-format.ts';
 import { checkSample, excludeAll } from './check-sample.ts';
-import { crcWith, rangesOf } from './copied-ranges.ts';
+import { rangesOf, sumOfRanges } from './copied-ranges.ts';
 import { lineOf } from './member-list.ts';
 import type { ShardJob } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
@@ -28,9 +28,11 @@ export interface CopyJob extends CopiedMember {
   readonly upload: ShardUpload;
   /** Bytes of one read, if the store cannot copy the source. */
   readonly pieceBytes: number;
+  readonly damaged: () => Error;
 }
 
 export type CopiedSample =
+  /** `unchecked`: the store keeps no checksum of the source that its bytes were compared with. */
   | { readonly kind: 'packed'; readonly line: MemberLine }
   /** Some bytes of it may have been written. */
   | { readonly kind: 'excluded'; readonly exclusion: Exclusion };
@@ -52,7 +54,9 @@ export function copiedMember(
 
 export async function copySample(job: CopyJob, layout: SampleLayout): Promise<CopiedSample> {
   try {
-    return { kind: 'packed', line: lineOfCopy(layout, await new SourceCopy(job).run()) };
+    const copy = new SourceCopy(job);
+    const line = lineOfCopy(layout, await copy.run());
+    return { kind: 'packed', line: copy.isChecked ? line : { ...line, unchecked: true } };
   } catch (error: unknown) {
     if (error instanceof UnfitSampleError)
       return { kind: 'excluded', exclusion: excludeAll(layout.sample, error.reason) };
@@ -85,10 +89,16 @@ class SourceCopy {
   readonly #job: CopyJob;
   /** The next byte of the source. */
   #at = 0;
-  #crc = 0;
+  /** Of the source up to there. */
+  readonly #source: RunningSum;
+  /** Of the bytes in the shard. */
+  readonly #written: RunningSum;
+  isChecked = false;
 
   constructor(job: CopyJob) {
     this.#job = job;
+    this.#source = startSum(job.upload.sumKind);
+    this.#written = startSum(job.upload.sumKind);
   }
 
   async run(): Promise<WrittenMember> {
@@ -97,6 +107,7 @@ class SourceCopy {
     const head = await this.#read(0, Math.min(member.size, HEAD_BYTES));
     const offset = upload.position;
     this.#at = this.#job.copyFrom(head);
+    this.#source.add(head.subarray(0, this.#at));
     const { missingBeforeCopy, copiedBytes } = upload;
     const left = member.size - this.#at - missingBeforeCopy;
     if (left < copiedBytes.least) await this.#send(member.size);
@@ -104,9 +115,18 @@ class SourceCopy {
       await this.#send(this.#at + missingBeforeCopy);
       await this.#copyRest();
     }
+    await this.#compare();
     if (!last.equals(NEWLINE) && upload.position > offset) await this.#write(NEWLINE);
     const size = upload.position - offset;
-    return { offset, size, sha256: '', crc32: this.#crc.toString(16).padStart(8, '0') };
+    return { offset, size, sha256: '', ...keptSum(this.#written) };
+  }
+
+  async #compare(): Promise<void> {
+    const { store, member, upload, damaged } = this.#job;
+    const kept = (await store.wholeCheck(member.key, member.etag))?.sums ?? {};
+    const sum = keptBase64(kept, upload.sumKind);
+    if (sum !== undefined && sum !== this.#source.base64) throw damaged();
+    this.isChecked = sum !== undefined;
   }
 
   async #copyRest(): Promise<void> {
@@ -115,7 +135,9 @@ class SourceCopy {
     const copied = await upload.copyAll(ranges).catch(sourceFailure);
     if (copied.kind === 'unchecked') return this.#send(member.size);
     if (copied.kind !== 'copied') throw new SourceGoneError(member.key, copied);
-    this.#crc = crcWith(this.#crc, ranges, copied.parts);
+    await upload.appendCopied(copied.parts, ranges);
+    const sum = sumOfRanges(upload.sumKind, ranges, copied.parts);
+    for (const one of [this.#source, this.#written]) one.append(sum, member.size - this.#at);
     this.#at = member.size;
   }
 
@@ -123,13 +145,14 @@ class SourceCopy {
   async #send(until: number): Promise<void> {
     while (this.#at < until) {
       const bytes = await this.#read(this.#at, Math.min(this.#job.pieceBytes, until - this.#at));
+      this.#source.add(bytes);
       await this.#write(bytes);
       this.#at += bytes.length;
     }
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    this.#crc = crc32(bytes, this.#crc);
+    this.#written.add(bytes);
     await this.#job.upload.write(bytes);
   }
 

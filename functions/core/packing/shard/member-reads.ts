@@ -12,7 +12,7 @@ import { chunksOf } from './sample-reads.ts';
 import type { PackDeps } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
 
-const damaged = ({ key }: PlannedMember): TransientError =>
+export const damaged = ({ key }: PlannedMember): TransientError =>
   new TransientError(
     `${quoted(key)} came with other bytes than its checksum says; the next try reads it again`,
   );

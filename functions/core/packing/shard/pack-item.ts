@@ -122,7 +122,7 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
     name,
     key,
     bytes: built.bytes,
-    crc32: built.crc32,
+    ...built.sums,
     samples: built.samples,
     members: built.list.members,
     upload: { id: built.upload.id, parts: built.parts.map((part) => ({ ...part })) },

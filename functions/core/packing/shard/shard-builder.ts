@@ -2,7 +2,7 @@
  * Builds one shard: it reads the sources, uploads the parts and lists the members. Nothing of the shard is visible
  * until its record is committed (commit-shard.ts).
  */
-import type { SourceRead } from '../model/blob-store.ts';
+import type { SourceRead, SumKind } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import { layOutSample, type MemberLayout, type SampleLayout } from '../model/sample-layout.ts';
@@ -25,7 +25,7 @@ import { FetchWindow } from './fetch-window.ts';
 import { GzipSink } from './gzip-sink.ts';
 import { largeMembers } from './large-member.ts';
 import { Lookahead } from './lookahead.ts';
-import { MemberReads } from './member-reads.ts';
+import { damaged, MemberReads } from './member-reads.ts';
 import { piecesOf } from './read-spans.ts';
 import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
 import { type BodyOf, SampleWriter } from './sample-writer.ts';
@@ -39,6 +39,7 @@ import {
   samplesWithout,
 } from './shard-job.ts';
 import { LARGE_MEMBER_BYTES, ShardUpload } from './shard-upload.ts';
+import { sumKindOf } from './sum-kind.ts';
 
 /** Builds the shard again without the samples that turned out unfit after they were written, until none does. */
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
@@ -48,8 +49,9 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
     const layout = Array.from(job.samples, (sample) => layOutSample(sample, { incoming, format, settings }));
     await measureImages(deps, layout, preparations);
   }
+  const sum = await sumKindFor(deps, job);
   for (;;) {
-    const upload = new ShardUpload(deps.store, await deps.store.createUpload(job.key), deps.buffers);
+    const upload = new ShardUpload(deps.store, await deps.store.createUpload(job.key, sum), deps.buffers);
     const builder = new ShardBuilder(deps, job, { upload, excluded });
     try {
       return await builder.build();
@@ -60,6 +62,21 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
       for (const one of error.excluded) excluded.set(copyIdOf(one.sample), one);
     }
   }
+}
+
+/** Only a format that lets the store copy sources has other shards than those with CRC-32. */
+function sumKindFor({ store, window, buffers }: PackDeps, job: ShardJob): Promise<SumKind> | SumKind {
+  const { largeMemberBytes = LARGE_MEMBER_BYTES } = buffers.limits;
+  if (job.format.takes === 'files') {
+    const from = window.pieceBytes;
+    const copiedOf = (layout: SampleLayout): readonly PlannedMember[] => {
+      const copied = copiedMember(layout, job, from);
+      return copied === undefined ? [] : [copied.member];
+    };
+    return job.format.copyFrom === undefined ? 'crc32' : sumKindOf(store, job, from, copiedOf);
+  }
+  if (job.format.copiesMembers !== true) return 'crc32';
+  return sumKindOf(store, job, largeMemberBytes, (layout) => largeMembers(layout, job, largeMemberBytes));
 }
 
 class ShardBuilder {
@@ -260,7 +277,8 @@ class ShardBuilder {
   async #packCopied(layout: SampleLayout, copied: CopiedMember): Promise<void> {
     const before = this.#sink.position;
     const { store, window } = this.#deps;
-    const job = { store, upload: this.#upload, ...copied, pieceBytes: window.pieceBytes };
+    const { pieceBytes } = window;
+    const job = { store, upload: this.#upload, ...copied, pieceBytes, damaged: () => damaged(copied.member) };
     const outcome = await copySample(job, layout);
     if (outcome.kind === 'excluded') return this.#exclude(layout, outcome.exclusion, before);
     this.#writer.enlistCopied(outcome.line);

@@ -1,7 +1,14 @@
 /** Uploads one shard. It fills a few part buffers in turn and sends one while the next one fills. */
-import { crc32 } from 'node:zlib';
-import type { BlobStore, CopiedPart, PartSource, Upload, UploadedPart } from '../model/blob-store.ts';
-import { combineCrc32 } from './crc-combine.ts';
+import { keptSum, type RunningSum, startSum } from '../formats/running-sum.ts';
+import type {
+  BlobStore,
+  CopiedPart,
+  KeptSums,
+  OpenUpload,
+  PartSource,
+  SumKind,
+  UploadedPart,
+} from '../model/blob-store.ts';
 
 export interface UploadLimits {
   /** At least 5 MiB: S3 takes no smaller part, except for the last one. */
@@ -31,11 +38,11 @@ const COPIED_BYTES = { least: 5 * 1024 * 1024, most: 256 * 1024 * 1024 };
 export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 12 * 1024 * 1024, parallelParts: 2 };
 
 export interface UploadedShard {
-  readonly upload: Upload;
+  readonly upload: OpenUpload;
   readonly parts: readonly UploadedPart[];
   readonly bytes: number;
-  /** CRC-32 of the whole shard, 8 hexadecimal digits. */
-  readonly crc32: string;
+  /** Of the whole shard: the one of the upload's kind. */
+  readonly sums: KeptSums;
 }
 
 /** Shards share the buffers, which are most of the memory that packing holds. */
@@ -56,14 +63,10 @@ export class PartBuffers {
   }
 }
 
-/** A part's checksum as a number. */
-export const crcOf = ({ crc32: base64 }: UploadedPart): number =>
-  Buffer.from(base64, 'base64').readUInt32BE();
-
 /** A write waits only when a part is full and no buffer is free. Nothing is visible before the upload is completed. */
 export class ShardUpload {
   readonly #store: BlobStore;
-  readonly #upload: Upload;
+  readonly #upload: OpenUpload;
   readonly #buffers: PartBuffers;
   readonly #parts: UploadedPart[] = [];
   readonly #sending = new Set<Promise<void>>();
@@ -71,12 +74,18 @@ export class ShardUpload {
   #buffer: Buffer;
   #filled = 0;
   #position = 0;
-  #crc = 0;
+  /** Of the parts. */
+  readonly #sum: RunningSum;
+  /** Of the first `#summed` bytes of the part that is being filled. */
+  #partSum: RunningSum;
+  #summed = 0;
   #number = 0;
 
-  constructor(store: BlobStore, upload: Upload, buffers: PartBuffers) {
+  constructor(store: BlobStore, upload: OpenUpload, buffers: PartBuffers) {
     this.#store = store;
     this.#upload = upload;
+    this.#sum = startSum(upload.sum);
+    this.#partSum = startSum(upload.sum);
     this.#buffers = buffers;
     this.#buffer = buffers.take();
   }
@@ -110,6 +119,29 @@ export class ShardUpload {
     this.#position += bytes.length;
   }
 
+  get sumKind(): SumKind {
+    return this.#upload.sum;
+  }
+
+  /** Memory of the part that is being filled, for its next bytes; undefined without room. `fill` makes them count. */
+  reserve(length: number): Uint8Array | undefined {
+    return length < this.room ? this.#buffer.subarray(this.#filled, this.#filled + length) : undefined;
+  }
+
+  /** The first reserved bytes are there. @param sum of them, which the store compares with what it is sent */
+  fill(length: number, sum: string): void {
+    this.#sumUp();
+    this.#partSum.append(sum, length);
+    this.#filled += length;
+    this.#summed = this.#filled;
+    this.#position += length;
+  }
+
+  #sumUp(): void {
+    this.#partSum.add(this.#buffer.subarray(this.#summed, this.#filled));
+    this.#summed = this.#filled;
+  }
+
   /** Bytes of a copied part. */
   get copiedBytes(): { readonly least: number; readonly most: number } {
     return this.#buffers.limits.copiedBytes ?? COPIED_BYTES;
@@ -120,15 +152,17 @@ export class ShardUpload {
     return this.#filled === 0 ? 0 : Math.max(0, this.copiedBytes.least - this.#filled);
   }
 
-  /** Appends ranges of other objects, in order, without reading them. Each is a part. */
+  /**
+   * Copies ranges of other objects, in order, without reading them. Each is a part, after that which is being filled.
+   * They are in the shard once `appendCopied` was called; until then, no more may be written than fits the part.
+   */
   async copyAll(sources: readonly PartSource[]): Promise<CopiedRanges> {
-    if (this.#filled > 0) await this.#send();
+    const first = this.#number + (this.#filled > 0 || this.missingBeforeCopy > 0 ? 2 : 1);
     const parts: UploadedPart[] = [];
     for (let from = 0; from < sources.length; from += PARALLEL_COPIES) {
-      const batch = sources.slice(from, from + PARALLEL_COPIES).map((source, index) => {
-        const number = this.#number + from + index + 1;
-        return this.#store.copyPart(this.#upload, { number }, source);
-      });
+      const batch = sources
+        .slice(from, from + PARALLEL_COPIES)
+        .map((source, index) => this.#store.copyPart(this.#upload, { number: first + from + index }, source));
       // A copy that is under way could outlive the upload, so each is waited for.
       await Promise.allSettled(batch);
       for (const copied of await Promise.all(batch)) {
@@ -137,14 +171,18 @@ export class ShardUpload {
         parts.push(copied.part);
       }
     }
+    return { kind: 'copied', parts };
+  }
+
+  async appendCopied(parts: readonly UploadedPart[], sources: readonly PartSource[]): Promise<void> {
+    if (this.#filled > 0) await this.#send();
     for (const [index, part] of parts.entries()) {
       const length = sources[index]?.length ?? 0;
       this.#parts[this.#number] = part;
       this.#number += 1;
-      this.#crc = combineCrc32(this.#crc, crcOf(part), length);
+      this.#sum.append(part[this.#upload.sum] ?? '', length);
       this.#position += length;
     }
-    return { kind: 'copied', parts };
   }
 
   /** The last `length` bytes written, while the part that is being filled holds all of them. */
@@ -157,8 +195,7 @@ export class ShardUpload {
     this.#buffers.giveBack(this.#buffer);
     await Promise.all(this.#sending);
     if (this.#failure !== undefined) throw this.#failure;
-    const crc = this.#crc.toString(16).padStart(8, '0');
-    return { upload: this.#upload, parts: this.#parts, bytes: this.#position, crc32: crc };
+    return { upload: this.#upload, parts: this.#parts, bytes: this.#position, sums: keptSum(this.#sum) };
   }
 
   /** Waits for the parts that are being sent, then aborts the upload. */
@@ -171,10 +208,11 @@ export class ShardUpload {
   async #send(): Promise<void> {
     const buffer = this.#buffer;
     const body = buffer.subarray(0, this.#filled);
-    const crc = crc32(body);
-    this.#crc = combineCrc32(this.#crc, crc, body.length);
+    this.#sumUp();
+    const sum = this.#partSum.base64;
+    this.#sum.append(sum, body.length);
     this.#number += 1;
-    const sending = this.#sendPart({ number: this.#number, crc }, body).finally(() => {
+    const sending = this.#sendPart({ number: this.#number, sum }, body).finally(() => {
       this.#buffers.giveBack(buffer);
       this.#sending.delete(sending);
     });
@@ -183,9 +221,11 @@ export class ShardUpload {
     if (this.#failure !== undefined) throw this.#failure;
     this.#buffer = this.#buffers.take();
     this.#filled = 0;
+    this.#summed = 0;
+    this.#partSum = startSum(this.#upload.sum);
   }
 
-  async #sendPart(part: { number: number; crc: number }, body: Uint8Array): Promise<void> {
+  async #sendPart(part: { number: number; sum: string }, body: Uint8Array): Promise<void> {
     try {
       this.#parts[part.number - 1] = await this.#store.uploadPart(this.#upload, part, body);
     } catch (error: unknown) {

@@ -1,15 +1,16 @@
 /** Compares the bytes of one stored shard with its member list. */
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
-import { crc32, createGunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import { quoted } from '../../shared/quoted.ts';
-import { Crc64Nvme } from '../formats/crc64-nvme.ts';
-import type { MemberLine } from '../model/documents.ts';
+import { SumCheck } from '../formats/running-sum.ts';
+import type { KeptSums } from '../model/blob-store.ts';
+import { isCopied, type MemberLine } from '../model/documents.ts';
 import type { MemberFrames } from '../model/shard-format.ts';
 
 export interface ExpectedShard {
   /** Of the stored bytes. */
-  readonly crc32: string;
+  readonly sums: KeptSums;
   /** Members with a digest or a checksum, sorted by offset. */
   readonly lines: readonly MemberLine[];
   /** The bytes between the members, where they are known. */
@@ -20,6 +21,11 @@ export interface ExpectedShard {
   readonly complain: (what: string) => void;
 }
 
+const checksOf = ({ crc32, crc64nvme }: MemberLine): SumCheck[] => [
+  ...(crc32 === undefined ? [] : [new SumCheck({ crc32 })]),
+  ...(crc64nvme === undefined ? [] : [new SumCheck({ crc64nvme })]),
+];
+
 const isCodedAsZlib = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
@@ -28,11 +34,11 @@ export class ShardVerifier {
   readonly #expected: ExpectedShard;
   readonly #lines: readonly MemberLine[];
   #position = 0;
-  #crc = 0;
+  readonly #sum: SumCheck;
   #next = 0;
   #digest = createHash('sha256');
-  #memberCrc = 0;
-  #memberCrc64 = new Crc64Nvme();
+  /** Of a member that the store copied: one for each checksum that is known of it. */
+  #memberSums: readonly SumCheck[] | undefined;
   /** Bytes since the last member, compared with what must be there. */
   #between: Uint8Array[] = [];
   /** After the last member. */
@@ -40,6 +46,7 @@ export class ShardVerifier {
 
   constructor(expected: ExpectedShard) {
     this.#expected = expected;
+    this.#sum = new SumCheck(expected.sums);
     this.#lines = expected.lines;
     this.#closeEmpty();
   }
@@ -49,7 +56,7 @@ export class ShardVerifier {
     let bytes = 0;
     const counted = async function* (this: ShardVerifier): AsyncGenerator<Uint8Array> {
       for await (const chunk of stored) {
-        this.#crc = crc32(chunk, this.#crc);
+        this.#sum.add(chunk);
         bytes += chunk.length;
         yield chunk;
       }
@@ -91,23 +98,24 @@ export class ShardVerifier {
   }
 
   /** A source that the store copied has checksums. Any other member has a digest. */
-  #check(bytes: Uint8Array, { crc32: copied, crc64nvme }: MemberLine): void {
-    if (crc64nvme !== undefined) this.#memberCrc64.add(bytes);
-    if (copied === undefined) this.#digest.update(bytes);
-    else this.#memberCrc = crc32(bytes, this.#memberCrc);
+  #check(bytes: Uint8Array, line: MemberLine): void {
+    if (!isCopied(line)) {
+      this.#digest.update(bytes);
+      return;
+    }
+    this.#memberSums ??= checksOf(line);
+    for (const sum of this.#memberSums) sum.add(bytes);
   }
 
-  #isIntact({ sha256, crc32: copied, crc64nvme }: MemberLine): boolean {
-    if (copied === undefined) return this.#digest.digest('hex') === sha256;
-    const isWhole = crc64nvme === undefined || this.#memberCrc64.base64 === crc64nvme;
-    return isWhole && this.#memberCrc.toString(16).padStart(8, '0') === copied;
+  #isIntact(line: MemberLine): boolean {
+    if (!isCopied(line)) return this.#digest.digest('hex') === line.sha256;
+    return (this.#memberSums ?? checksOf(line)).every(({ problem }) => problem === undefined);
   }
 
   #end(): void {
     if (this.#next < this.#lines.length)
       this.#complain(`ends before ${quoted(this.#lines[this.#next]?.name ?? '')}`);
-    const crc = this.#crc.toString(16).padStart(8, '0');
-    if (crc !== this.#expected.crc32) this.#complain(`has CRC-32 ${crc}, not ${this.#expected.crc32}`);
+    if (this.#sum.problem !== undefined) this.#complain(this.#sum.problem);
     const { frames, tailProblem } = this.#expected;
     const problem = tailProblem?.(Buffer.concat(this.#tail));
     if (problem !== undefined) this.#complain(problem);
@@ -134,8 +142,7 @@ export class ShardVerifier {
     if (this.#position !== line.offset + line.size) return;
     if (!this.#isIntact(line)) this.#complain(`holds other bytes for ${quoted(line.name)} than were packed`);
     this.#digest = createHash('sha256');
-    this.#memberCrc = 0;
-    this.#memberCrc64 = new Crc64Nvme();
+    this.#memberSums = undefined;
     this.#next += 1;
     this.#closeEmpty();
   }

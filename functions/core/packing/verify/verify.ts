@@ -5,7 +5,7 @@ import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';
-import { type MemberLine } from '../model/documents.ts';
+import { isCopied, type MemberLine } from '../model/documents.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
 import { arrivalOf, compareKeys } from '../model/order.ts';
 import { shardNumberOf } from '../model/packing-keys.ts';
@@ -138,8 +138,8 @@ async function verifyBytes(
   const sorted = (lines ?? []).toSorted((a, b) => a.offset - b.offset);
   const tailProblem = lines && format.takes === 'samples' ? format.tailProblem : undefined;
   const verifier = new ShardVerifier({
-    crc32: shard.crc32,
-    lines: sorted.filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined),
+    sums: shard,
+    lines: sorted.filter((line) => line.sha256 !== '' || isCopied(line)),
     frames: lines && format.memberFrames,
     tailProblem: tailProblem && ((tail) => tailProblem(tail, sorted)),
     isGzipped: check.manifest.compression === 'gzip',

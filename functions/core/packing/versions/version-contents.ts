@@ -1,5 +1,6 @@
 /** What a version of the dataset holds, key by key, and how it differs from another. */
 import type { BlobStore } from '../model/blob-store.ts';
+import { contentOf } from '../model/documents.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { compareKeys } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
@@ -10,7 +11,7 @@ export interface HeldObject {
   readonly key: string;
   readonly generation: string;
   readonly shard: string;
-  /** SHA-256 of the object, or the CRC-32 of one that the store copied. */
+  /** SHA-256 of the object, or a checksum of one that the store copied. */
   readonly digest: string;
 }
 
@@ -25,9 +26,9 @@ export async function versionContents(
     const { generation, shards } = manifest;
     for (const shard of shards)
       for (const line of await memberLines(store, packingKeys(pipeline, generation), shard)) {
-        const { key, sha256, crc32, source, repeat } = line;
+        const { key, source, repeat } = line;
         if (key === undefined || repeat !== undefined) continue;
-        held.push({ key, generation, shard: shard.name, digest: source?.sha256 ?? crc32 ?? sha256 });
+        held.push({ key, generation, shard: shard.name, digest: source?.sha256 ?? contentOf(line) });
       }
   }
   return held.sort((a, b) => compareKeys(a.key, b.key));

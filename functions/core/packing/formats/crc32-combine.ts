@@ -15,10 +15,23 @@ function multiply(a: number, b: number): number {
   return product >>> 0;
 }
 
-/** x^(8 * bytes) */
-function shiftOf(bytes: number): number {
-  let power = 0x0080_0000;
-  let result = 0x8000_0000;
+const ONE = 0x8000_0000;
+/** x^8 */
+const BYTE = 0x0080_0000;
+
+/** x^-8: the polynomial's coefficient of x^0 is 1, so x divides any value or its sum with the polynomial. */
+function byteBack(): number {
+  let value = ONE;
+  for (let bit = 0; bit < 8; bit += 1)
+    value = (value & ONE) === 0 ? value << 1 : ((value ^ POLYNOMIAL) << 1) | 1;
+  return value >>> 0;
+}
+const BYTE_BACK = byteBack();
+
+/** @param byte x^8 or x^-8 @returns its power */
+function powerOf(byte: number, bytes: number): number {
+  let power = byte;
+  let result = ONE;
   for (let left = bytes; left > 0; left = Math.floor(left / 2)) {
     if (left % 2 === 1) result = multiply(result, power);
     power = multiply(power, power);
@@ -28,4 +41,8 @@ function shiftOf(bytes: number): number {
 
 /** @param bytes length of the second text */
 export const combineCrc32 = (first: number, second: number, bytes: number): number =>
-  (multiply(shiftOf(bytes), first) ^ second) >>> 0;
+  (multiply(powerOf(BYTE, bytes), first) ^ second) >>> 0;
+
+/** CRC-32 of the first text, from that of both together. @param bytes length of the second text */
+export const firstOfCrc32 = (both: number, second: number, bytes: number): number =>
+  multiply(powerOf(BYTE_BACK, bytes), (both ^ second) >>> 0);

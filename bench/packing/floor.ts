@@ -1,0 +1,48 @@
+/**
+ * What no packing of large files can go below: of each file, 5 MiB are read and sent again over Node's HTTP client, and
+ * nothing else is done. The made-up S3 keeps no object for it.
+ */
+import http from 'node:http';
+import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
+import { listPages } from '../../functions/core/packing/model/blob-store.ts';
+
+const HEAD_BYTES = 5 * 1024 * 1024;
+const endpoint = new URL(process.env['ENDPOINT'] ?? '');
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+
+/** @returns how many bytes the answer has */
+const send = (
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: Buffer,
+): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const request = http.request(endpoint, { agent, method, path, headers }, (response) => {
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      response.on('error', reject);
+      response.on('end', () => resolve(bytes));
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+
+const keys: string[] = [];
+{
+  await using opened = await openBlobStore({
+    bucket: 'bench',
+    region: 'us-east-1',
+    credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
+  });
+  for await (const page of listPages(opened.store, 'bench/incoming/'))
+    keys.push(...page.objects.map(({ key }) => key));
+}
+const part = Buffer.alloc(HEAD_BYTES);
+let bytes = 0;
+for (const key of keys) {
+  bytes += await send('GET', `/bench/${key}`, { range: `bytes=0-${HEAD_BYTES - 1}` });
+  await send('PUT', '/bench/floor/part', {}, part);
+}
+agent.destroy();
+console.log(JSON.stringify({ objects: keys.length, bytes }));

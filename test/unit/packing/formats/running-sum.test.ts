@@ -1,0 +1,44 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { startSum, sumOf, sumOfFirst } from '../../../../functions/core/packing/formats/running-sum.ts';
+
+const bytes = fc.uint8Array({ maxLength: 3_000 });
+const kind = fc.constantFrom('crc32' as const, 'crc64nvme' as const);
+
+describe('the checksum of two texts', () => {
+  it('is as its standard says', () => {
+    const text = Buffer.from('123456789');
+    expect(Buffer.from(sumOf('crc32', text), 'base64').toString('hex')).toBe('cbf43926');
+    expect(Buffer.from(sumOf('crc64nvme', text), 'base64').toString('hex')).toBe('ae8b14860a799888');
+  });
+
+  it('follows from their own', () => {
+    fc.assert(
+      fc.property(kind, bytes, bytes, bytes, (one, a, b, c) => {
+        const sum = startSum(one);
+        sum.add(a);
+        sum.append(sumOf(one, b), b.length);
+        sum.add(c);
+        expect(sum.base64).toBe(sumOf(one, Buffer.concat([a, b, c])));
+      }),
+    );
+  });
+
+  it('gives that of the first one', () => {
+    fc.assert(
+      fc.property(kind, bytes, bytes, (one, a, b) => {
+        const [all, last] = [sumOf(one, Buffer.concat([a, b])), sumOf(one, b)];
+        expect(sumOfFirst(one, all, last, b.length)).toBe(sumOf(one, a));
+      }),
+    );
+  });
+
+  it('follows for a gigabyte too', () => {
+    const sum = startSum('crc64nvme');
+    sum.append(sumOf('crc64nvme', Buffer.from('a')), 1);
+    sum.append(sumOf('crc64nvme', Buffer.from('b')), 3_000_000_000);
+    const both = sum.base64;
+    const last = sumOf('crc64nvme', Buffer.from('b'));
+    expect(sumOfFirst('crc64nvme', both, last, 3_000_000_000)).toBe(sumOf('crc64nvme', Buffer.from('a')));
+  });
+});
