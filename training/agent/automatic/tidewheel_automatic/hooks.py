@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils.data import DataLoader
 
 from .distributed import hook_distributed
@@ -32,6 +33,8 @@ _LIST_ENTRY_BYTES = 8
 def install(session: Session) -> None:
     for name in (*_READS, *_TEXT, *_CONVERSIONS):
         setattr(torch.Tensor, name, _read(session, name, getattr(torch.Tensor, name)))
+        if name in vars(FakeTensor):  # Its own `tolist` calls `item` for each element.
+            setattr(FakeTensor, name, _read(session, name, getattr(FakeTensor, name)))
     for name in ("equal", "allclose", "is_nonzero"):
         setattr(torch, name, _read(session, name, getattr(torch, name)))
     hook_seeds(session.seeds)

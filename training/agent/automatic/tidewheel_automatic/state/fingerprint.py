@@ -58,7 +58,9 @@ def add_to_digest(update: Callable[[Any], object], value: Any) -> None:
 def _bytes_of(tensor: torch.Tensor) -> Any:
     data = tensor.detach().cpu()
     if data.layout == torch.strided and not data.is_quantized:
-        return data.contiguous().reshape(-1).view(torch.uint8).numpy()
+        # A single element may have any stride and be contiguous, but no view in bytes.
+        flat = data.contiguous().as_strided((data.numel(),), (1,))
+        return flat.view(torch.uint8).numpy()
     buffer = io.BytesIO()
     torch.save(data, buffer)
     return buffer.getvalue()

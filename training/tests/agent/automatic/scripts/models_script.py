@@ -13,7 +13,7 @@ def train(rate: float) -> nn.Module:
         loss = model(torch.randn(16, 4)).square().mean()
         loss.backward()
         optimizer.step()
-        print(f"{rate}: {loss.item()} {loss:.3f}", loss.detach())
+        print(f"{rate}: {loss.item()} {loss:.3f}", loss.detach(), model[0].bias.tolist())
     return model
 
 
