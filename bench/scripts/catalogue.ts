@@ -1,63 +1,25 @@
-/** The scripts that are tried. A package is pinned by its version and by the hash of its source archive. */
-import type { Release, Script } from './script.ts';
-
-const AVALANCHE: Release = {
-  package: 'avalanche-lib',
-  version: '0.6.0',
-  sha256: '8d0886e76dbc2a769aa581aa879c711fcf7fa069291bb9986dffdd5d07f91d4a',
-};
-const BACKPACK: Release = {
-  package: 'backpack-for-pytorch',
-  version: '1.7.1',
-  sha256: 'edfe332e4b06a69073a6d857c5fd08d286c020be4d411f5c50a729f26f62a30d',
-};
-const DEEPXDE: Release = {
-  package: 'deepxde',
-  version: '1.15.0',
-  sha256: '2c0e8ad01b612b9c03d53786ed49010cec39453699a5e0f802d7a021d98441d4',
-};
-const IGNITE: Release = {
-  package: 'pytorch-ignite',
-  version: '0.5.5',
-  sha256: '2c14de75c939a3cc06d2e7de00b1e0a261917ef9bd874dac2e69d789dfa9cc64',
-};
-const NEUROMANCER: Release = {
-  package: 'neuromancer',
-  version: '1.5.6',
-  sha256: '2715b34eb7861f5abce1a8546f5a1b5af67f467aa13e5fed209a051a6dc541eb',
-};
-const OPACUS: Release = {
-  package: 'opacus',
-  version: '1.6.0',
-  sha256: '20d77252c1e8528cd5826fbaba345cd39ed5c3edb841707eafb6403fe276140a',
-};
-const PYKEEN: Release = {
-  package: 'pykeen',
-  version: '1.11.1',
-  sha256: '702cb807c354a0d2fce0f0593db46e1fe15fba2a37e92bbb18cd1b9d0a85fe13',
-};
-const SCHEDULEFREE: Release = {
-  package: 'schedulefree',
-  version: '1.4.1',
-  sha256: '69ef25601d1fc0d8dd00cb36f9af78833f88b7846f1bb6ddecc9f144f3e9f7cb',
-};
-const SPIKINGJELLY: Release = {
-  package: 'spikingjelly',
-  version: '2.0.0',
-  sha256: 'f9b9940c3675f9e7bf10484d37ecb27367aba8379233dc8c6e4d590fafac62ae',
-};
-const TORCH_OPTIMIZER: Release = {
-  package: 'torch-optimizer',
-  version: '0.3.0',
-  sha256: 'b2180629df9d6cd7a2aeabe71fa4a872bba938e8e275965092568cd9931b924c',
-};
+/** The scripts that are tried. */
+import {
+  AVALANCHE,
+  BACKPACK,
+  DEEPXDE,
+  IGNITE,
+  NEUROMANCER,
+  OPACUS,
+  POUTYNE,
+  PYKEEN,
+  SCHEDULEFREE,
+  SPIKINGJELLY,
+  TORCH_OPTIMIZER,
+} from './releases.ts';
+import type { Script } from './script.ts';
 
 const TUTORIALS = 'https://docs.pytorch.org/tutorials/beginner';
 
 const VISION = ['torchvision'];
 const BESIDE_IGNITE = [...VISION, 'tqdm', 'tensorboardX'];
 const GYM = ['gymnasium==1.2.0', 'pygame'];
-const BESIDE_BACKPACK = [...VISION, 'matplotlib'];
+const WITH_PLOTS = [...VISION, 'matplotlib'];
 const TREES = ['xgboost==3.2.0', 'lightgbm==4.7.0', 'scikit-learn==1.9.1'];
 const HUGGING_FACE = ['transformers==5.23.0', 'accelerate==1.15.0'];
 const WITH_PYTORCH = { DDE_BACKEND: 'pytorch' };
@@ -210,21 +172,21 @@ export const CATALOGUE: readonly Script[] = [
   {
     name: 'backpack-cg-newton',
     origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_cg_newton.py' },
-    requirements: BESIDE_BACKPACK,
+    requirements: WITH_PLOTS,
     mnist: { folder: 'data', count: 640 },
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-diagonal-newton',
     origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_diag_ggn_optimizer.py' },
-    requirements: BESIDE_BACKPACK,
+    requirements: WITH_PLOTS,
     mnist: { folder: 'data', count: 8000 },
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-privacy',
     origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_differential_privacy.py' },
-    requirements: BESIDE_BACKPACK,
+    requirements: WITH_PLOTS,
     mnist: { folder: 'data', count: 8000 },
     checkpoint: 'automatic',
   },
@@ -255,6 +217,18 @@ export const CATALOGUE: readonly Script[] = [
   avalanche('naive', 'naive.py', 40_000),
   avalanche('all', 'all_mnist.py', 20_000),
   avalanche('generative', 'generative_replay_MNIST_generator.py', 20_000),
+  {
+    name: 'poutyne-loop',
+    origin: { ...POUTYNE, file: 'slides/src/code/long_pytorch_training_code.py' },
+    requirements: WITH_PLOTS,
+    checkpoint: 'automatic',
+  },
+  {
+    name: 'poutyne-classification',
+    origin: { ...POUTYNE, file: 'examples/basic_random_classification.py' },
+    requirements: WITH_PLOTS,
+    checkpoint: 'automatic',
+  },
   {
     name: 'pytorch-quickstart',
     origin: {
