@@ -66,10 +66,34 @@ const efsChannel = z.strictObject({
   usdPerGigabyteMonth,
 });
 
+const OF_A_FILE_SYSTEM = ['storageGigabytes', 'usdPerGigabyteMonth'] as const;
+type FileSystemChannel = z.infer<typeof lustreChannel> | z.infer<typeof efsChannel>;
+type DeclaredChannels = Record<string, z.infer<typeof s3Channel> | FileSystemChannel>;
+
+/** Two channels may read one file system, but it has one size and one price. */
+function refuseContradictions(channels: DeclaredChannels, context: z.RefinementCtx): void {
+  const first = new Map<string, { readonly name: string; readonly channel: FileSystemChannel }>();
+  for (const [name, channel] of Object.entries(channels)) {
+    if ('s3' in channel) continue;
+    const id = 'efs' in channel ? channel.efs : channel.fsxLustre;
+    for (const field of OF_A_FILE_SYSTEM) {
+      const value = channel[field];
+      if (value === undefined) continue;
+      const key = `${id} ${field}`;
+      const before = first.get(key) ?? { name, channel };
+      first.set(key, before);
+      if (before.channel[field] === value) continue;
+      const message = `is ${value} here and ${before.channel[field]} in channel ${before.name}, of one file system (${id}): declare it once`;
+      context.addIssue({ code: 'custom', path: [name, field], message });
+    }
+  }
+}
+
 export const inputChannelsSchema = refusingProto(
   z
     .record(channelName, z.union([s3Channel, lustreChannel, efsChannel]))
     .refine((all) => Object.keys(all).length <= 8, 'at most 8 channels')
+    .superRefine(refuseContradictions)
     .describe('Further data by channel name: the script finds each under SM_CHANNEL_<NAME>.'),
 );
 

@@ -34,6 +34,23 @@ describe('an hour of a file system', () => {
     ]);
   });
 
+  it('is refused with two sizes, which are named', () => {
+    const { error } = trainingSchema.safeParse({
+      strategy: 'ddp',
+      channels: {
+        images: { ...LUSTRE, storageGigabytes: 1_200 },
+        labels: { ...LUSTRE, storageGigabytes: 2_400 },
+      },
+    });
+    expect(error?.issues).toMatchObject([
+      {
+        path: ['channels', 'labels', 'storageGigabytes'],
+        message:
+          'is 2400 here and 1200 in channel images, of one file system (fs-0123456789abcdef0): declare it once',
+      },
+    ]);
+  });
+
   it('is paid once for two channels', () => {
     const sized = { ...LUSTRE, storageGigabytes: 1_200 };
     const both = fileSystemsOf(trainingOf({ images: sized, labels: { ...LUSTRE, directory: '/abcd/b' } }));
