@@ -38,7 +38,8 @@ const UNITS = { samples: 1e6, steps: 1e3 } as const;
 const HOUR_SECONDS = 3_600;
 
 function groupOf(pin: string, group: readonly Probe[]): ProbeGroup {
-  const named = group.map((probe, place) => ({ probe, settings: settingsOf(group, place) }));
+  const varied = differences(group);
+  const named = group.map((probe, place) => ({ probe, settings: settingsOf(varied, place) }));
   const cells = named.flatMap(({ probe, settings }) => cellOf(probe, settings) ?? []);
   const verdict = probeVerdict(cells);
   const unit = verdict?.unit ?? 'steps';
@@ -58,8 +59,8 @@ const cellOf = ({ speed, usdPerHour }: Probe, name: string): ProbedCell | undefi
   speed === undefined || usdPerHour === undefined ? undefined : { name, speed, usdPerHour };
 
 /** Limits are those of the command, such as what was left of its budget. */
-const settingsOf = (group: readonly Probe[], place: number): string =>
-  differences(group)
+const settingsOf = (varied: ReturnType<typeof differences>, place: number): string =>
+  varied
     .filter(({ field }) => !field.startsWith('limits.'))
     .map(({ field, values }) => `${field.replace('training.hyperparameters.', '')}=${values[place] ?? ''}`)
     .join(' ') || 'as declared';
