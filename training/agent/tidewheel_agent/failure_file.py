@@ -123,7 +123,7 @@ def failure_text(summary: str, tail: LogTail) -> str:
     head = f"{summary}: {traceback[-1]}"
     room = REASON_CHARACTERS - len(head) - 2
     whole = "\n".join(traceback)
-    shown = whole if len(whole) <= room else "…" + whole[-max(0, room - 1) :]
+    shown = whole if len(whole) <= room else "…" + whole[len(whole) - max(0, room - 1) :]
     return redact(f"{head}\n{shown}\n")
 
 

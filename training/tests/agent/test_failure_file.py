@@ -100,6 +100,11 @@ def test_of_chained_exceptions_the_last_is_the_cause() -> None:
     assert "URL fetch failure" in failure_text("x", tail_of(ranks)).splitlines()[0]
 
 
+def test_a_cause_that_fills_the_room_is_not_followed_by_its_traceback() -> None:
+    tail = tail_of("Traceback (most recent call last):\n  File 'a.py'\nValueError: " + "x" * 1_200)
+    assert "Traceback" not in failure_text("x", tail)
+
+
 def test_an_echo_is_no_cause() -> None:
     assert not tail_of(ECHO + LAUNCHER).names_cause()
     assert not tail_of("Killed").names_cause()
