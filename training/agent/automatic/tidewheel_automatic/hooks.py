@@ -22,6 +22,7 @@ from .phantoms import convert, is_phantom
 from .recurrent import hook_recurrent_layers
 from .seeds import hook_seeds
 from .session import Session
+from .torchscript import replace
 
 _READS = ("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")
 _TEXT = ("__repr__", "__format__")
@@ -36,7 +37,7 @@ def install(session: Session) -> None:
         if name in vars(FakeTensor):  # Its own `tolist` calls `item` for each element.
             setattr(FakeTensor, name, _read(session, name, getattr(FakeTensor, name)))
     for name in ("equal", "allclose", "is_nonzero"):
-        setattr(torch, name, _read(session, name, getattr(torch, name)))
+        replace(torch, name, _read(session, name, getattr(torch, name)))
     hook_seeds(session.seeds)
     _hook_backward(session)
     _note_backward_hooks(session)

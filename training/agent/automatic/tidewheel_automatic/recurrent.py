@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from .torchscript import replace
+
 _LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _NAMES = ("has_biases", "num_layers", "dropout", "train")
 REASON = "cuDNN keeps the random numbers of the dropout between recurrent layers to itself"
@@ -23,9 +25,7 @@ def hook_recurrent_layers(cannot_save: Callable[[str], None]) -> None:
     for name in _LAYERS:
         hooked = _hooked(getattr(torch, name), cannot_save)
         for place in places:
-            setattr(place, name, hooked)
-        # TorchScript knows a function of PyTorch by its identity.
-        torch.jit._builtins._register_builtin(hooked, f"aten::{name}")
+            replace(place, name, hooked)
 
 
 def _hooked(original: Callable[..., Any], cannot_save: Callable[[str], None]) -> Callable[..., Any]:

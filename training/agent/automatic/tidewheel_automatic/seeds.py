@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from .torchscript import replace
+
 _KINDS = (int, float, str, bytes)
 _BETWEEN = (__file__, random.__file__)
 Place = tuple[str, int, int]
@@ -87,7 +89,7 @@ def _hook(seeds: Seeds, owner: Any, name: str, fresh: Callable[[], int | None]) 
         named = {key: seeds.take(value) for key, value in kwargs.items()}
         return original(*before, *([] if named else [seeds.take(fresh())]), **named)
 
-    setattr(owner, name, seeded)
+    replace(owner, name, seeded)
 
 
 def _or(seed: Any, fresh: Callable[[], int | None]) -> Any:
