@@ -16,9 +16,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils.data import DataLoader
 
-from .distributed import hook_distributed
 from .loaders import LoaderIterator
 from .phantoms import convert, is_phantom
+from .ranks.distributed import hook_distributed
 from .recurrent import hook_recurrent_layers
 from .seeds import hook_seeds
 from .session import Session

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from . import storage
-from .gang import Gang
 from .journal import RefusedError
 from .options import Options
+from .ranks.gang import Gang
 from .state.replicated import digest_of_replicated, leave_out
 from .writer import Writer
 

@@ -15,16 +15,17 @@ from typing import Any
 
 import torch
 
-from . import buckets, loaders, storage
+from . import loaders, storage
 from .cycle import Cycle
 from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
-from .gang import Gang, TrialStore
 from .journal import Journal, RefusedError
 from .nesting import Nesting
 from .options import Options
 from .output import Output
 from .phantoms import PhantomMode, without_modes
+from .ranks import buckets
+from .ranks.gang import Gang, TrialStore
 from .refusal import is_of_host, meets_phantom, reason_of
 from .sandbox import Sandbox
 from .saver import Saver

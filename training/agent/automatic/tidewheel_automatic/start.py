@@ -45,9 +45,9 @@ class _Loader(importlib.abc.Loader):
 
 
 def _install() -> None:
-    from .distributed import is_launcher
     from .hooks import install
     from .options import read_options
+    from .ranks.distributed import is_launcher
     from .sandbox import note_written_files
     from .session import Session
 

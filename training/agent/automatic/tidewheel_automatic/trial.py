@@ -16,9 +16,9 @@ from typing import Any
 
 from . import storage
 from .exchange import VERDICT, after_file, outcome_file, read_json, write_json
-from .gang import TrialStore
 from .journal import RefusedError
 from .options import Options
+from .ranks.gang import TrialStore
 from .refusal import is_of_host, reason_of
 from .sandbox import written_files
 from .state.fingerprint import fingerprint

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from .session import Session
+    from ..session import Session
 
 _TENSORS = (
     "all_reduce",

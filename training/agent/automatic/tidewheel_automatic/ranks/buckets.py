@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .phantoms import is_phantom
+from ..phantoms import is_phantom
 
 _LEAST_RANKS = 3
 """Two numbers have one sum."""
