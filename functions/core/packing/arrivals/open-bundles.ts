@@ -116,7 +116,7 @@ export interface BundledArrival {
 }
 
 /** Of two that arrived in the same second, the second one. */
-const newer = (first: ListedBlob, second: ListedBlob): ListedBlob =>
+export const newer = (first: ListedBlob, second: ListedBlob): ListedBlob =>
   Date.parse(first.lastModified) > Date.parse(second.lastModified) ? first : second;
 
 /** @param now used only if the store's answers have no time */

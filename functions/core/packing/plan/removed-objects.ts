@@ -2,7 +2,9 @@
  * `onDelete: retract`: finds the packed objects that a listing no longer has, because their owner deleted them. What
  * `whenDone: delete` has deleted was not deleted by its owner.
  */
-import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
+import { parseGeneration } from '../../shared/keys.ts';
+import { bundlePlace } from '../arrivals/bundle-place.ts';
+import { type DeletionBookmark, readBookmark } from '../arrivals/deletion-bookmark.ts';
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import type { Manifest, SealedLine } from '../model/manifest.ts';
 import { compareKeys } from '../model/order.ts';
@@ -58,22 +60,25 @@ export async function removedObjects(
   pipeline: string,
   sealed: SealedGenerations,
 ): Promise<RemovedObjects> {
-  const known = await knownGenerations(store, pipeline, sealed);
-  return new RemovedObjects(
-    packedObjects(store, known),
-    known.some(({ isDeleting }) => isDeleting),
-  );
+  const deleting = await deletingRuns(store, pipeline, sealed);
+  const bundles = new Set([...deleting.values()].flatMap((bookmark) => bookmark.bundles ?? []));
+  const known = await knownGenerations(store, { pipeline, sealed, deleting });
+  return new RemovedObjects(packedObjects(store, known, bundles), deleting.size > 0);
 }
 
 /** Oldest first. Those that a compaction has replaced say only what was deleted. */
 async function knownGenerations(
   store: BlobStore,
-  pipeline: string,
-  { manifests, replaced }: SealedGenerations,
+  {
+    pipeline,
+    sealed: { manifests, replaced },
+    deleting,
+  }: {
+    readonly pipeline: string;
+    readonly sealed: SealedGenerations;
+    readonly deleting: ReadonlyMap<string, DeletionBookmark>;
+  },
 ): Promise<readonly Known[]> {
-  const isOfRun = (name: string): boolean => parseGeneration(name)?.isCompacted === false;
-  const names = [...manifests.map(({ generation }) => generation), ...replaced].filter(isOfRun);
-  const deleting = new Set(await deletingRuns(store, pipeline, names));
   const gone = await manifestsOf(
     store,
     pipeline,
@@ -98,13 +103,18 @@ const AT_ONCE = 64;
 async function deletingRuns(
   store: BlobStore,
   pipeline: string,
-  runs: readonly string[],
-): Promise<readonly string[]> {
-  const deleting: string[] = [];
+  { manifests, replaced }: SealedGenerations,
+): Promise<ReadonlyMap<string, DeletionBookmark>> {
+  const isOfRun = (name: string): boolean => parseGeneration(name)?.isCompacted === false;
+  const runs = [...manifests.map(({ generation }) => generation), ...replaced].filter(isOfRun);
+  const deleting = new Map<string, DeletionBookmark>();
   for (let first = 0; first < runs.length; first += AT_ONCE) {
     const some = runs.slice(first, first + AT_ONCE);
-    const found = await Promise.all(some.map((runId) => store.head(bucketKeys.deletion(pipeline, runId))));
-    deleting.push(...some.filter((_, index) => found[index] !== undefined));
+    const found = await Promise.all(some.map((runId) => readBookmark(store, { pipeline, runId })));
+    for (const [index, runId] of some.entries()) {
+      const bookmark = found[index];
+      if (bookmark !== undefined) deleting.set(runId, bookmark);
+    }
   }
   return deleting;
 }
@@ -115,23 +125,27 @@ interface KnownLine {
 }
 
 /** One object a key: the newest packed one. */
-async function* packedObjects(store: BlobStore, all: readonly Known[]): AsyncGenerator<ListedBlob> {
+async function* packedObjects(
+  store: BlobStore,
+  all: readonly Known[],
+  deletedBundles: ReadonlySet<string>,
+): AsyncGenerator<ListedBlob> {
   let same: KnownLine[] = [];
   for await (const { line, age } of inOrder(all.map(({ manifest }) => sealedLines(store, manifest)))) {
     const of = all[age];
     if (of === undefined) continue;
     const [first] = same;
     if (first !== undefined && first.line[0] !== line[0]) {
-      yield* packedIn(same);
+      yield* packedIn(same, deletedBundles);
       same = [];
     }
     same.push({ line, of });
   }
-  yield* packedIn(same);
+  yield* packedIn(same, deletedBundles);
 }
 
 /** @param lines of one key, those of an ETag from the oldest generation to the newest */
-function packedIn(lines: readonly KnownLine[]): readonly ListedBlob[] {
+function packedIn(lines: readonly KnownLine[], deletedBundles: ReadonlySet<string>): readonly ListedBlob[] {
   let newest: KnownLine | undefined;
   for (const one of lines) {
     if (!one.of.isHeld || !tells(one)) continue;
@@ -139,6 +153,7 @@ function packedIn(lines: readonly KnownLine[]): readonly ListedBlob[] {
   }
   if (newest === undefined || newest.line[3] === 'removed') return [];
   const [key, etag, size] = newest.line;
+  if (deletedBundles.has(bundlePlace(etag)?.bundle ?? '')) return [];
   const isDeletedByRun = lines.some(({ line, of }) => of.isDeleting && takes(line, etag));
   return isDeletedByRun ? [] : [{ key, etag, size, lastModified: '' }];
 }

@@ -52,8 +52,8 @@ class GenerationCursor {
   }
 
   /** Whether a listing that found the key has seen this bundle. S3 cuts LastModified down to whole seconds. */
-  hasSeen(bundledAt: string): boolean {
-    return Date.parse(bundledAt) + 1_000 <= this.#foundAt;
+  hasSeen(bundledAt: string | undefined): boolean {
+    return bundledAt !== undefined && Date.parse(bundledAt) + 1_000 <= this.#foundAt;
   }
 
   /** What became of this arrival in the generation. For a cursor that finds nothing else. */
@@ -296,11 +296,13 @@ export function sealedFilter(
       (await anyRetracted(asListed, key, listed)) ||
       (etag !== listed && (await anyRetracted(asPacked, key, etag)));
     if (isRetracted) return 'retracted';
+    let isSeen = false;
     for (const cursor of cursors) {
       const state = stateOf(await cursor.find(key, [listed, etag], annotations), onChange);
       if (state === 'incomplete') return (await isHeld(holding, key)) ? state : 'freed';
-      if (state === 'changed' && !uncovers && bundledAt !== undefined && cursor.hasSeen(bundledAt))
-        return 'superseded';
+      // A generation that noted the key as no news has seen it too.
+      isSeen ||= cursor.hasSeen(bundledAt);
+      if (state === 'changed' && !uncovers && isSeen) return 'superseded';
       if (state !== undefined) return state;
     }
     return 'new';

@@ -2,31 +2,21 @@
  * DeletePacked: deletes the sources that a sealed generation packed. Rejected sources stay, because their owner may
  * want them. One call deletes for a limited time; a bookmark says where the next one continues.
  */
-import * as z from 'zod';
 import { bucketKeys } from '../../shared/keys.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
-import { type BlobStore, joinChunks, readText } from '../model/blob-store.ts';
+import { readBookmark, writeBookmark } from '../arrivals/deletion-bookmark.ts';
+import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { decompress, linesOf } from '../model/compressed-lines.ts';
-import { DOCUMENT_VERSION, readDocument } from '../model/documents.ts';
 import { type Manifest, sealedLine } from '../model/manifest.ts';
 import { arrivalOf } from '../model/order.ts';
 import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { sealedLines } from '../model/sealed-lines.ts';
 import { blobVersions, newestVersion } from '../model/versions.ts';
-import { deleteBundles } from './delete-bundles.ts';
+import { deleteBundles, packedBundles } from './delete-bundles.ts';
 
 const PARALLEL_DELETES = 64;
 /** A function that dies repeats at most these deletes, which is harmless. */
 const DELETES_PER_BOOKMARK = 20_000;
-
-const bookmarkSchema = z.object({
-  version: z.literal(DOCUMENT_VERSION),
-  /** Position in the sealed lists of arrivals. */
-  part: z.number().int(),
-  line: z.number().int(),
-  deleted: z.number().int(),
-});
-type Bookmark = Omit<z.infer<typeof bookmarkSchema>, 'version'>;
 
 export interface Deletion {
   readonly status: 'more' | 'done';
@@ -42,28 +32,31 @@ export interface DeletionDeps {
 
 export async function deletePacked(
   { store, isTimeUp, deletesPerBookmark = DELETES_PER_BOOKMARK }: DeletionDeps,
-  { pipeline, runId }: { readonly pipeline: string; readonly runId: string },
+  run: { readonly pipeline: string; readonly runId: string },
 ): Promise<Deletion> {
+  const { pipeline, runId } = run;
   const manifest = await readSealedManifest(store, pipeline, runId);
   if (manifest === undefined) return { status: 'done', deleted: 0 };
   const rejected = await rejectedLater(store, manifest);
   if (rejected === 'unknown') return { status: 'done', deleted: 0 };
-  const key = bucketKeys.deletion(pipeline, runId);
-  let at = await readBookmark(store, key);
   // A plan must not take what is deleted from here on for deleted by its owner.
-  if (at.part === 0 && at.line === 0) await writeBookmark(store, key, at);
+  let at =
+    (await readBookmark(store, run)) ?? (await writeBookmark(store, run, { part: 0, line: 0, deleted: 0 }));
   while (at.part < manifest.arrivals.parts.length) {
     const lines = await linesOfPart(store, manifest, at.part);
     while (at.line < lines.length) {
       if (isTimeUp()) return { status: 'more', deleted: at.deleted };
       const next = lines.slice(at.line, at.line + deletesPerBookmark);
       const deleted = at.deleted + (await deleteEach(store, next, rejected));
-      at = await writeBookmark(store, key, { part: at.part, line: at.line + next.length, deleted });
+      at = await writeBookmark(store, run, { ...at, line: at.line + next.length, deleted });
     }
-    at = await writeBookmark(store, key, { part: at.part + 1, line: 0, deleted: at.deleted });
+    at = await writeBookmark(store, run, { ...at, part: at.part + 1, line: 0 });
   }
-  const bundles = await deleteBundles({ store, now: () => new Date(manifest.listedAt) }, pipeline);
-  return { status: 'done', deleted: at.deleted + bundles };
+  const done = await packedBundles({ store, now: () => new Date(manifest.listedAt) }, pipeline);
+  if (done.length > 0)
+    await writeBookmark(store, run, { ...at, bundles: [...new Set([...(at.bundles ?? []), ...done])] });
+  await deleteBundles(store, pipeline, done);
+  return { status: 'done', deleted: at.deleted + done.length };
 }
 
 /**
@@ -81,19 +74,8 @@ async function rejectedLater(
   for (const manifest of await manifestsOf(store, pipeline, newest.generations))
     if (manifest.compacted !== undefined)
       for await (const [key, etag, , outcome] of sealedLines(store, manifest))
-        if (typeof outcome !== 'number') rejected.add(arrivalOf(key, etag));
+        if (typeof outcome !== 'number' && outcome !== 'unchanged') rejected.add(arrivalOf(key, etag));
   return rejected;
-}
-
-async function readBookmark(store: BlobStore, key: string): Promise<Bookmark> {
-  const text = await readText(store, key);
-  return text === undefined ? { part: 0, line: 0, deleted: 0 } : readDocument(bookmarkSchema, key, text);
-}
-
-async function writeBookmark(store: BlobStore, key: string, at: Bookmark): Promise<Bookmark> {
-  const body = Buffer.from(JSON.stringify({ version: DOCUMENT_VERSION, ...at }));
-  await store.put(key, body, { contentType: 'application/json' });
-  return at;
 }
 
 async function linesOfPart(store: BlobStore, manifest: Manifest, part: number): Promise<string[]> {

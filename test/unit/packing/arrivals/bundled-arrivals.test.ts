@@ -130,6 +130,18 @@ describe('the newest version of a key', () => {
     expect(await planned()).toMatchObject({ status: 'nothingNew' });
   });
 
+  it('stays when the newest bundle brought no news', async () => {
+    seedBundle(store, { 'cat/a.jpg': 'same' });
+    await run(1, '2026-01-02T00:00:00Z');
+    store.now = () => new Date('2026-01-03T00:00:00Z');
+    seedBundle(store, { 'cat/a.jpg': 'between' });
+    store.now = () => new Date('2026-01-04T00:00:00Z');
+    store.seed(`${incoming}cat/a.jpg`, 'same', 'other');
+    await run(2, '2026-01-05T00:00:00Z');
+    store.objects.delete(`${incoming}cat/a.jpg`);
+    expect(await plan(3, '2026-01-06T00:00:00Z')).toMatchObject({ status: 'nothingNew' });
+  });
+
   const corrected = settings({ require: [] });
 
   const plan = (batch: number, at: string, changes: Partial<PlanInput> = {}) =>

@@ -63,6 +63,19 @@ describe('a bundle', () => {
     expect(store.keys(incoming)).toEqual([]);
   });
 
+  it('stays while it hides an older object', async () => {
+    const older = `${incoming}cat/a.jpg`;
+    store.seed(older, 'old');
+    store.now = () => SECOND;
+    const { data, index } = seedBundle(store, { 'cat/a.jpg': 'new', 'cat/b.jpg': 'two' });
+    await packAll(store, settings());
+    expect(await remove()).toMatchObject({ deleted: 0 });
+    expect(store.keys(incoming)).toEqual([data, index, older]);
+    store.objects.delete(older);
+    expect(await remove()).toMatchObject({ deleted: 1 });
+    expect(store.keys(incoming)).toEqual([]);
+  });
+
   it('stays where it arrived after the plan', async () => {
     store.seed(`${incoming}cat/a.jpg`, 'one');
     await packAll(store, settings());

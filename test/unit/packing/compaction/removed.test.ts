@@ -8,6 +8,7 @@ import { deletePacked } from '../../../../functions/core/packing/seal/delete-pac
 import { type SealResult, sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import type { OnDelete } from '../../../../functions/core/pipeline/dataset.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
+import { seedBundle } from '../../../support/builders/bundles.ts';
 import {
   accounts,
   contents,
@@ -256,6 +257,20 @@ describe('what the service has deleted', () => {
     world.delete('a/1.jpg');
     await world.run();
     expect(await world.keys()).toEqual(['a/2.jpg', 'a/3.jpg']);
+  });
+
+  it('stays when a later run deleted its bundle', async () => {
+    const world = new World();
+    seedBundle(world.store, { 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
+    await world.run();
+    world.put({ 'a/3.jpg': 'three' });
+    await world.run();
+    await deletePacked(
+      { store: world.store, isTimeUp: () => false },
+      { pipeline: PIPELINE, runId: runOf(2) },
+    );
+    expect(world.store.keys(incoming)).toEqual([]);
+    expect(await world.plan()).toMatchObject({ status: 'nothingNew' });
   });
 
   it('is known before its first object is deleted', async () => {

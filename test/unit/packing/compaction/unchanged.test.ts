@@ -186,4 +186,16 @@ describe('the same bytes under another ETag', () => {
     expect(world.store.objects.has(`${incoming}a/1.jpg`)).toBe(false);
     expect(world.store.objects.has(`${incoming}a/2.jpg`)).toBe(true);
   });
+
+  it('are deleted too where something else was packed', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one' });
+    await world.run();
+    world.put({ 'a/1.jpg': 'one' }, 'other');
+    world.put({ 'a/2.jpg': 'two' });
+    await world.run();
+    const run = { pipeline: PIPELINE, runId: runOf(2) };
+    await deletePacked({ store: world.store, isTimeUp: () => false }, run);
+    expect(world.store.keys(incoming)).toEqual([]);
+  });
 });
