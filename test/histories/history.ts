@@ -4,6 +4,7 @@ import type { CompactionInput } from '../../functions/core/packing/compaction/pl
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
+import { deletePacked } from '../../functions/core/packing/seal/delete-packed.ts';
 import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
 import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
 import { versionContents } from '../../functions/core/packing/versions/version-contents.ts';
@@ -19,15 +20,27 @@ import { faultyStore, Killed } from '../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
 
 interface Step {
-  readonly kind: 'put' | 'bundle' | 'delete' | 'run' | 'compact' | 'retract' | 'prune';
+  readonly kind: 'put' | 'bundle' | 'delete' | 'run' | 'compact' | 'retract' | 'prune' | 'declare' | 'clean';
   readonly key?: string;
   readonly body?: string;
   /** None where S3's is the MD5 of the body. */
   readonly etag?: string | undefined;
   /** Keys and bodies of a bundle. */
   readonly files?: Readonly<Record<string, string>>;
+  /** What a new declaration says. */
+  readonly onDelete?: OnDelete;
+  /** What `whenDone: delete` has left, and how far it came. */
+  readonly cleaned?: Cleaned;
   /** Name and bytes in base64, of the newest version after a step that may change it. */
   shards?: readonly (readonly [name: string, body: string])[];
+}
+
+interface Cleaned {
+  readonly isBegun: boolean;
+  readonly isWhole: boolean;
+  readonly objects: readonly string[];
+  /** Each with its files. */
+  readonly bundles: readonly Readonly<Record<string, string>>[];
 }
 
 const STEMS = 6;
@@ -55,6 +68,8 @@ interface Options {
   readonly onDelete: OnDelete;
   /** Some files come in bundles. */
   readonly bundles: boolean;
+  /** Some runs delete what they packed, and the declaration changes between runs. */
+  readonly redeclares: boolean;
 }
 
 /** Half of the seeds have one. By group, the folder is the group. The shares are exact, so that every sum is 1. */
@@ -78,7 +93,12 @@ function optionsOf(seed: number): Options {
     waitHours: 1e5,
     ...(split && { split }),
   });
-  return { packing, onDelete: random() % 2 === 0 ? 'keep' : 'retract', bundles: random() % 2 === 0 };
+  return {
+    packing,
+    onDelete: random() % 2 === 0 ? 'keep' : 'retract',
+    bundles: random() % 2 === 0,
+    redeclares: random() % 2 === 0,
+  };
 }
 
 /** The steps of a seed and the shards after them. @throws Error if a generation is not intact */
@@ -106,6 +126,12 @@ class World {
   readonly #compaction;
   readonly #seed: number;
   readonly #random: () => number;
+  /** Of a stream of its own. */
+  readonly #randomOfDeclarations: () => number;
+  /** The files of each bundle, by the key of its index. */
+  readonly #bundles = new Map<string, Readonly<Record<string, string>>>();
+  #onDelete: OnDelete;
+  #isCleaning = false;
   readonly #store = new MemoryBlobStore();
   #batch = 0;
   #ticks = 0;
@@ -114,6 +140,8 @@ class World {
     this.#seed = seed;
     this.#options = options;
     this.#packing = options.packing;
+    this.#onDelete = options.onDelete;
+    this.#randomOfDeclarations = seededUint32(`declarations ${seed}`);
     this.#store.now = () => this.#clock();
     this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
@@ -129,6 +157,7 @@ class World {
 
   async next(): Promise<void> {
     this.#ticks += 1;
+    if (this.#options.redeclares && this.#randomOfDeclarations() % 4 === 0) this.#declare();
     const dice = this.#below(20);
     if (dice < 5 && this.#options.bundles) this.#bundle();
     else if (dice < 11) this.#put();
@@ -137,6 +166,14 @@ class World {
     else if (dice < 18) await this.#compact();
     else if (dice < 19) await this.#retract();
     else await this.#prune();
+  }
+
+  /** `whenDone: delete` excludes `onDelete: retract`. */
+  #declare(): void {
+    const choice = this.#randomOfDeclarations() % 3;
+    this.#onDelete = choice === 0 ? 'retract' : 'keep';
+    this.#isCleaning = choice > 1;
+    this.steps.push({ kind: 'declare', onDelete: this.#onDelete });
   }
 
   #key(): string {
@@ -157,7 +194,7 @@ class World {
     const count = 1 + this.#below(4);
     const entries = Array.from({ length: count }, () => [this.#key(), bodyOf(this.#below(BODIES))] as const);
     const files = Object.fromEntries(entries);
-    seedBundle(this.#store, files);
+    this.#bundles.set(seedBundle(this.#store, files).index, files);
     this.steps.push({ kind: 'bundle', files });
   }
 
@@ -174,7 +211,7 @@ class World {
     const runId = runOf(this.#batch);
     const run = { runId, pipeline: PIPELINE, packing: this.#packing };
     await this.#persist(async (store) => {
-      const { onDelete } = this.#options;
+      const onDelete = this.#onDelete;
       const deps = { store, now: () => this.#clock(), rangeObjects: 2 };
       await planShards(deps, { ...run, onChange: 'replace', onDelete });
       await planAndPack(store, this.#packing, runId);
@@ -183,6 +220,28 @@ class World {
     await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' });
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
     await this.#observe({ kind: 'run' });
+    if (this.#isCleaning) await this.#clean(runId);
+  }
+
+  /** Objects may come and go between a run's end and its deletion, which may fail for good. */
+  async #clean(runId: string): Promise<void> {
+    if (this.#randomOfDeclarations() % 3 === 0) this.#put();
+    const fails = this.#randomOfDeclarations() % 4 === 0;
+    const run = { pipeline: PIPELINE, runId };
+    const work = (store: BlobStore) =>
+      deletePacked({ store, isTimeUp: () => false, deletesPerBookmark: 2 }, run);
+    const isWhole = fails ? await this.#attempt(work, 0, 0.05) : await this.#persist(work);
+    const left = [...this.#store.objects.keys()].filter((key) => key.startsWith(incoming));
+    const cleaned = {
+      isBegun: this.#store.objects.has(bucketKeys.deletion(PIPELINE, runId)),
+      isWhole,
+      objects: left.map((key) => key.slice(incoming.length)).filter((key) => !key.startsWith('.')),
+      bundles: left.flatMap((key) => {
+        const files = this.#bundles.get(key);
+        return files === undefined ? [] : [files];
+      }),
+    };
+    await this.#observe({ kind: 'clean', cleaned });
   }
 
   async #compact(): Promise<void> {
@@ -216,15 +275,24 @@ class World {
   }
 
   /** Starts over after every kill. */
-  async #persist(work: (store: BlobStore) => Promise<unknown>): Promise<void> {
-    for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {
-      const name = `${this.#seed}/${this.steps.length}/${attempt}`;
-      try {
-        await work(faultyStore(this.#store, name, attempt < 5 ? 0.02 : 0));
-        return;
-      } catch (error: unknown) {
-        if (!(error instanceof Killed)) throw error;
-      }
+  async #persist(work: (store: BlobStore) => Promise<unknown>): Promise<boolean> {
+    for (let attempt = 0; attempt < MOST_TRIES; attempt += 1)
+      if (await this.#attempt(work, attempt, attempt < 5 ? 0.02 : 0)) return true;
+    return false;
+  }
+
+  /** @returns false where it was killed */
+  async #attempt(
+    work: (store: BlobStore) => Promise<unknown>,
+    attempt: number,
+    killShare: number,
+  ): Promise<boolean> {
+    try {
+      await work(faultyStore(this.#store, `${this.#seed}/${this.steps.length}/${attempt}`, killShare));
+      return true;
+    } catch (error: unknown) {
+      if (!(error instanceof Killed)) throw error;
+      return false;
     }
   }
 

@@ -5,7 +5,9 @@ they lie in the bucket. Python's own tarfile reads tars, and a few lines the oth
 every difference.
 
 Of a key that came in bundles and as an object, the newest counts. Where deletions are kept, an
-older one that a deletion uncovers is no news: the dataset has what followed it.
+older one that a deletion uncovers is no news: the dataset has what followed it. What runs delete
+themselves (`whenDone: delete`) is no deletion by the owner, and everything that it takes away is
+in the dataset.
 """
 
 import base64
@@ -43,11 +45,15 @@ class Model:
         self.retracts = on_delete == "retract"
         self.suffixes = {{"image": "jpg"}.get(column, column) for column in require}
         self.plain: dict[str, Version] = {}
-        self.bundled: dict[str, Version] = {}
+        self.bundles: list[tuple[int, dict[str, str]]] = []  # number of the step, and files
         self.sealed: dict[str, tuple[int, str]] = {}  # what a run took last: step and ETag
         self.samples: list[Objects] = []
         self.version: list[Objects] = []
         self.retracted: set[tuple[str, str]] = set()  # key and ETag
+        self.packed: dict[str, tuple[Version, str]] = {}  # by the last run, and the packed ETag
+        self.taken: set[tuple[str, str]] = set()  # by runs that delete: key and packed ETag
+        self.cleans = False  # some run has
+        self.wrong: list[str] = []
         self.same: dict[tuple[str, str], str] = {}  # the ETag of the packed object with these bytes
 
     def take(self, number: int, step: dict[str, Any]) -> None:
@@ -55,56 +61,121 @@ class Model:
         if kind == "put":
             self.plain[key] = (number, body, step.get("etag") or md5(body))
         elif kind == "bundle":
-            for name, text in step["files"].items():
-                self.bundled[name] = (number, text, md5(text))
+            self.bundles = [one for one in self.bundles if one[1] != step["files"]]
+            self.bundles.append((number, step["files"]))
         elif kind == "delete":
             self.plain.pop(key, None)
         elif kind == "retract":
             self.retract(key)
+        elif kind == "declare":
+            self.retracts = step["onDelete"] == "retract"
+        elif kind == "clean":
+            self.clean(step["cleaned"])
         elif kind == "run":
             self.run()
         # A dataset has a sample: the version before stays where none is left.
         self.version = self.samples or self.version
 
+    def clean(self, cleaned: dict[str, Any]) -> None:
+        """A run has deleted what it packed, or only some of it."""
+        done = {key for key, one in self.plain.items() if self.was_packed(key, one[2])}
+        gone = self.plain.keys() - set(cleaned["objects"])
+        self.wrong += [f"{key} was deleted but not packed" for key in gone - done]
+        if cleaned["isWhole"]:
+            self.wrong += [f"{key} was packed but not deleted" for key in done - gone]
+        for bundle in self.bundles:
+            if bundle[1] not in cleaned["bundles"]:
+                self.wrong += [f"{key} was lost with its bundle" for key in self.lost(bundle[1])]
+                self.taken.update((key, md5(body)) for key, body in bundle[1].items())
+        for key in gone:
+            del self.plain[key]
+        self.bundles = [one for one in self.bundles if one[1] in cleaned["bundles"]]
+        if cleaned["isBegun"]:
+            self.cleans = True
+            self.taken.update((key, etag) for key, (_, etag) in self.packed.items())
+
+    def was_packed(self, key: str, etag: str) -> bool:
+        """By the last run, as an object of its own."""
+        version, _ = self.packed.get(key, ((0, "", ""), ""))
+        return version[2] == etag and version[0] not in {number for number, _ in self.bundles}
+
+    def lost(self, files: dict[str, str]) -> list[str]:
+        """What a bundle held, and neither the dataset nor a newer version does."""
+        bundled = self.bundled()
+        held = {key: one for old in self.samples for key, one in old.items()}
+        return [
+            key
+            for key in files
+            if not (key in held and held[key][0] == bundled[key][1])
+            and self.sealed.get(key, (0, ""))[0] <= bundled[key][0]
+        ]
+
+    def bundled(self) -> dict[str, Version]:
+        return {
+            key: (number, body, md5(body))
+            for number, files in self.bundles
+            for key, body in files.items()
+        }
+
     def incoming(self) -> dict[str, Version]:
-        newest: dict[str, Version] = dict(self.bundled)
+        newest = self.bundled()
         for key, version in self.plain.items():
             newest[key] = max(version, newest.get(key, version))
-        if self.retracts:
-            return newest
-        return {key: one for key, one in newest.items() if self.is_news(key, one)}
+        return newest
+
+    def is_removed(self, sample: Objects, incoming: dict[str, Version]) -> bool:
+        return any(
+            key not in incoming and (key, etag) not in self.taken
+            for key, (_, etag) in sample.items()
+        )
 
     def is_news(self, key: str, version: Version) -> bool:
         number, etag = self.sealed.get(key, (0, ""))
         return version[0] >= number or self.same.get((key, version[2]), version[2]) == etag
 
+    def listed(self, incoming: dict[str, Version]) -> Iterable[Objects]:
+        """What a run may pack, by sample."""
+        takes_all = self.retracts and not self.cleans
+        samples: dict[str, Objects] = {}
+        for key, version in incoming.items():
+            _, body, etag = version
+            if not takes_all and not self.is_news(key, version):
+                continue
+            if (key, self.same.get((key, etag), etag)) not in self.retracted:
+                samples.setdefault(stem_of(key), {})[key] = (body, etag)
+        return samples.values()
+
     def run(self) -> None:
-        listed: dict[str, Objects] = {}
         incoming = self.incoming()
-        for key, (_, body, etag) in incoming.items():
-            packed = self.same.get((key, etag), etag)
-            if (key, packed) not in self.retracted:
-                listed.setdefault(stem_of(key), {})[key] = (body, etag)
+        self.packed = {}
+        listed = self.listed(incoming)
         if self.retracts:
-            gone = [one for one in self.samples if one.keys() - incoming.keys()]
+            gone = [one for one in self.samples if self.is_removed(one, incoming)]
             self.samples = [one for one in self.samples if one not in gone]
-        for sample in listed.values():
+        for sample in listed:
             # It waits for the rest.
             if not self.suffixes <= {key.rpartition(".")[2] for key in sample}:
                 continue
-            olds = [old for old in self.samples if old.keys() & sample.keys()]
-            # The same bytes are no news, whatever their ETag.
-            held = {key: found for old in olds for key, found in old.items()}
-            if all(key in held and held[key][0] == body for key, (body, _) in sample.items()):
-                self.same.update({(key, etag): held[key][1] for key, (_, etag) in sample.items()})
-            # A correction that lacks members of the sample replaces nothing.
-            elif all(old.keys() <= sample.keys() for old in olds):
-                self.samples = [one for one in self.samples if one not in olds] + [sample]
-                # What is packed now has the ETag that it came with.
-                for key, (_, etag) in sample.items():
-                    self.same.pop((key, etag), None)
+            self.pack(sample, incoming)
             for key, (_, etag) in sample.items():
                 self.sealed[key] = (incoming[key][0], self.same.get((key, etag), etag))
+
+    def pack(self, sample: Objects, incoming: dict[str, Version]) -> None:
+        olds = [old for old in self.samples if old.keys() & sample.keys()]
+        # The same bytes are no news, whatever their ETag.
+        held = {key: found for old in olds for key, found in old.items()}
+        if all(key in held and held[key][0] == body for key, (body, _) in sample.items()):
+            noted = {(key, etag): held[key][1] for key, (_, etag) in sample.items()}
+            if any(self.same.get(one, one[1]) != packed for one, packed in noted.items()):
+                self.packed.update((key, (incoming[key], held[key][1])) for key in sample)
+            self.same.update(noted)
+        # A correction that lacks members of the sample replaces nothing.
+        elif all(old.keys() <= sample.keys() for old in olds):
+            self.samples = [one for one in self.samples if one not in olds] + [sample]
+            for key, (_, etag) in sample.items():
+                self.packed[key] = (incoming[key], etag)
+                # What is packed now has the ETag that it came with.
+                self.same.pop((key, etag), None)
 
     def retract(self, key: str) -> None:
         left = [sample for sample in self.samples if key not in sample]
@@ -255,6 +326,10 @@ def main() -> int:
         model, parts = Model(history["require"], split, history["onDelete"]), Parts(split)
         for number, step in enumerate(history["steps"]):
             model.take(number, step)
+            if model.wrong:
+                differences += 1
+                print(f"seed {history['seed']}, step {number} ({step['kind']}): {model.wrong}")
+                model.wrong.clear()
             if "shards" not in step:
                 continue
             versions += 1
