@@ -23,6 +23,8 @@ export interface FoundKeys {
   readonly conflicting: number;
   /** Samples in these groups. */
   readonly conflictingSamples: number;
+  /** Samples whose bytes other generations hold only as what they correct. */
+  readonly corrections: number;
   /** One key of each of the other digests. */
   readonly keys: ReadonlyMap<bigint, string>;
 }
@@ -33,6 +35,9 @@ class Group {
   samples = 0;
   readonly keys: string[] = [];
   readonly labels = new Set<string>();
+  #isElsewhere = false;
+  /** Another generation holds a sample that this one does not correct. */
+  #isRepeated = false;
   /** Of the generation; undefined if there are too many. */
   #own: Set<string> | undefined = new Set();
 
@@ -46,12 +51,18 @@ class Group {
   /** A sample of another generation, unless this one holds its correction. */
   addOther(key: string, label: string | undefined): void {
     const isOther = this.#own?.has(key) === false;
+    this.#isElsewhere = true;
+    this.#isRepeated ||= isOther || this.#own === undefined;
     if (isOther && label !== undefined && !this.labels.has(label)) this.#note(key, label);
   }
 
   #note(key: string, label: string | undefined): void {
     if (this.keys.length < MOST_KEYS) this.keys.push(key);
     if (label !== undefined && this.labels.size < MOST_LABELS) this.labels.add(label);
+  }
+
+  get corrections(): number {
+    return this.#isElsewhere && !this.#isRepeated ? this.samples : 0;
   }
 
   get isConflict(): boolean {
@@ -104,6 +115,7 @@ export async function findKeys(
     })),
     conflicting: conflicts.length,
     conflictingSamples: conflicts.reduce((sum, { samples }) => sum + samples, 0),
+    corrections: [...groups.values()].reduce((sum, { corrections }) => sum + corrections, 0),
     keys,
   };
 }

@@ -91,7 +91,8 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     ...splits,
     duplicates: {
       within: compared.within,
-      earlier: compared.earlier,
+      // Where changed objects are kept, both stay in the dataset.
+      earlier: compared.earlier - (manifest.changes === undefined ? 0 : found.corrections),
       conflicting: found.conflicting,
       examples: found.groups,
     },

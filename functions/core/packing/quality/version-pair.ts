@@ -29,13 +29,18 @@ export async function versionPair(
   const newest = await newestVersion(chain, pipeline);
   if (newest === undefined) return { before: [], now: [generation] };
   const read = (one: number): Promise<DatasetVersion> => readVersion(chain, pipeline, one);
+  const generationsOf = async (one: number): Promise<readonly string[]> =>
+    one === 0 ? [] : (await read(one)).generations;
   // A generation with corrections is in no version before a compaction.
   const number = newest.added[generation] ?? newest.number + 1;
-  const now = (number > newest.number ? newest : await read(number)).generations;
   let before = number - 1;
   while (skipsHeld && before > 0 && (await isHeld(chain, pipeline, await read(before)))) before -= 1;
+  // The compaction that added a correction has joined it. The report speaks of the generation as it was sealed.
+  const made = await generationsOf(Math.min(number, newest.number));
+  const isJoined = number <= newest.number && !made.includes(generation);
+  const now = isJoined ? await generationsOf(number - 1) : made;
   return {
-    before: before === 0 ? [] : (await read(before)).generations,
+    before: await generationsOf(before),
     now: now.includes(generation) ? now : [...now, generation].sort((a, b) => batchOf(a) - batchOf(b)),
   };
 }

@@ -91,7 +91,20 @@ describe('a quality report', () => {
     const run = { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' } as const;
     await planShards({ store, now }, run);
     await packAll(store, packing, run.runId);
-    expect((await reportOf(store, 2)).duplicates).toMatchObject({ earlier: 1, conflicting: 0 });
+    expect((await reportOf(store, 2)).duplicates).toMatchObject({ earlier: 0, conflicting: 0 });
+  });
+
+  it('says the same after a compaction joined the correction', async () => {
+    const store = await packedInDrops([{ 'a/1.txt': 'same', 'a/2.txt': 'other' }], packing);
+    store.seed(`${incoming}a/1.cls`, 'dog');
+    store.seed(`${incoming}b/3.txt`, 'other');
+    const run = { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' } as const;
+    await planShards({ store, now }, run);
+    await packAll(store, packing, run.runId);
+    const sealed = await reportOf(store, 2);
+    expect(sealed.duplicates).toMatchObject({ earlier: 1, conflicting: 1 });
+    await compactAll(store, packing);
+    expect(await reportOf(store, 2)).toEqual(sealed);
   });
 
   it('does not take equal labels for equal samples', async () => {
