@@ -1,0 +1,155 @@
+/** Histories that `npm run test:histories` does not draw. */
+import { describe, expect, it } from 'vitest';
+import { bundleKeys } from '../../../functions/core/packing/arrivals/bundle-place.ts';
+import { makeBundle } from '../../../functions/core/packing/arrivals/make-bundle.ts';
+import { compact } from '../../../functions/core/packing/compaction/compact.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { pruneGenerations } from '../../../functions/core/packing/versions/prune-generations.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { current, incoming, linesIn, problems, runOf } from '../../support/builders/compaction.ts';
+import { PIPELINE, planAndPack, SMALL, settings } from '../../support/builders/packing.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
+
+class World {
+  readonly store = new MemoryBlobStore();
+  hour = 10;
+  readonly #packing = settings({ shardMegabytes: 0.06, require: ['image', 'json'] });
+
+  constructor() {
+    this.store.now = () => this.now();
+  }
+
+  now(): Date {
+    return new Date(Date.UTC(2026, 0, 1, this.hour));
+  }
+
+  put(stem: string, body: string, suffixes: readonly string[] = ['jpg', 'json']): void {
+    for (const suffix of suffixes) this.store.seed(`${incoming}${stem}.${suffix}`, `"${body}"`);
+  }
+
+  async pack(batch: number): Promise<void> {
+    const run = { runId: runOf(batch), pipeline: PIPELINE, packing: this.#packing };
+    const { store } = this;
+    await planShards({ store, now: () => this.now() }, { ...run, onChange: 'replace' });
+    await planAndPack(store, this.#packing, run.runId);
+  }
+
+  async seal(batch: number): Promise<void> {
+    await sealDataset(
+      { store: this.store },
+      { runId: runOf(batch), pipeline: PIPELINE, packing: this.#packing },
+    );
+    this.store.seed(bucketKeys.report(PIPELINE, runOf(batch)), '{}');
+  }
+
+  async compact(retracted?: ReadonlySet<string>): Promise<void> {
+    const input = { pipeline: PIPELINE, packing: this.#packing, after: 2, onChange: 'replace' } as const;
+    await compact(this.store, retracted === undefined ? input : { ...input, retracted }, {
+      ...SMALL,
+      readBytes: 1_000,
+    });
+  }
+
+  async run(batch: number): Promise<void> {
+    await this.pack(batch);
+    await this.seal(batch);
+    await this.compact();
+  }
+
+  prune(): Promise<unknown> {
+    const request = { pipeline: PIPELINE, what: 'replaced', pin: () => Promise.resolve(undefined) } as const;
+    return pruneGenerations(this.store, request);
+  }
+
+  /** Characters of the body of each sample's image, in the newest version. */
+  async images(): Promise<Record<string, number>> {
+    const wrong = await problems(this.store);
+    const images: Record<string, number> = {};
+    for (const manifest of await current(this.store))
+      for (const { key = '', size } of linesIn(this.store, manifest)) {
+        if (!key.endsWith('.jpg')) continue;
+        const stem = key.slice(incoming.length, -4);
+        if (images[stem] !== undefined) wrong.push(`${stem} is there twice`);
+        images[stem] = size - 2;
+      }
+    if (wrong.length > 0) throw new Error(wrong.join('; '));
+    return images;
+  }
+}
+
+describe('the newest version', () => {
+  it('holds corrections made after the clock went back', async () => {
+    const world = new World();
+    world.put('a/1', '1');
+    await world.run(1);
+    world.hour = 2;
+    world.put('a/1', '22');
+    world.put('a/2', '333');
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 3 });
+  });
+
+  it('takes a restored older version for a change', async () => {
+    const world = new World();
+    world.put('a/1', '1');
+    await world.run(1);
+    world.hour = 12;
+    world.put('a/1', '22');
+    await world.run(2);
+    // Deleting the newest version of a versioned object shows the one before, with the time of that one.
+    world.hour = 10;
+    world.put('a/1', '1');
+    world.hour = 14;
+    await world.run(3);
+    expect(await world.images()).toEqual({ 'a/1': 1 });
+  });
+
+  it('outlives two seals beside a compaction and a prune', async () => {
+    const world = new World();
+    for (const batch of [1, 2]) {
+      world.put(`a/${batch}`, '1');
+      await world.pack(batch);
+      await world.seal(batch);
+    }
+    world.put('a/3', '333');
+    world.put('a/1', '22');
+    await world.pack(3);
+    world.put('a/4', '4444');
+    await Promise.all([world.seal(3), world.seal(3), world.compact().then(() => world.prune())]);
+    await world.compact();
+    await world.prune();
+    expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 1, 'a/3': 3 });
+    await world.run(4);
+    expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 1, 'a/3': 3, 'a/4': 4 });
+  });
+
+  it('holds the files of a bundle that ended late', async () => {
+    const world = new World();
+    const body = (text: string) => Buffer.from(`"${text}"`);
+    const files = ['a/1.jpg', 'a/1.json', 'a/2.jpg', 'a/2.json'];
+    const made = makeBundle(files.map((key) => ({ key, body: body('1') })));
+    const keys = bundleKeys(PIPELINE, made.id);
+    world.store.seed(keys.data, made.data);
+    world.put('a/1', '22');
+    await world.run(1);
+    expect(await world.images()).toEqual({ 'a/1': 2 });
+    // The index dates the bundle, so its files are newer.
+    world.hour = 12;
+    world.store.seed(keys.index, made.index);
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 1 });
+  });
+
+  it('takes nothing from a retraction of what only waits', async () => {
+    const world = new World();
+    world.put('a/1', '1');
+    world.put('a/2', '22', ['jpg']);
+    await world.run(1);
+    await world.compact(new Set([`${incoming}a/2.jpg`]));
+    expect(await world.images()).toEqual({ 'a/1': 1 });
+    world.put('a/2', '22', ['json']);
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 2 });
+  });
+});
