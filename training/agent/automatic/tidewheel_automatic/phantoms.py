@@ -22,10 +22,17 @@ _PIN = torch.ops.aten._pin_memory.default
 _ATOMS = (str, bytes, int, float, bool, complex, type(None))
 
 
+class _FakeMode(FakeTensorMode):
+    def __deepcopy__(self, memo: dict[int, Any]) -> _FakeMode:
+        """Each fake tensor holds its mode, and a copy of a mode crashes PyTorch: it would free the
+        weak references to storages twice. Scripts copy their best weights by `deepcopy`."""
+        return self
+
+
 class PhantomMode(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
-        self._fake = FakeTensorMode(allow_non_fake_inputs=True)
+        self._fake = _FakeMode(allow_non_fake_inputs=True)
         self._phantoms: dict[int, tuple[torch.nn.Parameter, Any]] = {}
         """By identity: the parameter, which stays alive meanwhile, and what stands for it."""
         self._operations = Operations(self._fake, self._phantom_of)

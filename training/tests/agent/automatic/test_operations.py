@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -87,3 +88,11 @@ def test_views_of_real_and_of_phantom_tensors_are_apart() -> None:
         phantom = torch.empty(4, 6)
         views = [each.t() for each in (phantom, real, phantom, real)]
     assert all(isinstance(view, FakeTensor) and view.shape == (6, 4) for view in views)
+
+
+def test_a_deep_copy_of_a_phantom_keeps_its_mode() -> None:
+    with PhantomMode():
+        first = torch.nn.Linear(2, 3)(torch.ones(1, 2))
+        second = copy.deepcopy(first.detach())
+        assert second.fake_mode is first.fake_mode
+        assert (first + second).shape == (1, 3)
