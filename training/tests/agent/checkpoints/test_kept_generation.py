@@ -113,7 +113,7 @@ def test_a_run_killed_in_its_saves_goes_on_from_whole_checkpoints(
     for attempt in range(1, 4):
         set_attempt(base, attempt)
         with running([base]) as cluster:
-            wait_until(lambda a=attempt: len(began_at(cluster.log())) >= a, 20, "a start")  # type: ignore[misc]
+            wait_until(lambda a=attempt: len(began_at(cluster.log())) >= a, 60, "a start")  # type: ignore[misc]
             try:
                 ended = cluster.agents[0].wait(chance.uniform(0.8, 2.5))
             except Exception:
@@ -134,7 +134,7 @@ def test_a_file_cut_off_in_place_is_replaced_before_the_script_starts(tmp_path: 
     base = host(tmp_path, IN_PLACE)
     folder = base / "checkpoints"
     with running([base]) as cluster:
-        wait_until(lambda: bool(read_generations(folder)), 20, "a kept generation")
+        wait_until(lambda: bool(read_generations(folder)), 60, "a kept generation")
         cluster.lose_host(0)
     kept = read_generations(folder)[0].note["step"]
     cut(folder / "ckpt.pkl")
@@ -151,7 +151,7 @@ def test_a_script_that_fails_as_it_resumes_is_tried_once_with_the_one_before(
     base = host(tmp_path, IN_PLACE)
     folder = base / "checkpoints"
     with running([base]) as cluster:
-        wait_until(lambda: bool(read_generations(folder)), 20, "a kept generation")
+        wait_until(lambda: bool(read_generations(folder)), 60, "a kept generation")
         cluster.lose_host(0)
     (folder / "ckpt.pkl").write_bytes(pickle.dumps({"epoch": 3}))
     code, log = run(base)
@@ -164,7 +164,7 @@ def test_a_script_that_fails_with_both_checkpoints_is_at_fault(tmp_path: Path) -
     base = host(tmp_path, IN_PLACE.replace('print(f"began', 'assert step == 0; print(f"began'))
     folder = base / "checkpoints"
     with running([base]) as cluster:
-        wait_until(lambda: len(read_generations(folder)) == 2, 20, "two kept generations")
+        wait_until(lambda: len(read_generations(folder)) == 2, 60, "two kept generations")
         cluster.lose_host(0)
     code, log = run(base)
     assert code == 1
@@ -189,7 +189,7 @@ def test_a_resumed_file_is_kept_before_the_script_starts(tmp_path: Path) -> None
     started_before(base)
     save(base / "checkpoints" / "ckpt.pkl", 3)
     with running([base]) as cluster:
-        wait_until(lambda: "writing" in cluster.log(), 20, "a save that is under way")
+        wait_until(lambda: "writing" in cluster.log(), 60, "a save that is under way")
         cluster.lose_host(0)
     set_attempt(base, 3)
     code, log = run(base)
