@@ -42,6 +42,7 @@ def install(session: Session) -> None:
     _hook_backward(session)
     _note_backward_hooks(session)
     _hook_conversions(session)
+    _hook_copies(session)
     _hook_optimizers(session)
     _hook_loaders(session)
     _hook_files(session)
@@ -118,6 +119,23 @@ def _note_backward_hooks(session: Session) -> None:
             return _original(*args, **kwargs)
 
         setattr(owner, name, register)
+
+
+def _hook_copies(session: Session) -> None:
+    """PyTorch copies the storage of a tensor, and a phantom cannot take a real one."""
+    original = torch.Tensor.__deepcopy__
+
+    @functools.wraps(original)
+    def deepcopy(self: torch.Tensor, memo: dict[int, Any]) -> Any:
+        if not (session.is_phantom and self.is_leaf) or id(self) in memo:
+            return original(self, memo)
+        copied = self.detach().clone().requires_grad_(self.requires_grad)
+        memo[id(self)] = copied
+        if self.grad is not None:
+            copied.grad = copy.deepcopy(self.grad, memo)
+        return copied
+
+    torch.Tensor.__deepcopy__ = deepcopy  # type: ignore[method-assign]
 
 
 def _hook_conversions(session: Session) -> None:

@@ -56,6 +56,7 @@ def steps(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("script", "every"),
     [
+        ("copies_script.py", 9),
         ("epochs_script.py", 5),
         ("adversarial_script.py", 9),
         ("models_script.py", 8),
