@@ -23,7 +23,7 @@ _ATOMS = (str, bytes, int, float, bool, complex, type(None))
 
 
 class _FakeMode(FakeTensorMode):
-    def __deepcopy__(self, memo: dict[int, Any]) -> _FakeMode:
+    def __deepcopy__(self, _memo: dict[int, Any]) -> _FakeMode:
         """Each fake tensor holds its mode, and a copy of a mode crashes PyTorch: it would free the
         weak references to storages twice. Scripts copy their best weights by `deepcopy`."""
         return self
