@@ -2,6 +2,8 @@
  * Computes the CRC-32 of two texts together from the CRC-32 of each: it multiplies by x^(8 * length) modulo the
  * polynomial, by squaring. This is the method of zlib's crc32_combine.
  */
+import { power } from './power.ts';
+
 const POLYNOMIAL = 0xedb88320;
 
 /** a(x) * b(x) modulo the polynomial, bit-reflected. */
@@ -28,21 +30,10 @@ function byteBack(): number {
 }
 const BYTE_BACK = byteBack();
 
-/** @param byte x^8 or x^-8 @returns its power */
-function powerOf(byte: number, bytes: number): number {
-  let power = byte;
-  let result = ONE;
-  for (let left = bytes; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) result = multiply(result, power);
-    power = multiply(power, power);
-  }
-  return result;
-}
-
 /** @param bytes length of the second text */
 export const combineCrc32 = (first: number, second: number, bytes: number): number =>
-  (multiply(powerOf(BYTE, bytes), first) ^ second) >>> 0;
+  (multiply(power(multiply, ONE, BYTE, bytes), first) ^ second) >>> 0;
 
 /** CRC-32 of the first text, from that of both together. @param bytes length of the second text */
 export const firstOfCrc32 = (both: number, second: number, bytes: number): number =>
-  multiply(powerOf(BYTE_BACK, bytes), (both ^ second) >>> 0);
+  multiply(power(multiply, ONE, BYTE_BACK, bytes), (both ^ second) >>> 0);

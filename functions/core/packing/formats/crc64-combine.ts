@@ -4,6 +4,7 @@
  * method of zlib's crc32_combine. Values are halves of 32 bits, because V8 takes 50 times as long for a BigInt.
  */
 import { CRC64_NVME_POLYNOMIAL, type Crc64 } from './crc64-nvme.ts';
+import { power } from './power.ts';
 
 const POLYNOMIAL_HIGH = Number(BigInt.asIntN(32, CRC64_NVME_POLYNOMIAL >> 32n));
 const POLYNOMIAL_LOW = Number(BigInt.asIntN(32, CRC64_NVME_POLYNOMIAL));
@@ -42,28 +43,17 @@ function byteBack(): Crc64 {
   return value;
 }
 
-/** @param byte x^8 or x^-8 @returns its power */
-function powerOf(byte: Crc64, bytes: number): Crc64 {
-  let power = byte;
-  let result = ONE;
-  for (let left = bytes; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) result = multiply(result, power);
-    power = multiply(power, power);
-  }
-  return result;
-}
-
 const BYTE: Crc64 = { high: 1 << 23, low: 0 };
 const BYTE_BACK = byteBack();
 
 /** @param bytes length of the second text */
 export function combineCrc64(first: Crc64, second: Crc64, bytes: number): Crc64 {
-  const moved = multiply(powerOf(BYTE, bytes), first);
+  const moved = multiply(power(multiply, ONE, BYTE, bytes), first);
   return { high: moved.high ^ second.high, low: moved.low ^ second.low };
 }
 
 /** CRC of the first text, from that of both together. @param bytes length of the second text */
 export function firstOfCrc64(both: Crc64, second: Crc64, bytes: number): Crc64 {
   const moved = { high: both.high ^ second.high, low: both.low ^ second.low };
-  return multiply(powerOf(BYTE_BACK, bytes), moved);
+  return multiply(power(multiply, ONE, BYTE_BACK, bytes), moved);
 }
