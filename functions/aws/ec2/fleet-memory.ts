@@ -16,6 +16,7 @@ import {
   type StoredJob,
 } from '../../core/launch/job/job-document.ts';
 import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
+import { parseJson } from '../../core/shared/json.ts';
 import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
 import { hostsOf } from './fleet-hosts.ts';
@@ -78,18 +79,10 @@ async function reportsOf(store: ObjectStore, folder: string): Promise<HostReport
   const reports: HostReport[] = [];
   for await (const { key } of store.list(folder + HOSTS_FOLDER)) {
     const stored = await store.readText(key);
-    const report = hostReportSchema.safeParse(jsonOf(stored?.text));
+    const report = hostReportSchema.safeParse(parseJson(stored?.text ?? ''));
     if (report.success) reports.push(report.data);
   }
   return reports;
-}
-
-function jsonOf(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Rounds are numbered without gaps, and most attempts have none: one read that finds nothing. */

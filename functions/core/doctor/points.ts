@@ -3,6 +3,7 @@
  * and `<attempt>-<host>-phases.json`.
  */
 import * as z from 'zod';
+import { parseJson } from '../shared/json.ts';
 import type { HostStart, Point } from './evidence.ts';
 
 /** Products of such numbers stay below what DynamoDB holds, 1e125. */
@@ -102,11 +103,3 @@ export const readPoints = (text: string): readonly Point[] =>
 
 export const readHostStart = (text: string): HostStart | undefined =>
   startSchema.safeParse(parseJson(text)).data;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -6,6 +6,7 @@ import { type KeptClose, keptClose } from '../runs/kept-records.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { Retry, RunRecord } from '../runs/run-records.ts';
 import type { FirstBatch, Stores } from '../runs/stores.ts';
+import { parseJson } from '../shared/json.ts';
 import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
 import type { Clock, Executions, ObjectStore } from '../shared/ports.ts';
 import { closeAgain } from './close-again.ts';
@@ -106,6 +107,8 @@ async function firstBatchOf(
   return { firstBatch: isOver ? newest.batch + 1 : newest.batch, at, closedAt, seen, notified };
 }
 
+const retried = z.object({ retry: z.object({ number: z.int() }) });
+
 /** The report of an earlier end says nothing of a run that was opened again. */
 async function isReported(
   store: ObjectStore,
@@ -114,17 +117,6 @@ async function isReported(
 ): Promise<boolean> {
   const report = await store.readText(bucketKeys.report(pipeline, runId));
   if (report === undefined || retry === undefined) return report !== undefined;
-  return retryOf(report.text) === retry.number;
-}
-
-const retried = z.object({ retry: z.object({ number: z.int() }) });
-
-/** Undefined of a report that is damaged or of no retry: looking at the run again loses nothing. */
-function retryOf(report: string): number | undefined {
-  try {
-    return retried.safeParse(JSON.parse(report)).data?.retry.number;
-  } catch (error: unknown) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  // Looking again at a run whose report is damaged loses nothing.
+  return retried.safeParse(parseJson(report.text)).data?.retry.number === retry.number;
 }

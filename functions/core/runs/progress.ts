@@ -1,6 +1,7 @@
 /** Reads proven progress: the agent's note counts only if the checkpoint that it names is complete. */
 import { hash } from 'node:crypto';
 import * as z from 'zod';
+import { parseJson } from '../shared/json.ts';
 import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../shared/ports.ts';
 import type { AttemptRecord, Progress } from './run-records.ts';
@@ -72,7 +73,7 @@ export async function readProgress(
   runId: string,
 ): Promise<Progress | undefined> {
   const note = await store.readText(bucketKeys.progress(pipeline, runId));
-  const parsed = progressSchema.safeParse(parseJson(note?.text));
+  const parsed = progressSchema.safeParse(parseJson(note?.text ?? ''));
   if (!parsed.success) return undefined;
   const { files, kept = [], ...progress } = parsed.data;
   const folder = bucketKeys.checkpoints(pipeline, runId);
@@ -209,11 +210,3 @@ const ETAG = /^[0-9a-f]{32}(?:-([1-9]\d{0,4}))?$/;
 
 /** S3 gives whole seconds, and the host has a clock of its own. */
 const CLOCK_MS = 2_000;
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -3,6 +3,7 @@
  * (training/agent/tidewheel_agent/series/recorder.py); here they become one curve.
  */
 import * as z from 'zod';
+import { parseJson } from '../shared/json.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
@@ -128,12 +129,4 @@ export async function readSeries(store: ObjectStore, pipeline: string, runId: st
   found.sort((one, other) => one.attempt - other.attempt);
   const texts = await Promise.all(found.map(({ key }) => store.readText(key)));
   return joinSeries(found.flatMap(({ attempt }, index) => sessionsOf(attempt, texts[index]?.text ?? '')));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

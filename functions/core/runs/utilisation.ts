@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { evidenceFileOf } from '../doctor/points.ts';
+import { parseJson } from '../shared/json.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
@@ -131,11 +132,3 @@ function meanOf(bin: readonly Measured[]): UtilisationPoint[] {
 /** To a thousandth: more was not measured. */
 const mean = (values: readonly number[]): number =>
   Math.round((values.reduce((sum, value) => sum + value, 0) / values.length) * 1_000) / 1_000;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,6 @@
 /** The tally of a generation, from its folder or, if it has none yet, from its member lists. */
 import { SPLITS, type SplitName } from '../../pipeline/splits.ts';
+import { parseJson } from '../../shared/json.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -46,15 +47,8 @@ export async function storedFacts(
   return { tally, digests: decodeNumbers(digests), looks: decodeNumbers(looks), splits };
 }
 
-function parseTally(bytes: Uint8Array | undefined): Tally | undefined {
-  if (bytes === undefined) return undefined;
-  try {
-    return tallySchema.safeParse(JSON.parse(Buffer.from(bytes).toString())).data;
-  } catch (error: unknown) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
+const parseTally = (bytes: Uint8Array | undefined): Tally | undefined =>
+  bytes === undefined ? undefined : tallySchema.safeParse(parseJson(Buffer.from(bytes).toString())).data;
 
 /** Reads one member list at a time. The tally is written last: without it the lists beside it do not count. */
 async function countFacts(store: BlobStore, manifest: Manifest): Promise<GenerationFacts> {

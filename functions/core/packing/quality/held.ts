@@ -1,5 +1,6 @@
 /** Whether the data of a generation is held back, by what lies beside its manifest. */
 import * as z from 'zod';
+import { parseJson } from '../../shared/json.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import type { VersionStore } from '../model/versions.ts';
 
@@ -25,13 +26,7 @@ export async function reportedHeld(
   generation: string,
 ): Promise<readonly string[] | undefined> {
   const text = await store.read(packingKeys(pipeline, generation).quality('report.json'));
-  if (text === undefined) return undefined;
-  try {
-    return heldReport.safeParse(JSON.parse(text)).data?.held;
-  } catch (error: unknown) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return text === undefined ? undefined : heldReport.safeParse(parseJson(text)).data?.held;
 }
 
 /** A person has said that the data may be trained on as it is. */

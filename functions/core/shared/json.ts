@@ -1,0 +1,8 @@
+/** JSON that others have written, which a schema checks next. @returns undefined for text that is no JSON */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
