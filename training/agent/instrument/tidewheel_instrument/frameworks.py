@@ -75,23 +75,26 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
         count = batch - last if isinstance(batch, int) and batch > last else 1
         last = batch if isinstance(batch, int) else -1
         meter.stepped("keras", count)
-        if meter.tensorflow_input is not None:
-            _read_input(meter)
+        _ask_input(meter, lambda known: known.stepped(meter.values))
         return original(self, batch, *args, **kwargs)
 
     replace(meter, module.CallbackList, "on_train_batch_end", on_train_batch_end)
 
 
-def _read_input(meter: Meter, batch: Any = None) -> None:
-    """`batch`: for a compiled step, numbers of steps and the iterator; None after a step."""
+def _ask_input(meter: Meter, ask: Callable[[TensorFlowInput], None]) -> None:
+    """What tf.data does not tell stays unknown."""
+    if meter.tensorflow_input is None:
+        return
     try:
-        assert meter.tensorflow_input is not None
-        if batch is None:
-            meter.tensorflow_input.stepped(meter.values)
-        elif type(batch[-1]).__name__ == "OwnedIterator":
-            meter.tensorflow_input.took(batch[-1])
-    except Exception:  # What tf.data does not tell stays unknown.
+        ask(meter.tensorflow_input)
+    except Exception:
         meter.tensorflow_input = None
+
+
+def _note_iterator(known: TensorFlowInput, batch: Any) -> None:
+    """`batch`: of a compiled step, numbers of steps and the iterator."""
+    if type(batch[-1]).__name__ == "OwnedIterator":
+        known.took(batch[-1])
 
 
 def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
@@ -114,8 +117,7 @@ def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
                 return
             finally:
                 meter.end(WAIT, began)
-            if meter.tensorflow_input is not None:
-                _read_input(meter, batch)
+            _ask_input(meter, partial(_note_iterator, batch=batch))
             yield batch
 
     replace(meter, module.EpochIterator, "__iter__", batches)
