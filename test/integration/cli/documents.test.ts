@@ -28,7 +28,6 @@ beforeAll(async () => {
   await at.pipelines.ensure('digits', { firstBatch: 3, at: AT });
   await trains(at);
   await at.runs.create(runOf('digits', 2, { status: 'empty' }));
-  at.logs.print('digits-000001-a1/', { at: Date.parse(AT), host: 'algo-1', text: 'step 1' });
   api = await startApi(at, 'ada');
   api.plan = planDeps(at);
 });
@@ -58,6 +57,7 @@ it.each([
   ['check', ['tidewheel.yaml']],
   ['watch', [ENDED]],
   ['why', [RUN]],
+  ['compare', [RUN, ENDED]],
   ['model', ['ls', 'digits']],
   ['probe', ['digits', '--vary', 'lr=1,2', '--dry-run']],
   ['run', ['digits', '--set', 'lr=2']],
@@ -91,7 +91,7 @@ it.each([
 });
 
 it('has a row in the documentation for every verb', () => {
-  const silent = ['logs', 'compare', 'cost', 'market', 'plan', 'doctor', 'try', 'stop', 'retry', 'limits'];
+  const silent = ['logs', 'cost', 'market', 'plan', 'doctor', 'try', 'stop', 'retry', 'limits'];
   const without = Object.keys(VERBS).filter(
     (verb) =>
       !['data', 'delete-checkpoints', ...silent].includes(verb) && documentedShapes(verb).length === 0,
