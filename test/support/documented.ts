@@ -25,6 +25,13 @@ export function documentedShapes(verb: string): readonly Shape[] {
   );
 }
 
+/** How a verb's document, or each of a list, differs from the one shape that its row has. */
+export function undocumented(verb: string, printed: unknown): string[] {
+  const [shape, ...others] = documentedShapes(verb);
+  if (shape === undefined || others.length > 0) return [`docs/cli.md has no single document of ${verb}`];
+  return [printed].flat().flatMap((each) => differences(each, shape));
+}
+
 /** What a printed document lacks of a shape or has beyond it, by path. */
 export function differences(printed: unknown, { fields, optional, isOpen }: Shape, at = ''): string[] {
   if (typeof printed !== 'object' || printed === null) return [`${at} is no object`];

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { AT, attemptOf, declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
+import { undocumented } from '../../support/documented.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
 import { createStack } from '../../support/stack.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
@@ -87,7 +88,9 @@ describe('doctor', () => {
 
   it('prints the verdicts as JSON', async () => {
     const { stdout } = await doctor(RUN, '--json');
-    expect(JSON.parse(stdout)).toMatchObject([{ cause: 'network', remedy: { where: 'declaration' } }]);
+    const verdicts: unknown = JSON.parse(stdout);
+    expect(verdicts).toMatchObject([{ cause: 'network', remedy: { where: 'declaration' } }]);
+    expect(undocumented('doctor', verdicts)).toEqual([]);
   }, 60_000);
 
   it('changes the declaration, and keeps its comments', async () => {

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { undocumented } from '../../support/documented.ts';
 import { projectPython } from '../../support/emulator.ts';
 
 const run = promisify(execFile);
@@ -75,6 +76,7 @@ it('a script that saves and resumes is ready', async () => {
       printed: { first: number };
     }[];
   };
+  expect(undocumented('try', result)).toEqual([]);
   expect(result).toMatchObject({ verdict: 'ready', restored: ['yes', 'yes'] });
   expect(code).toBe(0);
   expect(result.phases.map(({ endedBy }) => endedBy)).toEqual(['warning', 'kill', 'kill']);
