@@ -61,8 +61,11 @@ function verdictOf(phases: readonly Phase[], restored: readonly Restored[]): Ver
 /** The numbers in a checkpoint's name are those of the moment: every checkpoint of such a name is meant. */
 const patternOf = (name: string): string => name.replace(/\d+/g, '*');
 
+/** Python starts, and imports what the agent brings, at this much CPU at most; a script that works soon uses more. */
+const START_CPU_SECONDS = 1;
+
 const isIdle = (phase: Phase | undefined): boolean =>
-  phase?.scriptLines === 0 && phase.cpuSeconds < phase.seconds / 10;
+  phase?.scriptLines === 0 && phase.cpuSeconds < START_CPU_SECONDS + phase.seconds / 10;
 
 const CHECKPOINT = /\.(pt|pth|ckpt|safetensors|bin|h5|keras|pkl|joblib|npz|msgpack|ubj|tar)$/i;
 
