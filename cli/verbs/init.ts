@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
 import { problemText } from '../../functions/core/shared/errors.ts';
+import { shellQuote } from '../../functions/core/shared/shell-quote.ts';
 import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
@@ -180,7 +181,8 @@ interface Standing {
 /** As the person can type it where they stand: elsewhere npx knows no tidewheel. */
 function nextText({ name }: Project, { folder, environment }: Standing): string {
   const program = environment['npm_command'] === 'exec' ? 'npx tidewheel' : 'tidewheel';
-  const drop = `${program} drop${folder === '' ? '' : ` ${/\s/.test(folder) ? `'${folder}'` : folder}`}`;
+  const word = /^[\w./][\w./-]*$/.test(folder) ? folder : shellQuote(folder);
+  const drop = `${program} drop${folder === '' ? '' : ` ${word}`}`;
   const width = Math.max(drop.length, `${program} watch ${name}`.length);
   const line = (command: string, about: string) => `  ${command.padEnd(width)}  ${about}`;
   return [

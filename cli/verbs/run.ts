@@ -4,7 +4,6 @@ import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import type { StartRunBody } from '../../client/operations.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-
 import { type Api, ApiError } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
 import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
