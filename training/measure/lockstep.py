@@ -13,7 +13,6 @@ import contextlib
 import mmap
 import os
 import signal
-import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -99,16 +98,20 @@ class Members:
 
 
 class SharedClock:
-    """Seconds in a file of eight bytes, for processes that wait by this clock."""
+    """Seconds in a file of eight bytes, for processes that wait by this clock.
+
+    Each reading is a whole one, because a view of doubles stores all eight bytes at once.
+    `struct.pack_into` would first write zeros: a process that reads a zero sleeps as long as the
+    clock has run, which once was most of a measurement.
+    """
 
     def __init__(self, path: Path) -> None:
         path.write_bytes(bytes(8))
         with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), 8)
-        self.set(0.0)
+            self._seconds = memoryview(mmap.mmap(file.fileno(), 8)).cast("d")
 
     def set(self, seconds: float) -> None:
-        struct.pack_into("<d", self._map, 0, seconds)
+        self._seconds[0] = seconds
 
 
 @contextlib.contextmanager

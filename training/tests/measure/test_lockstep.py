@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -12,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from lockstep import Lockstep
+from lockstep import Lockstep, SharedClock
 
 pytestmark = pytest.mark.slow
 CORES = 0.25
 SLACK = 0.15
 """Seconds: three periods, of which the first and the last may be partial."""
+READINGS = 300_000
 READY = (
     "import os, struct, subprocess, sys, time\nprint('ready', flush=True)\nsys.stdin.readline()\n"
 )
@@ -35,6 +37,17 @@ WAIT = (
     "while now() < began + float(sys.argv[1]): time.sleep(0.01)\n"
     "print(now() - began, flush=True)\n"
 )
+READ_OFTEN = (
+    "import mmap\n"
+    "file = open(sys.argv[1], 'rb')\n"
+    "shared = mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)\n"
+    "now, backwards = 0.0, 0\n"
+    "for _ in range(int(sys.argv[2])):\n"
+    "    last, now = now, struct.unpack_from('<d', shared)[0]\n"
+    "    backwards += now < last\n"
+    "print(backwards, flush=True)\n"
+)
+"""Counts readings that are before the reading that precedes them."""
 LEAVE = "os._exit(0)\n"
 """Skips the interpreter's clean-up, which takes CPU time of its own."""
 
@@ -145,3 +158,16 @@ def test_no_process_stays_stopped(tmp_path: Path) -> None:
     periods = iter([False, False, True])
     hosts.lockstep.run_fair(lambda: next(periods))
     assert process.wait(20) == 0
+
+
+def test_the_clock_never_goes_backwards(tmp_path: Path) -> None:
+    hosts = Hosts(tmp_path, "a")
+    clock = SharedClock(hosts.clock)
+    reader = hosts.start("a", READ_OFTEN, hosts.clock, READINGS)
+    hosts.go()
+    ticks = itertools.count()
+    while reader.poll() is None:
+        for tick in itertools.islice(ticks, 10_000):
+            clock.set(float(tick))
+    assert reader.stdout is not None
+    assert reader.stdout.read() == b"0\n"
