@@ -1,11 +1,8 @@
 /** The limits of `packing.hold`: a version that passes one is not trained on until a person releases it. */
-import type { HoldSettings } from '../../pipeline/packing-parts.ts';
+import { type HoldSettings, shareOf } from '../../pipeline/packing-parts.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { percent } from './drift.ts';
 import type { ClassRow, SplitRows } from './report-document.ts';
-
-/** @param written as declared, such as `20 %` */
-const numberIn = (written: string): number => Number.parseFloat(written);
 
 export interface Measured {
   readonly classes: readonly ClassRow[];
@@ -33,12 +30,12 @@ export const limitsPassed = (hold: HoldSettings | undefined, measured: Measured)
 function shiftsPassed({ classShare }: HoldSettings, { classes }: Measured): string[] {
   const isFirst = classes.every(({ before }) => before === 0);
   if (classShare === undefined || isFirst) return [];
-  const limit = numberIn(classShare);
+  const limit = shareOf(classShare);
   return classes.flatMap(({ name, shareBefore, shareNow }) => {
+    if (!isAbove(Math.abs(shareNow - shareBefore), limit)) return [];
     const [before, now] = [percent(shareBefore), percent(shareNow)];
-    if (Math.abs(now - before) <= limit) return [];
     return [
-      `class ${JSON.stringify(name)} has ${now} % of the samples and had ${before} % (limit of the change: ${limit} points)`,
+      `class ${JSON.stringify(name)} has ${now} % of the samples and had ${before} % (limit of the change: ${Number.parseFloat(classShare)} points)`,
     ];
   });
 }
@@ -46,9 +43,27 @@ function shiftsPassed({ classShare }: HoldSettings, { classes }: Measured): stri
 /** @param what such as `of the arrivals were rejected` */
 function sharePassed(declared: string | undefined, part: number, all: number, what: string): string[] {
   if (declared === undefined || all === 0) return [];
-  const [limit, share] = [numberIn(declared), percent(part / all)];
-  return share > limit ? [`${share} % ${what} (limit: ${limit} %)`] : [];
+  const [limit, share] = [shareOf(declared), part / all];
+  if (!isAbove(share, limit)) return [];
+  return [`${percentAbove(share, limit)} % ${what} (limit: ${Number.parseFloat(declared)} %)`];
 }
+
+/** Compares what was not rounded: with a limit of 0 %, one sample of a million counts. */
+const isAbove = (share: number, limit: number): boolean => share - limit > LEAST_EXCESS;
+
+/** What the rounding of a difference may add; less than one sample of all that a dataset holds. */
+const LEAST_EXCESS = 1e-12;
+
+/** The share in percent, with the fewest digits that still show it above the limit. */
+function percentAbove(share: number, limit: number): number {
+  for (let digits = 1; digits < MOST_DIGITS; digits += 1) {
+    const shown = Number((100 * share).toFixed(digits));
+    if (shown > 100 * limit) return shown;
+  }
+  return 100 * share;
+}
+
+const MOST_DIGITS = 10;
 
 const rejectedPassed = ({ rejected }: HoldSettings, { arrivals, known = 0 }: Measured): string[] =>
   sharePassed(rejected, arrivals.rejected - known, arrivals.objects, 'of the arrivals were rejected');

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../../functions/aws/images/image-engine.ts';
 import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
+import { limitsPassed } from '../../../../functions/core/packing/quality/hold.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
 import { SplitRule } from '../../../../functions/core/packing/splits/split-rule.ts';
@@ -327,5 +328,28 @@ describe('other limits', () => {
       '50 % of the classes have a single sample (limit: 10 %)',
     ]);
     expect((await reportOf(store, 1, { singleSampleClasses: '50 %' })).held).toEqual([]);
+  });
+
+  it('are passed by one sample of ten thousand', () => {
+    const measured = {
+      classes: [],
+      arrivals: { objects: 9_999, rejected: 3 },
+      samples: 9_996,
+      conflicting: 1,
+    };
+    expect(limitsPassed({ conflictingLabels: '0 %' }, measured)).toEqual([
+      '0.01 % of the samples have the bytes of another one with a different label (limit: 0 %)',
+    ]);
+    expect(limitsPassed({ rejected: '0.03 %' }, measured)).toEqual([
+      '0.030003 % of the arrivals were rejected (limit: 0.03 %)',
+    ]);
+  });
+
+  it('are not passed by the share that they name', () => {
+    const shares = { shareBefore: 0.1, shareNow: 0.3 };
+    const row = { name: 'cat', packed: 2, copies: 0, before: 1, now: 3, ...shares };
+    const arrivals = { objects: 10_000, rejected: 29 };
+    const measured = { classes: [row], arrivals, samples: 10, conflicting: 0 };
+    expect(limitsPassed({ classShare: '20 %', rejected: '0.29 %' }, measured)).toEqual([]);
   });
 });
