@@ -39,3 +39,36 @@ export interface JoinJob {
   /** Of the new shard. Copies make up for those that the order lacks; by default there are none. */
   readonly samples?: number | undefined;
 }
+
+/** A place of the new shard's order, and the old sample that it gets. */
+export interface Place {
+  readonly input: JoinInput;
+  /** Of the sample in the input. */
+  readonly number: number;
+  readonly sample: SampleLines;
+  /** How many copies follow the sample. */
+  readonly copies: number;
+}
+
+/** All places in order; each input gives the samples that it keeps one after the other. */
+export function* placesOf({ inputs, order, samples = 0 }: JoinJob): Generator<Place> {
+  const taken = inputs.map(() => 0);
+  const missing = Math.max(0, samples - order.length);
+  for (const [place, index] of order.entries()) {
+    const input = inputs[index];
+    const number = input?.kept[taken[index] ?? 0];
+    const sample = number === undefined ? undefined : input?.samples[number];
+    if (input === undefined || number === undefined || sample === undefined)
+      throw new Error('the order names more samples than the shard holds');
+    taken[index] = (taken[index] ?? 0) + 1;
+    const copies = Math.floor(missing / order.length) + (place < missing % order.length ? 1 : 0);
+    yield { input, number, sample, copies };
+  }
+}
+
+/** Copies are numbered on from this number. */
+export const lastRepeat = ({ inputs }: JoinJob): number =>
+  inputs.reduce(
+    (most, { samples }) => samples.reduce((last, [line]) => Math.max(last, line?.repeat ?? 0), most),
+    0,
+  );

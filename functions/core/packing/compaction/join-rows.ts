@@ -6,7 +6,14 @@ import { collect } from '../formats/copy-bytes.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { EncodedMember, MemberBody, Outline, SampleLines, ShardSink } from '../model/shard-format.ts';
 import { MemberList } from '../shard/member-list.ts';
-import { againOf, type JoinInput, type JoinJob, type SequentialBytes } from './join-job.ts';
+import {
+  againOf,
+  type JoinInput,
+  type JoinJob,
+  lastRepeat,
+  placesOf,
+  type SequentialBytes,
+} from './join-job.ts';
 import { splitName } from './joined-names.ts';
 
 /** A sample of the new shard, with its lines in the old one. */
@@ -17,13 +24,8 @@ interface Placed {
   readonly repeat: number | undefined;
 }
 
-/** @param copiesAt how many copies follow the sample at a place of the order */
-export async function joinRows(
-  job: JoinJob,
-  sink: ShardSink,
-  copiesAt: (place: number) => number,
-): Promise<MemberList> {
-  const placed = placedSamples(job, copiesAt);
+export async function joinRows(job: JoinJob, sink: ShardSink): Promise<MemberList> {
+  const placed = placedSamples(job);
   const outlines = placed.map(({ lines }, ordinal): Outline => ({ ordinal, members: membersOf(lines) }));
   const encoder = job.format.encoder({
     settings: job.packing,
@@ -56,22 +58,14 @@ const movedLine = (
 ): MemberLine => ({ ...line, offset, sample: line.sample + base, ...repeat });
 
 /** The samples in their new order, each followed by its copies. */
-function placedSamples({ inputs, order }: JoinJob, copiesAt: (place: number) => number): Placed[] {
-  const taken = inputs.map(() => 0);
-  const firsts = inputs.flatMap(({ samples }) => samples.flatMap(([line]) => line ?? []));
-  let repeat = firsts.reduce((most, line) => Math.max(most, line.repeat ?? 0), 0);
-  return [...order].flatMap((index, place) => {
-    const input = inputs[index];
-    const number = input?.kept[taken[index] ?? 0];
-    const lines = number === undefined ? undefined : input?.samples[number];
-    if (input === undefined || number === undefined || lines === undefined)
-      throw new Error('the order names more samples than the shard holds');
-    taken[index] = (taken[index] ?? 0) + 1;
-    const copies = Array.from({ length: copiesAt(place) }, (): Placed => {
+function placedSamples(job: JoinJob): Placed[] {
+  let repeat = lastRepeat(job);
+  return [...placesOf(job)].flatMap(({ input, number, sample: lines, copies }) => {
+    const copied = Array.from({ length: copies }, (): Placed => {
       repeat += 1;
       return { input, number, lines, repeat };
     });
-    return [{ input, number, lines, repeat: undefined }, ...copies];
+    return [{ input, number, lines, repeat: undefined }, ...copied];
   });
 }
 

@@ -8,7 +8,7 @@ import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { againOf, type JoinInput, type JoinJob } from './join-job.ts';
+import { againOf, type JoinInput, type JoinJob, lastRepeat, type Place, placesOf } from './join-job.ts';
 import { joinRows } from './join-rows.ts';
 import { UniqueNames } from './joined-names.ts';
 
@@ -27,9 +27,7 @@ export async function joinShard(
     const gzip = isGzipped ? new GzipSink(upload) : undefined;
     const sink = gzip ?? upload;
     const list =
-      job.format.join.by === 'rows'
-        ? await joinRows(job, sink, (place) => copiesAt(job, place))
-        : await new Joiner(job, sink).join();
+      job.format.join.by === 'rows' ? await joinRows(job, sink) : await new Joiner(job, sink).join();
     await gzip?.finish();
     for (const { reader } of job.inputs) await reader.finish();
     return { ...(await upload.finish()), list, samples: Math.max(job.order.length, job.samples ?? 0) };
@@ -45,41 +43,30 @@ class Joiner {
   readonly #sink: ShardSink;
   readonly #list = new MemberList();
   readonly #names = new UniqueNames();
-  /** Kept samples taken of each input. */
-  readonly #taken: number[];
   /** All samples of each input that were read. */
-  readonly #read: number[];
+  readonly #read = new Map<JoinInput, number>();
   #repeat: number;
 
   constructor(job: JoinJob, sink: ShardSink) {
     this.#job = job;
     this.#sink = sink;
-    this.#taken = job.inputs.map(() => 0);
-    this.#read = job.inputs.map(() => 0);
-    const lines = job.inputs.flatMap(({ samples }) => samples.flatMap(([line]) => line ?? []));
-    this.#repeat = lines.reduce((most, { repeat = 0 }) => Math.max(most, repeat), 0);
+    this.#repeat = lastRepeat(job);
   }
 
   async join(): Promise<MemberList> {
-    const { inputs, order, format } = this.#job;
+    const { inputs, format } = this.#job;
     const head = headOf(this.#job);
     if (head !== undefined) await this.#sink.write(head);
     for (const { reader, extents } of inputs) if (extents?.[0]) await reader.skip(extents[0]);
-    for (const [place, input] of order.entries()) await this.#next(input, copiesAt(this.#job, place));
+    for (const place of placesOf(this.#job)) await this.#next(place);
     if (format.memberFrames !== undefined) await this.#sink.write(format.memberFrames.end);
     return this.#list;
   }
 
-  async #next(index: number, copies: number): Promise<void> {
-    const input = this.#job.inputs[index];
-    const taken = this.#taken[index] ?? 0;
-    const number = input?.kept[taken];
-    const sample = number === undefined ? undefined : input?.samples[number];
-    if (input === undefined || number === undefined || sample === undefined)
-      throw new Error('the order names more samples than the shard holds');
-    for (let passed = this.#read[index] ?? 0; passed < number; passed += 1) await this.#pass(input, passed);
-    this.#taken[index] = taken + 1;
-    this.#read[index] = number + 1;
+  async #next({ input, number, sample, copies }: Place): Promise<void> {
+    for (let passed = this.#read.get(input) ?? 0; passed < number; passed += 1)
+      await this.#pass(input, passed);
+    this.#read.set(input, number + 1);
     const [first, again] = copies === 0 ? [input, () => input] : await this.#often(input, number, sample);
     await this.#write(first, number, sample);
     for (let copy = 0; copy < copies; copy += 1) {
@@ -206,19 +193,8 @@ function headOf(job: JoinJob): Uint8Array | undefined {
   }
 }
 
-function sizesInOrder(job: JoinJob): number[] {
-  const taken = job.inputs.map(() => 0);
-  return [...job.order].flatMap((index, place) => {
-    const { kept = [], extents = [] } = job.inputs[index] ?? {};
-    const number = kept[taken[index] ?? 0] ?? 0;
-    taken[index] = (taken[index] ?? 0) + 1;
+const sizesInOrder = (job: JoinJob): number[] =>
+  [...placesOf(job)].flatMap(({ input: { extents = [] }, number, copies }) => {
     const size = (extents[number + 1] ?? 0) - (extents[number] ?? 0);
-    return Array.from({ length: 1 + copiesAt(job, place) }, () => size);
+    return Array.from({ length: 1 + copies }, () => size);
   });
-}
-
-/** Copies of the sample at this place of the order. */
-function copiesAt({ order, samples = 0 }: JoinJob, place: number): number {
-  const missing = Math.max(0, samples - order.length);
-  return Math.floor(missing / order.length) + (place < missing % order.length ? 1 : 0);
-}
