@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 /**
  * One project per kind of test. `unit` touches no network and no child process. Its files share modules, because loading
  * them again for each file took a third of its CPU. So an environment variable that a unit test sets has to end with it.
+ * A worker for each core, since the process that transforms the sources has little to do beside them.
  */
 const project = (
   name: string,
@@ -14,6 +15,7 @@ const project = (
     include: [`test/${name}/**/*.test.ts`, `emulators/tests/${name}/**/*.test.ts`],
     testTimeout: timeoutMs,
     hookTimeout: Math.max(timeoutMs, 10_000),
+    maxWorkers: '100%',
     ...more,
   },
 });
