@@ -6,31 +6,24 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
 
-const HELP = `Measures size and load time of every function's bundle.
+const USAGE = `node_modules/.bin/node bench/bundles/main.ts [options]
 
-  node bench/bundles/main.ts [--rounds N] [--json]
+Measures size and load time of every function's bundle.
 
-  --rounds N   loads each bundle N times and prints the least (default 7)
+  --rounds 7   loads each bundle so many times and prints the least
   --json       prints JSON`;
 
-const { values } = parseArgs({
+const WHOLE = 'give a whole number, 1 or more';
+const spec = {
   options: {
     rounds: { type: 'string', default: '7' },
     json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
   },
-});
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
-const rounds = Number(values.rounds);
-if (!Number.isInteger(rounds) || rounds < 1) {
-  console.error(`--rounds ${values.rounds}: give a whole number from 1\n\n${HELP}`);
-  process.exit(2);
-}
+  schema: z.object({ rounds: z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE), json: z.boolean() }),
+} as const;
 
 const LOAD = `
 const before = process.cpuUsage();
@@ -39,7 +32,7 @@ const { user, system } = process.cpuUsage(before);
 console.log((user + system) / 1000);
 process.exit();`;
 
-function loadMilliseconds(file: string): number {
+function loadMilliseconds(file: string, rounds: number): number {
   const all = Array.from({ length: rounds }, () =>
     Number(
       execFileSync(process.execPath, ['--input-type=module', '--eval', LOAD, file], { encoding: 'utf8' }),
@@ -48,8 +41,7 @@ function loadMilliseconds(file: string): number {
   return Math.min(...all);
 }
 
-const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundles-'));
-try {
+function packageInto(folder: string): void {
   execFileSync(path.join('node_modules', '.bin', 'osls'), ['package', '--package', folder], {
     stdio: 'ignore',
     env: {
@@ -59,21 +51,31 @@ try {
       AWS_REGION: 'us-east-1',
     },
   });
-  const rows = readdirSync(folder)
-    .filter((file) => file.endsWith('.zip'))
-    .map((file) => {
-      const name = file.replace(/\.zip$/, '');
-      const into = path.join(folder, name);
-      execFileSync('python3', ['-m', 'zipfile', '-e', path.join(folder, file), into]);
-      const bundle = path.join(into, 'functions', name, 'handler.mjs');
-      return {
-        function: name,
-        kilobytes: Math.round(statSync(bundle).size / 1_000),
-        loadMilliseconds: Math.round(loadMilliseconds(bundle)),
-      };
-    });
-  if (values.json) console.log(JSON.stringify(rows));
-  else console.table(rows);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }
+
+function measureBundle(folder: string, name: string, rounds: number) {
+  const into = path.join(folder, name);
+  execFileSync('python3', ['-m', 'zipfile', '-e', `${into}.zip`, into]);
+  const bundle = path.join(into, 'functions', name, 'handler.mjs');
+  return {
+    function: name,
+    kilobytes: Math.round(statSync(bundle).size / 1_000),
+    loadMilliseconds: Math.round(loadMilliseconds(bundle, rounds)),
+  };
+}
+
+await runCommand(USAGE, async (args) => {
+  const { rounds, json } = readCommandLine(args, spec).values;
+  const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundles-'));
+  try {
+    packageInto(folder);
+    const rows = readdirSync(folder)
+      .filter((file) => file.endsWith('.zip'))
+      .map((file) => measureBundle(folder, path.basename(file, '.zip'), rounds));
+    if (json) console.log(JSON.stringify(rows));
+    else console.table(rows);
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
