@@ -73,11 +73,23 @@ export class Annotations {
     return `${this.#settings.file}@${this.#source?.etag ?? 'absent'}`;
   }
 
-  /** The label of a key (without the incoming prefix), from its own row or from its sample's. */
+  /** The label of a listed key (without the incoming prefix), from its own row or from its sample's. */
   labelOf(key: string): LabelOfMember {
-    const own = this.#table.find(key);
+    return this.#find(key, true);
+  }
+
+  /** The one label of a packed sample, of which not every key needs to be listed. */
+  labelOfSample(keys: readonly string[]): string | undefined {
+    const [first, ...others] = keys.flatMap((key) => this.#find(key, false) ?? []);
+    if (first?.kind !== 'label') return undefined;
+    const isOne = others.every((other) => other.kind === 'label' && other.label === first.label);
+    return isOne ? first.label : undefined;
+  }
+
+  #find(key: string, isListed: boolean): LabelOfMember {
+    const own = this.#table.find(key, isListed);
     const { stem } = splitKey(key);
-    const common = stem === key ? undefined : this.#table.find(stem);
+    const common = stem === key ? undefined : this.#table.find(stem, isListed);
     if (own === undefined || common === undefined) return own ?? common;
     return own.kind === 'label' && common.kind === 'label' && own.label === common.label
       ? own

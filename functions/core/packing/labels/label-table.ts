@@ -61,12 +61,12 @@ export class LabelTable {
     return 'new';
   }
 
-  /** Notes that the key was looked up. */
-  find(key: string): LabelLookup {
+  /** @param isListed notes that the key was looked up */
+  find(key: string, isListed = true): LabelLookup {
     const at = this.#locate(key);
     const number = this.#slots.label[at] ?? FREE;
     if (number === FREE) return undefined;
-    this.#slots.lookedUp[at] = 1;
+    if (isListed) this.#slots.lookedUp[at] = 1;
     if (number === TWO_LABELS) return { kind: 'doubled' };
     return { kind: 'label', label: this.#labels[number - 1] ?? '' };
   }

@@ -5,6 +5,7 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
+import { correctedLabels } from '../labels/corrected-labels.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { type HeldSamples, NOTHING_HELD } from '../model/held-samples.ts';
@@ -17,7 +18,7 @@ import {
 } from '../model/listed-ranges.ts';
 import { type Manifest } from '../model/manifest.ts';
 import { lastInOrder } from '../model/order.ts';
-import { sealedGenerations } from '../model/sealed-arrivals.ts';
+import { type SealedGenerations, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders } from '../model/shard-count.ts';
 import { checkSameSplit } from '../splits/sample-splits.ts';
 import { DraftPlan } from './draft-plan.ts';
@@ -26,7 +27,7 @@ import { listRanges, notifiedRanges } from './notified-ranges.ts';
 import { listInParallel } from './parallel-listing.ts';
 import { removedObjects } from './removed-objects.ts';
 import { heldOf } from './returning-samples.ts';
-import { mayBeFreed, sealedFilter } from './sealed-filter.ts';
+import { mayBeFreed, type SealedFilter, sealedFilter } from './sealed-filter.ts';
 import { columnsBefore } from './waiting-samples.ts';
 import { WholeSamples } from './whole-samples.ts';
 
@@ -84,9 +85,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const sealed = await sealedGenerations(deps.store, input.pipeline);
   checkSameSplit(input.packing.split, sealed.manifests);
   const { onChange = 'keep', onDelete } = input;
-  // Labels of other annotations may be packed again, and freed corrections, so every arrival is looked up.
-  const isAnyKnown = annotations === undefined && onDelete !== 'retract' && !mayBeFreed(sealed.manifests);
-  const known = isAnyKnown ? await sealedRanges(deps.store, input.pipeline, sealed) : NOTHING_KNOWN;
+  const known = await knownRanges(deps.store, input, { sealed, annotations });
   const samples = new WholeSamples({
     add: (object, isKnown) => draft.add(object, isKnown),
     remove: (object) => draft.remove(object),
@@ -99,9 +98,11 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     onChange,
     uncovers: removed?.isAnyDeletedByRun === false,
   };
+  const newer = onChange === 'replace' ? annotations : undefined;
+  const corrected = await correctedLabels(deps.store, sealed.manifests, newer);
   const arrivals = new NewArrivals({
     known: known.ranges,
-    stateOf: sealedFilter(deps.store, sealed.manifests, rules),
+    stateOf: withCorrected(sealedFilter(deps.store, sealed.manifests, rules), corrected),
     samples,
     listed: new RangeCollector(deps.rangeObjects),
     removed,
@@ -128,6 +129,27 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const held = annotations === undefined ? await heldOf(deps.store, returned) : NOTHING_HELD;
   return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held };
 }
+
+/** Labels of other annotations may be packed again, and freed corrections: then every arrival is looked up. */
+async function knownRanges(
+  store: BlobStore,
+  { pipeline, onDelete }: PlanInput,
+  {
+    sealed,
+    annotations,
+  }: { readonly sealed: SealedGenerations; readonly annotations: Annotations | undefined },
+): Promise<KnownRanges> {
+  const isAnyKnown = annotations === undefined && onDelete !== 'retract' && !mayBeFreed(sealed.manifests);
+  return isAnyKnown ? sealedRanges(store, pipeline, sealed) : NOTHING_KNOWN;
+}
+
+/** A packed object counts as changed if its sample has another label now. */
+const withCorrected =
+  (stateOf: SealedFilter, corrected: ReadonlySet<string>): SealedFilter =>
+  (key, etag, bundledAt) => {
+    if (!corrected.has(key)) return stateOf(key, etag, bundledAt);
+    return Promise.resolve(stateOf(key, etag, bundledAt)).then((is) => (is === 'sealed' ? 'changed' : is));
+  };
 
 function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifest[]) {
   const isWhole = formatOf(packing).takes === 'samples';

@@ -1,0 +1,87 @@
+/** A corrected row of annotations replaces the label of a packed sample, although its objects are the same. */
+import { describe, expect, it } from 'vitest';
+import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
+import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import type { OnChange } from '../../../../functions/core/pipeline/dataset.ts';
+import { current, incoming, linesIn, problems, runOf } from '../../../support/builders/compaction.ts';
+import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../support/builders/packing.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+
+const packing = settings({
+  label: 'annotations',
+  annotations: { file: 'labels.csv', key: 'key', label: 'label' },
+});
+
+const annotate = (store: MemoryBlobStore, rows: Readonly<Record<string, string>>): void => {
+  const text = Object.entries(rows).map(([key, label]) => `${key},${label}\n`);
+  store.seed(`${incoming}labels.csv`, `key,label\n${text.join('')}`);
+};
+
+async function run(store: MemoryBlobStore, batch: number, onChange: OnChange = 'replace') {
+  const input = { runId: runOf(batch), pipeline: PIPELINE, packing };
+  const planned = await planShards({ store, now }, { ...input, onChange });
+  if (planned.status === 'planned') {
+    await planAndPack(store, packing, input.runId);
+    await sealDataset({ store }, input);
+  }
+  const choice = { pipeline: PIPELINE, packing, after: 'never', onChange } as const;
+  await compact(store, choice, { ...SMALL, readBytes: 1_000 });
+  return planned;
+}
+
+/** The label of each member of the newest version that packing made. */
+async function labels(store: MemoryBlobStore): Promise<string[]> {
+  const lines = (await current(store)).flatMap((manifest) => linesIn(store, manifest));
+  return lines.flatMap(({ name, label }) => (label === undefined ? [] : [`${name} ${label}`])).sort();
+}
+
+async function packed(rows: Readonly<Record<string, string>>): Promise<MemoryBlobStore> {
+  const store = new MemoryBlobStore();
+  for (const key of ['1.jpg', '1.json', '2.jpg', '3.jpg', '3.cls']) store.seed(incoming + key, key);
+  annotate(store, rows);
+  await run(store, 1);
+  return store;
+}
+
+describe('a corrected row of annotations', () => {
+  it('replaces the label of its sample', async () => {
+    const store = await packed({ '1': 'cat', '2': 'dog', '3': 'cow' });
+    annotate(store, { '1': 'cat', '2': 'cow', '3': 'dog' });
+    expect(await run(store, 2)).toMatchObject({ status: 'planned', objects: 1 });
+    expect(await labels(store)).toEqual(['1.cls cat', '2.cls cow']);
+    expect(await problems(store)).toEqual([]);
+    expect(await run(store, 3)).toMatchObject({ status: 'nothingNew' });
+    annotate(store, { '1.json': 'dog', '2': 'dog', '3': 'cat' });
+    expect(await run(store, 4)).toMatchObject({ status: 'planned', objects: 3 });
+    expect(await labels(store)).toEqual(['1.cls dog', '2.cls dog']);
+  });
+
+  it('is applied once while its compaction waits', async () => {
+    const store = await packed({ '1': 'cat', '2': 'dog' });
+    annotate(store, { '1': 'cat', '2': 'cow' });
+    const input = { runId: runOf(2), pipeline: PIPELINE, packing };
+    await planShards({ store, now }, { ...input, onChange: 'replace' });
+    await planAndPack(store, packing, input.runId);
+    await sealDataset({ store }, input);
+    expect(await run(store, 3)).toMatchObject({ status: 'nothingNew' });
+    expect(await labels(store)).toEqual(['1.cls cat', '2.cls cow']);
+  });
+
+  it('leaves the label where it gives none', async () => {
+    const store = await packed({ '1': 'cat', '2': 'dog' });
+    annotate(store, { '1.jpg': 'cat', '1.json': 'cow' });
+    expect(await run(store, 2)).toMatchObject({ status: 'nothingNew' });
+    expect(await labels(store)).toEqual(['1.cls cat', '2.cls dog']);
+  });
+
+  it('needs the objects, and replaces nothing with keep', async () => {
+    const store = await packed({ '1': 'cat', '2': 'dog' });
+    store.objects.delete(`${incoming}2.jpg`);
+    annotate(store, { '1': 'cow', '2': 'cow' });
+    expect(await run(store, 2, 'keep')).toMatchObject({ status: 'nothingNew' });
+    await run(store, 3);
+    expect(await labels(store)).toEqual(['1.cls cow', '2.cls dog']);
+    expect(await run(store, 4)).toMatchObject({ status: 'nothingNew' });
+  });
+});
