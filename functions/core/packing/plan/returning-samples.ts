@@ -8,7 +8,7 @@ import { type ArrivalLine, isCopied } from '../model/documents.ts';
 import { type HeldMember, type HeldSamples, heldSample, NOTHING_HELD } from '../model/held-samples.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
-import { packingKeys, shardNumberOf } from '../model/packing-keys.ts';
+import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { sealedLines } from '../model/sealed-lines.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
 
@@ -42,23 +42,39 @@ export async function heldOf(store: BlobStore, returned: Returned): Promise<Held
     return NOTHING_HELD;
   const keys = keysOf(returned);
   const current = returned.manifests.filter(({ generation }) => newest.generations.includes(generation));
-  const members = await membersOf(store, current, new Set([...keys.values()].flat()));
+  const members = await membersOf(store, current, new Set([...keys.values()].flatMap((some) => some.keys)));
   const held = new Map<number, ReturnType<typeof heldSample>>();
   for (const [sample, some] of keys) {
-    const all = some.flatMap((key) => members.get(key) ?? []);
-    if (all.length === some.length) held.set(sample, heldSample(all));
+    const all = some.keys.flatMap((key) => members.get(key) ?? []);
+    if (all.length === some.keys.length && !(some.alone && all.some(({ siblings }) => siblings)))
+      held.set(sample, heldSample(all));
   }
   return held;
 }
 
-function keysOf({ draft: { returning, arrivals } }: Returned): Map<number, string[]> {
-  const keys = new Map<number, string[]>();
+interface ReturnedKeys {
+  readonly keys: string[];
+  /**
+   * The rules of names leave it out of the sample of its stem, such as `a.jpg` beside a new `a.JPG`. If the dataset holds
+   * it with siblings, these are packed without it, and both together replace the old sample.
+   */
+  readonly alone: boolean;
+}
+
+/** What the dataset holds of a key. */
+interface Holding extends HeldMember {
+  /** Its sample has other objects too. */
+  readonly siblings: boolean;
+}
+
+function keysOf({ draft: { returning, arrivals } }: Returned): Map<number, ReturnedKeys> {
+  const keys = new Map<number, ReturnedKeys>();
   for (const text of arrivals.read()) {
-    const [key, , , sample]: ArrivalLine = JSON.parse(text);
+    const [key, , , sample, alone]: ArrivalLine = JSON.parse(text);
     if (typeof sample !== 'number' || !returning.numbers.has(sample)) continue;
-    const some = keys.get(sample) ?? [];
+    const some = keys.get(sample) ?? { keys: [], alone: alone === 1 };
     keys.set(sample, some);
-    some.push(key);
+    some.keys.push(key);
   }
   return keys;
 }
@@ -68,8 +84,8 @@ async function membersOf(
   store: BlobStore,
   manifests: readonly Manifest[],
   wanted: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, HeldMember>> {
-  const members = new Map<string, HeldMember>();
+): Promise<ReadonlyMap<string, Holding>> {
+  const members = new Map<string, Holding>();
   const doubled = new Set<string>();
   for (const manifest of manifests)
     for await (const member of heldMembers(store, manifest, wanted)) {
@@ -84,18 +100,28 @@ async function* heldMembers(
   store: BlobStore,
   manifest: Manifest,
   wanted: ReadonlySet<string>,
-): AsyncGenerator<HeldMember> {
+): AsyncGenerator<Holding> {
   const shards = await shardsWith(store, manifest, wanted);
   const keys = packingKeys(manifest.pipeline, manifest.generation);
   for (const shard of manifest.shards) {
     if (!shards.has(shardNumberOf(shard.name))) continue;
-    for (const line of await memberLines(store, keys, shard)) {
-      const { key, etag, sha256, source, repeat } = line;
-      if (key === undefined || etag === undefined || repeat !== undefined || !wanted.has(key)) continue;
+    for (const line of await linesWithSiblings(store, keys, shard)) {
+      const { key, etag, sha256, source, siblings } = line;
       // A source that the store copied has no digest.
-      if (!isCopied(line)) yield { key, etag, sha256: source?.sha256 ?? sha256 };
+      if (wanted.has(key) && !isCopied(line)) yield { key, etag, sha256: source?.sha256 ?? sha256, siblings };
     }
   }
+}
+
+/** The lines of objects, without copies, and whether their samples have further objects. */
+async function linesWithSiblings(store: BlobStore, keys: PackingKeys, shard: Manifest['shards'][number]) {
+  const objects = (await memberLines(store, keys, shard)).flatMap((line) => {
+    const { key, etag, repeat } = line;
+    return key === undefined || etag === undefined || repeat !== undefined ? [] : [{ ...line, key, etag }];
+  });
+  const counts = new Map<number, number>();
+  for (const { sample } of objects) counts.set(sample, (counts.get(sample) ?? 0) + 1);
+  return objects.map((line) => ({ ...line, siblings: (counts.get(line.sample) ?? 0) > 1 }));
 }
 
 async function shardsWith(

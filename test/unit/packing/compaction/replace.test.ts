@@ -101,6 +101,19 @@ describe('a correction', () => {
     expect(new Set(samples).size).toBe(1);
   });
 
+  it('may take the place of a member', async () => {
+    // `a/1.JPG` is listed before `a/1.jpg`, which stands alone from then on. A sample has at most 64 members.
+    const many = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`b/2.x${n + 10}`, `${n}`]));
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}', ...many });
+    await runOnce(store, 1, packing);
+    put(store, { 'a/1.JPG': 'ONE', 'b/2.a': 'a' });
+    await runOnce(store, 2, packing);
+    const all = { 'a/1.jpg': 'one', 'a/1.json': '{}', ...many, 'a/1.JPG': 'ONE', 'b/2.a': 'a' };
+    expect(await held(store)).toEqual(digests(all));
+    expect(await problems(store)).toEqual([]);
+  });
+
   it('without the rest of its sample is rejected', async () => {
     const store = new MemoryBlobStore();
     put(store, { 'a/1.jpg': 'one', 'a/1.json': '{}' });
