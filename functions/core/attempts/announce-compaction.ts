@@ -1,5 +1,8 @@
-/** Writes the result of a compaction to the run's timeline. The run trains either way. Safe to repeat. */
-
+/**
+ * Writes the result of a compaction to the run's timeline. Where it failed, the run trains on the generations as they
+ * are, or is refused if one of them replaces samples. Safe to repeat.
+ */
+import * as z from 'zod';
 import type { CompactionResult } from '../packing/compaction/seal-compaction.ts';
 import type { AnnounceDeps } from './announce-seal.ts';
 
@@ -31,19 +34,27 @@ const TITLES = {
   failed: 'DatasetNotCompacted',
 } as const;
 
-const LONGEST_CAUSE = 300;
+const LONGEST_CAUSE = 1_000;
 
 function textOf(result: CompactionResult | CompactionFailure): string {
   if (result.status === 'failed')
-    return `generations stay separate and the run continues: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
+    return `generations stay separate: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
   const { generation, of, shards, samples } = result;
   if (result.status === 'superseded')
     return `${generation} was not needed: another compaction or a prune was first`;
   return `${of.length} generation${of.length === 1 ? '' : 's'} joined into ${generation}: ${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
 }
 
-/** Lambda's error is JSON with a message. Any other text is kept as it is. */
+/** Lambda's error is JSON with a message, which the Map may have cut off. Any other text is kept as it is. */
 function messageOf(cause: string): string {
-  const message = /"errorMessage":"((?:[^"\\]|\\.)*)"/.exec(cause)?.[1] ?? cause;
-  return message.slice(0, LONGEST_CAUSE).toWellFormed();
+  const literal = /"errorMessage":\s*("(?:[^"\\]|\\.)*")/.exec(cause)?.[1];
+  return (unquoted(literal) ?? cause).slice(0, LONGEST_CAUSE).toWellFormed();
+}
+
+function unquoted(literal: string | undefined): string | undefined {
+  try {
+    return z.string().parse(JSON.parse(literal ?? ''));
+  } catch {
+    return undefined;
+  }
 }

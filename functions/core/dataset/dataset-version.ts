@@ -107,7 +107,7 @@ async function checkNothingWaits(
   );
   if (waiting.length === 0) return;
   throw new LaunchRefusedError(
-    `${waiting.join(', ')} replaces or removes samples of older generations, and the compaction that does so has failed, as the timeline says: run tidewheel data compact s3://${bucket}/${pipeline}, then ${runId} again`,
+    `${waiting.join(', ')} replaces or removes samples of older generations, and the compaction that does so has failed: correct what DatasetNotCompacted names on the timeline, run tidewheel data compact s3://${bucket}/${pipeline}, then ${runId} again`,
   );
 }
 

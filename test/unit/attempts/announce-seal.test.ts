@@ -1,5 +1,6 @@
 /** What a person reads of a seal: how much was packed, and what was not, with its reason. */
 import { describe, expect, it } from 'vitest';
+import { announceCompaction } from '../../../functions/core/attempts/announce-compaction.ts';
 import { announceSeal, rejectedText } from '../../../functions/core/attempts/announce-seal.ts';
 import type { SealResult } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { runOf } from '../../support/builders/records.ts';
@@ -89,6 +90,23 @@ describe('a seal', () => {
     const { timeline, record } = await announced(sealed());
     expect(timeline.map(({ text }) => text)).toEqual(['9 samples in 1 shard']);
     expect(record?.rejected).toBeUndefined();
+  });
+});
+
+describe('a failed compaction', () => {
+  it.each([
+    [JSON.stringify({ errorMessage: 'declare "mds" again', trace: ['at x'] }), 'Error declare "mds" again'],
+    [
+      JSON.stringify({ errorMessage: 'declare "mds" again' }, undefined, 1).slice(0, -2),
+      'Error declare "mds" again',
+    ],
+    ['out of memory', 'Error out of memory'],
+  ])('says its reason in words: %s', async (cause, text) => {
+    const stores = memoryStores();
+    const failure = { status: 'failed', Error: 'Error', Cause: cause } as const;
+    await announceCompaction({ ...stores, clock: fakeClock() }, run, failure);
+    const [entry] = await stores.timeline.list(run.runId);
+    expect(entry?.text).toBe(`generations stay separate: ${text}`);
   });
 });
 
