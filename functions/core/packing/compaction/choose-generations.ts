@@ -25,6 +25,8 @@ export interface CompactionChoice {
   readonly assigned: AssignedShards;
   /** For each input, the samples that are not joined. */
   readonly leftOut?: readonly LeftOutSamples[];
+  /** Copies that made old shards equal are not joined either. */
+  readonly leavesCopies?: true;
 }
 
 export const byBatch = (a: Manifest, b: Manifest): number =>

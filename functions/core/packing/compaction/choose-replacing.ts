@@ -2,6 +2,7 @@
  * Chooses the compaction that adds waiting generations to the dataset: those that replace samples of others. The
  * generations that hold these samples are joined with them, whatever their size.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
@@ -13,6 +14,7 @@ import { manifestsOf } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../model/shard-count.ts';
 import { blobVersions, type DatasetVersion, waitingGenerations } from '../model/versions.ts';
 import { assignSurvivors } from './assign-shards.ts';
+import type { AssignedShards } from './assign-splits.ts';
 import { byBatch, type CompactionChoice, joinKey } from './choose-generations.ts';
 import type { LeftOutSamples } from './left-out.ts';
 import { supersededSamples } from './superseded-samples.ts';
@@ -66,7 +68,7 @@ async function withSurvivor(
   },
 ): Promise<readonly Manifest[]> {
   for (const one of touched)
-    if ((await survivorsOf(store, one, leftOutOf(one))).some((count) => count > 0)) return touched;
+    if ((await survivorsOf(store, one, leftOutOf(one))).some(({ samples }) => samples > 0)) return touched;
   const others = all.filter((one) => !touched.includes(one));
   const [smallest] = others.toSorted((a, b) => a.bytes - b.bytes);
   if (smallest !== undefined) return [...touched, smallest].sort(byBatch);
@@ -107,23 +109,60 @@ async function chosen(
   { inputs, leftOut }: Required<Pick<CompactionChoice, 'inputs' | 'leftOut'>>,
   rules: { readonly packing: PackingSettings; readonly countRules: ShardCountRules },
 ): Promise<CompactionChoice> {
-  const counts: number[][] = [];
+  const counts: Survivors[][] = [];
   for (const [index, manifest] of inputs.entries())
     counts.push(await survivorsOf(store, manifest, leftOut[index] ?? new Map()));
-  const assigned = assignSurvivors(inputs, rules, (input, shard) => counts[input]?.[shard] ?? 0);
-  return { inputs, assigned, leftOut };
+  const assignedBy = (count: (of: Survivors) => number): AssignedShards =>
+    assignSurvivors(inputs, rules, (input, shard) => count(counts[input]?.[shard] ?? NONE));
+  const assigned = assignedBy(({ samples, copies }) => samples + copies);
+  if (!areCopiesMadeAgain(inputs, rules.packing)) return { inputs, assigned, leftOut };
+  const withoutCopies = assignedBy(({ samples }) => samples);
+  // Old shards that hold nothing else may be needed, so that every reader has a shard.
+  return isAsMany(withoutCopies, assigned)
+    ? { inputs, assigned: withoutCopies, leftOut, leavesCopies: true }
+    : { inputs, assigned, leftOut };
 }
 
-/** How many samples of each shard stay, with their copies. */
-async function survivorsOf(store: BlobStore, manifest: Manifest, leftOut: LeftOutSamples): Promise<number[]> {
-  const counts = manifest.shards.map(({ samples }) => samples);
-  if (leftOut.size === 0) return counts;
+/** Copies that make counts equal follow from the shards, so those of old shards would only add up. */
+const areCopiesMadeAgain = (inputs: readonly Manifest[], { remainder, balance }: PackingSettings): boolean =>
+  remainder === 'even' &&
+  balance === undefined &&
+  inputs.some(({ repeated }) => repeated > 0) &&
+  inputs.every((one) => one.balance === undefined);
+
+const isAsMany = (one: AssignedShards, other: AssignedShards): boolean =>
+  one.shards.length === other.shards.length &&
+  isDeepStrictEqual(
+    one.splits?.map(({ first }) => first),
+    other.splits?.map(({ first }) => first),
+  );
+
+/** What of an old shard stays. */
+interface Survivors {
+  readonly samples: number;
+  readonly copies: number;
+}
+
+const NONE: Survivors = { samples: 0, copies: 0 };
+
+/** What stays of each shard. */
+async function survivorsOf(
+  store: BlobStore,
+  manifest: Manifest,
+  leftOut: LeftOutSamples,
+): Promise<Survivors[]> {
+  if (leftOut.size === 0 && manifest.repeated === 0)
+    return manifest.shards.map(({ samples }) => ({ samples, copies: 0 }));
   const keys = packingKeys(manifest.pipeline, manifest.generation);
-  for (const [index, shard] of manifest.shards.entries()) {
-    const gone = new Set<string>();
-    for (const { sample, repeat = 0 } of await memberLines(store, keys, shard))
-      if (leftOut.has(sample)) gone.add(`${sample}/${repeat}`);
-    counts[index] = shard.samples - gone.size;
+  const found: Survivors[] = [];
+  for (const shard of manifest.shards) {
+    const [samples, copies] = [new Set<number>(), new Set<string>()];
+    for (const { sample, repeat } of await memberLines(store, keys, shard)) {
+      if (leftOut.has(sample)) continue;
+      if (repeat === undefined) samples.add(sample);
+      else copies.add(`${sample}/${repeat}`);
+    }
+    found.push({ samples: samples.size, copies: copies.size });
   }
-  return counts;
+  return found;
 }

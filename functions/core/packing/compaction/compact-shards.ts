@@ -18,6 +18,7 @@ import { joinShard } from './join-shard.ts';
 import {
   type CompactionItem,
   type CompactionPlan,
+  isJoined,
   leftOutOf,
   readCompactionPlan,
   samplesEachOf,
@@ -135,7 +136,9 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
     const keys = packingKeys(plan.pipeline, manifest.generation);
     const samples = samplesOf(await memberLines(deps.store, keys, old));
     const leftOut = leftOutOf(plan, input);
-    const kept = [...samples.keys()].filter((index) => !leftOut.has(samples[index]?.[0]?.sample ?? -1));
+    const kept = [...samples.entries()].flatMap(([index, [first]]) =>
+      first !== undefined && isJoined(plan, leftOut, first) ? [index] : [],
+    );
     const key = `${keys.shards(manifest.revision)}${old.name}`;
     const what = { key, shard: old, pieceBytes, compaction: plan.generation };
     const isGzipped = manifest.compression === 'gzip';

@@ -16,7 +16,7 @@ import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { evenCountOf, SplitCheck } from '../splits/split-rule.ts';
 import type { LeftOut } from './left-out.ts';
-import { type CompactionPlan, leftOutOf, samplesEachOf } from './plan-compaction.ts';
+import { type CompactionPlan, isJoined, leftOutOf, samplesEachOf } from './plan-compaction.ts';
 
 export interface JoinedGeneration {
   readonly plan: CompactionPlan;
@@ -91,7 +91,8 @@ async function tallyInputs(
       const kept: MemberLine[] = [];
       for (const line of await memberLines(store, from, shard)) {
         const reason = leftOut.get(line.sample);
-        if (reason === undefined) kept.push(line);
+        if (isJoined(plan, leftOut, line)) kept.push(line);
+        else if (reason === undefined) continue;
         else if (line.key !== undefined) arrivals[input]?.set(arrivalOf(line.key, line.etag ?? ''), reason);
       }
       tally.add(`${input}/${shard.name}`, kept);

@@ -7,7 +7,13 @@ import { datasetSettings, type OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys, compactedName } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
-import { DOCUMENT_VERSION, evenSchema, plannedSplitSchema, readDocument } from '../model/documents.ts';
+import {
+  DOCUMENT_VERSION,
+  evenSchema,
+  type MemberLine,
+  plannedSplitSchema,
+  readDocument,
+} from '../model/documents.ts';
 import { type Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
@@ -39,6 +45,8 @@ const compactionPlanSchema = z.object({
   splits: z.array(plannedSplitSchema).optional(),
   /** Samples of each new shard, or of each shard of a split. Copies make up for what is left out. */
   samplesEach: z.union([z.number().int(), z.array(z.number().int())]).optional(),
+  /** Copies in old shards are not joined either. New ones make the counts equal. */
+  leavesCopies: z.literal(true).optional(),
   /** First shard of each item and, last, the number of shards. */
   itemShards: z.array(z.number().int()),
 });
@@ -152,7 +160,7 @@ const numbersOf = ({ arrivals, compacted }: Manifest): number => compacted?.numb
 
 function planOf(
   { pipeline, packing }: CompactionInput,
-  { inputs, assigned, leftOut }: CompactionChoice,
+  { inputs, assigned, leftOut, leavesCopies }: CompactionChoice,
 ): CompactionPlan {
   let numbers = 0;
   const of = inputs.map((manifest, index) => {
@@ -165,7 +173,8 @@ function planOf(
     some.map(([input, shard]): [number, number] => [input, shard]),
   );
   const { seed, shuffle, format } = packing;
-  const digest = hash('sha256', JSON.stringify({ of, shards, seed, shuffle, format })).slice(0, 24);
+  const named = { of, shards, seed, shuffle, format, ...(leavesCopies && { leavesCopies }) };
+  const digest = hash('sha256', JSON.stringify(named)).slice(0, 24);
   const newest = Math.max(...inputs.map(({ generation }) => batchOf(generation)));
   return {
     version: DOCUMENT_VERSION,
@@ -178,6 +187,7 @@ function planOf(
     ...(assigned.even && packing.remainder === 'even' && { even: { ...assigned.even } }),
     ...(assigned.even && leftOut && { samplesEach: assigned.even.samples }),
     ...splitsOf(packing, assigned, leftOut !== undefined),
+    ...(leavesCopies && { leavesCopies }),
     itemShards: groupItems(inputs, shards),
   };
 }
@@ -203,6 +213,13 @@ export function samplesEachOf({ splits, samplesEach }: CompactionPlan, shard: nu
   if (!Array.isArray(samplesEach)) return samplesEach;
   return samplesEach[splits?.findLastIndex(({ first }) => first <= shard) ?? 0];
 }
+
+/** Whether a line of a member list is joined. */
+export const isJoined = (
+  { leavesCopies }: CompactionPlan,
+  leftOut: LeftOutSamples,
+  { sample, repeat }: Pick<MemberLine, 'sample' | 'repeat'>,
+): boolean => !leftOut.has(sample) && !(leavesCopies === true && repeat !== undefined);
 
 /** The samples of an input that are not joined. */
 export const leftOutOf = ({ of }: CompactionPlan, input: number): LeftOutSamples =>
