@@ -1333,6 +1333,8 @@ export type ListProbesAnswer = {
     /** Absent until it has ended, and where too few steps were made. */
     readonly speed?: {
       readonly basis: "hooks" | "printed";
+      /** host: hosts that share one machine, each by the CPU time that it got. */
+      readonly clock: "machine" | "host";
       readonly hosts: number;
       /** The first fifth is not measured. */
       readonly steps: number;

@@ -32,8 +32,18 @@ export function resultText(ended: Ended): string {
     ...ended.leftOut.map(({ name, why }) => `not started: ${name}: ${safe(why)}`),
     '',
     ...(verdict === undefined ? ['fewer than two cells were measured: nothing to compare'] : advice(verdict)),
+    ...clockNote(ended),
     `spent USD ${spent.toFixed(4)}`,
   ].join('\n');
+}
+
+/** On one machine. */
+function clockNote({ cells }: Ended): readonly string[] {
+  const clocks = new Set(cells.flatMap(({ probe }) => probe.speed?.clock ?? []));
+  if (!clocks.has('host')) return [];
+  return clocks.size > 1
+    ? ['measured by different clocks, so not to be compared: docs/probing.md#on-one-machine']
+    : ['measured by the clocks of the hosts, which count CPU time: docs/probing.md#on-one-machine'];
 }
 
 const UNIT_HEADS = { samples: '$/M samples', steps: '$/1,000 steps' } as const;

@@ -23,6 +23,7 @@ import { startControlServer } from './control-server.ts';
 import { deploy } from './deploy.ts';
 import { makeInterruptions } from './interruptions.ts';
 import { choosePorts, type Ports } from './ports.ts';
+import { vcpusOfProbe } from './probe-hosts.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { emulatorDirectory } from './startable.ts';
 import { openDefaultVpc, subnetZone } from './subnets.ts';
@@ -241,6 +242,7 @@ async function startSageMaker(
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     ...sageMakerLimits(options.limits),
     ...at.time.hosts,
+    ...(at.time.virtual === undefined && { hostVcpus: vcpusOfProbe }),
     log: options.log,
   });
 }

@@ -133,7 +133,7 @@ export interface HostSurroundings {
   readonly masterPort: number;
   /** Under everything else. */
   readonly given?: Readonly<Record<string, string>>;
-  /** CPUs of each host: those of this machine, shared out. */
+  /** CPUs of the host: its share of this machine's, or its type's vCPUs where it has a clock of its own. */
   readonly cpusPerHost: number;
   /** Between SIGTERM and SIGKILL. */
   readonly graceSeconds: number;

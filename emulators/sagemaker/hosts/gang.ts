@@ -21,6 +21,7 @@ import {
   inputDataConfig,
   resourceConfig,
 } from './container.ts';
+import { clockEnvironment, clockedVcpus, type HostClocks, startHostClocks } from './host-clocks.ts';
 import { type HostExit, type HostProcess, startHost } from './host-process.ts';
 import { openLogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
@@ -78,11 +79,16 @@ class LocalGang implements Gang {
   readonly #syncs: readonly CheckpointSync[];
   #feeders: readonly PipeFeeder[] = [];
   #running: readonly RunningHost[] = [];
+  readonly #vcpus: readonly number[] | undefined;
+  #clocks: HostClocks | undefined;
   /** Hosts whose programs sleep on a virtual clock. */
   readonly #asleep = new Set<Host>();
 
   constructor(context: GangContext) {
     this.#context = context;
+    const { hosts, request, settings } = context;
+    const jobName = request.TrainingJobName ?? '';
+    this.#vcpus = clockedVcpus(hosts, (type) => settings.hostVcpus(jobName, type));
     this.#syncs = context.hosts.flatMap((host) => {
       const directory = checkpointDirectory(context.request, host);
       const s3Uri = context.request.CheckpointConfig?.S3Uri;
@@ -137,7 +143,10 @@ class LocalGang implements Gang {
 
   async run(): Promise<GangOutcome> {
     const epoch = Math.floor(Date.now() / 1000);
-    this.#running = this.#context.hosts.map((host) => this.#startHost(host, epoch));
+    this.#running = this.#context.hosts.map((host, index) =>
+      this.#startHost(host, epoch, this.#vcpus?.[index]),
+    );
+    this.#clocks = this.#startClocks();
     for (const sync of this.#syncs) sync.follow(this.#context.settings.checkpointSyncSeconds);
     const firstFailure = Promise.withResolvers<GangOutcome>();
     const ends = this.#running.map(async ({ host, process }) => {
@@ -152,20 +161,35 @@ class LocalGang implements Gang {
     ]);
   }
 
-  #startHost(host: Host, epoch: number): RunningHost {
+  #startClocks(): HostClocks | undefined {
+    const vcpus = this.#vcpus;
+    if (vcpus === undefined) return undefined;
+    const clocked = this.#running.flatMap(({ host, process }, index) => {
+      const pid = process.supervisorPid;
+      return pid === undefined ? [] : [{ host, pid, vcpus: vcpus[index] ?? 1 }];
+    });
+    const { pythonPath, log } = this.#context.settings;
+    return startHostClocks(pythonPath, clocked, log);
+  }
+
+  #startHost(host: Host, epoch: number, vcpus: number | undefined): RunningHost {
     const { clients, hosts, jobArn, masterPort, metrics, request, settings } = this.#context;
     const sleeper = settings.sleepers?.join((isAsleep) => this.#onSleep(host, isAsleep));
     const process = startHost(settings.pythonPath, {
       command: commandOf(request, host),
       environment: environmentOf(request, host, {
         jobArn,
-        given: { ...settings.hostEnvironment, ...sleeper?.environment },
+        given: {
+          ...settings.hostEnvironment,
+          ...sleeper?.environment,
+          ...(vcpus !== undefined && clockEnvironment(host)),
+        },
         region: settings.region,
         awsEndpointUrl: settings.awsEndpointUrl,
         credentials: settings.credentials,
         path: [join(host.python, 'bin'), dirname(settings.pythonPath), SYSTEM_PATH].join(':'),
         masterPort,
-        cpusPerHost: cpusPerHost(availableParallelism(), hosts.length),
+        cpusPerHost: vcpus ?? cpusPerHost(availableParallelism(), hosts.length),
         graceSeconds: settings.graceSeconds,
       }),
       directory: host.root,
@@ -208,6 +232,7 @@ class LocalGang implements Gang {
   }
 
   async stop(graceSeconds: number): Promise<void> {
+    this.#clocks?.stop();
     const kill = (): void => this.#running.forEach(({ process }) => process.kill());
     for (const { process } of this.#running) process.terminate();
     const cancel = after(graceSeconds * 1000, kill);
@@ -228,6 +253,7 @@ class LocalGang implements Gang {
   }
 
   async finish(): Promise<void> {
+    this.#clocks?.stop();
     await Promise.all(this.#syncs.map((sync) => sync.finish()));
     const drained = Promise.all(this.#running.map((host) => host.drained));
     await Promise.race([drained, delay(LAST_OUTPUT_MS, undefined, { ref: false })]);

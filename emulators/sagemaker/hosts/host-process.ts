@@ -20,6 +20,8 @@ export interface HostUsage {
 }
 
 export interface HostProcess {
+  /** The parent of all of the host's processes; undefined where it could not be started. */
+  readonly supervisorPid: number | undefined;
   /** Settles when nothing of the host is left; never rejects. */
   readonly exited: Promise<HostExit>;
   readonly stdout: Readable;
@@ -69,6 +71,7 @@ export function startHost(pythonPath: string, program: HostProgram): HostProcess
   let hasFailed = false;
   const listeners: ((usage: HostUsage) => void)[] = [];
   return {
+    supervisorPid: child.pid,
     exited: watch(child, (usage) => listeners.forEach((listener) => listener(usage))).then((exit) => ({
       ...exit,
       isLost: exit.isLost || hasFailed,

@@ -47,6 +47,11 @@ export interface LocalSageMakerOptions {
   readonly longestRunSeconds?: number;
   /** Job seconds that an On-Demand job is Pending until there is capacity, by EC2's name of its type. Default 0. */
   readonly pendingSeconds?: (instanceType: string) => number;
+  /**
+   * vCPUs of a type, where the hosts of that job get clocks of their own that count their CPU time; undefined where they
+   * share this machine by the clock on the wall. Default: undefined.
+   */
+  readonly hostVcpus?: (jobName: string, instanceType: string) => number | undefined;
   /** Job seconds from the capacity to the download, by EC2's name of the type. Default 0. */
   readonly preparationSeconds?: (instanceType: string) => number;
   /** Job seconds that a host's data (bytes) takes, by EC2's name of the type. Default 0. */
@@ -88,6 +93,7 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     spotDiscount: () => 1,
     instanceQuota: () => 1_000,
     longestRunSeconds: Number.POSITIVE_INFINITY,
+    hostVcpus: () => undefined,
     pendingSeconds: () => 0,
     preparationSeconds: () => 0,
     downloadSeconds: () => 0,

@@ -13,6 +13,7 @@ const cell = (
   usdPerHour,
   speed: {
     basis: 'hooks',
+    clock: 'machine',
     hosts: 1,
     steps: 200,
     stepSeconds,

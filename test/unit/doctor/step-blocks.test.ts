@@ -9,6 +9,7 @@ import {
 
 const host = (blockSeconds: number[], samplesPerStep: number | null = 32): StepBlocks => ({
   basis: 'hooks',
+  clock: 'machine',
   steps: 200,
   samplesPerStep,
   blockSeconds,

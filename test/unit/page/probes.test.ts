@@ -18,6 +18,7 @@ const probe = (number: number, lr: number, over: Partial<Probe> & { readonly pin
   costUsd: 0.01,
   speed: {
     basis: 'hooks',
+    clock: 'machine',
     hosts: 1,
     steps: 60,
     stepSeconds: measured(lr),

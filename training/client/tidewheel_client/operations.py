@@ -1266,6 +1266,7 @@ class ListProbesAnswerProbesItem(_ListProbesAnswerProbesItem, total=False):
 
 class _ListProbesAnswerProbesItemSpeed(TypedDict):
     basis: Literal["hooks", "printed"]
+    clock: Literal["machine", "host"]
     hosts: int
     steps: int
     stepSeconds: ListProbesAnswerProbesItemSpeedStepSeconds

@@ -41,6 +41,9 @@ export const probeList = z.object({
       speed: z
         .object({
           basis: z.enum(['hooks', 'printed']),
+          clock: z
+            .enum(['machine', 'host'])
+            .describe('host: hosts that share one machine, each by the CPU time that it got.'),
           hosts: z.number().int(),
           steps: z.number().int().describe('The first fifth is not measured.'),
           stepSeconds: measured.describe('With a 95 % interval.'),

@@ -9,6 +9,8 @@ const blocksSchema = z
   .object({
     /** printed: the script's own lines said the steps, because its framework has no hooks. */
     basis: z.enum(['hooks', 'printed']),
+    /** host: on one machine, where the clock of each host counts the CPU time that it got (docs/probing.md). */
+    clock: z.enum(['machine', 'host']).default('machine'),
     /** All of them; the first fifth is in no block. */
     steps: count,
     /** Of all processes of the host; null where no loader tells them. */
@@ -47,6 +49,7 @@ export interface Measured {
 
 export interface StepSpeed {
   readonly basis: StepBlocks['basis'];
+  readonly clock: StepBlocks['clock'];
   readonly hosts: number;
   /** Of the slowest host, warm-up included. */
   readonly steps: number;
@@ -71,6 +74,7 @@ export function stepSpeedOf(hosts: readonly StepBlocks[]): StepSpeed | undefined
   const known = rates.filter((rate) => rate !== undefined);
   return {
     basis: slowest.host.basis,
+    clock: slowest.host.clock,
     hosts: hosts.length,
     steps: Math.min(...hosts.map(({ steps }) => steps)),
     stepSeconds: slowest.stepSeconds,

@@ -45,6 +45,8 @@ class Settings:
     """TIDEWHEEL_PEERS_SECONDS: limit for reaching the other hosts."""
     download_seconds: float | None = None
     """TIDEWHEEL_DOWNLOAD_SECONDS: how long the data took to come, where the host fetched it."""
+    host_clock: Path | None = None
+    """TIDEWHEEL_HOST_CLOCK: tells the host's own time, where several hosts share one machine."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         download_seconds=number("TIDEWHEEL_DOWNLOAD_SECONDS", 0, 0, 1e9)
         if environment.get("TIDEWHEEL_DOWNLOAD_SECONDS")
         else None,
+        host_clock=Path(clock) if (clock := environment.get("TIDEWHEEL_HOST_CLOCK")) else None,
     )
     if problems:
         raise ConfigurationError(problems)

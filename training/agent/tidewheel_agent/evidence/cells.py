@@ -98,16 +98,21 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
 def step_seconds(folder: Path, pid: int, before: int, after: int) -> list[float]:
     """How long each step took whose number is past `before`, up to `after`; the last ones only,
     where there were more than the process keeps. The first step of all has no length."""
+    ends = step_ends(folder, pid, before, after)
+    return [max(0.0, later - earlier) for earlier, later in itertools.pairwise(ends)]
+
+
+def step_ends(folder: Path, pid: int, before: int, after: int) -> list[float]:
+    """The moments between which these steps lie, on the monotonic clock."""
     first = max(before, after - _RING_LENGTH + 1, 1)
     if after <= first:
         return []
     try:
         data = (folder / f"{pid}.cells").read_bytes()
         ring = memoryview(data)[8 * _RING :].cast("d")
-        ends = [ring[number % _RING_LENGTH] for number in range(first - 1, after)]
+        return [ring[number % _RING_LENGTH] for number in range(first - 1, after)]
     except (OSError, ValueError, IndexError, TypeError):
         return []
-    return [max(0.0, later - earlier) for earlier, later in itertools.pairwise(ends)]
 
 
 def busiest_line(folder: Path, pids: Collection[int]) -> str | None:

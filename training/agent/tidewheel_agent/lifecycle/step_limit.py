@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..checkpoints.log_progress import LogProgress
-from ..evidence.cells import ProcessCounts, read_counts, step_seconds
+from ..evidence.cells import ProcessCounts, read_counts, step_ends
+from ..evidence.host_clock import HostClock, read_clock
 from ..evidence.recorder import EVIDENCE_FOLDER, evidence_name
 from ..files import write_atomically
 from ..trackers.identity import run_identity
@@ -20,6 +21,8 @@ _BLOCKS = 10
 _WARM_UP_SHARE = 0.2
 """The first steps compile kernels, fill caches and start loader workers."""
 _FIRST_STEPS = 2
+_TINY = 1e-6
+"""Seconds: a step takes time, even where the host's clock was read between two looks."""
 
 
 @dataclass
@@ -49,14 +52,18 @@ class StepLimit:
         job = self.run.job
         if job.script.most_steps is None or job.checkpoint_dir is None:
             return
-        blocks = self._counted() or self._from_lines()
+        clock = read_clock(self.run.settings.host_clock)
+        blocks = self._counted(clock) or self._from_lines(clock)
         if blocks is None:
             return
         identity = run_identity(job)
         name = evidence_name(identity.attempt if identity else 1, job.current_host)
         folder = job.checkpoint_dir / EVIDENCE_FOLDER
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / f"{name}-steps.json", json.dumps(blocks) + "\n")
+        write_atomically(
+            folder / f"{name}-steps.json",
+            json.dumps({**blocks, "clock": "host" if clock else "machine"}) + "\n",
+        )
 
     def _trainer(self) -> ProcessCounts | None:
         trainers = [each for each in read_counts(self.cells, time.monotonic()) if each.is_trainer]
@@ -67,12 +74,13 @@ class StepLimit:
         if step is not None and (not self._lines or step > self._lines[-1][0]):
             self._lines.append((step, time.monotonic()))
 
-    def _counted(self) -> dict[str, object] | None:
+    def _counted(self, clock: HostClock | None) -> dict[str, object] | None:
         trainer = self._trainer()
         if trainer is None or trainer.steps <= _FIRST_STEPS:
             return None
         skipped = max(_FIRST_STEPS, int(trainer.steps * _WARM_UP_SHARE))
-        durations = step_seconds(self.cells, trainer.pid, skipped, trainer.steps)
+        ends = _by(clock, step_ends(self.cells, trainer.pid, skipped, trainer.steps))
+        durations = [max(_TINY, later - earlier) for earlier, later in itertools.pairwise(ends)]
         if not durations:
             return None
         blocks = _blocks(durations)
@@ -91,11 +99,13 @@ class StepLimit:
             return None
         return round(sum(each.samples for each in trainers) / steps, 4)
 
-    def _from_lines(self) -> dict[str, object] | None:
-        pairs = list(itertools.pairwise(self._lines[1:]))
+    def _from_lines(self, clock: HostClock | None) -> dict[str, object] | None:
+        lines = self._lines[1:]
+        ends = _by(clock, [moment for _, moment in lines])
+        pairs = itertools.pairwise(zip(lines, ends, strict=True))
         blocks = [
-            ((moment - before) / (step - earlier), step - earlier)
-            for (earlier, before), (step, moment) in pairs
+            (max(_TINY, end - begin) / (step - earlier), step - earlier)
+            for ((earlier, _), begin), ((step, _), end) in pairs
         ]
         if not blocks:
             return None
@@ -106,6 +116,10 @@ class StepLimit:
             "blockSeconds": [round(seconds, 6) for seconds, _ in blocks],
             "blockSteps": [steps for _, steps in blocks],
         }
+
+
+def _by(clock: HostClock | None, moments: list[float]) -> list[float]:
+    return moments if clock is None else [clock.seconds(moment) for moment in moments]
 
 
 def _blocks(durations: list[float]) -> list[list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,21 @@ def test_the_hooks_tell_steps_and_samples(tmp_path: Path) -> None:
     assert found["steps"] >= 30
     assert len(found["blockSeconds"]) == 10
     assert min(found["blockSeconds"]) >= 0.02
+
+
+def test_steps_are_measured_by_the_clock_of_the_host(tmp_path: Path) -> None:
+    clock = tmp_path / "clock"
+    # A host that gets a tenth of its CPUs' time.
+    clock.write_bytes(struct.pack("=4d", 0.0, 0.0, 1e9, 1e8))
+    base = limited(tmp_path, PRINTS, 20)
+    code, log = run(base, TIDEWHEEL_HOST_CLOCK=str(clock))
+    assert code == 0, log
+    assert blocks(base)["clock"] == "host"
+    by_machine = limited(tmp_path / "other", PRINTS, 20)
+    code, log = run(by_machine)
+    assert code == 0, log
+    assert blocks(by_machine)["clock"] == "machine"
+    assert min(blocks(by_machine)["blockSeconds"]) >= 0.05 > max(blocks(base)["blockSeconds"])
 
 
 def test_a_script_that_ends_before_the_limit_has_finished(tmp_path: Path) -> None:
