@@ -1,4 +1,5 @@
 /** `tidewheel compare`: runs side by side. */
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import type { CompareRunsAnswer } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
@@ -33,8 +34,12 @@ of them reached.`,
   run: async ({ values, positionals }, context) => {
     const runs: string[] = [];
     for (const given of positionals) runs.push(await runMeant(context, given));
+    const twice = runs.find((runId, place) => runs.indexOf(runId) !== place);
+    if (twice !== undefined) throw new UsageError([`${twice} stands there twice: name each run once`]);
     const api = await context.api();
     const compared = await api.call('compareRuns', { runs: runs.join(','), metric: values.metric });
+    if (values.metric !== undefined && compared.metric === undefined)
+      context.terminal.note(`no run of these has logged "${values.metric}" (--metric)`);
     context.terminal.print(context.json ? JSON.stringify(compared, null, 2) : text(compared));
     return 0;
   },

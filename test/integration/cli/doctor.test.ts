@@ -52,6 +52,7 @@ beforeAll(async () => {
   };
   await stores.pipelines.ensure('digits', { firstBatch: 1, at: AT });
   await stores.runs.create(runOf('digits', 1));
+  await stores.runs.create(runOf('digits', 2));
   await stores.runs.closeBatch(runOf('digits', 1), { at: AT, declaration: declarationOf('digits') });
   await stores.attempts.create(
     attemptOf(RUN, 1, {
@@ -110,9 +111,14 @@ describe('doctor', () => {
   }, 60_000);
 
   it('has runs compared beside it', async () => {
-    const { stdout } = await tidewheel('compare', RUN, RUN);
+    const { stdout, stderr } = await tidewheel('compare', RUN, 'digits-000002', '--metric', 'nosuch');
     expect(stdout).toMatch(/^run .*samples\/s .*GPU/);
-    expect(stdout.match(/^digits-000001 .*not measured/gm)).toHaveLength(2);
+    expect(stdout.match(/^digits-00000. .*not measured/gm)).toHaveLength(2);
+    expect(stderr).toContain('no run of these has logged "nosuch"');
+    await expect(tidewheel('compare', RUN, RUN)).rejects.toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('digits-000001 stands there twice: name each run once'),
+    });
     await expect(tidewheel('compare', RUN, 'digits-000009')).rejects.toMatchObject({
       code: 8,
       stderr: expect.stringContaining('there is no run "digits-000009"'),
