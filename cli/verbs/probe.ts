@@ -133,7 +133,7 @@ function estimateText(
     `$${usdPerHour.toFixed(3)}`,
     `$${usdText(mostUsd)}`,
   ]);
-  const capped = budget === undefined ? '' : `, and no more than USD ${budget.toFixed(2)} by --budget`;
+  const capped = budget === undefined ? '' : `, and no more than USD ${usdText(budget)} by --budget`;
   return [
     tableText([['settings', 'place', 'On-Demand/h', 'at most'], ...rows]),
     `${steps} steps each, at most ${minutes} minutes and USD ${usdText(most)} together${capped}`,
