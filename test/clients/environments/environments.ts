@@ -17,7 +17,8 @@ export type EnvironmentName =
   | 'image'
   | 'readers'
   | 'readers-tensorflow'
-  | 'readers-dali';
+  | 'readers-dali'
+  | 'readers-spark';
 
 /** @returns its interpreter */
 export async function environmentOf(

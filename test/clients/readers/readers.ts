@@ -28,6 +28,7 @@ const TORCH = ['readers', 'read_torch.py'] as const;
 const TENSORFLOW = ['readers-tensorflow', 'read_tensorflow.py'] as const;
 const PIPE = ['readers-tensorflow', 'read_pipe.py'] as const;
 const DALI = ['readers-dali', 'read_dali.py'] as const;
+const SPARK = ['readers-spark', 'read_spark.py'] as const;
 const RECORDS = ['tfrecord', 'tfrecord in gzip'] as const;
 
 export const READERS: readonly Reader[] = [
@@ -46,6 +47,7 @@ export const READERS: readonly Reader[] = [
   of(['datasets', 'Hugging Face datasets'], TENSORFLOW, 'datasets, lines', 'lines'),
   of(['datasets', 'Hugging Face datasets'], TENSORFLOW, 'datasets, parquet', 'parquet'),
   of(['pyarrow', 'pyarrow, by row groups'], TENSORFLOW, 'pyarrow', 'parquet'),
+  of(['spark', 'Apache Spark'], SPARK, 'Spark', 'parquet'),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, webdataset', 'webdataset'),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, tfrecord', ...RECORDS),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, parquet', 'parquet'),
