@@ -1,4 +1,5 @@
-/** Joins the generations of one pipeline with our engine, in a process of its own. */
+/** Joins the generations of one pipeline with our engine, in a process of its own: `compact.ts [PACKING [RETRACTED KEY…]]`. */
+import * as z from 'zod';
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
@@ -8,6 +9,14 @@ await using opened = await openBlobStore({
   region: 'us-east-1',
   credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
 });
-const packing = packingSchema.parse({ label: 'none' });
-const done = await compact(opened.store, { pipeline: 'bench', packing, after: 2, everything: true });
+const [settings = '{}', ...retracted] = process.argv.slice(2);
+const declared = z.record(z.string(), z.unknown()).parse(JSON.parse(settings));
+const packing = packingSchema.parse({ label: 'none', ...declared });
+const done = await compact(opened.store, {
+  pipeline: 'bench',
+  packing,
+  after: 2,
+  everything: true,
+  retracted: new Set(retracted),
+});
 if (done.status !== 'compacted') throw new Error(`nothing was joined: ${done.status}`);

@@ -147,9 +147,7 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
     inputs.push({
       reader: new ShardReader(deps.store, { ...what, isGzipped }),
       mostHeldBytes: deps.mostHeldBytes ?? MOST_HELD_BYTES,
-      readFrom: isGzipped
-        ? undefined
-        : (offset) => new ShardReader(deps.store, { ...what, isGzipped }, offset),
+      readFrom: (offset) => new ShardReader(deps.store, { ...what, isGzipped }, offset),
       samples,
       kept,
       extents,

@@ -16,14 +16,20 @@ export interface JoinInput {
   readonly extents: Extents | undefined;
   /** Added to its numbers of samples. */
   readonly base: number;
-  /** Reads again from a byte on; undefined for a compressed shard. The shard's own reader compares its checksum. */
-  readonly readFrom?: ((offset: number) => SequentialBytes) | undefined;
+  /**
+   * Reads again from an uncompressed byte on; what comes before it in a compressed shard is inflated again too. The
+   * shard's own reader compares its checksum.
+   */
+  readonly readFrom: (offset: number) => SequentialBytes;
   /** A larger sample that is written several times is read several times, and not held. */
   readonly mostHeldBytes: number;
 }
 
 /** How the bytes of a sample that is written several times are read again; undefined if they are held. */
-export function againOf({ readFrom, mostHeldBytes }: JoinInput, sample: SampleLines): JoinInput['readFrom'] {
+export function againOf(
+  { readFrom, mostHeldBytes }: JoinInput,
+  sample: SampleLines,
+): JoinInput['readFrom'] | undefined {
   const bytes = sample.reduce((sum, { size }) => sum + size, 0);
   return bytes > mostHeldBytes ? readFrom : undefined;
 }

@@ -72,11 +72,13 @@ class Joiner {
     for (let copy = 0; copy < copies; copy += 1) {
       this.#repeat += 1;
       const repeat = this.#repeat;
+      const from = again();
       await this.#write(
-        again(),
+        from,
         number,
         sample.map((line) => ({ ...line, repeat })),
       );
+      await from.reader.close();
     }
   }
 

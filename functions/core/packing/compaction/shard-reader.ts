@@ -1,4 +1,7 @@
-/** Reads one sealed shard from its first byte to its last, one piece ahead, and checks that it is the sealed one. */
+/**
+ * Reads one sealed shard from its first byte to its last, one piece ahead, and checks that it is the sealed one. Two
+ * buffers hold the pieces in turn, so a chunk is overwritten once the one after the next is read.
+ */
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -30,13 +33,15 @@ export class ShardReader {
   readonly #sum: SumCheck;
   #position: number;
 
-  /** @param start of a shard that is not compressed. From any but the first byte on, `finish` must not be called */
+  /** @param start the first byte that is wanted. From any but byte 0 on, `finish` must not be called */
   constructor(store: BlobStore, what: ReadShard, start = 0) {
     this.#what = what;
     this.#sum = new SumCheck(what.shard);
     this.#position = start;
-    const stored = this.#stored(store, start);
-    this.#plain = what.isGzipped ? unzipped(stored) : stored;
+    // A gzip file can be read from its beginning only.
+    this.#plain = what.isGzipped
+      ? without(start, unzipped(this.#stored(store, 0)))
+      : this.#stored(store, start);
   }
 
   /** Of the next uncompressed byte. */
@@ -61,9 +66,13 @@ export class ShardReader {
   }
 
   async bytes(length: number): Promise<Buffer> {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of this.take(length)) chunks.push(chunk);
-    return Buffer.concat(chunks);
+    const bytes = Buffer.allocUnsafe(length);
+    let filled = 0;
+    for await (const chunk of this.take(length)) {
+      bytes.set(chunk, filled);
+      filled += chunk.length;
+    }
+    return bytes;
   }
 
   /** Reads the rest (a trailer) and compares the checksum of the whole shard. */
@@ -85,10 +94,13 @@ export class ShardReader {
 
   async *#stored(store: BlobStore, start: number): AsyncGenerator<Uint8Array> {
     const { shard, key, pieceBytes } = this.#what;
+    const buffers: Buffer[] = [];
     const get = (offset: number): Promise<GetResult> | undefined => {
       if (offset >= shard.bytes) return undefined;
       const range = { offset, length: Math.min(pieceBytes, shard.bytes - offset) };
-      const read = store.get(key, { ifMatch: shard.etag, range });
+      const buffer = buffers.length < 2 ? Buffer.allocUnsafeSlow(range.length) : buffers.shift();
+      if (buffer !== undefined) buffers.push(buffer);
+      const read = store.get(key, { ifMatch: shard.etag, range, into: buffer?.subarray(0, range.length) });
       // It is awaited when its turn comes. Node must not take its failure for an unhandled one until then.
       read.catch(() => undefined);
       return read;
@@ -112,10 +124,27 @@ export class ShardReader {
   }
 }
 
+const ZIPPED_BYTES = 64 * 1024;
+
+/** Copies of the bytes, because a stream holds several while the memory of a piece is used again. */
+async function* copied(stored: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of stored)
+    for (let at = 0; at < chunk.length; at += ZIPPED_BYTES)
+      yield Uint8Array.prototype.slice.call(chunk, at, at + ZIPPED_BYTES);
+}
+
+async function* without(bytes: number, all: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let left = bytes;
+  for await (const chunk of all) {
+    if (chunk.length > left) yield chunk.subarray(left);
+    left = Math.max(0, left - chunk.length);
+  }
+}
+
 /** Fails if the source fails. */
 async function* unzipped(stored: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   const plain = new PassThrough();
-  const done = pipeline(Readable.from(stored), createGunzip(), plain);
+  const done = pipeline(Readable.from(copied(stored)), createGunzip({ chunkSize: ZIPPED_BYTES }), plain);
   done.catch(() => undefined);
   for await (const chunk of plain as AsyncIterable<Buffer>) yield chunk;
   await done;

@@ -165,27 +165,29 @@ describe('a compacted generation', () => {
     expect(await problems(store)).toEqual([]);
   });
 
-  it.each(['webdataset', 'tfrecord', 'mds', 'parquet'] as const)(
-    'copies large samples of %s like small ones',
-    async (format) => {
-      const even = settings({ format, shardMegabytes: 0.001, shardsMultipleOf: 2, remainder: 'even' });
-      const [held, read] = await Promise.all(
-        [1e9, 0].map(async (mostHeldBytes) => {
-          const store = await packedInDrops([images(1), images(2)], even);
-          const retracted = new Set(['0/1-4.jpg', '1/2-3.jpg', '0/2-0.jpg'].map((key) => incoming + key));
-          const input = { pipeline: PIPELINE, packing: even, after: 'never', retracted } as const;
-          await compact(store, input, { ...SMALL, readBytes: 1_000, mostHeldBytes });
-          expect(await problems(store)).toEqual([]);
-          const [manifest] = await current(store);
-          const copies =
-            manifest === undefined ? [] : linesIn(store, manifest).filter(({ repeat }) => repeat);
-          expect(copies.length).toBeGreaterThan(0);
-          return manifest?.shards;
-        }),
-      );
-      expect(read).toEqual(held);
-    },
-  );
+  it.each([
+    ['webdataset', {}],
+    ['tfrecord', {}],
+    ['tfrecord', { tfrecord: { compression: 'gzip' } }],
+    ['mds', {}],
+    ['parquet', {}],
+  ] as const)('copies large samples of %s %j like small ones', async (format, more) => {
+    const even = settings({ ...more, format, shardMegabytes: 0.001, shardsMultipleOf: 2, remainder: 'even' });
+    const [held, read] = await Promise.all(
+      [1e9, 0].map(async (mostHeldBytes) => {
+        const store = await packedInDrops([images(1), images(2)], even);
+        const retracted = new Set(['0/1-4.jpg', '1/2-3.jpg', '0/2-0.jpg'].map((key) => incoming + key));
+        const input = { pipeline: PIPELINE, packing: even, after: 'never', retracted } as const;
+        await compact(store, input, { ...SMALL, readBytes: 1_000, mostHeldBytes });
+        expect(await problems(store)).toEqual([]);
+        const [manifest] = await current(store);
+        const copies = manifest === undefined ? [] : linesIn(store, manifest).filter(({ repeat }) => repeat);
+        expect(copies.length).toBeGreaterThan(0);
+        return manifest?.shards;
+      }),
+    );
+    expect(read).toEqual(held);
+  });
 
   it('includes generations that only rejected arrivals', async () => {
     const picky = settings({ accept: ['.bin'], shardMegabytes: 0.06 });
