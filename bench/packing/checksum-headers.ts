@@ -1,14 +1,49 @@
 /** The checksums that the made-up S3 keeps of objects, and those that it is sent. */
 import type http from 'node:http';
-import { crc32 } from 'node:zlib';
 import { crc64NvmeBase64 } from '../../functions/core/packing/formats/crc64-nvme.ts';
 import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
+import type { Reply } from './exchange.ts';
 
 /**
  * S3 keeps CRC-64/NVME of an object whose client chose no checksum. An object that is older than December 2024 may have
- * none.
+ * none. `composite`: of the CRC-32 of parts of 8 MiB, as boto3 and the AWS CLI send them.
  */
-export type StoredChecksum = 'crc32' | 'crc64nvme' | 'none';
+export type StoredChecksum = 'crc32' | 'crc64nvme' | 'composite' | 'none';
+
+const PART_BYTES = 8 * 1024 * 1024;
+
+const partsOf = (body: Buffer): Buffer[] =>
+  Array.from({ length: Math.ceil(body.length / PART_BYTES) }, (_, index) =>
+    body.subarray(index * PART_BYTES, (index + 1) * PART_BYTES),
+  );
+
+/** To GetObjectAttributes of an object that has a composite checksum, two parts a page. */
+export function attributesAnswer(
+  { body, etag }: { readonly body: Buffer; readonly etag: string },
+  headers: http.IncomingHttpHeaders,
+): Reply {
+  const after = Number(headers['x-amz-part-number-marker']);
+  const all = partsOf(body).map(
+    (part, index) =>
+      `<Part><ChecksumCRC32>${sumOf('crc32', part)}</ChecksumCRC32><PartNumber>${index + 1}</PartNumber>` +
+      `<Size>${part.length}</Size></Part>`,
+  );
+  const page = all.slice(after, after + 2);
+  const last = after + page.length;
+  const text =
+    `<GetObjectAttributesResponse><ETag>${etag}</ETag><ObjectParts><IsTruncated>${last < all.length}</IsTruncated>` +
+    `<NextPartNumberMarker>${last}</NextPartNumberMarker>${page.join('')}<PartsCount>${all.length}</PartsCount>` +
+    '</ObjectParts></GetObjectAttributesResponse>';
+  return { status: 200, body: text };
+}
+
+function compositeOf(body: Buffer): Record<string, string> {
+  const sums = partsOf(body).map((part) => Buffer.from(sumOf('crc32', part), 'base64'));
+  return {
+    'x-amz-checksum-crc32': `${sumOf('crc32', Buffer.concat(sums))}-${sums.length}`,
+    'x-amz-checksum-type': 'COMPOSITE',
+  };
+}
 
 export function checksumHeaders(
   headers: http.IncomingHttpHeaders,
@@ -17,9 +52,8 @@ export function checksumHeaders(
 ): Record<string, string> {
   if (headers['x-amz-checksum-mode'] !== 'ENABLED' || checksum === 'none') return {};
   if (checksum === 'crc64nvme') return { 'x-amz-checksum-crc64nvme': crc64NvmeBase64([body]) };
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(body));
-  return { 'x-amz-checksum-crc32': sum.toString('base64') };
+  if (checksum === 'composite') return compositeOf(body);
+  return { 'x-amz-checksum-crc32': sumOf('crc32', body) };
 }
 
 /** Whether the body is what the request's checksum says. */

@@ -17,7 +17,7 @@ const USAGE = `npm run bench:packing -- [options]
   --rounds 3     of ours      --peer-rounds 2   of the others
   --only LIST    tools whose names hold one of these words
   --files N      of the set, instead of all
-  --checksum crc32   that the objects have, or crc64nvme
+  --checksum crc32   that the objects have, or crc64nvme, or composite
   --json         the figures as data`;
 const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
 const setNames = [...Object.keys(SETS), 'all'].join(', ');
@@ -41,7 +41,7 @@ const spec = {
     'peer-rounds': whole,
     only: z.string().optional(),
     files: whole.optional(),
-    checksum: z.enum(['crc32', 'crc64nvme'], 'give crc32 or crc64nvme'),
+    checksum: z.enum(['crc32', 'crc64nvme', 'composite'], 'give crc32, crc64nvme or composite'),
     json: z.boolean(),
   }),
 } as const;

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { checksumHeaders, isAsSummed, type StoredChecksum } from './checksum-headers.ts';
+import { attributesAnswer, checksumHeaders, isAsSummed, type StoredChecksum } from './checksum-headers.ts';
 import { copiedBytes, copyAnswer, type OpenUpload } from './copy-part.ts';
 import { type Damage, spoil } from './damaged-answer.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
@@ -210,9 +210,10 @@ class Service {
     return createHash('md5').update(corpusBody(index, size)).digest('hex');
   }
 
-  #get({ key, headers }: Call): Reply {
+  #get({ key, headers, query }: Call): Reply {
     const found = this.#find(key);
     if (found === undefined) return failure(404, 'NoSuchKey');
+    if (query.has('attributes')) return attributesAnswer(found, headers);
     const wanted = headers['if-match'];
     if (wanted !== undefined && wanted !== `"${found.etag}"`) return failure(412, 'PreconditionFailed');
     const range = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '');

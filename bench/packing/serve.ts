@@ -1,5 +1,5 @@
 /**
- * The made-up S3 in a process of its own: `serve.ts <set> <files> [crc32|crc64nvme]`. Prints its address. At a second address, GET tells what
+ * The made-up S3 in a process of its own: `serve.ts <set> <files> [crc32|crc64nvme|composite]`. Prints its address. At a second address, GET tells what
  * it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes (`?shards=kept`), or how many of
  * the files have arrived (`?arrived=1000`, of all in order).
  */
@@ -22,7 +22,7 @@ const corpus = {
 const server = await startMemoryS3({
   corpus,
   keepsShards,
-  checksum: checksum === 'crc64nvme' ? checksum : 'crc32',
+  checksum: checksum === 'crc64nvme' || checksum === 'composite' ? checksum : 'crc32',
 });
 const control = http.createServer((request, response) => {
   if (request.method === 'DELETE') server.clear();

@@ -10,6 +10,8 @@ export const packShards: FunctionDescription = {
   permissions: [
     allow.listBucket,
     allow.readObjects('*/incoming/*', '*/runs/*/plan/*', '*/dataset/*/shards/*'),
+    // It tells the parts of a multipart upload, and nothing that s3:GetObject does not.
+    allow.onObjects(['GetObjectAttributes'], '*/incoming/*'),
     allow.writeShards,
     allow.useTable('GetItem'),
   ],

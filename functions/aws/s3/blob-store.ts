@@ -18,10 +18,11 @@ import type {
   WholeCheck,
 } from '../../core/packing/model/blob-store.ts';
 import { bodyText, etagOf, headerOf } from './answer-parts.ts';
-import { crc32Of, isCheckable, keptSums, wholeCheckOf } from './checksum.ts';
+import { compositeIn, crc32Of, isCheckable, keptSums, wholeCheckOf } from './checksum.ts';
 import { copyPart } from './copy-part.ts';
 import { deleteMany } from './delete-many.ts';
 import { classify, ofObject, S3Refused } from './errors.ts';
+import { checkByParts } from './object-parts.ts';
 import type { Requester, S3Request } from './requester.ts';
 import type { Answer } from './transport.ts';
 import { completeUploadXml, elementText, isWholeListing, parseError, parseListing } from './xml.ts';
@@ -45,6 +46,11 @@ function conditionOf(options: PutOptions): string[] {
   if (options.only === 'absent') headers.push('if-none-match', '*');
   else if (options.only !== undefined) headers.push('if-match', `"${options.only.etag}"`);
   return headers;
+}
+
+function unlessRefused(error: unknown): undefined {
+  if (error instanceof S3Refused) return undefined;
+  throw error;
 }
 
 const WITH_CHECKSUM = [['x-amz-checksum-mode', 'ENABLED']] as const;
@@ -136,21 +142,24 @@ export class S3BlobStore implements BlobStore {
   }
 
   async wholeCheck(key: string, etag: string): Promise<WholeCheck | undefined> {
-    const answer = await this.#requester
-      .send({
-        operation: 'HeadObject',
-        method: 'HEAD',
-        key,
-        headers: ['if-match', `"${etag}"`],
-        amzHeaders: WITH_CHECKSUM,
-        accept: [200, 404, 412],
-      })
-      .catch((error: unknown) => {
-        // A read of the object says what is wrong with it.
-        if (error instanceof S3Refused) return undefined;
-        throw error;
-      });
-    return answer?.status === 200 ? wholeCheckOf(answer.headers) : undefined;
+    const request: S3Request = {
+      operation: 'HeadObject',
+      method: 'HEAD',
+      key,
+      headers: ['if-match', `"${etag}"`],
+      amzHeaders: WITH_CHECKSUM,
+      accept: [200, 404, 412],
+    };
+    // A read of the object says what is wrong with it.
+    const answer = await this.#requester.send(request).catch(unlessRefused);
+    if (answer?.status !== 200) return undefined;
+    const { headers } = answer;
+    const whole = wholeCheckOf(headers);
+    if (whole?.sums?.crc32 !== undefined || whole?.sums?.crc64nvme !== undefined) return whole;
+    const composite = compositeIn(headers);
+    if (composite === undefined) return whole;
+    const composed = { key, etag, size: Number(headerOf(answer, 'content-length')), composite };
+    return (await checkByParts(this.#requester, composed).catch(unlessRefused)) ?? whole;
   }
 
   async put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {

@@ -11,8 +11,9 @@ import type { KeptSums, WholeCheck } from '../../core/packing/model/blob-store.t
 export const crc32Of = (body: Uint8Array): string => crc32ToBase64(crc32(body));
 
 /** Takes a body in pieces. */
-interface Summing {
+export interface Summing {
   add(chunk: Uint8Array): void;
+  /** In base64, if it is not the MD5 of an ETag. */
   sum(): string;
 }
 
@@ -53,9 +54,36 @@ function md5In(headers: IncomingHttpHeaders): string | undefined {
   return /^"?([0-9a-f]{32})"?$/.exec(headers.etag ?? '')?.[1];
 }
 
+/** The checksum of a multipart upload that S3 made from those of its parts. */
+export interface CompositeSum {
+  /** `CRC32`, as S3's XML names it. */
+  readonly algorithm: string;
+  /** Of a part, and of the checksums of all parts in a row. */
+  readonly start: () => Summing;
+  readonly expected: string;
+  readonly parts: number;
+}
+
+export function compositeIn(headers: IncomingHttpHeaders): CompositeSum | undefined {
+  for (const [name, start] of CHECKS) {
+    const [, expected, parts] = /^([A-Za-z0-9+/]+=*)-(\d{1,5})$/.exec(String(headers[name])) ?? [];
+    if (expected === undefined) continue;
+    const algorithm = name.slice('x-amz-checksum-'.length).toUpperCase();
+    return { algorithm, start, expected, parts: Number(parts) };
+  }
+  return undefined;
+}
+
+/** @param sums of the parts, in base64 */
+export function isComposedOf({ start, expected }: CompositeSum, sums: readonly string[]): boolean {
+  const summing = start();
+  for (const sum of sums) summing.add(Buffer.from(sum, 'base64'));
+  return summing.sum() === expected;
+}
+
 /**
- * What compares a body, added in pieces, with the checksum that S3 keeps of the whole object. Undefined if it keeps none:
- * the composite checksum of a multipart upload ends in `-<parts>` and says nothing about the whole.
+ * What compares a body, added in pieces, with the checksum that S3 keeps of the whole object. Undefined if it keeps none.
+ * The composite checksum of several parts says nothing about the whole without their sizes: see object-parts.ts.
  */
 export function wholeCheckOf(headers: IncomingHttpHeaders): WholeCheck | undefined {
   const kept = keptSum(headers);
@@ -94,8 +122,23 @@ function keptSum(headers: IncomingHttpHeaders): KeptSum | undefined {
     const expected = wholeSum(headers, name);
     if (expected !== undefined) return { start, expected };
   }
+  const composite = compositeIn(headers);
+  if (composite?.parts === 1) return { start: () => ofOnePart(composite), expected: composite.expected };
   const md5 = md5In(headers);
   return md5 === undefined ? undefined : { start: () => hashing('md5', 'hex'), expected: md5 };
+}
+
+/** The checksum of the checksum of the only part. */
+function ofOnePart({ start }: CompositeSum): Summing {
+  const part = start();
+  return {
+    add: (chunk) => part.add(chunk),
+    sum: () => {
+      const whole = start();
+      whole.add(Buffer.from(part.sum(), 'base64'));
+      return whole.sum();
+    },
+  };
 }
 
 /** False if a checksum of the whole object differs. */

@@ -119,6 +119,41 @@ export function parseListing(xml: string): ListPage {
   return { objects, prefixes, next: truncated ? next : undefined };
 }
 
+/** A part of an object that came by a multipart upload. */
+export interface ObjectPart {
+  /** Bytes. */
+  readonly size: number;
+  /** In base64. */
+  readonly sum: string;
+}
+
+export interface PartsPage {
+  /** Of the object. */
+  readonly etag: string;
+  /** In order. */
+  readonly parts: readonly ObjectPart[];
+  /** The marker of the next page; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+/** Parses an answer to GetObjectAttributes. Undefined if a part has no checksum of this algorithm. */
+export function parseObjectParts(xml: string, algorithm: string): PartsPage | undefined {
+  const parts: ObjectPart[] = [];
+  for (let at = xml.indexOf('<Part>'); at >= 0; at = xml.indexOf('<Part>', at + 1)) {
+    const part = rawText(xml, 'Part', at) ?? '';
+    const size = Number(elementText(part, 'Size') ?? Number.NaN);
+    const sum = elementText(part, `Checksum${algorithm}`);
+    if (sum === undefined || !Number.isSafeInteger(size)) return undefined;
+    parts.push({ size, sum });
+  }
+  const isTruncated = elementText(xml, 'IsTruncated') === 'true';
+  return {
+    etag: bareEtag(elementText(xml, 'ETag') ?? ''),
+    parts,
+    next: isTruncated ? elementText(xml, 'NextPartNumberMarker') : undefined,
+  };
+}
+
 /** Code and message of S3's error document. An answer to HEAD has none. */
 export function parseError(xml: string): { code: string; message: string; serverTime?: string | undefined } {
   return {

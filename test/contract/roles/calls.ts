@@ -164,6 +164,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     log('pack-shards'),
     ...items('Get'),
     read(`${bucketKeys.incoming('digits')}7/0001.png`),
+    object('s3:GetObjectAttributes', `${bucketKeys.incoming('digits')}7/0001.png`),
     read(`${plan}abc/item-000000.jsonl.gz`),
     read(`${plan}abc/done-000000.json`),
     write(`${plan}abc/done-000000.json`),

@@ -1,9 +1,13 @@
 /** The real client packs large members against a server that has S3's rules for parts, copies and checksums. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { StoredChecksum } from '../../../bench/packing/checksum-headers.ts';
 import { corpusBody, regularCorpus } from '../../../bench/packing/listing.ts';
 import { type Fault, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
+import { memberLines } from '../../../functions/core/packing/model/member-lines.ts';
+import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
+import { manifestsOf } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packPipeline, RUN, readTar, settings } from '../../support/builders/packing.ts';
 
@@ -18,13 +22,19 @@ const corpus = regularCorpus({
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Packs and seals all files; copies are answered with the faults, in turn. */
-async function packed(faults: readonly (Fault | undefined)[]) {
+async function packed(faults: readonly (Fault | undefined)[], checksum: StoredChecksum = 'crc64nvme') {
   const left = [...faults];
+  let partLists = 0;
   const isCopy = (path: string): boolean => path.includes('partNumber=2&');
   const server = await startMemoryS3({
     corpus,
-    checksum: 'crc64nvme',
-    faults: { decide: ({ path }) => (isCopy(path) ? left.shift() : undefined) },
+    checksum,
+    faults: {
+      decide: ({ path }) => {
+        partLists += Number(path.endsWith('?attributes='));
+        return isCopy(path) ? left.shift() : undefined;
+      },
+    },
   });
   try {
     await using opened = await openBlobStore({
@@ -38,7 +48,12 @@ async function packed(faults: readonly (Fault | undefined)[]) {
     const shards = [...server.objects].filter(([key]) => key.endsWith('.tar'));
     const members = await Promise.all(shards.map(([, { body }]) => readTar(body)));
     const digests = members.flat().map(({ body }) => digestOf(body));
-    return { sealed, digests, left, bytesRead: server.bytesOut };
+    const [manifest] = await manifestsOf(opened.store, PIPELINE, [RUN]);
+    const lists = (manifest?.shards ?? []).map((shard) =>
+      memberLines(opened.store, packingKeys(PIPELINE, RUN), shard),
+    );
+    const lines = (await Promise.all(lists)).flat();
+    return { sealed, digests, lines, left, bytesRead: server.bytesOut, partLists };
   } finally {
     await server.stop();
   }
@@ -50,6 +65,19 @@ describe('large members of a tar', () => {
     expect(sealed).toMatchObject({ samples: SIZES.length });
     expect(digests.sort()).toEqual(SIZES.map((size, index) => digestOf(corpusBody(index, size))).sort());
     expect(bytesRead).toBeLessThan(2 * 6 * MEBIBYTE + 3_500_000);
+  });
+
+  it('are compared with the checksums of their parts', async () => {
+    const { lines, digests, partLists } = await packed([], 'composite');
+    expect(digests.sort()).toEqual(SIZES.map((size, index) => digestOf(corpusBody(index, size))).sort());
+    const large = lines.filter(({ size }) => size > 16 * MEBIBYTE);
+    expect(large).toHaveLength(2);
+    for (const { crc32, unchecked } of large) {
+      expect(crc32).toMatch(/^[0-9a-f]{8}$/);
+      expect(unchecked).toBeUndefined();
+    }
+    // The kind of the upload asks for the first one once more. A page names two of three or five parts.
+    expect(partLists).toBe(2 + 2 + 3);
   });
 
   it('are copied again after errors with 200', async () => {
