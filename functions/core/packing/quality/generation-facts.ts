@@ -1,6 +1,7 @@
 /** The tally of a generation, from its folder or, if it has none yet, from its member lists. */
 import { SPLITS, type SplitName } from '../../pipeline/splits.ts';
 import { parseJson } from '../../shared/json.ts';
+import type { LeftOutSamples } from '../compaction/left-out.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -50,21 +51,27 @@ export async function storedFacts(
 const parseTally = (bytes: Uint8Array | undefined): Tally | undefined =>
   bytes === undefined ? undefined : tallySchema.safeParse(parseJson(Buffer.from(bytes).toString())).data;
 
-/** Reads one member list at a time. The tally is written last: without it the lists beside it do not count. */
-async function countFacts(store: BlobStore, manifest: Manifest): Promise<GenerationFacts> {
+/** Reads one member list at a time. */
+export async function factsWithout(
+  store: BlobStore,
+  manifest: Manifest,
+  leftOut: LeftOutSamples,
+): Promise<GenerationFacts> {
   const keys = packingKeys(manifest.pipeline, manifest.generation);
   const counted = new GenerationTally(manifest.prepared !== undefined);
   for (const shard of manifest.shards) {
     counted.beginShard(shard.name);
-    for (const line of await memberLines(store, keys, shard)) counted.add(line);
+    for (const line of await memberLines(store, keys, shard))
+      if (!leftOut.has(line.sample)) counted.add(line);
     counted.endShard();
   }
-  const facts = {
-    tally: counted.tally,
-    digests: counted.digests(),
-    looks: counted.looks,
-    splits: counted.splits(),
-  };
+  return { tally: counted.tally, digests: counted.digests(), looks: counted.looks, splits: counted.splits() };
+}
+
+/** The tally is written last: without it the lists beside it do not count. */
+async function countFacts(store: BlobStore, manifest: Manifest): Promise<GenerationFacts> {
+  const keys = packingKeys(manifest.pipeline, manifest.generation);
+  const facts = await factsWithout(store, manifest, new Map());
   for (const [name, digests] of facts.splits)
     await store.put(keys.quality(`digests-${name}.bin`), encodeNumbers(digests));
   await store.put(keys.quality('digests.bin'), encodeNumbers(facts.digests));

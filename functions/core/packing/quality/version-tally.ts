@@ -1,8 +1,10 @@
 /** Adds up the generations of two versions, and compares a generation's samples with those of the others. */
+import { supersededSamples } from '../compaction/superseded-samples.ts';
 import type { BlobStore } from '../model/blob-store.ts';
-import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
+import { batchOf } from '../model/versions.ts';
 import { commonOf, NumberList, repeatedIn } from './digest-list.ts';
-import { type GenerationFacts, generationFacts } from './generation-facts.ts';
+import { factsWithout, type GenerationFacts, generationFacts } from './generation-facts.ts';
 import { SplitDigests, type SplitLeak } from './split-leaks.ts';
 import { type Tally, TallyCounter } from './tally.ts';
 import type { VersionPair } from './version-pair.ts';
@@ -45,13 +47,15 @@ export async function compareWithVersion(
   const [before, now] = [new TallyCounter(), new TallyCounter()];
   const others = new OtherSamples(facts);
   const splits = new SplitDigests();
+  const staying = await stayingFacts(store, pipeline, pair.now);
   for (const name of new Set([...pair.before, ...pair.now])) {
     const one = name === generation ? facts : await factsOf(store, pipeline, name);
     if (one === undefined) continue;
     if (pair.before.includes(name)) before.addAll(one.tally);
     if (!pair.now.includes(name)) continue;
-    now.addAll(one.tally);
-    splits.add(one);
+    const stays = staying.get(name) ?? one;
+    now.addAll(stays.tally);
+    splits.add(stays);
     if (name !== generation) others.add(name, one);
   }
   const own = repeatedIn(facts.digests);
@@ -74,6 +78,28 @@ async function factsOf(
 ): Promise<GenerationFacts | undefined> {
   const manifest = await readSealedManifest(store, pipeline, generation);
   return manifest && generationFacts(store, manifest);
+}
+
+/**
+ * Of the generations that hold samples and their corrections both, what stays when the compaction that follows the seal
+ * has left the old ones out.
+ */
+async function stayingFacts(
+  store: BlobStore,
+  pipeline: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, GenerationFacts>> {
+  const sealed = (await manifestsOf(store, pipeline, names)).filter(({ pruned }) => pruned !== true);
+  const staying = new Map<string, GenerationFacts>();
+  if (sealed.every(({ changes }) => changes === undefined)) return staying;
+  const manifests = sealed.toSorted((a, b) => batchOf(a.generation) - batchOf(b.generation));
+  const leftOut = await supersededSamples(store, manifests, {});
+  for (const [index, manifest] of manifests.entries()) {
+    const gone = leftOut[index];
+    if (gone === undefined || gone.size === 0) continue;
+    staying.set(manifest.generation, await factsWithout(store, manifest, gone));
+  }
+  return staying;
 }
 
 /** The samples of other generations, as far as they concern one generation. */

@@ -52,6 +52,23 @@ describe('a quality report', () => {
     expect(drift.classes[0]).toEqual({ what: 'cat', before: 75, now: 37.5 });
   });
 
+  it('counts a corrected sample once', async () => {
+    const store = await packedInDrops([many('cat', 5)], packing);
+    store.seed(`${incoming}cat/3.txt`, 'corrected\n');
+    store.seed(`${incoming}dog/1.txt`, 'new\n');
+    await planShards({ store, now }, { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' });
+    await packAll(store, packing, runOf(2));
+    const { versionTally, generationTally, classes } = await reportOf(store, 2);
+    expect(generationTally.samples).toBe(2);
+    expect(versionTally.samples).toBe(6);
+    expect(classes?.map(({ name, now }) => [name, now])).toEqual([
+      ['cat', 5],
+      ['dog', 1],
+    ]);
+    await compactAll(store, packing);
+    expect((await reportOf(store, 2)).versionTally).toEqual(versionTally);
+  });
+
   it('finds equal samples within a drop and across drops', async () => {
     const same = { 'a/1.txt': 'same', 'a/2.txt': 'same', 'b/3.txt': 'same', 'b/4.txt': 'once' };
     const store = await packedInDrops([same, { 'a/5.txt': 'once', 'a/6.txt': 'new' }], packing);
