@@ -1,5 +1,5 @@
 /** Answers that S3 should never give. None of them may become a sealed generation that reads wrong. */
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { BlobStore, GetOptions, ListPage } from '../../../functions/core/packing/model/blob-store.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
@@ -170,6 +170,23 @@ it('lists have no line end but their newlines', async () => {
       ),
     ).toContain('\u2028');
   }
+});
+
+describe('a sealed list', () => {
+  it.each([
+    ['damaged', Buffer.from('damaged')],
+    ['another one', gzipSync('["digits/incoming/z.txt","e",1,0]\n')],
+  ])('stops the next plan if it is %s', async (_, body) => {
+    const store = filled(4);
+    await packAll(store, settings());
+    store.seed(`${incoming}a/10.txt`, 'new');
+    const [list = ''] = store
+      .keys(bucketKeys.generation(PIPELINE, RUN))
+      .filter((key) => key.includes('/arrivals/'));
+    store.seed(list, body);
+    const next = packAll(store, settings(), 'digits-000002');
+    await expect(next).rejects.toThrow(/is not the sealed list: restore it .* data repair/);
+  });
 });
 
 describe('a shard that the store damages', () => {

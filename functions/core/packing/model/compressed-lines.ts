@@ -31,6 +31,15 @@ export function decompress(bytes: Uint8Array): string {
   return plain.toString('utf8');
 }
 
+/** The same for a stored list that may be damaged: nothing, which has the digest of no list that was sealed. */
+export function readableText(bytes: Uint8Array): string {
+  try {
+    return decompress(bytes);
+  } catch {
+    return '';
+  }
+}
+
 /** Lines in the order they were added. */
 export class CompressedLines {
   readonly #parts: Buffer[] = [];

@@ -1,7 +1,7 @@
 /** Reads the sealed member list of one shard. */
 import { hash } from 'node:crypto';
 import { type BlobStore, joinChunks } from './blob-store.ts';
-import { decompress, linesOf } from './compressed-lines.ts';
+import { linesOf, readableText } from './compressed-lines.ts';
 import { DocumentError, type MemberLine } from './documents.ts';
 import { type Manifest } from './manifest.ts';
 import type { PackingKeys } from './packing-keys.ts';
@@ -14,7 +14,7 @@ export async function memberLines(
 ): Promise<MemberLine[]> {
   const key = `${keys.generation}${shard.memberList}`;
   const found = await store.get(key);
-  const text = found.kind === 'found' ? decompress(joinChunks(found.chunks)) : '';
+  const text = found.kind === 'found' ? readableText(joinChunks(found.chunks)) : '';
   if (hash('sha256', text) !== shard.memberListSha256)
     throw new DocumentError(
       `${key} is not the sealed list: restore it from an older version of the object, or run ${keys.repair}`,

@@ -1,28 +1,42 @@
 /** Reads the sealed arrivals of one generation, or of several as one sorted list. */
+import { hash } from 'node:crypto';
 import { Heap } from '../../shared/heap.ts';
 import { type BlobStore, joinChunks } from './blob-store.ts';
-import { decompress, linesOf } from './compressed-lines.ts';
+import { linesOf, readableText } from './compressed-lines.ts';
 import { DocumentError } from './documents.ts';
 import { type Manifest, type SealedLine, sealedLine } from './manifest.ts';
 import { compareKeys } from './order.ts';
 import { packingKeys } from './packing-keys.ts';
 
 /** In order. @throws DocumentError */
-export async function* sealedLines(
-  store: BlobStore,
-  { pipeline, generation, arrivals }: Manifest,
-): AsyncGenerator<SealedLine> {
-  const { generation: folder, repair } = packingKeys(pipeline, generation);
-  for (const part of arrivals.parts) {
-    const key = `${folder}${part.list}`;
-    const found = await store.get(key);
-    if (found.kind !== 'found')
-      throw new DocumentError(
-        `${key} is gone: restore it from an older version of the object or from a copy, or run ${repair}`,
-      );
-    for (const text of linesOf(decompress(joinChunks(found.chunks))))
+export async function* sealedLines(store: BlobStore, manifest: Manifest): AsyncGenerator<SealedLine> {
+  for (const part of manifest.arrivals.parts)
+    for (const text of linesOf(await sealedText(store, manifest, part)))
       yield sealedLine.parse(JSON.parse(text));
-  }
+}
+
+/**
+ * The lines of one part of a generation's sealed arrivals. Other lines would pack objects twice, or not at all.
+ * @throws DocumentError
+ */
+export async function sealedText(
+  store: BlobStore,
+  { pipeline, generation }: Pick<Manifest, 'pipeline' | 'generation'>,
+  { list, sha256 }: Manifest['arrivals']['parts'][number],
+): Promise<string> {
+  const { generation: folder, repair } = packingKeys(pipeline, generation);
+  const key = `${folder}${list}`;
+  const found = await store.get(key);
+  if (found.kind !== 'found')
+    throw new DocumentError(
+      `${key} is gone: restore it from an older version of the object or from a copy, or run ${repair}`,
+    );
+  const text = readableText(joinChunks(found.chunks));
+  if (hash('sha256', text) !== sha256)
+    throw new DocumentError(
+      `${key} is not the sealed list: restore it from an older version of the object or from a copy, or run ${repair}`,
+    );
+  return text;
 }
 
 const UNKNOWN_TIME = new Date(0).toISOString();

@@ -1,14 +1,12 @@
 /** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
 import type { OnChange } from '../../pipeline/dataset.ts';
-import { bucketKeys } from '../../shared/keys.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
-import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
-import { decompress, linesOf } from '../model/compressed-lines.ts';
+import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
+import { linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
 import { compareKeys } from '../model/order.ts';
-import { packingKeys } from '../model/packing-keys.ts';
 import type { Rejection } from '../model/rejections.ts';
-import { listingsOf } from '../model/sealed-lines.ts';
+import { listingsOf, sealedText } from '../model/sealed-lines.ts';
 import { batchOf } from '../model/versions.ts';
 
 type Part = Manifest['arrivals']['parts'][number];
@@ -23,9 +21,8 @@ type Found = 'same' | 'unlabelled' | 'incomplete' | 'late' | 'retracted' | 'remo
 /** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
 class GenerationCursor {
   readonly #store: BlobStore;
-  readonly #folder: string;
+  readonly #manifest: Pick<Manifest, 'pipeline' | 'generation'>;
   readonly #parts: readonly Part[];
-  readonly #repair: string;
   #part = 0;
   #lines: Iterator<string> | undefined;
   #key = '';
@@ -46,9 +43,8 @@ class GenerationCursor {
     this.#annotations = manifest.annotations?.version;
     this.#isJoined = manifest.compacted !== undefined;
     this.#listings = listingsOf(manifest).map((at) => Date.parse(at));
-    this.#folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
+    this.#manifest = { pipeline: manifest.pipeline, generation: manifest.generation };
     this.#parts = manifest.arrivals.parts;
-    this.#repair = packingKeys(manifest.pipeline, manifest.generation).repair;
   }
 
   /** Whether a listing that found the key has seen this bundle. S3 cuts LastModified down to whole seconds. */
@@ -138,12 +134,7 @@ class GenerationCursor {
   }
 
   async #open(part: Part): Promise<void> {
-    const found = await this.#store.get(`${this.#folder}${part.list}`);
-    if (found.kind !== 'found')
-      throw new Error(
-        `the sealed list ${this.#folder}${part.list} is gone: restore it before the next run, or run ${this.#repair}`,
-      );
-    this.#lines = linesOf(decompress(joinChunks(found.chunks)));
+    this.#lines = linesOf(await sealedText(this.#store, this.#manifest, part));
     this.#step();
   }
 
