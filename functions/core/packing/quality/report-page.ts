@@ -137,7 +137,7 @@ ${tableOfRows(
   'No two samples of this generation have the same bytes.',
 )}
 ${shared.map(({ pipeline: other, samples }) => html`<p>The pipeline ${other} holds the bytes of ${samples} of them too.</p>`)}
-${notCompared.length === 0 ? html`` : html`<p>Not compared with ${notCompared.join(', ')}, which have no report.</p>`}
+${notCompared.length === 0 ? html`` : html`<p>Not compared with ${notCompared.join(', ')}: only so many pipelines and samples are.</p>`}
 ${
   near === undefined
     ? html``

@@ -141,12 +141,19 @@ describe('a quality report', () => {
     store.seed('tests/incoming/x/9.txt', 'shared');
     const other = { runId: 'tests-000001', pipeline: 'tests', packing };
     await packPipeline(store, other);
-    expect(await reportOf(store, 1)).toMatchObject({ shared: [], notCompared: ['tests'] });
+    // Whether a report has counted the other one or not, as of a joined generation.
+    const found = { shared: [{ pipeline: 'tests', samples: 1 }], notCompared: [] };
+    expect(await reportOf(store, 1)).toMatchObject(found);
     await writeQualityReport({ store }, { pipeline: 'tests', generation: other.runId });
-    expect(await reportOf(store, 1)).toMatchObject({
-      shared: [{ pipeline: 'tests', samples: 1 }],
-      notCompared: [],
-    });
+    expect(await reportOf(store, 1)).toMatchObject(found);
+  });
+
+  it('does without another pipeline that is damaged', async () => {
+    const store = await packedInDrops([{ 'a/1.txt': 'shared' }], packing);
+    store.seed('tests/incoming/x/9.txt', 'shared');
+    await packPipeline(store, { runId: 'tests-000001', pipeline: 'tests', packing });
+    for (const list of store.keys('tests/dataset/tests-000001/members/')) store.seed(list, 'damaged');
+    expect(await reportOf(store, 1)).toMatchObject({ shared: [], notCompared: ['tests'] });
   });
 
   it('finds bytes that two splits hold', async () => {
