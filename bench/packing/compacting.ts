@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { bundle } from './bundle.ts';
 import type { Tool } from './competitors.ts';
 import { BenchServer, measureOn } from './measuring.ts';
-import { pythonTools } from './python-tools.ts';
+import { peerTools } from './peer-tools.ts';
 import { ALL_SETS } from './sets.ts';
 
 const USAGE = `node_modules/.bin/node bench/packing/compacting.ts [options]
@@ -47,7 +47,7 @@ async function join(args: readonly string[]): Promise<number> {
   const { set, packing, files, generations, retracted, flags } = readCommandLine(args, spec).values;
   const corpus = ALL_SETS[set]?.corpus(files);
   const gone = Array.from({ length: retracted }, (_, index) => corpus?.keyAt(index) ?? '');
-  const { folder } = await pythonTools();
+  const { folder } = await peerTools();
   const program = (file: string, ...more: string[]): Tool => {
     const made = bundle(path.join(import.meta.dirname, file), path.join(folder, 'bundles'));
     return {

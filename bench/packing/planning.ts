@@ -8,7 +8,7 @@ import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command
 import * as z from 'zod';
 import { bundle } from './bundle.ts';
 import { BenchServer, measure } from './measuring.ts';
-import { pythonTools } from './python-tools.ts';
+import { peerTools } from './peer-tools.ts';
 import { INCOMING, TO_PLAN } from './sets.ts';
 
 const USAGE = `node_modules/.bin/node bench/packing/planning.ts [options]
@@ -53,7 +53,7 @@ async function plan(args: readonly string[]): Promise<number> {
     ...(annotations && { label: 'annotations', annotations: { file: 'labels.csv' } }),
     ...(balance && { balance }),
   };
-  const { folder } = await pythonTools();
+  const { folder } = await peerTools();
   const program = bundle(path.join(import.meta.dirname, 'ours.ts'), path.join(folder, 'bundles'));
   const server = await BenchServer.start('plan', keys);
   const before = async (): Promise<void> => {

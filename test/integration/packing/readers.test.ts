@@ -22,7 +22,7 @@ import {
   type TestEmulator,
 } from '../../support/emulator.ts';
 import { runWorker } from './run-worker.ts';
-import { pythonTools } from './tools.ts';
+import { packingTools } from './tools.ts';
 
 const run = promisify(execFile);
 const BUCKET = 'readers';
@@ -108,7 +108,7 @@ describe.each(Object.keys(CASES) as Case[])('independent readers of %s', (format
   };
 
   const read = async (): Promise<Record<string, Map<string, string>>> => {
-    const python = path.join(await pythonTools(), 'bin/python');
+    const python = path.join(await packingTools(), 'bin/python');
     const torch = path.join(path.dirname(path.dirname(projectPython())), 'lib');
     const sites = (await readdir(torch)).map((version) => path.join(torch, version, 'site-packages'));
     const script = path.join(import.meta.dirname, 'readers.py');

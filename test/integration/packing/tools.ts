@@ -1,35 +1,16 @@
-/** Installs the Python tools that only these tests need, once, into their own virtual environment. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+/** The Python tools of these tests: moto's S3, and readers that are not ours. */
+import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { pythonTools } from '../../support/python-tools.ts';
 
-const run = promisify(execFile);
-const ROOT = path.join(import.meta.dirname, '../../..');
-
-/** @returns the environment's folder, which is created on the first call and again if the requirements change */
-export async function pythonTools(): Promise<string> {
-  const file = path.join(import.meta.dirname, 'requirements.txt');
-  const digest = createHash('sha256')
-    .update(await readFile(file))
-    .digest('hex')
-    .slice(0, 12);
-  const folder = path.join(ROOT, '.tidewheel', 'tools', `requirements-${digest}`);
-  const done = path.join(folder, 'complete');
-  if (existsSync(done)) return folder;
-  await mkdir(path.dirname(folder), { recursive: true });
-  await run('python3', ['-m', 'venv', folder]);
-  const pip = path.join(folder, 'bin/pip');
-  const install = ['install', '--quiet', '--disable-pip-version-check'];
-  await run(pip, [...install, '-r', file], { timeout: 600_000 });
-  const bare = file.replace('.txt', '-bare.txt');
-  if (existsSync(bare)) await run(pip, [...install, '--no-deps', '-r', bare], { timeout: 600_000 });
-  await writeFile(done, '');
-  return folder;
-}
+/** @returns the folder of their environment */
+export const packingTools = (): Promise<string> =>
+  pythonTools({
+    name: 'requirements',
+    file: path.join(import.meta.dirname, 'requirements.txt'),
+    bareFile: path.join(import.meta.dirname, 'requirements-bare.txt'),
+  });
 
 export interface RunningServer {
   readonly url: string;
@@ -38,7 +19,7 @@ export interface RunningServer {
 
 /** Starts moto's S3 on a free port. */
 export async function startMoto(): Promise<RunningServer> {
-  const folder = await pythonTools();
+  const folder = await packingTools();
   const child = spawn(path.join(folder, 'bin/moto_server'), ['-H', '127.0.0.1', '-p', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
