@@ -10,12 +10,16 @@ import { defineVerb } from '../command/verb.ts';
 import { COMMANDS, isCommand } from '../dataset/commands.ts';
 import { withBucket } from '../dataset/open.ts';
 
+const MOST_SAMPLES = 10_000;
+const COUNT = `write a whole number from 1 to ${MOST_SAMPLES}`;
+const DEFAULT_SAMPLES = 48;
+
 const schema = z.object({
   'dry-run': z.boolean().default(false),
   replaced: z.boolean().default(false),
   'give-up': z.boolean().default(false),
-  out: z.string().optional(),
-  samples: z.coerce.number('write a whole number').int().min(1).max(10_000).default(48),
+  out: z.string().min(1, 'name a file or folder').optional(),
+  samples: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(MOST_SAMPLES, COUNT).optional(),
   over: z
     .string()
     .default('')
@@ -53,7 +57,7 @@ what a run reads or a declaration pins.`,
     replaced: { type: 'boolean', about: 'prune: see above' },
     'give-up': { type: 'boolean', about: 'repair: see above' },
     out: { type: 'string', value: 'PATH', about: 'show: the file to write; sample: the folder' },
-    samples: { type: 'string', value: 'N', about: 'show, find: how many (48)' },
+    samples: { type: 'string', value: 'N', about: `show, find: how many (${DEFAULT_SAMPLES})` },
     over: {
       type: 'string',
       value: 'RUN[,RUN]',
@@ -77,7 +81,14 @@ what a run reads or a declaration pins.`,
     const [command = '', given = '', ...words] = positionals;
     const [generation] = words;
     if (!isCommand(command)) return EXIT.inputNeeded;
-    const { over, replaced, 'give-up': giveUp, 'dry-run': dryRun, out, samples: most } = values;
+    const {
+      over,
+      replaced,
+      'give-up': giveUp,
+      'dry-run': dryRun,
+      out,
+      samples: most = DEFAULT_SAMPLES,
+    } = values;
     const missing = generation === undefined ? MISSING[command] : undefined;
     if (missing !== undefined) throw new UsageError([missing]);
     if (command === 'prune' && (generation !== undefined) === replaced)
@@ -133,16 +144,30 @@ function problemsOf(
     : [...wrong, ...misplacedOptions(command, values)];
 }
 
-function misplacedOptions(
-  command: string,
-  { replaced, over, 'give-up': giveUp, 'dry-run': dryRun }: z.output<typeof schema>,
-): string[] {
-  if (command === 'prune') return giveUp ? ['--give-up belongs to repair'] : [];
-  return [
-    ...(replaced || (over.length > 0 && !giveUp) ? ['--replaced and --over belong to prune'] : []),
-    ...(giveUp && command !== 'repair' ? ['--give-up belongs to repair'] : []),
-    ...(dryRun && command !== 'compact' ? ['--dry-run belongs to compact and prune'] : []),
-  ];
+type Values = z.output<typeof schema>;
+
+interface OwnOption {
+  readonly name: string;
+  /** The commands that take it. */
+  readonly commands: readonly string[];
+  readonly isGiven: (values: Values) => boolean;
+}
+
+const OWN_OPTIONS: readonly OwnOption[] = [
+  { name: '--dry-run', commands: ['compact', 'prune'], isGiven: (values) => values['dry-run'] },
+  { name: '--replaced', commands: ['prune'], isGiven: ({ replaced }) => replaced },
+  { name: '--give-up', commands: ['repair'], isGiven: (values) => values['give-up'] },
+  { name: '--out', commands: ['show', 'sample'], isGiven: ({ out }) => out !== undefined },
+  { name: '--samples', commands: ['show', 'find'], isGiven: ({ samples }) => samples !== undefined },
+  { name: '--over', commands: ['prune', 'repair'], isGiven: ({ over }) => over.length > 0 },
+];
+
+function misplacedOptions(command: string, values: Values): string[] {
+  const misplaced = OWN_OPTIONS.flatMap(({ name, commands, isGiven }) =>
+    isGiven(values) && !commands.includes(command) ? [`${name} belongs to ${commands.join(' and ')}`] : [],
+  );
+  const isAlone = command === 'repair' && values.over.length > 0 && !values['give-up'];
+  return isAlone ? [...misplaced, '--over goes with repair --give-up'] : misplaced;
 }
 
 /** What is said where a command lacks its word. */

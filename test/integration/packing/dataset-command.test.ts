@@ -117,9 +117,18 @@ describe('tidewheel data', () => {
     for (const word of [...commands, '--dry-run']) expect(help.stdout).toContain(word);
     const wrong = await dataset('prnue', 'Digits_1', '--dry-run', '--over', 'x');
     expect(wrong.code).toBe(8);
-    for (const problem of ['there is no command "prnue"', '"Digits_1" names no dataset', 'belong to prune'])
+    for (const problem of [
+      'there is no command "prnue"',
+      '"Digits_1" names no dataset',
+      '--over belongs to prune',
+    ])
       expect(wrong.errors).toContain(problem);
     expect((await dataset('prune', ADDRESS)).errors).toContain('either GENERATION');
+    const misplaced = await dataset('list', ADDRESS, '--samples', '0', '--out', 'page.html');
+    expect(misplaced.errors).toContain('--samples is "0": write a whole number from 1 to 10000');
+    expect((await dataset('list', ADDRESS, '--samples', '9', '--out', 'x')).errors).toMatch(
+      /--out belongs to show and sample[^]*--samples belongs to show and find/,
+    );
   });
 
   it('reports an empty bucket', async () => {
