@@ -68,6 +68,45 @@ from tidewheel_agent.series.log_lines import LogLines
         ),
         ("epoch 3 … loss 0.12, acc 91.2%", "epoch", 3, {"loss": 0.12, "acc": 91.2}),
         ("[2026-11-23] INFO epoch=2 step=400 loss=0.2", "step", 400, {"loss": 0.2}),
+        ("Step 1,200 | loss 2.31", "step", 1200, {"loss": 2.31}),
+        # MMEngine; MindSpore; DeepSpeed; DCGAN and REINFORCE of pytorch/examples; CleanRL.
+        (
+            "mmengine - INFO - Epoch(train)   [1][ 50/100]  lr: 1.0e-02  time: 0.01  loss: 0.51",
+            "epoch",
+            1.5,
+            {"lr": 0.01, "loss": 0.51},
+        ),
+        ("Iter(train) [  50/1000]  eta: 0:00:10  loss: 0.51", "step", 50, {"loss": 0.51}),
+        ("epoch: 1 step: 10, loss is 2.3", "step", 10, {"loss": 2.3}),
+        ("[Rank 0] step=10, skipped=0, lr=[0.001], mom=[(0.9, 0.9)]", "step", 10, {"lr": 0.001}),
+        (
+            "[3/25][10/100] Loss_D: 1.2 Loss_G: 3.4 D(x): 0.6",
+            "epoch",
+            3.1,
+            {"Loss_D": 1.2, "Loss_G": 3.4},
+        ),
+        ("Episode 100\tLast reward: 10.00", "step", 100, {"reward": 10}),
+        ("global_step=408, episodic_return=[-10.5]", "step", 408, {"episodic_return": -10.5}),
+        # CatBoost.
+        (
+            "10:\tlearn: 0.53\ttest: 0.55\tbest: 0.54 (9)\ttotal: 60ms\tremaining: 1s",
+            "step",
+            10,
+            {"learn": 0.53, "test": 0.55, "best": 0.54},
+        ),
+        # fairseq, and other lines of JSON.
+        (
+            '2026-11-26 | INFO | train_inner | {"epoch": 1, "loss": "3.2", "num_updates": "80"}',
+            "step",
+            80,
+            {"loss": 3.2},
+        ),
+        (
+            '{"epoch": 1, "best": true, "next": null, "val": {"loss": 2, "acc": NaN}}',
+            "epoch",
+            1,
+            {"val/loss": 2},
+        ),
     ],
 )
 def test_a_line_is_a_point(line: str, unit: str, position: float, values: dict[str, float]) -> None:
@@ -87,6 +126,8 @@ def test_a_line_is_a_point(line: str, unit: str, position: float, values: dict[s
         "100%|██████████| 10/10 [00:01<00:00,  9.9it/s, loss=0.3]",
         "step 3 of 10 took 3.5 s",
         "Epoch 1: val_loss improved from inf to 0.4",
+        "Iter(val) [10/10]  loss: 0.4",
+        "2: the learning rate: 0.1",
     ],
 )
 def test_a_line_without_position_or_metric_is_none(line: str) -> None:

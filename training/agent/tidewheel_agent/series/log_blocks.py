@@ -1,0 +1,113 @@
+"""Points that a script prints over several lines: below a heading, in a table, in a box.
+
+A heading is a line with a position alone (`Epoch 3`, `Epoch 3/10`, `STEP: 3`), as in PyTorch's
+tutorials. A table has a head with `epoch` first (fastai, skorch, Ultralytics). A box has a name and
+a value in each line and a rule below (Stable-Baselines3).
+"""
+
+from __future__ import annotations
+
+import re
+
+from .metric_names import MOST_VALUES, is_metric, metrics_in
+from .point import Point, Unit, number
+
+_HEADING = re.compile(
+    r"(?:.{0,60}[\]:|-]\s+)?[-=#*|\[\s]{0,40}(epoch|step|iter(?:ation)?)\b\s*[:=#]?\s*\[?"
+    r"(\d{1,9})(?:\s*(?:/|of)\s*\d{1,9})?[-\]=#*|:.\s]{0,90}",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(r"(?:\[|^)\s*(\d{1,12})/\s*(\d{1,12})\b")
+_EPOCH_OF = re.compile(r"(\d{1,9})(?:/(\d{1,9}))?")
+_BAR = re.compile(r"\s(\d{1,9})/(\d{1,9})\b")
+_HEADS: dict[str, Unit] = {"epoch": "epoch", "step": "step", "iter": "step", "iteration": "step"}
+_MOST_COLUMNS = 40
+_CELLS = re.compile(r"\|\s*([A-Za-z][\w./ -]{0,60}?)\s*\|\s*(\S{0,24})\s*\|")
+_RULE = re.compile(r"[-+]{10,}")
+_BOX_POSITIONS = ("time/total_timesteps", "total_timesteps", "timesteps", "step", "iterations")
+_NO_METRICS = re.compile(r"time/|fps$|time_elapsed$|n_updates$")
+
+
+class LogBlocks:
+    """Reads lines that are no points by themselves, in their order."""
+
+    def __init__(self) -> None:
+        self._heading: tuple[int, Unit] | None = None
+        self._columns: list[str] = []
+        self._box: dict[str, float] = {}
+        self._section = ""
+
+    def read(self, line: str) -> Point | None:
+        heading = _HEADING.fullmatch(line)
+        if heading:
+            self._heading = int(heading[2]), _HEADS[heading[1].lower()]
+            return None
+        return self._boxed(line) or self._row(line) or self._headed(line)
+
+    def _headed(self, line: str) -> Point | None:
+        if self._heading is None:
+            return None
+        values = metrics_in(line, with_sign=True)
+        position, unit = self._heading
+        share = _SHARE.search(line) if unit == "epoch" else None
+        part = min(1.0, int(share[1]) / max(1, int(share[2]))) if share else 0.0
+        return Point(round(position + part, 6), values, unit=unit) if values else None
+
+    def _row(self, line: str) -> Point | None:
+        words = [word for word in line[:1000].replace("|", " ").split() if word != "+"]
+        if len(words) < 2:
+            return None
+        if words[0].lower() in _HEADS and any(map(is_metric, words[1:])):
+            is_head = not any(mark in line for mark in ":=") and len(words) <= _MOST_COLUMNS
+            # skorch marks its checkpoints in a column that is empty in most rows.
+            self._columns = [word for word in words if word != "cp"] if is_head else []
+            return None
+        count = len(self._columns)
+        first = _EPOCH_OF.fullmatch(words[0])
+        if count == 0 or first is None or len(words) < count:
+            return None
+        if len(words) > count and not words[count - 1].endswith(":"):
+            return None
+        values = _cells(self._columns, words)
+        bar = _BAR.search(line, line.find(words[count - 1]))
+        position = float(first[1])
+        if first[2] and bar:
+            position = round(position - 1 + min(1.0, int(bar[1]) / max(1, int(bar[2]))), 6)
+        unit = _HEADS[self._columns[0].lower()]
+        return Point(position, values, unit=unit) if values else None
+
+    def _boxed(self, line: str) -> Point | None:
+        if _RULE.fullmatch(line):
+            box, self._box, self._section = self._box, {}, ""
+            return _box_point(box)
+        cells = _CELLS.fullmatch(line)
+        if cells is None:
+            return None
+        name, text = cells[1], cells[2]
+        if not text:
+            self._section = name if name.endswith("/") else ""
+        elif (value := number(text)) is not None and len(self._box) < MOST_VALUES:
+            self._box[self._section + name] = value
+        return None
+
+
+def _cells(columns: list[str], words: list[str]) -> dict[str, float]:
+    values = {}
+    for name, word in zip(columns[1:], words[1:], strict=False):
+        value = number(word.rstrip(":"))
+        if value is not None and is_metric(name):
+            values[name] = value
+    return values
+
+
+def _box_point(box: dict[str, float]) -> Point | None:
+    for key in _BOX_POSITIONS:
+        if key in box:
+            position = box[key]
+            values = {
+                name: value
+                for name, value in box.items()
+                if name not in _BOX_POSITIONS and not _NO_METRICS.search(name)
+            }
+            return Point(position, values) if values else None
+    return None
