@@ -21,6 +21,7 @@ from .families import (
     hugging_face,
     keras,
     orbax,
+    skorch,
     tensorflow,
     torch_distributed,
     weights,
@@ -43,6 +44,7 @@ _FAMILIES: tuple[Family, ...] = (
     deepspeed.find,
     tensorflow.find,
     keras.find,
+    skorch.find,
     weights.find_sharded_weights,
     weights.find_lone_weights,
 )

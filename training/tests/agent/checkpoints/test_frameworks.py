@@ -56,6 +56,7 @@ def torch_file(path: Path, **more: object) -> Path:
         ("model_0000499.pth", 499),
         ("00120", 120),
         ("xgb_81.ubj", 81),
+        ("rl_model_256_steps.zip", 256),
         ("epoch_07.weights.h5", 7),
         ("last", None),
         ("resnet50.pth", None),
@@ -66,6 +67,7 @@ def torch_file(path: Path, **more: object) -> Path:
         ("model-00001-of-00002.safetensors", None),
         ("steplr_7.pt", None),
         ("seed_42", None),
+        ("model_128_steps_warmup.pt", None),
     ],
 )
 def test_a_name_holds_the_step_or_none(name: str, step: int | None) -> None:

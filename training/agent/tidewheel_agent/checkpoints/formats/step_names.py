@@ -55,6 +55,7 @@ _STEP = re.compile(
     r"[=_-]?(\d{1,12})(?![\d]|[a-z])",
     re.IGNORECASE,
 )
+_STEPS_BEHIND = re.compile(r"[_-](\d{1,12})_steps(?=\.|$)", re.IGNORECASE)
 _EPOCH = re.compile(r"(?<![a-z])(?:epochs?|ep)[=_-]?(\d{1,9})(?![\d]|[a-z])", re.IGNORECASE)
 _BARE = re.compile(r"(?:([a-z]+(?:[_.-][a-z]+)*)[_.-]?)?(\d{1,12})", re.IGNORECASE)
 _WORDS = re.compile(
@@ -80,8 +81,9 @@ class Position:
 
 
 def explicit_position(name: str) -> Position | None:
-    """The number behind a word for it: 120 for `epoch=3-step=120.ckpt`."""
-    for pattern, unit in ((_STEP, "step"), (_EPOCH, "epoch")):
+    """The number beside a word for it: 120 for `epoch=3-step=120.ckpt`, `model_120_steps.zip`."""
+    patterns = ((_STEP, "step"), (_STEPS_BEHIND, "step"), (_EPOCH, "epoch"))
+    for pattern, unit in patterns:
         match = pattern.search(name)
         if match:
             return Position(int(match[1]), "step" if unit == "step" else "epoch")

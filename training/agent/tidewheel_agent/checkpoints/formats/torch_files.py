@@ -1,4 +1,4 @@
-"""Files of torch.save, of both formats, and NumPy's and Keras' zips.
+"""Files of torch.save, of both formats, and the zips of NumPy, Keras, Stable-Baselines3 and TabNet.
 
 A zip has its directory at the end, so a file that is still being written has none. The old format
 is a sequence of pickles with the tensors' bytes behind them, whose lengths the pickles name.
@@ -7,13 +7,14 @@ Source: torch/serialization.py, `_save` and `_legacy_save`.
 
 from __future__ import annotations
 
+import json
 import struct
 import zipfile
 from pathlib import Path
 
 from .inert_pickle import Inert, InertUnpickler, kind_of, load_inert, read_pickle
 from .reading import Reading
-from .step_names import position_inside
+from .step_names import Position, position_inside
 
 _LARGEST_STRUCTURE = 64 * 1024 * 1024
 _ZIP_HEADER_BYTES = 30
@@ -37,18 +38,34 @@ def read_zip(path: Path, *, checks_sums: bool) -> Reading | None:
             structure = next((name for name in names if name.endswith("/data.pkl")), None)
             is_keras = "model.weights.h5" in names and "config.json" in names
             is_numpy = bool(names) and all(name.endswith(".npy") for name in names)
-            if structure is None and not is_keras and not is_numpy:
+            # Stable-Baselines3 and TabNet: torch's files beside a description in JSON.
+            is_pack = any(name.endswith((".pth", ".pt")) for name in names)
+            if structure is None and not is_keras and not is_numpy and not is_pack:
                 return None
             damaged = _first_damaged(archive) if checks_sums else None
             if damaged is not None:
                 return Reading(f"{damaged} inside {path.name} does not match its checksum")
-            if structure is None or archive.getinfo(structure).file_size > _LARGEST_STRUCTURE:
+            if structure is None:
+                return Reading(position=_timesteps(archive) if is_pack else None)
+            if archive.getinfo(structure).file_size > _LARGEST_STRUCTURE:
                 return Reading()
             return _reading_of(read_pickle(_content(archive, structure)))
     except ValueError as error:
         return Reading(f"{path.name} holds {error}")
     except (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError) as error:
         return Reading(f"{path.name} is cut off: {error}")
+
+
+def _timesteps(archive: zipfile.ZipFile) -> Position | None:
+    """Of Stable-Baselines3. Source: stable_baselines3/common/save_util.py, `save_to_zip_file`."""
+    if "data" not in archive.namelist() or archive.getinfo("data").file_size > _LARGEST_STRUCTURE:
+        return None
+    try:
+        data = json.loads(archive.read("data"))
+    except ValueError:
+        return None
+    steps = data.get("num_timesteps") if isinstance(data, dict) else None
+    return Position(steps, "step") if isinstance(steps, int) else None
 
 
 def _first_damaged(archive: zipfile.ZipFile) -> str | None:

@@ -1,0 +1,63 @@
+"""Libraries that put PyTorch's files into one archive, or one training into several files."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import torch
+
+from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
+
+
+def torch_bytes() -> bytes:
+    buffer = io.BytesIO()
+    torch.save({"w": torch.ones(300)}, buffer)
+    return buffer.getvalue()
+
+
+def stable_baselines_zip(path: Path, data: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", data)
+        archive.writestr("policy.pth", torch_bytes())
+        archive.writestr("_stable_baselines3_version", "2.9.2")
+    return path
+
+
+def skorch_files(folder: Path, epochs: int, prefix: str = "") -> None:
+    for part in ("params", "optimizer"):
+        (folder / f"{prefix}{part}.pt").write_bytes(torch_bytes())
+    history = [{"batches": [{"train_loss": 0.5}], "epoch": n + 1} for n in range(epochs)]
+    (folder / f"{prefix}history.json").write_text(json.dumps(history, indent=2) + "\n")
+
+
+def test_a_zip_of_stable_baselines_tells_its_steps(tmp_path: Path) -> None:
+    path = stable_baselines_zip(tmp_path / "best_model.zip", '{"num_timesteps": 640}')
+    found = FrameworkCheckpoints(tmp_path).find_last()
+    assert found is not None and (found.name, found.step) == ("best_model.zip", 640)
+    path.write_bytes(path.read_bytes()[:900])
+    assert FrameworkCheckpoints(tmp_path).find_last() is None
+
+
+def test_a_zip_with_other_data_still_counts(tmp_path: Path) -> None:
+    stable_baselines_zip(tmp_path / "model_32_steps.zip", "no JSON")
+    found = FrameworkCheckpoints(tmp_path).find_last()
+    assert found is not None and found.step == 32
+
+
+def test_the_files_of_skorch_are_one_checkpoint(tmp_path: Path) -> None:
+    skorch_files(tmp_path, 3)
+    found = FrameworkCheckpoints(tmp_path).find_last()
+    assert found is not None and (found.name, found.step) == ("params.pt", 3)
+    assert sorted(found.files) == ["history.json", "optimizer.pt", "params.pt"]
+
+
+def test_a_history_of_skorch_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
+    skorch_files(tmp_path, 3, prefix="train_end_")
+    history = tmp_path / "train_end_history.json"
+    history.write_text(history.read_text()[:-9])
+    frameworks = FrameworkCheckpoints(tmp_path)
+    assert frameworks.find_last() is None
+    assert frameworks.damaged[0].problem == "train_end_history.json is cut off"
