@@ -238,7 +238,9 @@ class World {
       objects: left.map((key) => key.slice(incoming.length)).filter((key) => !key.startsWith('.')),
       bundles: left.flatMap((key) => {
         const files = this.#bundles.get(key);
-        return files === undefined ? [] : [files];
+        // An index without its data holds nothing.
+        const isWhole = this.#store.objects.has(key.replace(/index$/, 'data'));
+        return files === undefined || !isWhole ? [] : [files];
       }),
     };
     await this.#observe({ kind: 'clean', cleaned });

@@ -71,8 +71,21 @@ export async function deleteBundles(
 ): Promise<void> {
   for (const id of bundles) {
     const { data, index } = bundleKeys(pipeline, id);
-    // An index without its data holds nothing, and this deletes it the next time.
+    // An index without its data holds nothing, and deleteEmptyIndexes deletes it the next time.
     await store.delete(data);
     await store.delete(index);
+  }
+}
+
+/** @param begun bundles that an earlier try deleted, of which it may have left an index */
+export async function deleteEmptyIndexes(
+  store: BlobStore,
+  pipeline: string,
+  begun: readonly string[],
+): Promise<void> {
+  for (const id of begun) {
+    const { data, index } = bundleKeys(pipeline, id);
+    const left = await store.head(index);
+    if (left !== undefined && (await store.head(data)) === undefined) await store.delete(index, left.etag);
   }
 }

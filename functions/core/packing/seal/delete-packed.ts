@@ -12,7 +12,7 @@ import { arrivalOf } from '../model/order.ts';
 import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { sealedLines } from '../model/sealed-lines.ts';
 import { blobVersions, newestVersion } from '../model/versions.ts';
-import { deleteBundles, packedBundles } from './delete-bundles.ts';
+import { deleteBundles, deleteEmptyIndexes, packedBundles } from './delete-bundles.ts';
 
 const PARALLEL_DELETES = 64;
 /** A function that dies repeats at most these deletes, which is harmless. */
@@ -56,6 +56,7 @@ export async function deletePacked(
   if (done.length > 0)
     await writeBookmark(store, run, { ...at, bundles: [...new Set([...(at.bundles ?? []), ...done])] });
   await deleteBundles(store, pipeline, done);
+  await deleteEmptyIndexes(store, pipeline, at.bundles ?? []);
   return { status: 'done', deleted: at.deleted + done.length };
 }
 
