@@ -19,7 +19,7 @@ const USAGE = `npm run test:clients [-- NAME...]
   readers  libraries that read sealed versions, with a table; or some of them:
            ${READER_NAMES.join(', ')}
   Without a name all of them. The first run installs each into an environment of its own (about 1.5 GB for the
-  clients, 8 GB for the readers; minutes).`;
+  clients, 9 GB for the readers; minutes).`;
 
 /** A job takes seconds; SageMaker's SDKs look at it every ten, and v2 takes its time to end. */
 const CLIENT_SECONDS = 240;

@@ -47,7 +47,7 @@ export const READERS: readonly Reader[] = [
   of(['datasets', 'Hugging Face datasets'], TENSORFLOW, 'datasets, lines', 'lines'),
   of(['datasets', 'Hugging Face datasets'], TENSORFLOW, 'datasets, parquet', 'parquet'),
   of(['pyarrow', 'pyarrow, by row groups'], TENSORFLOW, 'pyarrow', 'parquet'),
-  of(['spark', 'Apache Spark'], SPARK, 'Spark', 'parquet'),
+  of(['spark', 'Apache Spark, vectorized and by parquet-mr'], SPARK, 'Spark', 'parquet'),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, webdataset', 'webdataset'),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, tfrecord', ...RECORDS),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, parquet', 'parquet'),
