@@ -41,27 +41,56 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
   return { generations, shards: await readShards(store, run, generations) };
 }
 
-const readShards = (
+async function readShards(
   store: ObjectStore,
   { pipeline }: Pick<RunRecord, 'pipeline'>,
   generations: readonly string[],
-): Promise<GenerationShards[]> =>
-  Promise.all(
-    generations.map(async (generation): Promise<GenerationShards[]> => {
-      const { revision, shards, splits } = await readManifest(store, pipeline, generation);
-      const shardsPrefix = bucketKeys.shards(pipeline, generation, revision);
-      if (splits === undefined) return [{ shardsPrefix, ...namesOf(shards) }];
-      return splits.flatMap(({ name: split }) => {
-        const folder = `${split}/`;
-        const mine = shards
-          .filter(({ name }) => name.startsWith(folder))
-          .map(({ name, bytes }) => ({ name: name.slice(folder.length), bytes }));
-        // SageMaker refuses a channel without objects.
-        if (mine.length === 0) return [];
-        return [{ split, shardsPrefix: `${shardsPrefix}${folder}`, ...namesOf(mine) }];
-      });
-    }),
-  ).then((all) => all.flat());
+): Promise<GenerationShards[]> {
+  const read = async (generation: string) => ({
+    generation,
+    ...(await readManifest(store, pipeline, generation)),
+  });
+  const manifests = await Promise.all(generations.map(read));
+  checkOneKind(manifests, `s3://${store.bucket}/${pipeline}`);
+  return manifests.flatMap((manifest) => shardsOf(pipeline, manifest));
+}
+
+type NamedManifest = z.output<typeof manifestShards> & { readonly generation: string };
+
+function shardsOf(
+  pipeline: string,
+  { generation, revision, shards, splits }: NamedManifest,
+): GenerationShards[] {
+  const shardsPrefix = bucketKeys.shards(pipeline, generation, revision);
+  if (splits === undefined) return [{ shardsPrefix, ...namesOf(shards) }];
+  return splits.flatMap(({ name: split }) => {
+    const folder = `${split}/`;
+    const mine = shards
+      .filter(({ name }) => name.startsWith(folder))
+      .map(({ name, bytes }) => ({ name: name.slice(folder.length), bytes }));
+    // SageMaker refuses a channel without objects.
+    if (mine.length === 0) return [];
+    return [{ split, shardsPrefix: `${shardsPrefix}${folder}`, ...namesOf(mine) }];
+  });
+}
+
+/**
+ * A reader that looks for shards of one format passes the others by, and trains on a part of the data without an error.
+ * @throws LaunchRefusedError
+ */
+function checkOneKind(manifests: readonly NamedManifest[], place: string): void {
+  const kinds = new Map<string, string[]>();
+  for (const { generation, format, compression } of manifests) {
+    if (format === undefined) continue;
+    const kind = compression === undefined ? format : `${format} in ${compression}`;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), generation]);
+  }
+  if (kinds.size < 2) return;
+  const each = [...kinds].map(([kind, names]) => `${names.join(', ')} (${kind})`).join(' and ');
+  throw new LaunchRefusedError(
+    `the dataset holds ${each}, and no reader takes both: give up those of one format by tidewheel data repair ${place} GENERATION --give-up, and the next run packs again what of them lies under incoming/; or pin a version of one format`,
+  );
+}
 
 const namesOf = (
   shards: z.output<typeof manifestShards>['shards'],
@@ -73,6 +102,8 @@ const namesOf = (
 /** The part of a manifest that training needs. */
 const manifestShards = z.object({
   version: z.literal(DOCUMENT_VERSION),
+  format: z.string().optional(),
+  compression: z.string().optional(),
   revision: z.string().optional(),
   shards: z.array(
     z.object({

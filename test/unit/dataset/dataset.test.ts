@@ -79,6 +79,20 @@ describe('a dataset', () => {
     );
   });
 
+  it('refuses generations of two formats', async () => {
+    const shards = [{ name: '0.tar', bytes: 1 }];
+    const put = (generation: string, kind: Readonly<Record<string, string>>): void =>
+      store.put(bucketKeys.manifest('digits', generation), JSON.stringify({ version: 1, shards, ...kind }));
+    put(FIRST, { format: 'tfrecord' });
+    put(SECOND, { format: 'tfrecord', compression: 'gzip' });
+    const run = runOf('digits', 2, { generations: [FIRST, SECOND] });
+    await expect(datasetOf(store, run)).rejects.toThrow(
+      'digits-000001 (tfrecord) and digits-000002 (tfrecord in gzip), and no reader takes both',
+    );
+    put(SECOND, { format: 'tfrecord' });
+    expect((await datasetOf(store, run)).shards).toHaveLength(2);
+  });
+
   it('refuses a manifest that is gone', async () => {
     await expect(datasetOf(store, runOf('digits', 1, { generations: [FIRST] }))).rejects.toThrow(
       `${bucketKeys.manifest('digits', FIRST)} is gone: restore it`,
