@@ -35,6 +35,10 @@ FLOAT32_WORK, TF32_WORK, BITS16_WORK = 20, 21, 22
 """Floating-point operations of one step, by the arithmetic of their results; 0.0 before a look."""
 INPUT_WAIT = 23
 """Seconds that compiled steps waited for their batches, as tf.data tells them; beside WAIT."""
+THREADS = 24
+"""With how many threads the process computes, as its first step found it; 0.0: unknown."""
+PIN_CPU = 25
+"""CPU seconds of the thread that pins batches, in the training process."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096

@@ -21,6 +21,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from .cells import DOING, HOST_WORK, LOOKS
+from .pinning import Pinning
 
 if TYPE_CHECKING:
     from .meter import Meter
@@ -29,6 +30,7 @@ _SECONDS = 0.25
 _WRITE_SECONDS = 5.0
 _ARITHMETIC_SECONDS = 60.0
 """Between two steps whose arithmetic is observed."""
+_PIN_SECONDS = 1.0
 _MOST_LINES = 200
 _DEEPEST = 60
 
@@ -159,7 +161,8 @@ class Looker:
         self._lines: Counter[str] = Counter()
         self._places = Places()
         self._written_at = monotonic()
-        self._observe_at = 0.0
+        self._observe_at = self._pin_at = 0.0
+        self._pinning = Pinning()
         # The script's own random numbers stay as they are.
         self._random = Random()
 
@@ -174,6 +177,9 @@ class Looker:
                 # A training that steps in time with the looks would show one moment alone.
                 sleep(_SECONDS * (0.5 + self._random.random()))
                 self._look(values)
+                if monotonic() >= self._pin_at:
+                    self._pin_at = monotonic() + _PIN_SECONDS
+                    self._pinning.look(values)
                 if meter.observe_arithmetic is not None and monotonic() >= self._observe_at:
                     self._observe_at = monotonic() + _ARITHMETIC_SECONDS
                     meter.observe_arithmetic()

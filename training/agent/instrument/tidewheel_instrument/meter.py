@@ -30,6 +30,7 @@ from .cells import (
     SAMPLES,
     SINCE,
     STEPS,
+    THREADS,
     TRAINER,
     WAIT,
     WORKER,
@@ -56,6 +57,8 @@ class Meter:
         self.observe_arithmetic: Callable[[], object] | None = None
         """Begins to watch one step; called once a minute, beside the training thread."""
         self.tensorflow_input: TensorFlowInput | None = None
+        self.count_threads: Callable[[], int] | None = None
+        """Those that compute for the thread that asks."""
         self._reset()
         os.register_at_fork(after_in_child=self._reset)
 
@@ -203,6 +206,8 @@ class Meter:
         if self.values[STEPS] == 0.0:
             self.values[FIRST_STEP] = monotonic()
             self.values[RANK] = float(_rank())
+            if self.count_threads is not None:
+                self.values[THREADS] = float(self.count_threads())
             Looker(self, self.folder).start()
         return count
 

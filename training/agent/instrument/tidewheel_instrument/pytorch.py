@@ -124,6 +124,7 @@ def _lay_steps(meter: Meter) -> None:
 
     meter.on_remove(register_optimizer_step_post_hook(after_step).remove)
     meter.observe_arithmetic = lambda: ObservedStep.begin(meter)
+    meter.count_threads = torch.get_num_threads
 
 
 def _lay_exchange(meter: Meter) -> None:

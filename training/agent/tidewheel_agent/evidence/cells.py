@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEAD = struct.Struct("=24d")
+_HEAD = struct.Struct("=26d")
 _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
@@ -52,6 +52,10 @@ class ProcessCounts:
     """Floating-point operations of one step; all 0.0 where none was observed."""
     tf32_work: float = 0.0
     bits16_work: float = 0.0
+    threads: int = 0
+    """With which the process computes; 0: unknown."""
+    pin_cpu: float = 0.0
+    """Seconds of the thread that pins batches."""
 
 
 def read_counts(folder: Path, now: float) -> list[ProcessCounts]:
@@ -92,6 +96,8 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
         float32_work=head[20],
         tf32_work=head[21],
         bits16_work=head[22],
+        threads=int(head[24]),
+        pin_cpu=head[25],
     )
 
 

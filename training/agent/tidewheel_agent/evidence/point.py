@@ -102,6 +102,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
             "workerBusy": round(min(1.0, fetch / (declared * seconds)), 4) if declared else None,
             "decodeShare": _decode_share(earlier, workers, worker_cpu),
             "batchSize": next((each.now.batch_size or None for each in trainers), None),
+            "pinBusy": _pin_busy(earlier, trainers, seconds),
         },
         "cpu": {
             "cores": place.cores,
@@ -109,6 +110,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
             "workers": round(worker_cpu / seconds, 3),
             "all": round(_rate(before.reading.cpu_seconds, reading.cpu_seconds, seconds), 3),
             "runQueue": round(between.run_queue, 2),
+            "threads": sum(each.now.threads for each in trainers) or None,
         },
         "memory": {
             "usedBytes": reading.memory_bytes or after.memory.used_bytes,
@@ -132,6 +134,16 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
         },
         "gpu": _gpu(reading, between.gpu_busy),
     }
+
+
+def _pin_busy(
+    earlier: Mapping[int, ProcessCounts], trainers: Sequence[_Trainer], seconds: float
+) -> float | None:
+    """A share of the wall time of a training process; None where nothing pins."""
+    if not any(each.now.pin_cpu > 0 for each in trainers):
+        return None
+    rise = _mean([_rise(earlier, each.now, "pin_cpu") for each in trainers])
+    return round(min(1.0, rise / seconds), 4)
 
 
 def _decode_share(

@@ -99,6 +99,7 @@ def test_ten_seconds_of_steps_are_a_point(host: Host, trainer: Values) -> None:
     trainer[writers.WAIT], trainer[writers.SAVE], trainer[writers.EXCHANGE] = 5.0, 1.0, 0.5
     trainer[writers.SAMPLES], trainer[writers.KNOWS_SAMPLES] = 640, 1
     trainer[writers.WORKERS], trainer[writers.BATCH_SIZE] = 2, 32
+    trainer[writers.THREADS], trainer[writers.PIN_CPU] = 8, 7.5
     count_steps(trainer, 20, host.now, 0.5)
     host.pass_seconds(10)
     (point,) = host.points()
@@ -110,7 +111,9 @@ def test_ten_seconds_of_steps_are_a_point(host: Host, trainer: Values) -> None:
         "workerBusy": 0.0,
         "decodeShare": None,
         "batchSize": 32,
+        "pinBusy": 0.75,
     }
+    assert point["cpu"]["threads"] == 8
     assert (point["host"], point["processes"], point["cpu"]["all"]) == (1, 1, 2.0)
     assert point["gpu"] == {
         "busy": 0.5,

@@ -172,6 +172,39 @@ print(len(torch.nn.modules.module._global_forward_hooks))
 """
 
 
+_PINNING = """
+import sys, threading, time
+import torch
+from torch.utils.data import DataLoader
+
+torch.set_num_threads(3)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+
+def _pin_memory_loop():
+    until = time.monotonic() + 2.5
+    while time.monotonic() < until:
+        sum(range(1000))
+
+threading.Thread(target=_pin_memory_loop).start()
+began = time.monotonic()
+while time.monotonic() - began < 3:
+    model(torch.randn(8, 4)).mean().backward()
+    optimizer.step()
+    time.sleep(0.05)
+"""
+
+
+def test_threads_are_counted_and_the_one_that_pins_timed(tmp_path: Path) -> None:
+    """PyTorch pins only where it finds an accelerator; its thread is known by its name."""
+    script = tmp_path / "train.py"
+    script.write_text(_PINNING)
+    hooked(tmp_path / "cells", str(script))
+    (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
+    assert trainer.threads == 3
+    assert 0 < trainer.pin_cpu < 3
+
+
 @pytest.mark.parametrize("arithmetic", ["float32", "autocast"])
 def test_the_arithmetic_of_one_step_is_observed(tmp_path: Path, arithmetic: str) -> None:
     script = tmp_path / "train.py"
