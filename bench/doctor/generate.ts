@@ -1,4 +1,5 @@
 /** Workloads with a known cause. A healthy training is drawn first; then one part of it is made the limit. */
+import { arithmeticRates } from '../../functions/core/catalog/accelerators.ts';
 import type { Cause } from '../../functions/core/doctor/verdict.ts';
 import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { priced } from './simulate.ts';
@@ -12,7 +13,7 @@ export interface Case {
 
 const HEALTHY = 'nothing-wrong';
 /** The simulation starts no images. */
-type DrawnCause = Exclude<Cause, 'image' | 'compute-bound-in-float32'>;
+type DrawnCause = Exclude<Cause, 'image'>;
 
 /** Healthy ones come as often as several sick ones, so that a false alarm counts. */
 const ORDER: readonly DrawnCause[] = [
@@ -43,6 +44,10 @@ const ORDER: readonly DrawnCause[] = [
   HEALTHY,
   'work-in-loop',
   'pauses',
+  'compute-bound-in-float32',
+  'too-many-threads',
+  HEALTHY,
+  'hand-over',
 ];
 
 const TYPES = ['g5.2xlarge', 'g5.4xlarge', 'g4dn.2xlarge', 'g6.4xlarge', 'p3.2xlarge'] as const;
@@ -100,6 +105,9 @@ function healthy(seed: number, type: (typeof TYPES)[number], between: Between): 
     pause: { seconds: 0, everySteps: 1_000_000 },
     lateWorker: 1,
     inOrder: true,
+    handOver: { seconds: 0, ofBytes: 1 },
+    threads: undefined,
+    products: undefined,
     memory: { baseBytes: between(0.2, 0.5) * memoryGib * GIBIBYTE, workerBytes: 2e8, faultSeconds: 0 },
     gpuMemoryUsed: between(0.45, 0.95),
     decodeShare: null,
@@ -148,6 +156,9 @@ const SICKEN: Readonly<Record<Exclude<DrawnCause, InputCause>, Sicken>> = {
   }),
   'checkpoint-stall': stalled,
   'work-in-loop': inLoop,
+  'too-many-threads': crowded,
+  'hand-over': handedOver,
+  'compute-bound-in-float32': inFloat32,
   pauses: paused,
   'gradient-exchange': (base, between) => among('gradient-exchange', base, between),
   'slow-host': (base, between) => among('slow-host', base, between),
@@ -181,6 +192,61 @@ function paused(base: Workload, between: Between): Workload {
   return { ...base, pause: { seconds, everySteps } };
 }
 
+/** One thread brings the batches, and takes longer than the rest of a step. */
+function handedOver(base: Workload, between: Between): Workload {
+  const factor = between(1.4, 3.5);
+  const rest = base.gpuSeconds + base.mainCpuSeconds;
+  return {
+    ...base,
+    hosts: [1],
+    steps: Math.round(base.steps / factor),
+    workers: Math.max(2, base.workers),
+    batch: { ...base.batch, cpuSeconds: rest * 0.5 },
+    handOver: { seconds: rest * factor, ofBytes: between(0.7, 1) },
+  };
+}
+
+/** Ranks of one host that compute on its CPUs, each with as many threads as if it were alone or nearly so. */
+function crowded(base: Workload, between: Between): Workload {
+  const type = CPU_TYPES[Math.floor(between(0, CPU_TYPES.length))] ?? 'c5.4xlarge';
+  const { vcpu } = priced(type).facts;
+  const processes = 2 ** Math.round(between(1, 3));
+  const perProcess = Math.ceil((vcpu * between(1.6, Math.min(4, processes))) / processes);
+  const exponent = between(1.3, 4);
+  const steps = Math.max(60, Math.round(base.steps / ((processes * perProcess) / vcpu) ** exponent));
+  const threads = { processes, perProcess, exponent, second: between(0, 0.25) };
+  return {
+    ...base,
+    type,
+    alternatives: CPU_TYPES,
+    hosts: [1],
+    steps,
+    workers: 2,
+    batch: { ...base.batch, cpuSeconds: base.gpuSeconds * 0.2 },
+    mainCpuSeconds: base.gpuSeconds * 0.02,
+    diskBytesPerSecond: diskOf(type, 0),
+    threads,
+    save: { ...base.save, everySteps: Math.max(1, Math.round(steps / 6)) },
+  };
+}
+
+function inFloat32(base: Workload, between: Between): Workload {
+  const type = base.type.startsWith('g6') ? 'g6.4xlarge' : 'g5.2xlarge';
+  const rate = arithmeticRates(priced(type).facts.accelerator ?? '')?.float32 ?? 0;
+  const reached = { float32: between(0.6, 0.95), tensor: between(0.45, 0.8) };
+  const operations = base.gpuSeconds * between(0.6, 0.95) * rate * reached.float32;
+  return {
+    ...base,
+    type,
+    alternatives: [...LARGER[type], 'g4dn.xlarge', ...CPU_TYPES],
+    hosts: [1],
+    workers: 7,
+    batch: { ...base.batch, cpuSeconds: base.gpuSeconds * between(0.4, 1.6), bytes: 1e6 },
+    diskBytesPerSecond: diskOf(type, 1e9),
+    products: { operations, seen: between(0.7, 1), reached },
+  };
+}
+
 function idle(base: Workload, work: number, gpuMemoryUsed: number): Workload {
   const main = base.gpuSeconds;
   return { ...base, hosts: [1], mainCpuSeconds: main, gpuSeconds: main * work, gpuMemoryUsed };
@@ -198,23 +264,18 @@ function among(
   return { ...base, hosts, exchange: { ...base.exchange, bytes: wire * cardOf(base) } };
 }
 
-type InputCause = Exclude<
-  DrawnCause,
-  | 'nothing-wrong'
-  | 'download'
-  | 'small-files'
-  | 'installation'
-  | 'checkpoint-stall'
-  | 'work-in-loop'
-  | 'pauses'
-  | 'gradient-exchange'
-  | 'slow-host'
-  | 'accelerator-too-large'
-  | 'batch-too-small'
-  | 'scaled-out'
->;
+type InputCause =
+  | `too-${'few' | 'many'}-workers`
+  | 'preparation'
+  | 'decoding'
+  | 'transforms'
+  | 'periodic-gaps'
+  | 'host-memory'
+  | 'network'
+  | 'network-burst'
+  | 'page-cache';
 
-/** The step waits for its batch, by a factor of 1.4 to 3.5 for one of six reasons. */
+/** The step waits for its batch, by a factor of 1.4 to 3.5, for one reason. */
 function starved(cause: InputCause, base: Workload, between: Between): Workload {
   const { vcpu, memoryGib } = priced(base.type).facts;
   const factor = between(1.4, 3.5);

@@ -16,6 +16,7 @@ export interface LoaderMeans {
   readonly cardBytesPerSecond: number;
   readonly burstBytesPerSecond: number;
   readonly disk: Server;
+  readonly handOver: Server;
   /** Share of the data that the page cache does not hold. */
   readonly missing: number;
   readonly recorder: Recorder;
@@ -90,9 +91,7 @@ export class Loader {
       const prepared = (): void => {
         recorder.add('workerBusy', from, clock.now);
         this.#busy[worker] = false;
-        this.#ready.add(batch);
-        this.#arrived += 1;
-        this.#hand();
+        this.#bring(batch);
         this.#work(worker);
       };
       const fetched = clock.now;
@@ -111,6 +110,23 @@ export class Loader {
         );
       });
     });
+  }
+
+  /** One thread of the training process brings all batches. */
+  #bring(batch: number): void {
+    const { handOver, recorder } = this.#means;
+    const arrive = (): void => {
+      this.#ready.add(batch);
+      this.#arrived += 1;
+      this.#hand();
+    };
+    const { seconds } = this.#workload.handOver;
+    if (seconds === 0) return arrive();
+    const working = (a: number, b: number): void => {
+      recorder.add('pin', a, b);
+      recorder.add('mainCpu', a, b);
+    };
+    return handOver.request(seconds, seconds, working, arrive);
   }
 
   #networkRate(bytes: number): number {

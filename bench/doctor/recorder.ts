@@ -15,6 +15,7 @@ const KINDS = [
   'hostWork',
   'workerCpu',
   'workerBusy',
+  'pin',
   'runnable',
   'blocked',
   'received',
@@ -57,6 +58,10 @@ export interface HostShape {
   /** Share of its memory. */
   readonly gpuMemoryUsed: number;
   readonly decodeShare: number | null;
+  readonly pins: boolean;
+  readonly processes: number;
+  readonly threads: number | null;
+  readonly arithmetic: Point['arithmetic'];
 }
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -80,7 +85,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
     at: new Date(Date.UTC(2026, 0, 1) + to * 1000).toISOString(),
     host: shape.host,
     rank: shape.host,
-    processes: 1,
+    processes: shape.processes,
     steps: durations.length,
     samples: null,
     stepSeconds: { median: quantile(durations, 0.5), p95: quantile(durations, 0.95) },
@@ -91,15 +96,23 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       exchange: perSecond('exchange'),
     },
     hostWork: { share: perSecond('hostWork'), line: null },
-    arithmetic: null,
+    arithmetic: shape.arithmetic,
     rankSkewSeconds: null,
     loader: {
       workers: shape.workers,
       workerBusy: perSecond('workerBusy') / Math.max(1, shape.workers),
       decodeShare: shape.decodeShare,
       batchSize: null,
+      pinBusy: shape.pins ? perSecond('pin') : null,
     },
-    cpu: { cores: shape.cores, main, workers, all: main + workers, runQueue: perSecond('runnable') },
+    cpu: {
+      cores: shape.cores,
+      main,
+      workers,
+      all: main + workers,
+      runQueue: perSecond('runnable'),
+      threads: shape.threads,
+    },
     memory: {
       usedBytes: Math.min(shape.usedBytes, shape.memoryBytes),
       totalBytes: shape.memoryBytes,

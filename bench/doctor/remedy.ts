@@ -1,4 +1,5 @@
 /** A workload with a remedy taken. What a remedy is worth comes from the workload, not from the forecast. */
+import { arithmeticRates } from '../../functions/core/catalog/accelerators.ts';
 import type { Change } from '../../functions/core/doctor/verdict.ts';
 import { type Played, play, priced, speedRatio } from './simulate.ts';
 import type { Workload } from './workload.ts';
@@ -25,11 +26,13 @@ const OF_STEPS = [
   'replace-host',
   'load-in-workers',
   'pause-less',
+  'bf16',
+  'tf32',
 ] as const;
 type OfSteps = Extract<Change, { kind: (typeof OF_STEPS)[number] }>;
 const isOfSteps = (change: Change): change is OfSteps => OF_STEPS.some((kind) => kind === change.kind);
 
-const NOT_SIMULATED = ['smaller-image', 'file-system', 'bf16', 'tf32'] as const;
+const NOT_SIMULATED = ['smaller-image', 'file-system'] as const;
 type NotSimulated = Extract<Change, { kind: (typeof NOT_SIMULATED)[number] }>;
 const isNotSimulated = (change: Change): change is NotSimulated =>
   NOT_SIMULATED.some((kind) => kind === change.kind);
@@ -51,6 +54,12 @@ function changed(workload: Workload, change: Exclude<Change, { kind: 'helpers' }
       return { ...workload, workers: change.workers };
     case 'out-of-order':
       return { ...workload, inOrder: false };
+    case 'fewer-bytes': {
+      const { seconds, ofBytes } = workload.handOver;
+      return { ...workload, handOver: { ofBytes, seconds: seconds * (1 - ofBytes / 2) } };
+    }
+    case 'threads':
+      return withThreads(workload, change.threads);
     case 'instance-type':
       return onType(workload, change.type);
     case 'prepare-when-packing':
@@ -79,6 +88,9 @@ function changedSteps(workload: Workload, change: OfSteps): Workload {
       };
     case 'pause-less':
       return { ...workload, pause: { ...workload.pause, everySteps: 2 * workload.pause.everySteps } };
+    case 'bf16':
+    case 'tf32':
+      return withPrecision(workload, change.kind === 'bf16' ? 'bits16' : 'tf32');
     case 'batch-size':
       return withBatch(workload, change.factor);
     case 'nodes':
@@ -95,6 +107,21 @@ function changedSteps(workload: Workload, change: OfSteps): Workload {
     default:
       return change satisfies never;
   }
+}
+
+const withThreads = (workload: Workload, perProcess: number): Workload => ({
+  ...workload,
+  ...(workload.threads && { threads: { ...workload.threads, perProcess } }),
+});
+
+function withPrecision(workload: Workload, kind: 'bits16' | 'tf32'): Workload {
+  const { products, gpuSeconds, type } = workload;
+  const rates = arithmeticRates(priced(type).facts.accelerator ?? '');
+  if (products === undefined || rates === undefined) throw new Error('it computes no products in float32');
+  const { operations, reached } = products;
+  const before = operations / (rates.float32 * reached.float32);
+  const after = operations / (rates[kind] * reached.tensor);
+  return { ...workload, products: undefined, gpuSeconds: gpuSeconds - before + after };
 }
 
 /** The same work on another type: its workers follow its cores where they followed them before. */

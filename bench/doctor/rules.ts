@@ -26,6 +26,8 @@ export const SPEAKS_OF: Readonly<Record<Rule, readonly Cause[]>> = {
     'decoding',
     'transforms',
     'periodic-gaps',
+    'hand-over',
+    'too-many-threads',
     'work-in-loop',
   ],
   IOBottleneck: ['network', 'network-burst', 'page-cache', 'host-memory', 'too-many-workers'],

@@ -1,7 +1,7 @@
 /** Plays a workload: hosts in step, each with a loader, cores, a network card and an accelerator. */
 import { acceleratorSpeed, VCPU_SPEED } from '../../functions/core/catalog/accelerators.ts';
 import { instanceFacts, trainingPrice } from '../../functions/core/catalog/catalog.ts';
-import type { Evidence, PricedType } from '../../functions/core/doctor/evidence.ts';
+import type { Evidence, Point, PricedType } from '../../functions/core/doctor/evidence.ts';
 import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { Clock, Server } from './clock.ts';
 import { Loader } from './loader.ts';
@@ -63,6 +63,7 @@ class Training {
         cardBytesPerSecond: this.#cardBytesPerSecond,
         burstBytesPerSecond: facts.networkBurstGbps * GIGABIT_BYTES,
         disk,
+        handOver: new Server(this.clock, 1),
         missing: missingOf(workload),
         faultSeconds: pressure,
       });
@@ -102,9 +103,10 @@ class Training {
             (clock.now - begun) * (main === 0 ? 0 : (loopSeconds * factor) / main),
           );
           const launched = clock.now;
-          const gpu = gpuSeconds * factor * (1 + 0.02 * this.#gaussian());
+          const gpu = gpuSeconds * slowedBy(this.#workload) * factor * (1 + 0.02 * this.#gaussian());
           clock.after(gpu, () => {
             recorder.add('gpu', launched, clock.now);
+            recorder.add('mainCpu', launched, clock.now, (clock.now - launched) * coresHeld(this.#workload));
             recorder.add('compute', begun, clock.now);
             this.#exchange(host, () => this.#save(host, step));
           });
@@ -149,6 +151,24 @@ class Training {
   }
 }
 
+/** Of the vCPUs, how many compute. */
+function coresHeld({ threads, type }: Workload): number {
+  return threads === undefined
+    ? 0
+    : Math.min(priced(type).facts.vcpu, threads.processes * threads.perProcess);
+}
+
+/** How much longer a step on CPUs takes than with a thread for each vCPU. */
+function slowedBy({ threads, type }: Workload): number {
+  if (threads === undefined) return 1;
+  const { vcpu, threadsPerCore = 1 } = priced(type).facts;
+  const { processes, perProcess, exponent, second } = threads;
+  const [all, physical] = [processes * perProcess, vcpu / threadsPerCore];
+  const speed = (count: number): number =>
+    Math.min(count, physical) + second * Math.max(0, Math.min(count, vcpu) - physical);
+  return all > vcpu ? (all / vcpu) ** exponent : speed(vcpu) / speed(all);
+}
+
 const usedBytes = ({ memory, workers }: Workload): number => memory.baseBytes + workers * memory.workerBytes;
 const pressureOf = (workload: Workload): number =>
   usedBytes(workload) / (priced(workload.type).facts.memoryGib * GIBIBYTE);
@@ -158,6 +178,11 @@ function missingOf(workload: Workload): number {
   const free = priced(workload.type).facts.memoryGib * GIBIBYTE - usedBytes(workload);
   return Math.max(0, 1 - Math.max(0, free) / workload.data.bytes);
 }
+
+const arithmeticOf = ({ products }: Workload): Point['arithmetic'] =>
+  products === undefined
+    ? null
+    : { float32: products.operations * products.seen, tf32: 0, bits16: 0, line: null };
 
 /** A whole job: its start, then its steps. */
 export function play(workload: Workload, helperUsdPerSecond = 0): Played {
@@ -186,6 +211,11 @@ export function play(workload: Workload, helperUsdPerSecond = 0): Played {
       gpu: instance.facts.accelerator !== undefined,
       gpuMemoryUsed: workload.gpuMemoryUsed,
       decodeShare: workload.decodeShare,
+      pins: workload.handOver.seconds > 0,
+      processes: workload.threads?.processes ?? 1,
+      threads:
+        workload.threads === undefined ? null : workload.threads.processes * workload.threads.perProcess,
+      arithmetic: arithmeticOf(workload),
     }),
   );
   return {

@@ -1,5 +1,24 @@
 /** A training as it is simulated: what its batches, steps, hosts and start cost. */
 
+/** Processes of a host that compute on its CPUs; `gpuSeconds` is their step with a thread for each vCPU. */
+interface Threads {
+  readonly processes: number;
+  readonly perProcess: number;
+  /** A step takes this power of the threads for each vCPU as long, where they are more than one. */
+  readonly exponent: number;
+  /** What the second vCPU of a physical core does, as a share of the first. */
+  readonly second: number;
+}
+
+/** Products of matrices in float32, a part of the accelerator's work. */
+interface Products {
+  readonly operations: number;
+  /** The hooks see this share of them. */
+  readonly seen: number;
+  /** Of the published rates, in float32 and in tensor cores. */
+  readonly reached: { readonly float32: number; readonly tensor: number };
+}
+
 export interface Workload {
   readonly seed: string;
   readonly type: string;
@@ -23,6 +42,10 @@ export interface Workload {
   /** One worker of every host that needs longer, as a factor of CPU time; 1: none. */
   readonly lateWorker: number;
   readonly inOrder: boolean;
+  /** Seconds of the one thread that brings each batch from the workers to the step, and how much of it bytes cost. */
+  readonly handOver: { readonly seconds: number; readonly ofBytes: number };
+  readonly threads: Threads | undefined;
+  readonly products: Products | undefined;
   readonly memory: {
     readonly baseBytes: number;
     readonly workerBytes: number;

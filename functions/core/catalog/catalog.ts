@@ -13,6 +13,8 @@ export interface InstanceFacts {
   /** EC2 name, without `ml.` */
   readonly type: string;
   readonly vcpu: number;
+  /** vCPUs of one physical core; undefined where no source says. */
+  readonly threadsPerCore?: number | undefined;
   readonly memoryGib: number;
   readonly accelerator?: string | undefined;
   readonly acceleratorCount: number;
@@ -70,6 +72,7 @@ function factsOf(row: readonly Cell[]): InstanceFacts {
   return {
     type: textOr(cell('type')) ?? '',
     vcpu: number('vcpu'),
+    threadsPerCore: numberOr(cell('threadsPerCore'), undefined),
     memoryGib: number('memoryGib'),
     accelerator: textOr(cell('accelerator')),
     acceleratorCount: number('acceleratorCount'),

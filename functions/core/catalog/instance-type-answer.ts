@@ -18,7 +18,10 @@ const card = z.object({
 
 const answerSchema = z.object({
   InstanceType: z.string(),
-  VCpuInfo: z.object({ DefaultVCpus: z.number().int() }),
+  VCpuInfo: z.object({
+    DefaultVCpus: z.number().int(),
+    DefaultThreadsPerCore: z.number().int().positive().optional(),
+  }),
   MemoryInfo: mib,
   ProcessorInfo: z.object({ SupportedArchitectures: z.array(z.string()).min(1) }),
   GpuInfo: z.object({ Gpus: z.array(device).min(1) }).optional(),
@@ -62,6 +65,7 @@ function factsOf(answer: InstanceTypeAnswer): Partial<InstanceFacts> {
   return {
     type: answer.InstanceType,
     vcpu: answer.VCpuInfo.DefaultVCpus,
+    ...given('threadsPerCore', answer.VCpuInfo.DefaultThreadsPerCore),
     memoryGib: answer.MemoryInfo.SizeInMiB / 1_024,
     arch:
       answer.ProcessorInfo.SupportedArchitectures.find((each) => each === 'x86_64' || each === 'arm64') ?? '',

@@ -54,6 +54,8 @@ export interface Point {
     readonly decodeShare: number | null;
     /** Samples a batch of one training process. */
     readonly batchSize: number | null;
+    /** Of the wall time of a training process, the CPU time of the thread that pins its batches; null without one. */
+    readonly pinBusy: number | null;
   };
   /** Cores in use; `runQueue` counts processes that run or could. */
   readonly cpu: {
@@ -62,6 +64,8 @@ export interface Point {
     readonly workers: number;
     readonly all: number;
     readonly runQueue: number;
+    /** With which all training processes of the host compute; null where nothing tells. */
+    readonly threads: number | null;
   };
   readonly memory: {
     readonly usedBytes: number;

@@ -33,7 +33,8 @@ export function inputFinding(evidence: Evidence, measures: Measures): Finding | 
       ? pageCacheFinding(evidence, measures, cost)
       : networkFinding(evidence, measures, cost);
   if (feed !== undefined) return feed;
-  if (pace.workers > 1 && pace.workerBusy < IDLE_WORKERS) return gapsFinding(pace, cost);
+  if (pace.workers > 1 && pace.workerBusy < IDLE_WORKERS)
+    return isUneven(pace) ? gapsFinding(pace, cost) : handOverFinding(pace, cost);
   // More workers would not get more of the cores.
   if (cost.cpuSeconds > REACHED * coresForWorkers(pace.cores) * pace.stepSeconds)
     return preparationFinding(evidence, pace, cost);
@@ -74,6 +75,26 @@ function memoryFinding({ alternatives, instance }: Evidence, pace: HostMeasures,
     ...(larger ? { usdPerSecond: larger.usdPerSecond } : {}),
     modelError: 0.2,
     unknown: ['how much memory would be enough'],
+  };
+}
+
+/** A late worker stops one step in so many; what all batches pass one by one stops each a little. */
+const isUneven = ({ p95Seconds, medianSeconds, stepSeconds, wait }: HostMeasures): boolean =>
+  Math.max(p95Seconds - stepSeconds, stepSeconds - medianSeconds) > wait / 2;
+
+function handOverFinding(pace: HostMeasures, cost: BatchCost): Finding {
+  return {
+    cause: 'hand-over',
+    evidence: {
+      ...waitFacts(pace),
+      ...(pace.pinBusy === undefined ? {} : { pinBusy: pace.pinBusy }),
+    },
+    change: { kind: 'fewer-bytes' },
+    // It takes as long as a step, since steps wait for it.
+    stepSeconds: Math.max(cost.rest, pace.stepSeconds / 2),
+    modelError: 0.3,
+    unknown: ['what of it does not grow with the bytes', 'whether the samples bear fewer bits or pixels'],
+    next: 'the accelerator',
   };
 }
 

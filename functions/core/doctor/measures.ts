@@ -21,6 +21,11 @@ export interface HostMeasures {
   readonly exchange: number;
   readonly workers: number;
   readonly workerBusy: number;
+  /** Of the thread that pins batches; undefined without one. */
+  readonly pinBusy: number | undefined;
+  readonly processes: number;
+  /** With which all processes compute; undefined where nothing tells. */
+  readonly threads: number | undefined;
   readonly cores: number;
   readonly mainCores: number;
   readonly workerCores: number;
@@ -129,6 +134,9 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     exchange: of(({ shares }) => shares.exchange) * stepSeconds,
     workers: last.loader.workers,
     workerBusy: of(({ loader }) => loader.workerBusy ?? 1),
+    pinBusy: last.loader.pinBusy === null ? undefined : of(({ loader }) => loader.pinBusy ?? 0),
+    processes: last.processes,
+    threads: last.cpu.threads ?? undefined,
     cores: last.cpu.cores,
     mainCores: of(({ cpu }) => cpu.main),
     workerCores: of(({ cpu }) => cpu.workers),

@@ -41,6 +41,7 @@ export const pointSchema = z.object({
     workerBusy: share.nullable(),
     decodeShare: share.nullable().default(null),
     batchSize: amount.nullable(),
+    pinBusy: share.nullable().default(null),
   }),
   cpu: z.object({
     cores: amount.positive('write a number above 0'),
@@ -48,6 +49,7 @@ export const pointSchema = z.object({
     workers: amount,
     all: amount,
     runQueue: amount,
+    threads: count.nullable().default(null),
   }),
   memory: z.object({
     usedBytes: amount,

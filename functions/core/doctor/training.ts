@@ -1,4 +1,4 @@
-/** What holds a step back once its batch is there: saves, exchange, one slow host, an accelerator with little to do. */
+/** What holds a step back once its batch is there: saves, exchange, one slow host, an accelerator with little to do, threads. */
 import { acceleratorSpeed, VCPU_SPEED } from '../catalog/accelerators.ts';
 import type { InstanceFacts } from '../catalog/catalog.ts';
 import { coresForWorkers, costOf } from './batch-cost.ts';
@@ -17,6 +17,7 @@ export function trainingFindings(evidence: Evidence, measures: Measures): readon
     slowHostFinding(measures),
     exchangeFinding(evidence, measures),
     acceleratorFinding(evidence, measures),
+    threadsFinding(evidence, measures),
   ].filter((each) => each !== undefined);
 }
 
@@ -167,3 +168,52 @@ function batchFinding(
     next: stepSeconds > cost.rest + (factor - 1) * work ? 'loader workers' : 'the accelerator',
   };
 }
+
+/** Below this many threads for each core, less was lost than runs differ. */
+const LEAST_OVER = 1.25;
+/** Processes that wait for something else hold no cores. */
+const LEAST_BUSY = 0.5;
+/** Of the computing time, what was lost at least with twice as many threads as cores or more, and at most. */
+const LOST = { least: 0.6, most: 1 } as const;
+
+/**
+ * Threads of processes that compute on CPUs. Those of one process meet at the end of each operation and wait for each
+ * other awake; where others hold the cores, all of them wait for the one that has none. One process alone with more
+ * threads than cores waits asleep, and loses little (`training/measure/measure_threads.py`).
+ */
+function threadsFinding({ instance }: Evidence, { pace }: Measures): Finding | undefined {
+  const { processes, threads, cores } = pace;
+  const taken = pace.mainCores + pace.workerCores + pace.otherCores;
+  if (pace.gpuBusy !== undefined || threads === undefined || threads <= processes) return undefined;
+  if (taken < LEAST_BUSY * cores) return undefined;
+  const left = coresLeft(pace);
+  const over = (processes * Math.min(threads / processes, cores)) / left;
+  if (over < LEAST_OVER) return undefined;
+  const physical = cores / (instance.facts.threadsPerCore ?? 1);
+  const wanted = Math.max(1, Math.floor(Math.min(physical, left) / processes));
+  const low = LOST.least * Math.min(1, over - 1);
+  const expected = (low + LOST.most) / 2;
+  return {
+    cause: 'too-many-threads',
+    evidence: {
+      processes,
+      threads,
+      cores,
+      physicalCores: physical,
+      coresLeft: left,
+      threadsPerCoreLeft: over,
+    },
+    change: { kind: 'threads', threads: wanted },
+    stepSeconds: pace.stepSeconds - expected * pace.compute,
+    modelError: (LOST.most - expected) / expected,
+    unknown: [
+      "how often the model's operations meet: small ones lose nearly all of their time, and long ones half of it",
+      'results differ in their last bits: sums over another number of threads round differently',
+    ],
+    next: 'computing',
+  };
+}
+
+/** What loader workers and other programs do not hold. */
+const coresLeft = ({ cores, workerCores, otherCores }: HostMeasures): number =>
+  Math.max(1, cores - workerCores - otherCores);

@@ -11,6 +11,7 @@ export type Cause =
   | 'decoding'
   | 'transforms'
   | 'periodic-gaps'
+  | 'hand-over'
   | 'host-memory'
   | 'network'
   | 'network-burst'
@@ -19,6 +20,7 @@ export type Cause =
   | 'pauses'
   | 'checkpoint-stall'
   | 'gradient-exchange'
+  | 'too-many-threads'
   | 'slow-host'
   | 'accelerator-too-large'
   | 'batch-too-small'
@@ -42,6 +44,8 @@ type DeclaredChange =
 type ScriptChange =
   | { readonly kind: 'workers'; readonly workers: number }
   | { readonly kind: 'out-of-order' }
+  | { readonly kind: 'fewer-bytes' }
+  | { readonly kind: 'threads'; readonly threads: number }
   | { readonly kind: 'load-in-workers'; readonly workers: number; readonly line: string | undefined }
   | { readonly kind: 'pause-less'; readonly line: string | undefined }
   | { readonly kind: 'save-in-background' }
@@ -104,6 +108,8 @@ export function remedyOf(change: Change): Remedy {
 const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
   'workers',
   'out-of-order',
+  'fewer-bytes',
+  'threads',
   'load-in-workers',
   'pause-less',
   'save-in-background',
@@ -141,20 +147,29 @@ function declaredText(change: DeclaredChange): string {
   }
 }
 
+/** Changes without a number. */
+const PLAIN = {
+  'out-of-order': 'DataLoader(…, in_order=False)',
+  'fewer-bytes':
+    'samples of half the bytes from the Dataset (uint8 in place of floats, 16-bit floats, smaller images), converted on the accelerator',
+  'save-in-background': 'torch.save(…): copy the state to host memory, and write it in a thread',
+  'compress-exchange': 'model.register_comm_hook(None, default_hooks.fp16_compress_hook)',
+} as const;
+
+type PlainChange = Extract<ScriptChange, { readonly kind: keyof typeof PLAIN }>;
+const isPlain = (change: ScriptChange): change is PlainChange => Object.hasOwn(PLAIN, change.kind);
+
 function scriptText(change: ScriptChange): string {
+  if (isPlain(change)) return PLAIN[change.kind];
   switch (change.kind) {
     case 'workers':
       return `DataLoader(…, num_workers=${change.workers}), or dataset.map(…, num_parallel_calls=${change.workers})`;
-    case 'out-of-order':
-      return 'DataLoader(…, in_order=False)';
+    case 'threads':
+      return `training.environment: { OMP_NUM_THREADS: "${change.threads}" }, or torch.set_num_threads(${change.threads}) where the script sets them itself`;
     case 'load-in-workers':
       return `${change.line ?? 'reading in the loop'}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
     case 'pause-less':
       return `what stops the steps now and then (validation, logging, saving${change.line === undefined ? '' : `; ${change.line}`}): half as often`;
-    case 'save-in-background':
-      return 'torch.save(…): copy the state to host memory, and write it in a thread';
-    case 'compress-exchange':
-      return 'model.register_comm_hook(None, default_hooks.fp16_compress_hook)';
     case 'bf16':
     case 'tf32':
       return precisionText(change);

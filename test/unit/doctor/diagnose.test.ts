@@ -96,6 +96,12 @@ describe('the first verdict', () => {
     expect(top).toMatchObject({ cause: 'periodic-gaps', evidence: { gapEverySteps: 4 } });
   });
 
+  it('is a hand-over where all steps wait alike', () => {
+    const top = topOf([{ ...waiting, workerBusy: 0.2, pinBusy: 0.75 }]);
+    expect(top).toMatchObject({ cause: 'hand-over', evidence: { pinBusy: 0.75 } });
+    expect(top?.evidence).not.toHaveProperty('gapEverySteps');
+  });
+
   it('is a checkpoint that stops the steps', () => {
     const top = topOf([{ shares: { compute: 0.7, save: 0.3 }, gpuBusy: 0.65 }]);
     expect(top).toMatchObject({ cause: 'checkpoint-stall' });

@@ -19,6 +19,8 @@ export interface Means {
   readonly arithmetic?: Point['arithmetic'];
   readonly workers?: number;
   readonly workerBusy?: number;
+  readonly pinBusy?: number;
+  readonly processes?: number;
   readonly cpu?: Partial<Point['cpu']>;
   readonly faults?: number;
   readonly received?: number;
@@ -37,7 +39,7 @@ function pointsOf(host: number, means: Means): readonly Point[] {
     at: new Date(1e12 + (k + 1) * 10_000).toISOString(),
     host,
     rank: host,
-    processes: 1,
+    processes: means.processes ?? 1,
     steps: 10 / stepSeconds,
     samples: null,
     stepSeconds: { median: means.gapped === true ? rest : stepSeconds, p95 },
@@ -45,8 +47,14 @@ function pointsOf(host: number, means: Means): readonly Point[] {
     hostWork: means.hostWork ?? null,
     arithmetic: means.arithmetic ?? null,
     rankSkewSeconds: null,
-    loader: { workers, workerBusy: means.workerBusy ?? 0.5, decodeShare: null, batchSize: 64 },
-    cpu: { cores, main: 0.5, workers: 1, all: 2, runQueue: 2, ...means.cpu },
+    loader: {
+      workers,
+      workerBusy: means.workerBusy ?? 0.5,
+      decodeShare: null,
+      batchSize: 64,
+      pinBusy: means.pinBusy ?? null,
+    },
+    cpu: { cores, main: 0.5, workers: 1, all: 2, runQueue: 2, threads: null, ...means.cpu },
     memory: {
       usedBytes: means.faults === undefined ? 8e9 : 31e9,
       totalBytes: 32e9,

@@ -57,8 +57,13 @@ WORKLOADS = (
     ),
     Workload(
         "small-model-batch",
-        "",
+        "hand-over",
         ("--width=64", "--depth=1", "--batch=1024", "--workers=14"),
+    ),
+    Workload(
+        "small-model-unpinned",
+        "",
+        ("--width=64", "--depth=1", "--batch=1024", "--workers=14", "--unpinned"),
     ),
     Workload(
         "float32",

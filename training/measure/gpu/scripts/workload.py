@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=768)
     parser.add_argument("--depth", type=int, default=12)
     parser.add_argument("--precision", choices=("float32", "tf32", "bfloat16"), default="bfloat16")
+    parser.add_argument("--unpinned", action="store_true")
     options = parser.parse_args()
     device = torch.device(options.device)
     if options.precision == "tf32":
@@ -83,7 +84,7 @@ def main() -> None:
         Photographs(options.photographs) if options.photographs else Ready(),
         batch_size=options.batch,
         num_workers=options.workers,
-        pin_memory=device.type == "cuda",
+        pin_memory=device.type == "cuda" and not options.unpinned,
     )
     for step, (images, targets) in enumerate(loader):
         images = images.to(device, non_blocking=True).float().div_(255)
