@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Trial } from '../../cli/try/host.ts';
 import { drawKill, type Kill } from './kills.ts';
 import type { Outcome } from './outcome.ts';
-import type { Script } from './script.ts';
+import { originText, type Script } from './script.ts';
 import { changedLines, type Source } from './source.ts';
 import { playStart, type Start } from './start.ts';
 
@@ -183,7 +183,7 @@ async function outcomeOf(
 export function unprepared({ name, origin }: Script, refusal: string): Outcome {
   return {
     name,
-    origin: 'written' in origin ? 'written' : `${origin.package} ${origin.version}`,
+    origin: originText(origin),
     didStart: false,
     changedLines: 0,
     recognised: [],

@@ -9,12 +9,20 @@ export interface Release {
   readonly sha256: string;
 }
 
-/** A script that a package's source archive ships, or one of ours after a framework's documentation. */
+/** A script that a package's source archive or a repository has, or one of ours after a framework's documentation. */
 export type Origin =
   | (Release & {
       /** Below the archive's first folder; what lies beside it comes along. */
       readonly file: string;
+      /** False: the script needs another release than the one that ships it. */
+      readonly isInstalled?: false;
     })
+  | {
+      /** Its address, as git takes it. */
+      readonly repository: string;
+      readonly commit: string;
+      readonly file: string;
+    }
   | { readonly written: string; readonly documentation: string };
 
 export interface Script {
@@ -28,6 +36,8 @@ export interface Script {
   readonly within?: string;
   /** Images in small files like MNIST's, in this folder of the source. */
   readonly mnist?: { readonly folder: string; readonly count: number };
+  /** What else it reads, as `observe/input_files.py` writes it into a folder of the source. */
+  readonly reads?: { readonly kind: 'characters' | 'pairs' | 'texts'; readonly folder: string };
   /** `automatic` for a script that saves nothing; undefined: the agent's own rules. */
   readonly checkpoint?: Pipeline['training']['checkpoint'];
   /** With what the script ends, below its folder; undefined: the parameters of its PyTorch optimizers. */
@@ -36,4 +46,14 @@ export interface Script {
 
 /** All that pip installs for the script. */
 export const requirementsOf = ({ origin, requirements = [] }: Script): readonly string[] =>
-  'package' in origin ? [`${origin.package}==${origin.version}`, ...requirements] : requirements;
+  'package' in origin && origin.isInstalled !== false
+    ? [`${origin.package}==${origin.version}`, ...requirements]
+    : requirements;
+
+/** For tables; `written` for one of ours. */
+export function originText(origin: Origin): string {
+  if ('written' in origin) return 'written';
+  return 'package' in origin
+    ? `${origin.package} ${origin.version}`
+    : `${origin.repository} ${origin.commit.slice(0, 12)}`;
+}

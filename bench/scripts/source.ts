@@ -1,4 +1,4 @@
-/** The source of a script: the package's own files, from its source archive, with what it reads beside them. */
+/** The source of a script: the files of its archive or repository, unchanged, with what it reads beside them. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -19,7 +19,8 @@ export interface Source {
 /**
  * @param cache keeps the archives
  * @param folder is removed first
- * @throws Error when the package index has no such archive, or the archive no such file
+ * @param pythonPath has the packages of the script
+ * @throws Error when the package index has no such archive, the repository no such commit, or either no such file
  */
 export async function layOutSource(
   script: Script,
@@ -33,6 +34,10 @@ export async function layOutSource(
   await mkdir(place, { recursive: true });
   if ('written' in script.origin) await cp(file, join(place, basename(file)));
   else await cp(dirname(file), place, { recursive: true });
+  if (script.reads !== undefined) {
+    const { kind, folder: within } = script.reads;
+    await run(pythonPath, [join(HERE, 'observe/input_files.py'), kind, join(folder, within)]);
+  }
   if (script.mnist !== undefined) {
     const { folder: within, count } = script.mnist;
     await run(pythonPath, [join(HERE, 'observe/mnist_files.py'), join(folder, within), String(count)]);
@@ -42,12 +47,40 @@ export async function layOutSource(
 
 async function originalFile(origin: Origin, pythonPath: string, cache: string): Promise<string> {
   if ('written' in origin) return join(HERE, 'written', origin.written);
-  const unpacked = join(cache, `${origin.package}-${origin.version}`);
-  if (!(await isThere(unpacked))) await fetchArchive(origin, pythonPath, unpacked);
+  const unpacked = join(cache, folderOf(origin));
+  if (!(await isThere(unpacked)))
+    await ('package' in origin ? fetchArchive(origin, pythonPath, unpacked) : fetchCommit(origin, unpacked));
   const [top = ''] = await readdir(unpacked);
   const file = join(unpacked, top, origin.file);
   await readFile(file);
   return file;
+}
+
+type Published = Exclude<Origin, { readonly written: string }>;
+
+const folderOf = (origin: Published): string =>
+  'package' in origin
+    ? `${origin.package}-${origin.version}`
+    : [basename(origin.repository), origin.commit.slice(0, 12), ...dirname(origin.file).split('/')]
+        .filter((part) => part !== '.')
+        .join('-');
+
+/** Only the script's folder. The commit's hash is that of its files; a folder that is there is whole. */
+async function fetchCommit(
+  { repository, commit, file }: Exclude<Published, Release>,
+  unpacked: string,
+): Promise<void> {
+  const work = `${unpacked}.part`;
+  await rm(work, { recursive: true, force: true });
+  const files = join(work, 'files');
+  await mkdir(files, { recursive: true });
+  const git = (...words: readonly string[]) => run('git', ['-C', files, ...words]);
+  await git('init', '--quiet');
+  await git('remote', 'add', 'origin', repository);
+  await git('fetch', '--quiet', '--depth=1', '--filter=blob:none', 'origin', commit);
+  await git('checkout', '--quiet', 'FETCH_HEAD', '--', dirname(file));
+  await rm(join(files, '.git'), { recursive: true });
+  await rename(work, unpacked);
 }
 
 /** pip compares the hash; a folder that is there is whole. */

@@ -1,59 +1,71 @@
 /** npm run bench:doctor-scripts: the doctor's first verdict on scripts in the manner of others, and what its remedy brings. */
-import { cp, rm } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
-import { join } from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { markdownTable } from '../../../cli/recipes/table.ts';
-import type { Trial } from '../../../cli/try/host.ts';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
 import type { Evidence } from '../../../functions/core/doctor/evidence.ts';
 import { measuresOf } from '../../../functions/core/doctor/measures.ts';
-import type { Verdict } from '../../../functions/core/doctor/verdict.ts';
-import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
-import { environmentOf } from '../../scripts/environment.ts';
-import { CACHE, inWorkFolder, root, type WorkFolder, writeJson } from '../../scripts/work-folder.ts';
-import { CASES, type Case } from './catalogue.ts';
-import { evidenceOfScript, STEPS } from './play.ts';
+import type { Change, Verdict } from '../../../functions/core/doctor/verdict.ts';
+import { inWorkFolder, writeJson } from '../../scripts/work-folder.ts';
+import type { Case, Remedied } from './case.ts';
+import { WRITTEN } from './catalogue.ts';
+import { OTHERS } from './others.ts';
+import { type Means, played, STEPS } from './play.ts';
 
+const CASES = [...WRITTEN, ...OTHERS];
 const NAMES = CASES.map(({ name }) => name);
 
 const USAGE = `npm run bench:doctor-scripts -- [OPTIONS]
 
-Runs scripts written after the documentation of others under the agent, asks the doctor of each, takes the remedy of its
-first verdict by the script's own arguments, and runs it with and without at the same time. An accelerator is a wait, so that two cores are enough.
-Packages come from the package index of pip, into .tidewheel.
+Runs scripts under the agent, asks the doctor of each, takes the remedy of its first verdict, and runs it with and
+without at the same time. The first names are scripts written after the documentation of others, in which an accelerator
+is a wait, so that two cores are enough; they take the remedy by their own arguments. The others are scripts of others as
+their package or repository has them, on the CPU. They take the remedy by an argument, or by the line that it names.
+Packages come from the package index of pip, repositories by git, both into .tidewheel.
 
-  --only NAMES    some of the names below, as a,b; default all
+  --only NAMES    some of the names below, as a,b; or written, or others; default all
   --seconds N     of steps, for each script and for each remedy; default 75
+  --threads N     of OMP_NUM_THREADS; default the number of cores. On cores that other programs hold, threads that wait
+                  for each other take most of the time; 1 leaves that out
   --json FILE     writes all rows to a file
   --help
 
-${NAMES.map((name) => `  ${name}`).join('\n')}
+written
+${WRITTEN.map(({ name }) => `  ${name}`).join('\n')}
+others
+${OTHERS.map(({ name }) => `  ${name}`).join('\n')}
 `;
+
+const GROUPS: Readonly<Record<string, readonly Case[]>> = { written: WRITTEN, others: OTHERS };
 
 const spec = {
   options: {
     only: { type: 'string', default: NAMES.join(',') },
     seconds: { type: 'string', default: '75' },
+    threads: { type: 'string' },
     json: { type: 'string' },
   },
   schema: z.object({
     only: z
       .string()
-      .transform((text) => text.split(','))
+      .transform((text) =>
+        text.split(',').flatMap((name) => GROUPS[name]?.map((each) => each.name) ?? [name]),
+      )
       .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`),
     seconds: z.coerce
       .number('give seconds')
       .int('give whole seconds')
       .min(60, 'give 60 or more: a verdict needs five points'),
+    threads: z.coerce.number('give a number').int('give a whole number').min(1, 'give 1 or more').optional(),
     json: z.string().optional(),
   }),
 } as const;
 
 interface Row {
   readonly name: string;
-  readonly isRight: boolean;
+  /** undefined: it is not known what is. */
+  readonly isRight: boolean | undefined;
   readonly verdict: string;
   readonly stepSeconds: number;
   readonly forecast: { readonly low: number; readonly expected: number; readonly high: number } | undefined;
@@ -68,7 +80,11 @@ async function main(args: readonly string[]): Promise<number> {
   const rows: Row[] = [];
   await inWorkFolder('tw-doctor', async (folder) => {
     for (const one of CASES.filter(({ name }) => values.only.includes(name))) {
-      const row = await judged(one, { ...folder, seconds: values.seconds }).catch((error: unknown) => {
+      const row = await judged(one, {
+        ...folder,
+        seconds: values.seconds,
+        threads: values.threads,
+      }).catch((error: unknown) => {
         folder.signal.throwIfAborted();
         say(String(error));
         return unplayed(one);
@@ -81,7 +97,7 @@ async function main(args: readonly string[]): Promise<number> {
   say(`\n${markdownTable(HEAD, rows.map(lineOf))}\n`);
   say(`${day}, ${availableParallelism()} cores at a load of ${loadavg()[1]?.toFixed(0)}.`);
   if (values.json !== undefined) await writeJson(values.json, rows);
-  return rows.every(({ isRight }) => isRight) ? 0 : 1;
+  return rows.every(({ isRight }) => isRight !== false) ? 0 : 1;
 }
 
 const unplayed = ({ name }: Case): Row => ({
@@ -93,54 +109,15 @@ const unplayed = ({ name }: Case): Row => ({
   measured: undefined,
 });
 
-interface Means extends WorkFolder {
-  readonly seconds: number;
-}
-
-/** Runs the script with further arguments. `kind`: unlike that of another run at the same time. */
-async function played(
-  one: Case,
-  { work, agentFile, seconds, signal }: Means,
-  kind: 'alone' | 'beside' | 'remedied',
-  more: readonly string[] = [],
-): Promise<Evidence> {
-  const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
-  const name = `${one.name}-${kind}`;
-  const folder = join(work, `source-${name}`);
-  await cp(join(import.meta.dirname, 'written'), folder, { recursive: true });
-  const training = trainingSchema.parse({
-    strategy: 'single',
-    entryPoint: one.file,
-    arguments: [...(one.arguments ?? []), ...more],
-  });
-  const trial: Trial = {
-    folder,
-    training,
-    channels: {},
-    work,
-    agentFile,
-    pythonPath: await environmentOf(one.requirements ?? [], pythonPath, CACHE),
-    environmentsDirectory: join(root, '.tidewheel/environments'),
-    graceSeconds: 20,
-    masterPort: kind === 'remedied' ? 29_531 : 29_511,
-    environment: { HF_HUB_OFFLINE: '1' },
-  };
-  try {
-    return await evidenceOfScript(trial, name, seconds, signal);
-  } finally {
-    for (const path of [folder, join(work, name)]) await rm(path, { recursive: true, force: true });
-  }
-}
-
 async function judged(one: Case, means: Means): Promise<Row> {
   const alone = await played(one, means, 'alone');
   const [first] = diagnose(alone);
   const row = {
     name: one.name,
-    isRight: first !== undefined && one.right.includes(first.cause),
+    isRight: one.right && first !== undefined && one.right.includes(first.cause),
     verdict: first === undefined ? 'too few points' : `${first.cause}${saidBy(first)}`,
   };
-  const more = first?.remedy && one.remedied?.(first.remedy.change);
+  const more = first?.remedy && remediedBy(one, first.remedy.change);
   if (first === undefined || more === undefined)
     return { ...row, stepSeconds: stepSecondsOf(alone), forecast: undefined, measured: undefined };
   // At the same time, for the machine has other work, and more of it at one time than at another.
@@ -152,6 +129,9 @@ async function judged(one: Case, means: Means): Promise<Row> {
   const again = diagnose(before).find(({ cause }) => cause === first.cause) ?? first;
   return { ...row, stepSeconds, forecast: forecastOf(again, stepSeconds), measured: stepSecondsOf(after) };
 }
+
+/** An environment variable reaches every script. */
+const remediedBy = (one: Case, change: Change): Remedied | undefined => one.remedied?.(change);
 
 const stepSecondsOf = (evidence: Evidence): number => measuresOf(evidence)?.pace.stepSeconds ?? Number.NaN;
 
@@ -168,7 +148,7 @@ const HEAD = ['script', 'verdict', 'right', 's a step', 'forecast', 'measured wi
 const lineOf = ({ name, isRight, verdict, stepSeconds, forecast, measured }: Row): readonly string[] => [
   name,
   verdict,
-  isRight ? 'yes' : 'NO',
+  isRight === undefined ? '' : isRight ? 'yes' : 'NO',
   stepSeconds.toFixed(3),
   forecast === undefined
     ? ''

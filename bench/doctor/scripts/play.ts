@@ -1,19 +1,99 @@
 /** A script under the agent for some seconds, and the evidence that it leaves. */
-import { glob, readFile } from 'node:fs/promises';
+import { cp, glob, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { startOnMachine, type Trial } from '../../../cli/try/host.ts';
 import type { Evidence } from '../../../functions/core/doctor/evidence.ts';
 import { readHostStart, readPoints } from '../../../functions/core/doctor/points.ts';
 import { readEvidence } from '../../../functions/core/doctor/read-evidence.ts';
+import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
+import { environmentOf } from '../../scripts/environment.ts';
+import { requirementsOf, type Script } from '../../scripts/script.ts';
+import { layOutSource } from '../../scripts/source.ts';
+import { CACHE, root, type WorkFolder } from '../../scripts/work-folder.ts';
+import type { Case, Remedied } from './case.ts';
 
 /** Over which a gain is counted. */
 export const STEPS = 2_000;
 /** Without an accelerator. The points tell the cores that the machine has. */
 const TYPE = 'c5.xlarge';
 
-/** @throws Error with the script's last lines when it ends by itself, or leaves no points */
-export async function evidenceOfScript(
+export interface Means extends WorkFolder {
+  readonly seconds: number;
+  readonly threads: number | undefined;
+}
+
+/** Runs the script with a remedy taken. `kind`: unlike that of another run at the same time. */
+export async function played(
+  one: Case,
+  { work, agentFile, seconds, threads, signal }: Means,
+  kind: 'alone' | 'beside' | 'remedied',
+  remedied: Remedied = {},
+): Promise<Evidence> {
+  const name = `${one.name}-${kind}`;
+  const folder = join(work, `source-${name}`);
+  const python = await environmentOf(requirementsFor(one), ownPython(), CACHE);
+  const entryPoint = await layOut(one, python, folder);
+  if (remedied.line !== undefined) await changeLine(join(folder, entryPoint), remedied.line);
+  const trial: Trial = {
+    folder,
+    training: trainingOf(one, entryPoint, remedied),
+    channels: {},
+    work,
+    agentFile,
+    pythonPath: python,
+    environmentsDirectory: join(root, '.tidewheel/environments'),
+    graceSeconds: 20,
+    masterPort: kind === 'remedied' ? 29_531 : 29_511,
+    environment: {
+      HF_HUB_OFFLINE: '1',
+      ...(threads !== undefined && { OMP_NUM_THREADS: String(threads) }),
+    },
+  };
+  try {
+    return await evidenceOfScript(trial, name, seconds, signal);
+  } finally {
+    for (const path of [folder, join(work, name)]) await rm(path, { recursive: true, force: true });
+  }
+}
+
+const ownPython = (): string => process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
+
+const requirementsFor = ({ source, requirements = [] }: Case): readonly string[] =>
+  'script' in source ? requirementsOf(source.script) : requirements;
+
+function trainingOf(one: Case, entryPoint: string, remedied: Remedied): Trial['training'] {
+  const script: Pick<Script, 'environment' | 'within'> = 'script' in one.source ? one.source.script : {};
+  const given = 'script' in one.source ? one.source.script.arguments : one.arguments;
+  return trainingSchema.parse({
+    strategy: 'single',
+    entryPoint,
+    arguments: [...(given ?? []), ...(remedied.arguments ?? [])],
+    environment: { ...script.environment, ...remedied.environment },
+    workingDirectory: script.within,
+  });
+}
+
+async function layOut({ source }: Case, pythonPath: string, folder: string): Promise<string> {
+  if ('script' in source) return (await layOutSource(source.script, pythonPath, CACHE, folder)).entry;
+  await cp(join(import.meta.dirname, 'written'), folder, { recursive: true });
+  return source.written;
+}
+
+async function changeLine(file: string, [before, after]: readonly [string, string]): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  if (text.split(before).length !== 2) throw new Error(`${file} does not have this once: ${before}`);
+  await writeFile(
+    file,
+    text.replace(before, () => after),
+  );
+}
+
+/** Some trainings end sooner than the seconds that are given. */
+const LEAST_POINTS = 5;
+
+/** @throws Error with the script's last lines when it ends by itself with too few points */
+async function evidenceOfScript(
   trial: Trial,
   name: string,
   seconds: number,
@@ -31,19 +111,23 @@ export async function evidenceOfScript(
   await ended;
   signal.removeEventListener('abort', kill);
   signal.throwIfAborted();
-  if (endedItself) throw new Error(`${name} ended by itself:\n${output}`);
-  return evidenceIn(host.checkpoints);
+  const evidence = await evidenceIn(host.checkpoints);
+  if (endedItself && evidence.points.length < LEAST_POINTS)
+    throw new Error(`${name} ended by itself:\n${output}`);
+  return evidence;
 }
 
-const START_SECONDS = 180;
+/** Frameworks take long to import on a busy machine. */
+const START_SECONDS = 420;
 
-/** Counted from the first step: frameworks take long to import on a busy machine. False: the time is over. */
+/** The seconds count from the first step. False: the time is over. */
 async function pointsAfter(checkpoints: string, seconds: number, signal: AbortSignal): Promise<false> {
   const startedAt = Date.now();
   let steppedAt: number | undefined;
-  while (!signal.aborted && Date.now() - startedAt < (START_SECONDS + seconds) * 1_000) {
+  while (!signal.aborted) {
     await setTimeout(1_000);
-    if (steppedAt !== undefined && Date.now() - steppedAt > seconds * 1_000) break;
+    const limit = steppedAt === undefined ? START_SECONDS : seconds;
+    if (Date.now() - (steppedAt ?? startedAt) > limit * 1_000) break;
     steppedAt ??= (await pointsIn(checkpoints)).some(({ steps }) => steps > 0) ? Date.now() : undefined;
   }
   return false;
