@@ -42,7 +42,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def tell_agent(path: Path, step: int, reason: str) -> None:
+def tell_agent(path: Path, step: int, reason: str, *, for_good: bool = False) -> None:
     """`path`: the folder of the trial, and STOPPED or FAILED_RESUME."""
+    more = {"forGood": True} if for_good else {}
     with contextlib.suppress(OSError):
-        write_json(path, {"step": step, "reason": reason})
+        write_json(path, {"step": step, "reason": reason, **more})

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import loaders, storage
+from . import loaders, one_process, storage
 from .cycle import Cycle
 from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
@@ -77,8 +77,10 @@ class Session:
         self._sandbox = Sandbox(options.scratch, options.protected) if options.scratch else None
         self.replicas: list[Any] = []
         """The script's DistributedDataParallel modules."""
-        self._whole_steps = storage.whole_steps(
-            options.root, options.rank, options.first_rank, options.files
+        self._whole_steps = (
+            []
+            if one_process.is_taken(options)
+            else storage.whole_steps(options.root, options.rank, options.first_rank, options.files)
         )
         step = max(self._whole_steps, default=None)
         if step is not None:
@@ -140,14 +142,15 @@ class Session:
         """Whether reads and batches have to be in the journal."""
         return self.has_begun and not self._has_given_up
 
-    def give_up(self, reason: str) -> None:
-        """The script trains on without checkpoints; those that it has keep their steps safe."""
+    def give_up(self, reason: str, *, for_good: bool = False) -> None:
+        """The script trains on without checkpoints; those that it has keep their steps safe, unless
+        it is `for_good`: then the agent sets them aside, and lays no hooks in later attempts."""
         self._has_given_up = True
         self.journal = Journal()
         self._saver.give_up(reason)
         self._output.say(f"no automatic checkpoints from step {self.steps} on: {reason}")
         if self._options.trial is not None and self._options.rank == 0:
-            tell_agent(self._options.trial / STOPPED, self.steps, reason)
+            tell_agent(self._options.trial / STOPPED, self.steps, reason, for_good=for_good)
 
     def cannot_save(self, reason: str) -> None:
         """From here on; the first forward pass comes before the first step begins."""
@@ -198,6 +201,9 @@ class Session:
         if self._obstacle:
             self._saved = None  # An agent without this knowledge may have saved.
             self.give_up(self._obstacle)
+        elif not one_process.claim_training(self._options):
+            self._saved = None
+            self.give_up(one_process.REASON, for_good=True)
         self._unchanged = snapshot.versions()
         if self._saved is not None:
             self._resumed_step = self._saved["step"]

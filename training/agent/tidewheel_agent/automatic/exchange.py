@@ -13,7 +13,7 @@ from typing import Any
 VERDICT = "verdict.json"
 """`{"result", "reason"}`, of the trial; the agent's."""
 STOPPED = "stopped.json"
-"""`{"step", "reason"}`: the script trains on without further checkpoints."""
+"""`{"step", "reason", "forGood"?}`: the script trains on without further checkpoints."""
 FAILED_RESUME = "failed-resume.json"
 """`{"step", "reason"}`: the script could not be resumed."""
 

@@ -14,7 +14,8 @@ from ..log import log
 
 AUTOMATIC_FILE = "tidewheel-automatic.json"
 """`{"trial": {"attempt", "result": "passed" | "refused" | "untried", "reason", "step", "seconds"},
-"stopped": {"attempt", "step", "reason"}, "offer": {"attempt", "seconds"}}`, each where known."""
+"stopped": {"attempt", "step", "reason", "forGood"?}, "offer": {"attempt", "seconds"}}`, each where
+known."""
 _WRITER = "automatic"
 _LONGEST_REASON = 400
 
@@ -43,6 +44,16 @@ def trial_result(folder: Path) -> str | None:
 def trial_reason(folder: Path) -> str:
     reason = _trial(folder).get("reason")
     return reason if isinstance(reason, str) and reason else "their trial has failed"
+
+
+def reason_without_hooks(folder: Path) -> str | None:
+    """Why later attempts of the run get no hooks; None where they get them."""
+    if trial_result(folder) == "refused":
+        return trial_reason(folder)
+    stopped = read_automatic(folder).get("stopped")
+    if isinstance(stopped, dict) and stopped.get("forGood") is True:
+        return str(stopped.get("reason"))
+    return None
 
 
 def _trial(folder: Path) -> dict[str, Any]:

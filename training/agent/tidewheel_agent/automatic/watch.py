@@ -22,8 +22,8 @@ from ..trackers.identity import run_identity
 from .exchange import STOPPED, VERDICT, read_exchanged
 from .note import (
     add_to_automatic,
+    reason_without_hooks,
     set_aside_automatic_checkpoints,
-    trial_reason,
     trial_result,
 )
 from .offer import Offer, open_offer
@@ -77,9 +77,10 @@ def without_refused_hooks(job: Job, environment: dict[str, str]) -> dict[str, st
     folder = job.checkpoint_dir
     if folder is None or "TIDEWHEEL_AUTOMATIC_DIR" not in environment:
         return environment
-    if trial_result(folder) != "refused":
+    reason = reason_without_hooks(folder)
+    if reason is None:
         return environment
-    log(f"automatic checkpoints are off in this run: {trial_reason(folder)}")
+    log(f"automatic checkpoints are off in this run: {reason}")
     set_aside_automatic_checkpoints(folder, leads=job.is_leader)
     return {k: v for k, v in environment.items() if not k.startswith("TIDEWHEEL_AUTOMATIC_")}
 

@@ -173,6 +173,24 @@ def test_a_script_that_cannot_be_saved_trains_on(tmp_path: Path) -> None:
     assert steps(tmp_path) == ["step-00000002", "step-00000004"]
 
 
+def test_processes_that_train_do_not_share_checkpoints(tmp_path: Path) -> None:
+    expected = digest(run("folds_script.py", tmp_path / "whole"))
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    folds = run(
+        "folds_script.py",
+        tmp_path,
+        TMPDIR=str(tmp_path),
+        TIDEWHEEL_SCRIPT_TOKEN="1",
+        TIDEWHEEL_AUTOMATIC_STEPS="5",
+        TIDEWHEEL_AUTOMATIC_TRIAL=str(notes),
+        TIDEWHEEL_AUTOMATIC_HELD_SECONDS="0",
+    )
+    assert digest(folds) == expected
+    assert "a second process of the script trains" in folds.stderr
+    assert json.loads((notes / "stopped.json").read_text())["forGood"] is True
+
+
 def test_a_captured_graph_ends_the_checkpoints_of_its_warm_up(tmp_path: Path) -> None:
     code = (
         "import torch\n"
