@@ -275,12 +275,12 @@ class _Meter:
 
     def __init__(self, folder: str) -> None:
         self._sums = [0.0, 0.0]
-        self._shared: mmap.mmap | None = None
+        self._shared: memoryview[float] | None = None
         try:
             with open(os.path.join(folder, str(os.getpid())), "w+b") as file:
                 file.write(struct.pack("=dd", 0.0, 0.0))
                 file.flush()
-                self._shared = mmap.mmap(file.fileno(), 0)
+                self._shared = memoryview(mmap.mmap(file.fileno(), 0)).cast("d")
         except (OSError, ValueError):
             # Without the agent, or without space on disk, training goes on unmeasured.
             self._shared = None
@@ -289,7 +289,8 @@ class _Meter:
         self._sums[0] += waited
         self._sums[1] += computed
         if self._shared is not None:
-            struct.pack_into("=dd", self._shared, 0, *self._sums)
+            # One store for each: `struct.pack_into` first writes zeros, which the agent may read.
+            self._shared[0], self._shared[1] = self._sums
 
 
 _meters: dict[int, _Meter] = {}
