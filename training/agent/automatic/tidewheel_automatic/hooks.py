@@ -38,6 +38,7 @@ def install(session: Session) -> None:
             setattr(FakeTensor, name, _read(session, name, getattr(FakeTensor, name)))
     for name in ("equal", "allclose", "is_nonzero"):
         replace(torch, name, _read(session, name, getattr(torch, name)))
+    session.shapes.hook()
     hook_seeds(session.seeds)
     _hook_backward(session)
     _note_backward_hooks(session)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -17,9 +18,14 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_map, tree_map_only
 
 from .operations import Operations
+from .shapes import COMPOSED, Shape, Shapes
 
 _PIN = torch.ops.aten._pin_memory.default
 _ATOMS = (str, bytes, int, float, bool, complex, type(None))
+
+
+def _known_from_args(_operation: Any, _args: Any) -> None:
+    return None
 
 
 class _FakeMode(FakeTensorMode):
@@ -30,8 +36,10 @@ class _FakeMode(FakeTensorMode):
 
 
 class PhantomMode(TorchDispatchMode):
-    def __init__(self) -> None:
+    def __init__(self, shapes: Callable[[Any, Any], Shapes | None] = _known_from_args) -> None:
+        """`shapes`: of what an operation gave, with its arguments, where data decide them."""
         super().__init__()
+        self._shapes = shapes
         self._fake = _FakeMode(allow_non_fake_inputs=True)
         self._phantoms: dict[int, tuple[torch.nn.Parameter, Any]] = {}
         """By identity: the parameter, which stays alive meanwhile, and what stands for it."""
@@ -55,8 +63,15 @@ class PhantomMode(TorchDispatchMode):
         args: Any = (),
         kwargs: Any = None,
     ) -> Any:
-        was_busy, self.is_busy = self.is_busy, True
+        shapes = self._shapes(func, args)
+        if shapes is not None:
+            made = tuple(map(self._made, shapes))
+            return made if len(made) > 1 else made[0]
         options = kwargs or {}
+        if func in COMPOSED:
+            with self:
+                return func.decompose(*args, **options)
+        was_busy, self.is_busy = self.is_busy, True
         try:
             result = self._operations.run(
                 func, args, options, lambda: self._compute(func, args, options)
@@ -70,6 +85,11 @@ class PhantomMode(TorchDispatchMode):
                     # `x += 1` binds x to the result, which has to be the same object.
                     return value
         return result
+
+    def _made(self, shape: Shape) -> FakeTensor:
+        size, stride, dtype, device = shape
+        meta = torch.empty_strided(size, stride, dtype=dtype, device="meta")
+        return FakeTensor(self._fake, meta, torch.device(device))
 
     def _compute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         given, options = args, kwargs

@@ -30,6 +30,7 @@ from .refusal import is_of_host, meets_phantom, reason_of
 from .sandbox import Sandbox
 from .saver import Saver
 from .seeds import Seeds
+from .shapes import ShapesByData
 from .state import randomness, snapshot
 from .state.files import Files
 from .state.replicated import fill_in
@@ -58,7 +59,8 @@ class Session:
         self._batches_at_step = 0
         self._is_pending = False
         self.nesting = Nesting()
-        self._mode = PhantomMode()
+        self.shapes = ShapesByData(self)
+        self._mode = PhantomMode(self.shapes.again)
         self._unchanged: dict[int, int] = {}
         self._optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
         """A search drops its models, and their memory with them."""
@@ -195,6 +197,7 @@ class Session:
         if self.has_begun:
             return
         self.has_begun = True
+        self.shapes.hook_others()
         self.nesting.begin()
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             self.captures_graph()

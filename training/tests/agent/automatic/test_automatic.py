@@ -64,6 +64,7 @@ def steps(folder: Path) -> list[str]:
         ("numbers_script.py", 13),
         ("iterators_script.py", 8),
         ("by_hand_script.py", 15),
+        ("shapes_script.py", 11),
         pytest.param("workers_script.py", 7, marks=pytest.mark.heavy),
         pytest.param("recurrent_script.py", 11, marks=pytest.mark.heavy),
     ],

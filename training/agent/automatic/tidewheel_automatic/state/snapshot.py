@@ -27,7 +27,8 @@ def versions() -> dict[int, int]:
     found: dict[int, int] = {}
 
     def note(_path: Path, value: Any, owned: bool) -> Any:
-        if isinstance(value, torch.Tensor) and not owned and value.nbytes > _LARGE_BYTES:
+        is_large = isinstance(value, torch.Tensor) and value.nbytes > _LARGE_BYTES
+        if is_large and not owned and not value.is_inference():
             found[id(value)] = value._version
         return value
 
@@ -53,7 +54,7 @@ def capture(unchanged: dict[int, int], replicated: Collection[int] = ()) -> dict
             found[path] = randomness.generator_state(value)
         elif is_phantom(value):
             raise RefusedError(f"{name_of(path)} holds a tensor that was not restored")
-        elif owned or unchanged.get(id(value)) != value._version:
+        elif owned or value.is_inference() or unchanged.get(id(value)) != value._version:
             found[path] = SavedTensor(value)
         return value
 

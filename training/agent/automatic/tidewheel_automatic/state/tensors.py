@@ -45,7 +45,7 @@ class SavedTensor:
             # `parameter.data = …` in a step has put a phantom's data, of device meta, into it.
             has_data = not new.is_meta or self.data.is_meta
             if has_data and (new.shape, new.dtype) == (self.data.shape, self.data.dtype):
-                with torch.no_grad():
+                with torch.inference_mode() if new.is_inference() else torch.no_grad():
                     new.copy_(self.data)
             else:
                 new.data = self.data.to(self.device)

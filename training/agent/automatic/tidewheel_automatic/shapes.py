@@ -1,0 +1,123 @@
+"""Operations whose result has a shape that depends on data, such as `x[mask]` or `mask.nonzero()`.
+
+A replay has no data. The journal has the shapes that such operations gave, in order. They are noted
+inside PyTorch, where C++ and TorchScript call them, too; other operations cost no more than before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from .session import Session
+
+Shape = tuple[tuple[int, ...], tuple[int, ...], torch.dtype, str]
+"""Of a tensor: its shape, strides, type and device."""
+Shapes = tuple[Shape, ...]
+"""Of an operation's results."""
+_aten = torch.ops.aten
+_INDEX = _aten.index.Tensor
+_SHAPED = {
+    _INDEX,
+    _aten.nonzero.default,
+    _aten.masked_select.default,
+    _aten._unique.default,
+    _aten._unique2.default,
+    _aten.unique_dim.default,
+    _aten.unique_consecutive.default,
+    _aten.unique_dim_consecutive.default,
+    _aten.bincount.default,
+    _aten.repeat_interleave.Tensor,
+}
+COMPOSED = {
+    _aten.where.default,
+    _aten.nonzero_numpy.default,
+    _aten.argwhere.default,
+    _aten.repeat_interleave.self_Tensor,
+    _aten.combinations.default,
+}
+"""Of the ones above. In inference mode a dispatch mode gets them as they are."""
+_PUT = _aten._index_put_impl_.default
+"""`x[mask] = y` calls `nonzero` itself. A replay needs none for it: the shape is that of `x`."""
+_MASKS = (torch.bool, torch.uint8)
+_HERE = torch._C.DispatchKey.BackendSelect
+"""Every call passes this key right before its kernel; PyTorch leaves it unused for these."""
+_BELOW = torch._C._dispatch_keyset_full_after(_HERE)
+_ENTRY_BYTES = 200
+
+
+class ShapesByData:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[Shapes, Shapes] = {}
+        """Those of the journal: most come again and again."""
+        self._shaped = set(_SHAPED)
+        self._libraries: dict[str, torch.library.Library] = {}
+
+    def hook(self) -> None:
+        for operation in _SHAPED:
+            self._put(operation, self._noting(operation))
+        self._put(_PUT, self._inside(_PUT))
+
+    def hook_others(self) -> None:
+        """At the first step: those of libraries that the script has imported by then."""
+        if hasattr(torch.ops.torchvision, "nms"):
+            operation = torch.ops.torchvision.nms.default
+            self._put(operation, self._noting(operation))
+            self._shaped.add(operation)
+
+    def again(self, operation: Any, args: Any) -> Shapes | None:
+        """In a replay: of what the operation gave, or None where data do not decide."""
+        is_noted = operation in self._shaped and self._session.is_active
+        if not is_noted or not _reads(operation, args):
+            return None
+        shapes: Shapes = self._session.journal.replay(operation.name())
+        return shapes
+
+    def _put(self, operation: Any, kernel: Callable[..., Any]) -> None:
+        space, name = operation.name().split("::")
+        if space not in self._libraries:
+            self._libraries[space] = torch.library.Library(space, "IMPL")
+        self._libraries[space].impl(name, kernel, _HERE.name, with_keyset=True)
+
+    def _noting(self, operation: Any) -> Callable[..., Any]:
+        session, name = self._session, operation.name()
+
+        def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            if not session.is_active or not _reads(operation, args):
+                return operation.redispatch(keys & _BELOW, *args, **kwargs)
+            with session.nesting.inside():
+                result = operation.redispatch(keys & _BELOW, *args, **kwargs)
+            results = (result,) if isinstance(result, torch.Tensor) else result
+            session.journal.record(name, self._kept(tuple(map(_shape_of, results))))
+            return result
+
+        return kernel
+
+    def _inside(self, operation: Any) -> Callable[..., Any]:
+        nesting = self._session.nesting
+
+        def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            with nesting.inside():
+                return operation.redispatch(keys & _BELOW, *args, **kwargs)
+
+        return kernel
+
+    def _kept(self, shapes: Shapes) -> Shapes:
+        if shapes not in self._known and self._session.may_read(_ENTRY_BYTES):
+            self._known[shapes] = shapes
+        return self._known.get(shapes, shapes)
+
+
+def _reads(operation: Any, args: Any) -> bool:
+    """Whether data decide the shape: with indices that are numbers they do not."""
+    return operation is not _INDEX or any(
+        index is not None and index.dtype in _MASKS for index in args[1]
+    )
+
+
+def _shape_of(tensor: torch.Tensor) -> Shape:
+    return tuple(tensor.shape), tensor.stride(), tensor.dtype, str(tensor.device)

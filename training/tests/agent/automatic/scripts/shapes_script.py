@@ -1,0 +1,42 @@
+"""Shapes that depend on data: masks, `nonzero`, `unique` and their like, as a detector has them."""
+
+import torch
+from end import print_digest
+from torch import nn
+from torch.nn import functional
+
+torch.manual_seed(1)
+model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+known, seen = torch.arange(16) % 3 == 0, 0
+
+
+@torch.jit.script  # type: ignore[untyped-decorator]
+def positive(values: torch.Tensor) -> torch.Tensor:
+    return values[values > 0]
+
+
+for step in range(30):
+    x, y = torch.randn(16, 4, requires_grad=True), torch.randint(0, 3, (16,))
+    out = model(x)
+    is_large = out.max(dim=1).values > out.mean()
+    (rows,) = is_large.nonzero(as_tuple=True)
+    hard = functional.cross_entropy(out, y, reduction="none")[~is_large]
+    loss = functional.cross_entropy(out[rows], y[rows]) + out[is_large, 1:].mean() + hard.sum()
+    (slopes,) = torch.autograd.grad(out.masked_select(out > 0).sum(), x, create_graph=True)
+    loss = loss + slopes.square().mean() + out[known].std() + positive(out).sum()
+    values, counts = torch.unique(y, return_counts=True)
+    loss = loss + out.repeat_interleave(y, dim=0).mean() + torch.bincount(y).float().var()
+    for part in out.split(counts.tolist()):
+        loss = loss + part.max()
+    weights = torch.zeros(16)
+    weights[is_large] = torch.rand(len(rows))  # It calls `nonzero` within PyTorch.
+    with torch.inference_mode():
+        right = out[out.argmax(dim=1) == y]
+        seen += len(right) + len(values) + len(torch.where(y == 1)[0])
+    loss = loss + (weights * out.logsumexp(dim=1)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(f"step {step}: {loss.item():.6f}, {seen} so far, {right.shape}")
+print_digest(model)
