@@ -57,11 +57,31 @@ def make_layer(folder: Path, below: Below) -> None:
     lines = (f"home = {home}", "include-system-site-packages = false", f"version = {major}.{minor}")
     (folder / "pyvenv.cfg").write_text("\n".join(lines) + "\n")
     put_below(folder, "tidewheel-z-below.pth", below.sites)
-    # Some packages look for libraries in the environment's own `lib`.
-    for library in Path(below.prefix, "lib").glob("lib*.so*"):
-        (folder / "lib" / library.name).symlink_to(library)
+    link_libraries(folder / "lib", Path(below.prefix))
     add_programs(folder, Path(below.prefix, "bin"))
     (folder / DESCRIPTION).write_text(json.dumps(asdict(below)))
+
+
+def link_libraries(target: Path, prefix: Path) -> None:
+    """Some packages look for libraries in the environment's own `lib`.
+
+    A library finds others by the path that opened it (`$ORIGIN`), so those in folders beside it are
+    linked too (MPICH's are in `lib/mpich`). Files alone are links: an installation into a linked
+    folder would change the environment below.
+    """
+    source = prefix / "lib"
+    is_environment = (prefix / "pyvenv.cfg").is_file()
+    for place, folders, _ in os.walk(source):
+        here = Path(place)
+        if here == source:
+            # Else it is the `lib` of a system, which holds far more than packages brought.
+            folders[:] = [
+                each for each in folders if is_environment and not each.startswith("python")
+            ]
+        for library in here.glob("lib*.so*"):
+            link = target / library.relative_to(source)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(library)
 
 
 def read_below(folder: Path) -> Below:
