@@ -36,9 +36,13 @@ class Workload:
     environment: str
     make: Callable[[Path, Path, Size], JobOnThisMachine]
     """Makes the job from an interpreter and a folder for data."""
+    least_steps: int = 1
+    """Fewer tell no rate."""
 
 
 _BLURS = 10
+_PRINTED = 100
+"""Steps that tell a rate where no hook counts them and the script prints every tenth."""
 
 
 def _images(
@@ -109,19 +113,29 @@ WORKLOADS = (
     Workload("ray-blurs-alone", "ray", _ray_blurs_alone),
     Workload("vit-bfloat16", "ray", _vit_bfloat16),
     Workload("vit-float32", "ray", _vit_float32),
-    Workload("deepfm-parameter-server", "tf", _deepfm("parameter-server", "train_tensorflow.py")),
     Workload(
-        "deepfm-mirrored", "tf", _on_one_host(_deepfm("single", "train_tensorflow.py", devices=2))
+        "deepfm-parameter-server",
+        "tf",
+        _deepfm("parameter-server", "train_tensorflow.py"),
+        _PRINTED,
+    ),
+    Workload(
+        "deepfm-mirrored",
+        "tf",
+        _on_one_host(_deepfm("single", "train_tensorflow.py", devices=2)),
+        _PRINTED,
     ),
     Workload(
         "deepfm-multi-worker-mirrored",
         "tf",
         _deepfm("multi-worker-mirrored", "train_tensorflow.py"),
+        _PRINTED,
     ),
     Workload(
         "deepfm-horovod",
         "horovod",
         _deepfm("mpi", "train_horovod.py", tidewheel_processes_per_host=2),
+        _PRINTED,
     ),
 )
 
@@ -174,9 +188,21 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=16)
     arguments = parser.parse_args()
     if arguments.name is None:
-        print(json.dumps([{"name": w.name, "environment": w.environment} for w in WORKLOADS]))
+        print(
+            json.dumps(
+                [
+                    {"name": w.name, "environment": w.environment, "least_steps": w.least_steps}
+                    for w in WORKLOADS
+                ]
+            )
+        )
         return 0
     workload = next(each for each in WORKLOADS if each.name == arguments.name)
+    if arguments.steps < workload.least_steps:
+        parser.error(
+            f"--steps {arguments.steps}: {workload.name} needs {workload.least_steps} or more, "
+            "for its script prints every tenth step"
+        )
     size = Size(arguments.side, arguments.batch, arguments.steps)
     root = Path(tempfile.mkdtemp(prefix="tw-"))
     try:
