@@ -26,6 +26,7 @@ NAMES = (
     "scaled",
     "language",
     "prefetched",
+    "masked",
     "recurrent",
     "recurrent_plain",
     "recurrent_native",
