@@ -31,6 +31,8 @@ _SHAPED = {
     _aten.unique_dim_consecutive.default,
     _aten.bincount.default,
     _aten.repeat_interleave.Tensor,
+    _aten._ctc_loss.default,
+    _aten._ctc_loss.Tensor,
 }
 COMPOSED = {
     _aten.where.default,
@@ -38,10 +40,18 @@ COMPOSED = {
     _aten.argwhere.default,
     _aten.repeat_interleave.self_Tensor,
     _aten.combinations.default,
+    _aten.ctc_loss.IntList,
+    _aten.ctc_loss.Tensor,
 }
 """Of the ones above. In inference mode a dispatch mode gets them as they are."""
-_PUT = _aten._index_put_impl_.default
-"""`x[mask] = y` calls `nonzero` itself. A replay needs none for it: the shape is that of `x`."""
+_CALLERS = {
+    _aten._index_put_impl_.default,
+    _aten.isin.Tensor_Tensor,
+    _aten.linalg_matrix_exp.default,
+    _aten._to_sparse.default,
+    _aten._to_sparse.sparse_dim,
+}
+"""Their kernels call the ones above, as `x[mask] = y` does. A replay knows their shapes without."""
 _MASKS = (torch.bool, torch.uint8)
 _HERE = torch._C.DispatchKey.BackendSelect
 """Every call passes this key right before its kernel; PyTorch leaves it unused for these."""
@@ -60,7 +70,8 @@ class ShapesByData:
     def hook(self) -> None:
         for operation in _SHAPED:
             self._put(operation, self._noting(operation))
-        self._put(_PUT, self._inside(_PUT))
+        for operation in _CALLERS:
+            self._put(operation, self._inside(operation))
 
     def hook_others(self) -> None:
         """At the first step: those of libraries that the script has imported by then."""
@@ -74,7 +85,7 @@ class ShapesByData:
         is_noted = operation in self._shaped and self._session.is_active
         if not is_noted or not _reads(operation, args):
             return None
-        shapes: Shapes = self._session.journal.replay(operation.name())
+        shapes: Shapes = self._session.journal.replay(_name_of(operation))
         return shapes
 
     def _put(self, operation: Any, kernel: Callable[..., Any]) -> None:
@@ -84,7 +95,7 @@ class ShapesByData:
         self._libraries[space].impl(name, kernel, _HERE.name, with_keyset=True)
 
     def _noting(self, operation: Any) -> Callable[..., Any]:
-        session, name = self._session, operation.name()
+        session, name = self._session, _name_of(operation)
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
             if not session.is_active or not _reads(operation, args):
@@ -110,6 +121,12 @@ class ShapesByData:
         if shapes not in self._known and self._session.may_read(_ENTRY_BYTES):
             self._known[shapes] = shapes
         return self._known.get(shapes, shapes)
+
+
+def _name_of(operation: Any) -> str:
+    """The same for its overloads: of lengths, CTC's loss makes numbers where they have data."""
+    name: str = operation.name()
+    return name.partition(".")[0]
 
 
 def _reads(operation: Any, args: Any) -> bool:

@@ -34,6 +34,10 @@ for step in range(30):
     with torch.inference_mode():
         right = out[out.argmax(dim=1) == y]
         seen += len(right) + len(values) + len(torch.where(y == 1)[0])
+    loss = loss + out[torch.isin(y, torch.arange(1, 20))].var()  # It sorts, and calls `unique`.
+    lengths = torch.tensor([16]), torch.tensor([1 + step % 3])
+    signs = out.log_softmax(dim=1).unsqueeze(1)
+    loss = loss + functional.ctc_loss(signs, y[None, :3].clamp(min=1), *lengths)
     loss = loss + (weights * out.logsumexp(dim=1)).mean()
     optimizer.zero_grad()
     loss.backward()
