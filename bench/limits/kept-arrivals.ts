@@ -1,5 +1,6 @@
 /** A bucket whose arrivals are sealed in one generation, all but the last: what its planner and its audit wrote. */
 
+import { hash } from 'node:crypto';
 import { compress } from '../../functions/core/packing/model/compressed-lines.ts';
 import { DOCUMENT_VERSION } from '../../functions/core/packing/model/documents.ts';
 import { LineBuffer } from '../../functions/core/packing/model/line-buffer.ts';
@@ -42,7 +43,7 @@ export function keptArrivals(corpus: Corpus, objects: number): Kept {
     const list = keys.arrivals(parts.length);
     sealed.set(`${keys.generation}${list}`, compress(text.bytes));
     const [from, last] = [corpus.keyAt(first), corpus.keyAt(end - 1)];
-    parts.push({ list, sha256: '', lines: end - first, first: from, last });
+    parts.push({ list, sha256: hash('sha256', text.bytes), lines: end - first, first: from, last });
   }
   sealed.set(keys.rejectionsOnly, Buffer.from(JSON.stringify(manifestOf(objects, parts))));
   const at = new Date(Date.parse(STAMP) - HOUR_MILLISECONDS).toISOString();
