@@ -280,5 +280,6 @@ test('interruptions lose no step that S3 holds', async () => {
   expect(starts).toEqual(starts.toSorted((left, right) => left - right));
   expect(starts.at(-1)).toBeGreaterThan(0);
   expect((await ground.keys('often/')).filter((key) => key.includes('step-'))).toHaveLength(50);
-  expect(ground.market.leasesHeld).toBe(0);
+  // A host gives its lease back once its last process has ended, which may be after the job.
+  await expect.poll(() => ground.market.leasesHeld).toBe(0);
 });
