@@ -3,6 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import {
+  compareContents,
+  versionContents,
+} from '../../../../functions/core/packing/versions/version-contents.ts';
 import type { OnChange } from '../../../../functions/core/pipeline/dataset.ts';
 import { current, incoming, linesIn, problems, runOf } from '../../../support/builders/compaction.ts';
 import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../support/builders/packing.ts';
@@ -55,6 +59,19 @@ describe('a corrected row of annotations', () => {
     annotate(store, { '1.json': 'dog', '2': 'dog', '3': 'cat' });
     expect(await run(store, 4)).toMatchObject({ status: 'planned', objects: 3 });
     expect(await labels(store)).toEqual(['1.cls dog', '2.cls dog']);
+  });
+
+  it('shows all objects of its sample as replaced', async () => {
+    const store = await packed({ '1': 'cat', '2': 'dog', '3': 'cow' });
+    const held = async () =>
+      versionContents(store, PIPELINE, {
+        generations: (await current(store)).map(({ generation }) => generation),
+      });
+    const before = await held();
+    annotate(store, { '1': 'cow', '2': 'dog', '3': 'dog' });
+    await run(store, 2);
+    const replaced = [`${incoming}1.jpg`, `${incoming}1.json`];
+    expect(compareContents(before, await held())).toEqual({ added: [], replaced, retracted: [] });
   });
 
   it('is applied once while its compaction waits', async () => {
