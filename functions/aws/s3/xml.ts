@@ -91,12 +91,30 @@ function parseEntry(xml: string, part: Part, decode: (text: string) => string): 
   return isArchived(xml, part) ? { ...object, archived: true } : object;
 }
 
-/** False for a listing that was cut off, or that says it goes on but not where. */
+/** False for a listing that was cut off, that lacks keys, or that says it goes on but not where. */
 export function isWholeListing(xml: string): boolean {
   if (!xml.slice(-100).trimEnd().endsWith('</ListBucketResult>')) return false;
   return (
-    elementText(xml, 'IsTruncated') !== 'true' || elementText(xml, 'NextContinuationToken') !== undefined
+    hasItsKeys(xml) &&
+    (elementText(xml, 'IsTruncated') !== 'true' || elementText(xml, 'NextContinuationToken') !== undefined)
   );
+}
+
+/**
+ * S3 counts keys and common prefixes, and some servers count keys alone. Where the answer has no KeyCount, its end must do.
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+ */
+function hasItsKeys(xml: string): boolean {
+  const declared = elementText(xml, 'KeyCount');
+  if (declared === undefined) return true;
+  const keys = countOf(xml, '</Contents>');
+  return [keys, keys + countOf(xml, '</CommonPrefixes>')].includes(Number(declared));
+}
+
+function countOf(xml: string, tag: string): number {
+  let count = 0;
+  for (let at = xml.indexOf(tag); at >= 0; at = xml.indexOf(tag, at + tag.length)) count += 1;
+  return count;
 }
 
 /** Parses a ListObjectsV2 answer. */

@@ -39,6 +39,21 @@ describe('a listing', () => {
     expect(isWholeListing(listing('<IsTruncated>true</IsTruncated>'))).toBe(false);
   });
 
+  it('is not whole without the keys it counts', () => {
+    const prefix = '<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>';
+    const counted = (count: number, inner: string) => listing(`<KeyCount>${count}</KeyCount>${inner}`);
+    expect(isWholeListing(counted(0, ''))).toBe(true);
+    expect(isWholeListing(counted(3, entry('a') + entry('b') + prefix))).toBe(true);
+    expect(isWholeListing(counted(2, ''))).toBe(false);
+    expect(isWholeListing(counted(3, entry('a') + prefix))).toBe(false);
+    expect(isWholeListing(counted(1, entry('a') + entry('b')))).toBe(false);
+  });
+
+  it('accepts a count of keys without prefixes', () => {
+    const prefixes = '<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>';
+    expect(isWholeListing(listing(`<KeyCount>1</KeyCount>${entry('a')}${prefixes}`))).toBe(true);
+  });
+
   it('says what is archived and not restored', () => {
     const stored = (inner: string) => entry('k').replace('</Contents>', `${inner}</Contents>`);
     const cold = '<StorageClass>DEEP_ARCHIVE</StorageClass>';
