@@ -38,14 +38,24 @@ const OTHERS_AT_WORK = 0.1;
 
 /**
  * The part of the cores that more workers would have to get from other programs, from 0 to 1. They may get all of it or
- * nothing: that is the scheduler's choice.
+ * nothing: that is the scheduler's choice. While more threads could run than there are cores, an idle moment is over
+ * before a worker has it.
  */
 export function heldByOthers(pace: HostMeasures, { cpuSeconds }: BatchCost, stepSeconds: number): number {
-  const { cores, allCores, otherCores, workerCores } = pace;
+  const { cores, allCores, otherCores, workerCores, runQueue } = pace;
   if (otherCores < OTHERS_AT_WORK * cores) return 0;
   const more = cpuSeconds / stepSeconds - workerCores;
-  const idle = Math.max(0, cores - allCores);
+  const idle = runQueue > cores ? 0 : Math.max(0, cores - allCores);
   return more <= 0 ? 0 : Math.max(0, 1 - idle / more);
+}
+
+/** At the low end a worker takes its CPU time from the training: up to a fifth of the gain, in docs/doctor.md's scripts. */
+const LOST_TO_OTHERS = 0.6;
+
+/** Of a gain, the share to expect, and how far that may be off, as a share of it. */
+export function gainBesideOthers(held: number): Readonly<Record<'expected' | 'modelError', number>> {
+  const expected = 1 - LOST_TO_OTHERS * held;
+  return { expected, modelError: (LOST_TO_OTHERS * held) / expected };
 }
 
 export const waitFacts = (pace: HostMeasures) => ({

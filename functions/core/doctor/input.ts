@@ -4,6 +4,7 @@ import {
   type BatchCost,
   coresForWorkers,
   costOf,
+  gainBesideOthers,
   heldByOthers,
   waitFacts,
   workersBorne,
@@ -126,13 +127,12 @@ function workersFinding({ pace, networkBytesPerSecond }: Measures, cost: BatchCo
   const held = heldByOthers(pace, cost, alone);
   if (held === 0)
     return { ...common, evidence: waitFacts(pace), stepSeconds: alone, modelError: WORKERS_ERROR, unknown };
-  // Half of what others hold is expected; the interval holds both ends.
-  const expected = 1 - held / 2;
+  const { expected, modelError } = gainBesideOthers(held);
   return {
     ...common,
-    evidence: { ...waitFacts(pace), otherCores: pace.otherCores },
+    evidence: { ...waitFacts(pace), otherCores: pace.otherCores, runQueue: pace.runQueue },
     stepSeconds: pace.stepSeconds - (pace.stepSeconds - alone) * expected,
-    modelError: Math.max(WORKERS_ERROR, held / 2 / expected),
+    modelError: Math.max(WORKERS_ERROR, modelError),
     unknown: [...unknown, 'how much of the CPU other programs leave to the workers'],
   };
 }

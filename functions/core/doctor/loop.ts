@@ -1,5 +1,12 @@
 /** What the training process does itself between its steps: reading without a loader, and rare long pauses. */
-import { type BatchCost, coresForWorkers, costOf, heldByOthers, workersBorne } from './batch-cost.ts';
+import {
+  type BatchCost,
+  coresForWorkers,
+  costOf,
+  gainBesideOthers,
+  heldByOthers,
+  workersBorne,
+} from './batch-cost.ts';
 import type { Finding } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
@@ -48,13 +55,13 @@ function workFinding(pace: HostMeasures): Finding {
   const workers = Math.min(wanted, workersBorne(cores, { wallSeconds: hostWork, cpuSeconds }));
   const alone = Math.max(rest, hostWork / workers, cpuSeconds / coresForWorkers(cores));
   const cost: BatchCost = { ...costOf(pace), cpuSeconds };
-  const expected = 1 - heldByOthers(pace, cost, alone) / 2;
+  const { expected, modelError } = gainBesideOthers(heldByOthers(pace, cost, alone));
   return {
     cause: 'work-in-loop',
     evidence: { hostWorkShare: hostWork / stepSeconds, hostWorkSeconds: hostWork, cores },
     change: { kind: 'load-in-workers', workers, line: pace.hostLine },
     stepSeconds: stepSeconds - (stepSeconds - alone) * expected,
-    modelError: Math.max(0.2, (1 - expected) / expected),
+    modelError: Math.max(0.2, modelError),
     unknown: [
       'how much of it must stay in the loop, since it needs the last step',
       'where it waits for a thread, the work of that thread: it is longer than the wait',

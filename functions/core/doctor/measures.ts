@@ -32,6 +32,8 @@ export interface HostMeasures {
   readonly allCores: number;
   /** In use by programs that are no part of the training. */
   readonly otherCores: number;
+  /** Threads of the host that run or could. */
+  readonly runQueue: number;
   readonly memoryUsed: number;
   readonly majorFaultsPerSecond: number;
   readonly receivedBytesPerSecond: number;
@@ -142,6 +144,7 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     workerCores: of(({ cpu }) => cpu.workers),
     allCores: of(({ cpu }) => cpu.all),
     otherCores: of(({ cpu }) => Math.max(0, cpu.all - cpu.main - cpu.workers)),
+    runQueue: of(({ cpu }) => cpu.runQueue),
     memoryUsed: of(({ memory }) => memory.usedBytes / memory.totalBytes),
     majorFaultsPerSecond: of(({ memory }) => memory.majorFaultsPerSecond),
     receivedBytesPerSecond: of(({ network }) => network.receivedBytesPerSecond),
