@@ -1,6 +1,6 @@
 """What more threads than cores cost a training on CPUs: seconds a step by processes and threads.
 
-    .venv/bin/python training/measure/measure_threads.py [--seconds N] [--json]
+    .venv/bin/python training/measure/measure_threads.py [--over 0.5,1,2,4] [--seconds N] [--json]
 
 Each process trains the same small model, as the ranks of a host do; the fastest of them is not
 waited for. `over`: threads of all processes for each core. Cores that other programs hold count as
@@ -60,6 +60,7 @@ def together(kind: str, processes: int, threads: int, seconds: float) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--over", default="0.5,1,2,4", help="threads for each core, by comma")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -71,7 +72,7 @@ def main() -> int:
     rows = []
     for kind in ("perceptron", "convolutions"):
         for processes in sorted({1, min(4, cores)}):
-            for over in (0.5, 1, 2, 4):
+            for over in map(float, options.over.split(",")):
                 threads = max(1, round(over * cores / processes))
                 step = together(kind, processes, threads, options.seconds)
                 row = {
