@@ -76,10 +76,7 @@ class GenerationCursor {
       // A compaction has left it out, so it is as if it had never been.
       if (this.#outcome === 'removed' && this.#isJoined) return false;
       const own = contentEtag(this.#etag);
-      const isSame = etags.some((etag) => contentEtag(etag) === own);
-      // It may be older than the correction that a generation of a lower batch packed.
-      if (this.#outcome === 'retracted' && !isSame) return false;
-      found = isSame ? this.#sameAs(annotations) : 'other';
+      found = etags.some((etag) => contentEtag(etag) === own) ? this.#sameAs(annotations) : 'other';
       return found !== 'other';
     });
     return found;
