@@ -2,8 +2,8 @@
  * Writes the result of a compaction to the run's timeline. Where it failed, the run trains on the generations as they
  * are, or is refused if one of them replaces samples. Safe to repeat.
  */
-import * as z from 'zod';
 import type { CompactionResult } from '../packing/compaction/seal-compaction.ts';
+import { parseJson } from '../shared/json.ts';
 import type { AnnounceDeps } from './announce-seal.ts';
 
 /** The error as Step Functions passes it. */
@@ -48,13 +48,6 @@ function textOf(result: CompactionResult | CompactionFailure): string {
 /** Lambda's error is JSON with a message, which the Map may have cut off. Any other text is kept as it is. */
 function messageOf(cause: string): string {
   const literal = /"errorMessage":\s*("(?:[^"\\]|\\.)*")/.exec(cause)?.[1];
-  return (unquoted(literal) ?? cause).slice(0, LONGEST_CAUSE).toWellFormed();
-}
-
-function unquoted(literal: string | undefined): string | undefined {
-  try {
-    return z.string().parse(JSON.parse(literal ?? ''));
-  } catch {
-    return undefined;
-  }
+  const message = parseJson(literal ?? '');
+  return (typeof message === 'string' ? message : cause).slice(0, LONGEST_CAUSE).toWellFormed();
 }

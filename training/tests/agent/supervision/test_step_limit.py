@@ -6,6 +6,7 @@ import json
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -101,8 +102,8 @@ def test_steps_are_measured_by_the_clock_of_the_host(tmp_path: Path) -> None:
     code, log = run(by_machine)
     assert code == 0, log
     assert blocks(by_machine)["clock"] == "machine"
-    # A single block may look short, as the agent reads several lines at once.
-    assert sum(blocks(by_machine)["blockSeconds"]) > 3 * sum(blocks(base)["blockSeconds"])
+    # A single block may look short: the agent reads several lines at once. The next one is longer.
+    assert fmean(blocks(by_machine)["blockSeconds"]) >= 0.045 > max(blocks(base)["blockSeconds"])
 
 
 def test_a_script_that_ends_before_the_limit_has_finished(tmp_path: Path) -> None:
