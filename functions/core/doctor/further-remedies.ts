@@ -3,7 +3,7 @@ import type { Cause } from './verdict.ts';
 
 const EARLIER = 'packing.prepare.image: resize and store once when packing, not in every epoch';
 const ON_ACCELERATOR = (what: string): string =>
-  `do the ${what} on the accelerator, where it has time to spare (torchvision.transforms.v2 on tensors, DALI)`;
+  `do the ${what} on the accelerator, where it has time to spare (torchvision.transforms.v2 on tensors, DALI${what === 'transforms' ? '; in the recipes ddp and vit, prepare_on: accelerator' : ''})`;
 const PREFETCH = 'prefetch: DataLoader(…, prefetch_factor=4, pin_memory=True), dataset.prefetch(AUTOTUNE)';
 export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   download: ['training.distribution: ShardedByS3Key, where each host needs its share alone'],
@@ -17,13 +17,24 @@ export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   network: [PREFETCH, 'larger reads: shards of 128 MB or more (packing.shardMegabytes)'],
   'page-cache': ['smaller samples: packing.prepare.image', 'training.distribution: ShardedByS3Key'],
   'gradient-exchange': [
+    'in the recipes ddp, vit and lm, gradient_precision: bfloat16; with Horovod, compression=hvd.Compression.fp16',
     'exchange every k steps: model.no_sync() over k batches',
     'a larger node, whose accelerators do not exchange over the network',
   ],
   'accelerator-too-large': [
-    'threads of the CPU: OMP_NUM_THREADS and KMP_AFFINITY by physical cores, two vCPUs each',
+    'on a CPU type: OMP_NUM_THREADS by physical cores, most of which have two vCPUs',
+    'npx tidewheel probe … --vary compute.instanceTypes=…: what a step costs on CPUs, measured',
   ],
-  'batch-too-small': ['torch.compile, or CUDA graphs: fewer launches a step'],
+  'too-many-threads': [
+    "physical cores of its own for each process of a host: in the recipes ddp, vit and lm, affinity: cores; else os.sched_setaffinity before the first step, or KMP_AFFINITY where no loader worker would inherit a thread's one core",
+  ],
+  'host-memory': [
+    'packing.prepare.image.maxSide: half the side leaves a quarter of the pixels, and of the memory of a batch',
+  ],
+  'batch-too-small': [
+    'where memory ends before the accelerator is busy, packing.prepare.image.maxSide: half the side leaves room for four times the batch',
+    'torch.compile, or CUDA graphs: fewer launches a step',
+  ],
   'compute-bound-in-float32': [
     "by a framework's own switch: bf16=True (Transformers), precision='bf16-mixed' (Lightning), keras.config.set_dtype_policy('mixed_bfloat16')",
   ],

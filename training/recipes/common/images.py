@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from common.gradients import compress_gradients
 from common.image_batches import Batches, Rows, load_rows, spare_cpus, steps_per_epoch
 from common.preparation import Preparation
 from common.schedule import count_parameters, rate_at, settle_buckets
@@ -65,8 +66,12 @@ class ImageTask:
         workers = config.loader_workers
         workers = spare_cpus(world.local_size) if workers < 0 else workers
         # Each worker keeps images of its own in memory.
-        prepare = Preparation(config.side, config.blurs)
-        self._reader = ImageReader(samples[0], config.cache_megabytes // max(1, workers), prepare)
+        self._reader = ImageReader(
+            samples[0],
+            config.cache_megabytes // max(1, workers),
+            Preparation(config.side, config.blurs),
+            prepares=config.prepare_on == "host",
+        )
         self._batches = Batches(
             training, self.labels, self._reader, per_epoch, config.seed, share, workers
         )
@@ -79,9 +84,11 @@ class ImageTask:
     def _build(self, make_model: MakeModel) -> None:
         config, device = self.config, self.world.device
         self.network = make_model(self._reader.shape, len(self.labels)).to(device)
-        self._model: nn.Module = DistributedDataParallel(
+        replicas = DistributedDataParallel(
             self.network, device_ids=[device.index] if device.type == "cuda" else None
         )
+        compress_gradients(replicas, config.gradient_precision)
+        self._model: nn.Module = replicas
         self._optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
@@ -101,14 +108,21 @@ class ImageTask:
                 total=self.total_steps,
             )
         self._optimizer.zero_grad(set_to_none=True)
-        device = self.world.device
-        images, targets = (rows.to(device, non_blocking=True) for rows in batch)
-        narrow = self.config.uses_bfloat16(device.type)
-        with torch.autocast(device.type, torch.bfloat16, enabled=narrow):
+        device = self.world.device.type
+        images, targets = self._on_device(batch)
+        narrow = self.config.uses_bfloat16(device)
+        with torch.autocast(device, torch.bfloat16, enabled=narrow):
             loss = nn.functional.cross_entropy(self._model(images), targets)
         torch.autograd.backward(loss)
         self._optimizer.step()
         return loss.detach()
+
+    def _on_device(self, batch: Rows) -> Rows:
+        """With `prepare_on` the bytes of the images move, and become numbers there."""
+        images, targets = (rows.to(self.world.device, non_blocking=True) for rows in batch)
+        if self.config.prepare_on == "accelerator":
+            images = self._reader.prepare(images)
+        return images, targets
 
     @torch.no_grad()
     def evaluate(self, step: int, loss: torch.Tensor) -> dict[str, float] | None:
@@ -121,9 +135,8 @@ class ImageTask:
         correct = 0
         for start in range(0, len(own), _EVALUATION_BATCH):
             some = own[start : start + _EVALUATION_BATCH]
-            images, targets = load_rows(some, self.labels, self._reader)
-            outputs = self.network(images.to(self.world.device))
-            correct += int((outputs.argmax(1).cpu() == targets).sum())
+            images, targets = self._on_device(load_rows(some, self.labels, self._reader))
+            correct += int((self.network(images).argmax(1) == targets).sum())
         self._model.train()
         self._measured_from = (step, time.monotonic())
         all_correct, seen, losses = self.world.all_reduce_sum(correct, len(own), float(loss))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from common.affinity import bind_to_cores
 from common.loop import Task, TrainingLoop
 from common.settings import TrainingSettings
 from common.torch_state import make_deterministic
@@ -36,6 +38,8 @@ class _Rank:
         stop = StopSignal()
         config = self.kind.from_arguments(sys.argv[1:])
         make_deterministic(config.seed, config.threads)
+        if config.affinity == "cores":
+            bind_to_cores(int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
         world = join_world()
         loop = TrainingLoop(self.make_task(config, world), config, world)
         loop.resume()

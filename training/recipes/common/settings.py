@@ -82,17 +82,37 @@ class LearningSettings(Settings):
     }
 
 
+GRADIENT_PRECISIONS = ("float32", "bfloat16", "float16")
+AFFINITIES = ("none", "cores")
+
+
+def unknown(name: str, value: str, choices: Sequence[str]) -> list[str]:
+    return [] if value in choices else [f"{name}={value!r}: choose one of {', '.join(choices)}"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings(LearningSettings):
     """Settings of every training with torchrun's ranks."""
 
     devices: int = 0
     """Ranks on this host without torchrun (strategy `single`); 0 means one per GPU, or one."""
+    gradient_precision: str = "float32"
+    """Of gradients between ranks: float32, or bfloat16 or float16, which are half of the bytes."""
+    affinity: str = "none"
+    """`cores` binds each rank, with its loader workers, to physical cores of its own; `none` leaves
+    the choice to the system."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **LearningSettings.LIMITS,
         "devices": (0, 1024),
     }
+
+    def problems(self) -> list[str]:
+        return [
+            *super().problems(),
+            *unknown("gradient_precision", self.gradient_precision, GRADIENT_PRECISIONS),
+            *unknown("affinity", self.affinity, AFFINITIES),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +131,7 @@ class PreparationSettings(Settings):
 
 
 PRECISIONS = ("auto", "float32", "bfloat16")
+PREPARE_ON = ("host", "accelerator")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +140,9 @@ class ImageSettings(TrainingSettings, PreparationSettings):
 
     precision: str = "auto"
     """float32 or bfloat16; auto is bfloat16 on a GPU."""
+    prepare_on: str = "host"
+    """Where `side` and `blurs` work: `host` means the loader's processes, one image at a time, and
+    `accelerator` whole batches there, to which the images' bytes move."""
 
     cache_megabytes: int = 256
     """Memory per rank for decoded images; other images are read from the shards again."""
@@ -133,10 +157,11 @@ class ImageSettings(TrainingSettings, PreparationSettings):
     }
 
     def problems(self) -> list[str]:
-        problems = super().problems()
-        if self.precision not in PRECISIONS:
-            problems.append(f"precision={self.precision!r}: choose {', '.join(PRECISIONS)}")
-        return problems
+        return [
+            *super().problems(),
+            *unknown("precision", self.precision, PRECISIONS),
+            *unknown("prepare_on", self.prepare_on, PREPARE_ON),
+        ]
 
     def uses_bfloat16(self, device: str) -> bool:
         return self.precision == "bfloat16" or (self.precision == "auto" and device == "cuda")

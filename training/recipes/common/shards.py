@@ -82,18 +82,27 @@ class ImageReader:
     """Decodes images to float tensors in [0, 1] and keeps decoded ones up to a limit."""
 
     def __init__(
-        self, example: Sample, cache_megabytes: int, prepare: Preparation | None = None
+        self,
+        example: Sample,
+        cache_megabytes: int,
+        prepare: Preparation | None = None,
+        *,
+        prepares: bool = True,
     ) -> None:
-        """`prepare` works on every image that is read, in the cache or not."""
-        self._prepare = prepare or Preparation()
+        """`prepare` works on every image that is read, in the cache or not.
+
+        Without `prepares` that is left to the caller, and images are read as bytes.
+        """
+        self.prepare = prepare or Preparation()
+        self._prepares = prepares
         self._cache: dict[tuple[Path, int], torch.Tensor] = {}
         self._room = cache_megabytes * 1_000_000
         self._mode = "L"
         image = Image.open(io.BytesIO(_bytes_of(example)))
         self._mode = "L" if image.mode in ("1", "L", "I;16") else "RGB"
         self._packed = tuple(self._decode(example).shape)
-        self.shape = tuple(self.read(example).shape)
-        """Channels, height and width of every image."""
+        self.shape = tuple(self.prepare(self._decode(example)).shape)
+        """Channels, height and width of every prepared image."""
 
     def read(self, sample: Sample) -> torch.Tensor:
         place = (sample.shard, sample.offset)
@@ -108,7 +117,7 @@ class ImageReader:
             if self._room >= pixels.nbytes:
                 self._room -= pixels.nbytes
                 self._cache[place] = pixels
-        return self._prepare(pixels.float().div_(255))
+        return self.prepare(pixels) if self._prepares else pixels
 
     def _decode(self, sample: Sample) -> torch.Tensor:
         image = Image.open(io.BytesIO(_bytes_of(sample))).convert(self._mode)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from common.settings import Settings
+from common.settings import Settings, unknown
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 CROSS_DEVICE_OPS = ("auto", "nccl", "hierarchical-copy", "reduction-to-one-device", "ring")
@@ -55,7 +55,7 @@ class Config(Settings):
     }
 
     def problems(self) -> list[str]:
-        return [*super().problems(), *_unknown("precision", self.precision, PRECISIONS)]
+        return [*super().problems(), *unknown("precision", self.precision, PRECISIONS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +70,5 @@ class TensorFlowConfig(Config):
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {**Config.LIMITS, "devices": (1, 1024)}
 
     def problems(self) -> list[str]:
-        problems = _unknown("cross_device_ops", self.cross_device_ops, CROSS_DEVICE_OPS)
+        problems = unknown("cross_device_ops", self.cross_device_ops, CROSS_DEVICE_OPS)
         return [*super().problems(), *problems]
-
-
-def _unknown(name: str, value: str, choices: tuple[str, ...]) -> list[str]:
-    return [] if value in choices else [f"{name}={value!r}: choose one of {', '.join(choices)}"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from common.settings import AttentionSettings, TrainingSettings
+from common.settings import AttentionSettings, TrainingSettings, unknown
 
 SHARDINGS = ("none", "full")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
@@ -66,10 +66,8 @@ class Config(TrainingSettings, AttentionSettings):
         problems = super().problems()
         if self.heads > 0 and self.width % self.heads:
             problems.append(f"heads={self.heads}: give a number that divides width={self.width}")
-        if self.precision not in PRECISIONS:
-            problems.append(f"precision={self.precision!r}: choose one of {', '.join(PRECISIONS)}")
-        if self.sharding not in SHARDINGS:
-            problems.append(f"sharding={self.sharding!r}: choose one of {', '.join(SHARDINGS)}")
+        problems += unknown("precision", self.precision, PRECISIONS)
+        problems += unknown("sharding", self.sharding, SHARDINGS)
         if self.sharding == "full" and self.precision == "float16":
             problems.append("precision=float16 with sharding=full: choose bfloat16 or float32")
         return problems

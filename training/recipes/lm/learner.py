@@ -28,7 +28,7 @@ class Learner:
         self.vocabulary = vocabulary
         self.network = self.make_network()
         kind = Shards if config.sharding == "full" else Replicas
-        self._parallel: Parallel = kind(self.network, device)
+        self._parallel: Parallel = kind(self.network, device, config.gradient_precision)
         self.precision = Precision.choose(config.precision, device)
         self._optimizer = torch.optim.AdamW(
             decay_groups(self.network, config.weight_decay), lr=config.peak_rate, betas=(0.9, 0.95)

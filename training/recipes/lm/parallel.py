@@ -15,9 +15,10 @@ from torch.distributed.checkpoint.state_dict import (
     set_state_dict,
 )
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
+from common.gradients import WIDTHS, compress_gradients
 from model import LanguageModel
 
 State = dict[str, Any]
@@ -45,11 +46,13 @@ class Parallel(Protocol):
 class Replicas:
     """Every rank holds the whole model; gradients are averaged."""
 
-    def __init__(self, network: LanguageModel, device: torch.device) -> None:
+    def __init__(self, network: LanguageModel, device: torch.device, gradients: str) -> None:
+        """`gradients`: in what precision ranks exchange them."""
         self.network = network
         self._parallel = DistributedDataParallel(
             network, device_ids=[device.index] if device.type == "cuda" else None
         )
+        compress_gradients(self._parallel, gradients)
         self.model: nn.Module = self._parallel
 
     def exchange(self, *, is_last: bool) -> AbstractContextManager[None]:
@@ -69,12 +72,14 @@ class Replicas:
 class Shards:
     """Every rank holds its part of each parameter, with its gradient and optimizer state."""
 
-    def __init__(self, network: LanguageModel, device: torch.device) -> None:
+    def __init__(self, network: LanguageModel, device: torch.device, gradients: str) -> None:
+        """`gradients`: in what precision ranks exchange them."""
+        policy = MixedPrecisionPolicy(reduce_dtype=WIDTHS[gradients])
         mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
         # One block is gathered at a time, so a rank needs the memory of its part and a block.
         for block in network.blocks:
-            fully_shard(block, mesh=mesh)
-        self._sharded = fully_shard(network, mesh=mesh)
+            fully_shard(block, mesh=mesh, mp_policy=policy)
+        self._sharded = fully_shard(network, mesh=mesh, mp_policy=policy)
         self.model: nn.Module = network
 
     @contextmanager

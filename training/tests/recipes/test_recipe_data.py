@@ -186,5 +186,5 @@ def test_precision_chooses_bfloat16_for_gpus_alone() -> None:
     assert Config().uses_bfloat16("cuda")
     assert not Config().uses_bfloat16("cpu")
     assert Config(precision="bfloat16").uses_bfloat16("cpu")
-    with pytest.raises(ValueError, match="precision='half': choose auto, float32, bfloat16"):
+    with pytest.raises(ValueError, match="precision='half': choose one of auto, float32, bfloat16"):
         Config(precision="half")
