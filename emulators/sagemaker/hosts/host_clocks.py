@@ -121,7 +121,8 @@ class Host:
         for each in looks:
             slept = each.slept * (self.now - before)
             each.thread.now = min(self.now, each.thread.now + slept)
-            if each.used == 0 and not each.is_runnable:
+            # A thread of a stopped host has work to do yet, also one that is behind the others.
+            if each.used == 0 and not each.is_runnable and not self.is_stopped:
                 each.thread.now = self.now
 
     def _work(self, looks: list[Look], runnable: int) -> float:
