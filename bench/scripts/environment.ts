@@ -1,12 +1,9 @@
 /** The Python packages of a script over the project's own, installed once, as an image would bring them. */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
-
-const run = promisify(execFile);
+import { bring } from './bring.ts';
 
 /**
  * @param cache keeps the environments
@@ -31,7 +28,7 @@ export async function environmentOf(
   await rm(folder, { recursive: true, force: true });
   await layEnvironment(pythonPath, folder, join(cache, 'kept'));
   const words = ['install', '--no-input', '--quiet', '--disable-pip-version-check', ...requirements];
-  await run(python, ['-m', 'pip', ...words]);
+  await bring(requirements.join(', '), python, ['-m', 'pip', ...words]);
   await writeFile(whole, '');
   return python;
 }

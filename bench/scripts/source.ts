@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { bring } from './bring.ts';
 import type { Origin, Release, Script } from './script.ts';
 
 const run = promisify(execFile);
@@ -74,7 +75,8 @@ async function fetchCommit(
   await rm(work, { recursive: true, force: true });
   const files = join(work, 'files');
   await mkdir(files, { recursive: true });
-  const git = (...words: readonly string[]) => run('git', ['-C', files, ...words]);
+  const git = (...words: readonly string[]) =>
+    bring(`${repository} at ${commit}`, 'git', ['-C', files, ...words]);
   await git('init', '--quiet');
   await git('remote', 'add', 'origin', repository);
   await git('fetch', '--quiet', '--depth=1', '--filter=blob:none', 'origin', commit);
@@ -95,7 +97,8 @@ async function fetchArchive(
   const wanted = join(work, 'wanted.txt');
   await writeFile(wanted, `${name}==${version} --hash=sha256:${sha256}\n`);
   const flags = ['--no-deps', '--no-binary', ':all:', '--require-hashes', '--no-input', '--quiet'];
-  await run(pythonPath, ['-m', 'pip', 'download', ...flags, '-r', wanted, '-d', join(work, 'archives')]);
+  const words = ['-m', 'pip', 'download', ...flags, '-r', wanted, '-d', join(work, 'archives')];
+  await bring(`the source of ${name} ${version}`, pythonPath, words);
   const [archive = ''] = await readdir(join(work, 'archives'));
   await run('tar', ['-xf', join(work, 'archives', archive), '-C', join(work, 'unpacked')]);
   await rename(join(work, 'unpacked'), unpacked);

@@ -12,6 +12,7 @@ import type { Case, Remedied } from './case.ts';
 import { WRITTEN } from './catalogue.ts';
 import { OTHERS } from './others.ts';
 import { type Means, played, STEPS } from './play.ts';
+import { HEAD, lineOf, type Row } from './row.ts';
 
 const CASES = [...WRITTEN, ...OTHERS];
 const NAMES = CASES.map(({ name }) => name);
@@ -62,17 +63,6 @@ const spec = {
   }),
 } as const;
 
-interface Row {
-  readonly name: string;
-  /** undefined: it is not known what is. */
-  readonly isRight: boolean | undefined;
-  readonly verdict: string;
-  readonly stepSeconds: number;
-  readonly forecast: { readonly low: number; readonly expected: number; readonly high: number } | undefined;
-  /** Seconds of a step with the remedy taken. */
-  readonly measured: number | undefined;
-}
-
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
@@ -86,8 +76,9 @@ async function main(args: readonly string[]): Promise<number> {
         threads: values.threads,
       }).catch((error: unknown) => {
         folder.signal.throwIfAborted();
-        say(String(error));
-        return unplayed(one);
+        const problem = error instanceof Error ? error.message : String(error);
+        say(`${one.name}: ${problem}`);
+        return unplayed(one, problem);
       });
       rows.push(row);
       say(lineOf(row).join('  '));
@@ -97,63 +88,56 @@ async function main(args: readonly string[]): Promise<number> {
   say(`\n${markdownTable(HEAD, rows.map(lineOf))}\n`);
   say(`${day}, ${availableParallelism()} cores at a load of ${loadavg()[1]?.toFixed(0)}.`);
   if (values.json !== undefined) await writeJson(values.json, rows);
-  return rows.every(({ isRight }) => isRight !== false) ? 0 : 1;
+  return rows.every(({ isRight, problem }) => isRight !== false && problem === undefined) ? 0 : 1;
 }
-
-const unplayed = ({ name }: Case): Row => ({
-  name,
-  isRight: false,
-  verdict: 'did not run',
-  stepSeconds: Number.NaN,
-  forecast: undefined,
-  measured: undefined,
-});
 
 async function judged(one: Case, means: Means): Promise<Row> {
   const alone = await played(one, means, 'alone');
   const [first] = diagnose(alone);
-  const row = {
-    name: one.name,
+  const row: Row = {
+    ...unplayed(one),
     isRight: one.right && first !== undefined && one.right.includes(first.cause),
     verdict: first === undefined ? 'too few points' : `${first.cause}${saidBy(first)}`,
+    stepSeconds: stepSecondsOf(alone),
   };
   const more = first?.remedy && remediedBy(one, first.remedy.change);
-  if (first === undefined || more === undefined)
-    return { ...row, stepSeconds: stepSecondsOf(alone), forecast: undefined, measured: undefined };
+  if (first === undefined || more === undefined) return row;
   // At the same time, for the machine has other work, and more of it at one time than at another.
   const [before, after] = await Promise.all([
     played(one, means, 'beside'),
     played(one, means, 'remedied', more),
   ]);
-  const stepSeconds = stepSecondsOf(before);
   const again = diagnose(before).find(({ cause }) => cause === first.cause) ?? first;
+  const stepSeconds = stepSecondsOf(before);
   return { ...row, stepSeconds, forecast: forecastOf(again, stepSeconds), measured: stepSecondsOf(after) };
 }
 
-/** An environment variable reaches every script. */
-const remediedBy = (one: Case, change: Change): Remedied | undefined => one.remedied?.(change);
+const unplayed = ({ name }: Case, problem?: string): Row => ({
+  name,
+  problem,
+  isRight: undefined,
+  verdict: '',
+  stepSeconds: undefined,
+  forecast: undefined,
+  measured: undefined,
+});
 
-const stepSecondsOf = (evidence: Evidence): number => measuresOf(evidence)?.pace.stepSeconds ?? Number.NaN;
+/** An environment variable reaches every script. */
+const remediedBy = (one: Case, change: Change): Remedied | undefined =>
+  change.kind === 'threads'
+    ? { environment: { OMP_NUM_THREADS: String(change.threads) } }
+    : one.remedied?.(change);
+
+/** undefined: too few steps. */
+const stepSecondsOf = (evidence: Evidence): number | undefined => measuresOf(evidence)?.pace.stepSeconds;
 
 const saidBy = ({ remedy }: Verdict): string => (remedy === undefined ? '' : `: ${remedy.text}`);
 
-function forecastOf({ gain }: Verdict, stepSeconds: number): NonNullable<Row['forecast']> {
+function forecastOf({ gain }: Verdict, stepSeconds: number | undefined): Row['forecast'] {
+  if (stepSeconds === undefined) return undefined;
   const { low, expected, high } = gain.seconds;
   const after = (saved: number): number => stepSeconds - saved / STEPS;
   return { low: after(high), expected: after(expected), high: after(low) };
 }
-
-const HEAD = ['script', 'verdict', 'right', 's a step', 'forecast', 'measured with the remedy'];
-
-const lineOf = ({ name, isRight, verdict, stepSeconds, forecast, measured }: Row): readonly string[] => [
-  name,
-  verdict,
-  isRight === undefined ? '' : isRight ? 'yes' : 'NO',
-  stepSeconds.toFixed(3),
-  forecast === undefined
-    ? ''
-    : `${forecast.expected.toFixed(3)} (${forecast.low.toFixed(3)} to ${forecast.high.toFixed(3)})`,
-  measured === undefined ? '' : measured.toFixed(3),
-];
 
 await runCommand(USAGE, main);

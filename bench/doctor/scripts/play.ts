@@ -113,7 +113,7 @@ async function evidenceOfScript(
   signal.throwIfAborted();
   const evidence = await evidenceIn(host.checkpoints);
   const stepped = evidence.points.filter(({ steps }) => steps > 0).length;
-  if (endedItself && stepped < LEAST_POINTS) throw new Error(`${name} ended by itself:\n${output}`);
+  if (endedItself && stepped < LEAST_POINTS) throw new Error(`${name} ended by itself\n${output}`);
   return evidence;
 }
 
