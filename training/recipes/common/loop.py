@@ -13,6 +13,7 @@ import torch
 import tidewheel
 from common.settings import TrainingSettings
 from common.torch_state import restore_random_state
+from common.trace import Trace
 from common.training_state import Checkpoints, Facts
 from common.whole_state import WholeState
 from common.world import StopSignal, World
@@ -88,10 +89,18 @@ class TrainingLoop:
 
     def train(self, stop: StopSignal) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
+        trace = Trace(self.config.trace_steps if self.world.is_rank0 else 0)
+        try:
+            return self._train(stop, trace)
+        finally:
+            trace.close()
+
+    def _train(self, stop: StopSignal, trace: Trace) -> bool:
         total = self.task.total_steps
         for batch in self.task.batches(self.step):
             loss = self.task.train_step(batch, self.step)
             self.step += 1
+            trace.step()
             self._evaluate(loss)
             due_by_time = self.world.is_rank0 and self._checkpoints.is_due()
             stopping, due = self.world.any_rank(

@@ -101,10 +101,14 @@ class TrainingSettings(LearningSettings):
     affinity: str = "none"
     """`cores` binds each rank, with its loader workers, to physical cores of its own; `none` leaves
     the choice to the system."""
+    trace_steps: int = 0
+    """Steps of rank 0 that PyTorch's profiler traces in each attempt, into the folder `trace` of
+    the job's output; 0 traces none."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **LearningSettings.LIMITS,
         "devices": (0, 1024),
+        "trace_steps": (0, 1000),
     }
 
     def problems(self) -> list[str]:

@@ -37,6 +37,11 @@ class Config(Settings):
     """Seed of every random choice."""
     steps: int = 0
     """Length of the training from a Pipe, which does not tell its length; 0 for files."""
+    shuffle_buffer: int = 0
+    """Records from a Pipe among which the next one is drawn: for files whose records are sorted.
+    Shards are shuffled when they are packed."""
+    prefetch_batches: int = 0
+    """Batches that a thread reads from a Pipe before they are needed."""
     pause: float = 0.0
     """Seconds to wait after each batch, so that tests can interrupt a short training."""
 
@@ -51,6 +56,8 @@ class Config(Settings):
         "keep_checkpoints": (1, 1000),
         "seed": (0, 2**31 - 1),
         "steps": (0, 1_000_000_000),
+        "shuffle_buffer": (0, 100_000_000),
+        "prefetch_batches": (0, 10_000),
         "pause": (0, 3600),
     }
 

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from common.streams import Ahead, shuffled
 from records import Click, decode, masked_crc
 
 _OPEN_SECONDS = 300.0
@@ -28,7 +29,11 @@ def is_piped() -> bool:
 
 
 class PipeReader:
-    def __init__(self, local_rank: int) -> None:
+    """`shuffle`: records among which the next one is drawn. `ahead`: records that a thread reads
+    before they are needed."""
+
+    def __init__(self, local_rank: int, *, shuffle: int = 0, ahead: int = 0, seed: int = 0) -> None:
+        self._shuffle, self._count, self._seed = shuffle, ahead, seed
         channels = json.loads(os.environ["SM_INPUT_DATA_CONFIG"])
         self._channel = "train" if local_rank == 0 else f"train-{local_rank}"
         if self._channel not in channels:
@@ -43,9 +48,12 @@ class PipeReader:
         self._epoch = -1
         self._records: Iterator[Click] = iter(())
         self._file: BinaryIO | None = None
+        self._ahead: Ahead[Click] | None = None
 
     def next_epoch(self) -> None:
         """Skips the rest of this epoch and opens the next."""
+        if self._ahead is not None:
+            self._ahead.close()
         if self._file is not None:
             self._file.close()
         self._epoch += 1
@@ -56,7 +64,12 @@ class PipeReader:
                 raise TimeoutError(f"{path} did not appear within {_OPEN_SECONDS:g} s")
             time.sleep(0.02)
         self._file = path.open("rb")
-        self._records = self._own(read_stream(self._file, str(path)))
+        records = self._own(read_stream(self._file, str(path)))
+        seed = self._seed * 1_000_003 + self._epoch
+        self._records = shuffled(records, self._shuffle, seed)
+        if self._count > 0:
+            self._ahead = Ahead(self._records, self._count)
+            self._records = iter(self._ahead)
 
     def take(self, count: int) -> list[Click] | None:
         """The next `count` records; None when this epoch has fewer left."""

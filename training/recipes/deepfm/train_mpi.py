@@ -45,7 +45,12 @@ class Trainer:
         self.pipe: PipeReader | None = None
         if is_piped():
             on_host = ranks.Split_type(MPI.COMM_TYPE_SHARED)
-            self.pipe = PipeReader(int(os.environ.get("TIDEWHEEL_LOCAL_RANK", on_host.rank)))
+            self.pipe = PipeReader(
+                int(os.environ.get("TIDEWHEEL_LOCAL_RANK", on_host.rank)),
+                shuffle=config.shuffle_buffer,
+                ahead=config.prefetch_batches * self.own,
+                seed=config.seed,
+            )
             self._skip_learned(self.pipe)
         self.dense = [n for n in self.weights if "/" not in n and n not in TABLES]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from common.affinity import cores_of, share_of_cores
 from common.gradients import compress_gradients
 from common.preparation import Preparation
 from common.shards import ImageReader, read_index
+from common.trace import Trace
 from config import Config
 
 
@@ -80,3 +82,32 @@ def test_ranks_share_all_cores_without_overlap(tmp_path: Path) -> None:
     shares = [share_of_cores(cores, rank, 2) for rank in range(2)]
     assert shares == [[0, 1], [2, 3, 4, 5]]
     assert share_of_cores(cores, 3, 4) == [0, 1, 2, 3, 4, 5]
+
+
+def traced(folder: Path, steps: int, trained: int) -> list[Path]:
+    trace = Trace(steps)
+    for _ in range(trained):
+        torch.ones(4, 4) @ torch.ones(4, 4)
+        trace.step()
+    trace.close()
+    return list((folder / "trace").glob("*.pt.trace.json"))
+
+
+def test_a_trace_holds_the_asked_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SM_OUTPUT_DATA_DIR", str(tmp_path))
+    assert traced(tmp_path, steps=0, trained=20) == []
+    (file,) = traced(tmp_path, steps=3, trained=20)
+    events = json.loads(file.read_text())["traceEvents"]
+    assert sum(event.get("name") == "aten::mm" for event in events) == 3
+    assert "aten::mm" in capsys.readouterr().out
+
+
+def test_a_short_training_traces_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SM_OUTPUT_DATA_DIR", str(tmp_path))
+    (file,) = traced(tmp_path, steps=50, trained=9)
+    events = json.loads(file.read_text())["traceEvents"]
+    assert sum(event.get("name") == "aten::mm" for event in events) == 3
