@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from common.affinity import bind_to_cores
@@ -40,7 +41,7 @@ class _Rank:
         make_deterministic(config.seed, config.threads)
         if config.affinity == "cores":
             bind_to_cores(int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
-        world = join_world()
+        world = join_world(timedelta(minutes=config.timeout_minutes))
         loop = TrainingLoop(self.make_task(config, world), config, world)
         loop.resume()
         if loop.train(stop):

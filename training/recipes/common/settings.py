@@ -101,6 +101,8 @@ class TrainingSettings(LearningSettings):
     affinity: str = "none"
     """`cores` binds each rank, with its loader workers, to physical cores of its own; `none` leaves
     the choice to the system."""
+    timeout_minutes: int = 30
+    """How long ranks wait for one that works alone, such as rank 0 while it writes the model."""
     trace_steps: int = 0
     """Steps of rank 0 that PyTorch's profiler traces in each attempt, into the folder `trace` of
     the job's output; 0 traces none."""
@@ -108,6 +110,7 @@ class TrainingSettings(LearningSettings):
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **LearningSettings.LIMITS,
         "devices": (0, 1024),
+        "timeout_minutes": (1, 10_000),
         "trace_steps": (0, 1000),
     }
 

@@ -7,6 +7,7 @@ import signal
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -97,8 +98,11 @@ def _run_rank(rank: int, run: Callable[[], None], ranks: int, rendezvous: str) -
     run()
 
 
-def join_world() -> World:
-    """Connects to the other ranks, by NCCL on GPUs and by gloo on CPUs."""
+def join_world(timeout: timedelta) -> World:
+    """Connects to the other ranks, by NCCL on GPUs and by gloo on CPUs.
+
+    `timeout`: of each exchange. PyTorch's own for NCCL, 10 minutes, is short for one rank's work.
+    """
     has_gpu = torch.cuda.is_available()
     local_rank = int(os.environ["LOCAL_RANK"])
     device = torch.device("cuda", local_rank) if has_gpu else torch.device("cpu")
@@ -109,6 +113,7 @@ def join_world() -> World:
         init_method=os.environ.get("RENDEZVOUS_FILE", "env://"),
         rank=int(os.environ["RANK"]),
         world_size=int(os.environ["WORLD_SIZE"]),
+        timeout=timeout,
     )
     return World(
         rank=dist.get_rank(),
@@ -116,13 +121,13 @@ def join_world() -> World:
         local_rank=local_rank,
         local_size=int(os.environ["LOCAL_WORLD_SIZE"]),
         device=device,
-        control=gloo_group(),
+        control=gloo_group(timeout),
     )
 
 
-def gloo_group() -> dist.ProcessGroup:
+def gloo_group(timeout: timedelta | None = None) -> dist.ProcessGroup:
     """All ranks, for collectives on the CPU that are apart from those of other groups."""
-    group = dist.new_group(backend="gloo")
+    group = dist.new_group(backend="gloo", timeout=timeout)
     if not isinstance(group, dist.ProcessGroup):
         raise RuntimeError("this rank is in no process group: start it with torchrun")
     return group

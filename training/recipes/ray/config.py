@@ -22,6 +22,8 @@ class Config(LearningSettings, TransformerSettings, PreparationSettings):
     epochs: int = 8
     warmup_steps: int = 10
     checkpoint_steps: int = 10
+    prefetch_batches: int = 1
+    """Prepared batches that wait in the worker before they are needed."""
     pause: float = 0.0
     """Seconds to wait after each step, so that tests can interrupt a short training."""
 
@@ -30,6 +32,7 @@ class Config(LearningSettings, TransformerSettings, PreparationSettings):
         **TransformerSettings.LIMITS,
         **PreparationSettings.LIMITS,
         "threads": (1, 1024),
+        "prefetch_batches": (0, 10_000),
         "pause": (0, 3600),
     }
 

@@ -41,7 +41,11 @@ def run(learner: Learner) -> None:
     batches: Any = []
     if rows:
         data = dataset(rows, config, workers)
-        batches = data.iter_batches(batch_size=config.batch_size // workers, batch_format="numpy")
+        batches = data.iter_batches(
+            batch_size=config.batch_size // workers,
+            batch_format="numpy",
+            prefetch_batches=config.prefetch_batches,
+        )
     if learner.train(batches):
         learner.finish()
 

@@ -79,3 +79,13 @@ def test_an_epoch_that_is_left_early_stops_its_reader(piped: list[int]) -> None:
     assert [click.ids[0] for click in reader.take(3)] == piped[:3]
     reader.next_epoch()
     assert [click.ids[0] for click in reader.take(3)] == piped[:3]
+
+
+def test_made_clicks_have_the_shape_of_real_ones(tmp_path: Path) -> None:
+    (make_data,) = load_modules("deepfm", "make_data")
+    make_data.make(tmp_path, make_data.Shape(26, 4522, 13), shards=1, records=20)
+    shard = tmp_path / "000000.tfrecord"
+    clicks = list(records.read_clicks(shard, records.read_positions(shard)))
+    assert {(len(click.ids), len(click.values)) for click in clicks} == {(26, 13)}
+    assert len(clicks) == 20
+    assert all(click.ids[25] >= 25 * 4522 for click in clicks)

@@ -15,7 +15,7 @@ training_run, config, make_data = load_modules("deepfm", "training_run", "config
 @pytest.fixture
 def evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A channel of Pipes, and a shard for evaluation."""
-    make_data.make(tmp_path, shards=1, records=64, vocabulary=50)
+    make_data.make(tmp_path, make_data.Shape(vocabulary=50), shards=1, records=64)
     monkeypatch.setenv("SM_INPUT_DATA_CONFIG", json.dumps({"train": {"TrainingInputMode": "Pipe"}}))
     monkeypatch.setenv("SM_CHANNEL_EVALUATION", str(tmp_path))
     return tmp_path

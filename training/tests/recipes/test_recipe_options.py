@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,6 +18,7 @@ from common.gradients import compress_gradients
 from common.preparation import Preparation
 from common.shards import ImageReader, read_index
 from common.trace import Trace
+from common.world import join_world
 from config import Config
 
 
@@ -111,3 +114,22 @@ def test_a_short_training_traces_what_it_has(
     (file,) = traced(tmp_path, steps=50, trained=9)
     events = json.loads(file.read_text())["traceEvents"]
     assert sum(event.get("name") == "aten::mm" for event in events) == 3
+
+
+def test_ranks_wait_as_long_as_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RANK", "LOCAL_RANK"):
+        monkeypatch.setenv(name, "0")
+    for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("RENDEZVOUS_FILE", f"file://{tmp_path / 'ranks'}")
+    world = join_world(timedelta(minutes=55))
+    try:
+        groups = (world.control, torch.distributed.group.WORLD)
+        assert [timeout_of(group) for group in groups] == [timedelta(minutes=55)] * 2
+    finally:
+        world.close()
+
+
+def timeout_of(group: Any) -> timedelta:  # noqa: ANN401 (torch's own fields)
+    found: timedelta = group._get_backend(torch.device("cpu")).options._timeout
+    return found
