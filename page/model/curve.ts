@@ -63,7 +63,7 @@ interface Trained {
 }
 
 /** Ended attempts that had begun to train, and of which no series has a point. Thinned series cannot tell. */
-export function attemptsWithoutPoints<T extends Trained>(
+function attemptsWithoutPoints<T extends Trained>(
   attempts: readonly T[],
   all: readonly SeriesView[],
 ): readonly T[] {
@@ -72,6 +72,20 @@ export function attemptsWithoutPoints<T extends Trained>(
   return attempts.filter(
     ({ attempt, outcome }) => outcome?.scriptStartedAt !== undefined && !seen.has(attempt),
   );
+}
+
+/**
+ * Says what no curve shows, so that an empty place is not taken for an attempt without loss. Where another attempt printed
+ * numbers, a silent one ended before its first; where none did, the script prints none that is read.
+ */
+export function absenceText(attempts: readonly Trained[], all: readonly SeriesView[]): string | undefined {
+  const silent = attemptsWithoutPoints(attempts, all);
+  if (silent.length === 0) return undefined;
+  const numbers = silent.map(({ attempt }) => attempt).join(', ');
+  if (all.length === 0)
+    return `No number was read of what the script of attempt ${numbers} printed. Lines such as "epoch 3 loss 0.12" make a curve (docs/training.md).`;
+  const isLost = silent.some(({ outcome }) => outcome?.kind === 'interrupted');
+  return `Attempt ${numbers} ended before its script printed a number, so no curve shows it${isLost ? ' or the work that it lost' : ''}.`;
 }
 
 /** Places of the points between two gaps: no line leads to them, so a chart marks them. */

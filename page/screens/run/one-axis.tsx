@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { Curve } from '../../charts/curve.tsx';
 import { LifeLineChart, type Range } from '../../charts/life-line.tsx';
 import { UtilisationChart } from '../../charts/utilisation.tsx';
-import { type AxisOfCurve, attemptsWithoutPoints, finite, type SeriesView } from '../../model/curve.ts';
+import { type AxisOfCurve, absenceText, finite, type SeriesView } from '../../model/curve.ts';
 import { lifeLineOf, type RunView } from '../../model/life-line.ts';
 import { type UtilisationView, verdictMarks } from '../../model/utilisation.ts';
 import { Table } from '../../parts/table.tsx';
@@ -51,7 +51,7 @@ export function OneAxis({ view, runId, isEnded }: OneAxisProps) {
       </div>
       {curves.body !== undefined && (
         <>
-          <Absent view={view} all={curves.body.series} />
+          <Absence text={absenceText(view.attempts, curves.body.series)} />
           <Curves all={curves.body.series} axis={axis} range={marked ?? line} detail={marked && runId}>
             {busy !== undefined && <Hosts busy={busy} axis={axis} range={marked ?? line} />}
           </Curves>
@@ -85,18 +85,8 @@ function Hosts({ busy, axis, range }: HostsProps) {
   );
 }
 
-/** What no curve shows, so that an empty place is not taken for an attempt without loss. */
-function Absent({ view, all }: { readonly view: RunView; readonly all: readonly SeriesView[] }) {
-  const silent = attemptsWithoutPoints(view.attempts, all);
-  if (silent.length === 0) return null;
-  const numbers = silent.map(({ attempt }) => attempt).join(', ');
-  const isLost = silent.some(({ outcome }) => outcome?.kind === 'interrupted');
-  return (
-    <p class="quiet">
-      {`No curve has a point of attempt ${numbers}${isLost ? ', and so none of the work that it lost' : ''}: no number was read of its script. Lines such as "epoch 3 loss 0.12" make a curve (docs/training.md).`}
-    </p>
-  );
-}
+const Absence = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : <p class="quiet">{text}</p>;
 
 const rangeText = ({ from, to }: Range): string => `${Math.round(from)}-${Math.round(to)}`;
 const mark = (range: Range): void => setQuery({ t: rangeText(range) });

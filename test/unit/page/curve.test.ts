@@ -1,6 +1,6 @@
 /** What the page says of attempts that no curve shows. */
 import { expect, it } from 'vitest';
-import { attemptsWithoutPoints, lonePoints, type SeriesView } from '../../../page/model/curve.ts';
+import { absenceText, lonePoints, type SeriesView } from '../../../page/model/curve.ts';
 import { AT, attemptOf, outcomeOf } from '../../support/builders/records.ts';
 
 const ID = 'digits-000001';
@@ -20,19 +20,26 @@ const attempts = [
   attemptOf(ID, 2, { outcome: interrupted }),
   attemptOf(ID, 3),
 ];
-const numbersOf = (all: readonly SeriesView[]) =>
-  attemptsWithoutPoints(attempts, all).map(({ attempt }) => attempt);
+const textOf = (all: readonly SeriesView[]) => absenceText(attempts, all);
 
-it('names an ended attempt without a point', () => {
-  expect(numbersOf([series()])).toEqual([1]);
+it('says that an interrupted attempt ended too early', () => {
+  expect(textOf([series()])).toBe(
+    'Attempt 1 ended before its script printed a number, so no curve shows it or the work that it lost.',
+  );
+});
+
+it('says of a script without numbers what is read', () => {
+  expect(textOf([])).toMatch(
+    /^No number was read of what the script of attempt 1, 2 printed\. Lines such as/,
+  );
 });
 
 it('counts lost points as points', () => {
-  expect(numbersOf([series({ lost: [point(1)] })])).toEqual([]);
+  expect(textOf([series({ lost: [point(1)] })])).toBeUndefined();
 });
 
 it('says nothing of a thinned series', () => {
-  expect(numbersOf([series({ pointCount: 2 })])).toEqual([]);
+  expect(textOf([series({ pointCount: 2 })])).toBeUndefined();
 });
 
 it.each([
