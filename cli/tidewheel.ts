@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { outliveReaders, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { nearest } from '../functions/core/shared/nearest.ts';
 import { completionOf, SHELLS } from './command/completion.ts';
 import type { Surroundings } from './command/context.ts';
@@ -97,11 +97,6 @@ Prints a script for the shell. To have it in every new one:
   return EXIT.ok;
 }
 
-/** A reader may go before the verb has ended (`tidewheel runs | head`); the verb still ends its work. */
-function outliveReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-}
-
 /** The project's folder where this file lies in one; the built file lies anywhere. */
 function cloneOf(folder: string): string | undefined {
   const root = path.join(folder, '..');
@@ -109,7 +104,7 @@ function cloneOf(folder: string): string | undefined {
 }
 
 const terminal = terminalOf(process, process.env);
-for (const stream of [process.stdout, process.stderr]) stream.on('error', outliveReader);
+outliveReaders();
 const [, , ...words] = process.argv;
 const [verb = ''] = words;
 process.exitCode = await endingOf(

@@ -61,7 +61,12 @@ export function readCommandLine<Schema extends z.ZodType>(
  * A reader may go before the command has ended (`npm run … | head`). Then the rest of the output goes nowhere, but the
  * command still ends its work: it writes its files and stops what it started.
  */
-function outliveReader(error: NodeJS.ErrnoException): void {
+export function outliveReaders(): void {
+  for (const output of [process.stdout, process.stderr])
+    output.off('error', passBrokenPipe).on('error', passBrokenPipe);
+}
+
+function passBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
 
@@ -71,8 +76,7 @@ export async function runCommand(
   body: (args: readonly string[]) => Promise<number>,
   args: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
-  for (const output of [process.stdout, process.stderr])
-    output.off('error', outliveReader).on('error', outliveReader);
+  outliveReaders();
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(`${usage.trimEnd()}\n`);
     return;

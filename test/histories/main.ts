@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { historyOf } from './history.ts';
@@ -23,20 +24,27 @@ const schema = z.object({
     .refine(([first = 0, last = 0]) => first <= last, RANGE),
 });
 
+async function* linesOf(first: number, last: number): AsyncGenerator<string> {
+  for (let seed = first; seed <= last; seed += 1)
+    yield `${JSON.stringify({ seed, ...(await historyOf(seed)) })}\n`;
+}
+
 async function histories(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, { options: { seeds: { type: 'string' } }, schema });
   const [first = 0, last = 0] = values.seeds;
   const model = spawn('python3', [path.join(import.meta.dirname, 'model.py')], {
-    stdio: ['pipe', 'inherit', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const ended = once(model, 'exit');
-  for (let seed = first; seed <= last; seed += 1) {
-    const line = `${JSON.stringify({ seed, ...(await historyOf(seed)) })}\n`;
-    if (!model.stdin.write(line)) await once(model.stdin, 'drain');
-  }
-  model.stdin.end();
+  // Not the model's own output: Python fails where its reader goes (`… | head`).
+  model.stdout.on('data', (chunk: Buffer) => void process.stdout.write(chunk));
+  const ended = once(model, 'close');
+  const written = pipeline(linesOf(first, last), model.stdin);
+  // A model that has ended takes no more lines; its exit code says why.
+  await Promise.allSettled([written]);
   const [code] = await ended;
-  return code === 0 ? 0 : 1;
+  if (code !== 0) return 1;
+  await written;
+  return 0;
 }
 
 await runCommand(USAGE, histories);
