@@ -4,7 +4,6 @@
  */
 import { S3Client } from '@aws-sdk/client-s3';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
-import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { withParallelLists } from '../../functions/aws/s3/parallel-lists.ts';
 import { reconcile } from '../../functions/core/attempts/reconcile.ts';
 import type { IncomingLook } from '../../functions/core/ingest/settle.ts';
@@ -14,20 +13,14 @@ import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
 import { runIdOf } from '../../functions/core/shared/keys.ts';
 import { ground } from '../../test/support/world/ground.ts';
+import { BENCH_KEY, BENCH_REGION, openBenchStore } from '../bench-store.ts';
 import { STAMP } from '../packing/listing.ts';
 import { BUCKET, PIPELINE, type Spent } from './spent.ts';
 
 const HOUR_MILLISECONDS = 3_600_000;
 const [name, endpoint = ''] = process.argv.slice(2);
-const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
-const region = 'us-east-1';
-await using opened = await openBlobStore({
-  bucket: BUCKET,
-  endpoint,
-  region,
-  credentials: () => Promise.resolve(credentials),
-});
-const s3 = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+await using opened = await openBenchStore({ bucket: BUCKET, endpoint });
+const s3 = new S3Client({ endpoint, region: BENCH_REGION, credentials: BENCH_KEY, forcePathStyle: true });
 const store = withParallelLists(s3ObjectStore(s3, BUCKET), () => Promise.resolve(opened.store));
 const at = { ...ground(), store };
 const runId = runIdOf(PIPELINE, 1);

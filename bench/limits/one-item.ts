@@ -1,5 +1,4 @@
 /** The S3 requests of packing, counted by planning, packing and sealing one item for real. */
-import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { readText } from '../../functions/core/packing/model/blob-store.ts';
 import { itemSchema } from '../../functions/core/packing/model/documents.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
@@ -7,6 +6,7 @@ import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { openBenchStore } from '../bench-store.ts';
 import { regularCorpus } from '../packing/listing.ts';
 import { startMemoryS3 } from '../packing/memory-s3.ts';
 import { addRequests, type RequestKind, type Requests } from './prices.ts';
@@ -25,12 +25,7 @@ export async function requestsOfOneItem({ files, fileBytes } = LARGE_FILES): Pro
   const corpus = regularCorpus({ prefix, count: files, size: () => fileBytes, suffix: 'jpg' });
   const server = await startMemoryS3({ corpus, keepsShards: { now: false } });
   try {
-    await using opened = await openBlobStore({
-      bucket: 'bench',
-      region: 'us-east-1',
-      endpoint: server.url,
-      credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-    });
+    await using opened = await openBenchStore({ endpoint: server.url });
     const { store } = opened;
     const packing = packingSchema.parse({ label: 'none' });
     await planShards({ store, now: () => new Date() }, { ...RUN, packing });

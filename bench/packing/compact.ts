@@ -1,14 +1,10 @@
 /** Joins the generations of one pipeline with our engine, in a process of its own: `compact.ts [PACKING [RETRACTED KEY…]]`. */
 import * as z from 'zod';
-import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
+import { openBenchStore } from '../bench-store.ts';
 
-await using opened = await openBlobStore({
-  bucket: 'bench',
-  region: 'us-east-1',
-  credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-});
+await using opened = await openBenchStore();
 const [settings = '{}', ...retracted] = process.argv.slice(2);
 const declared = z.record(z.string(), z.unknown()).parse(JSON.parse(settings));
 const packing = packingSchema.parse({ label: 'none', ...declared });

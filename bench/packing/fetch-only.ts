@@ -1,15 +1,11 @@
 /** Our data path alone: list and read everything, write nothing. */
-import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { listPages } from '../../functions/core/packing/model/blob-store.ts';
 import type { PlannedMember } from '../../functions/core/packing/model/documents.ts';
 import { DEFAULT_WINDOW, FetchWindow } from '../../functions/core/packing/shard/fetch-window.ts';
 import { piecesOf } from '../../functions/core/packing/shard/read-spans.ts';
+import { openBenchStore } from '../bench-store.ts';
 
-await using opened = await openBlobStore({
-  bucket: 'bench',
-  region: 'us-east-1',
-  credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-});
+await using opened = await openBenchStore();
 const members: PlannedMember[] = [];
 for await (const page of listPages(opened.store, 'bench/incoming/')) {
   for (const { key, size, etag } of page.objects) members.push({ key, size, etag, alone: false });

@@ -3,8 +3,8 @@
  * nothing else is done. The made-up S3 keeps no object for it.
  */
 import http from 'node:http';
-import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { listPages } from '../../functions/core/packing/model/blob-store.ts';
+import { openBenchStore } from '../bench-store.ts';
 
 const HEAD_BYTES = 5 * 1024 * 1024;
 const endpoint = new URL(process.env['ENDPOINT'] ?? '');
@@ -30,11 +30,7 @@ const send = (
 
 const keys: string[] = [];
 {
-  await using opened = await openBlobStore({
-    bucket: 'bench',
-    region: 'us-east-1',
-    credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-  });
+  await using opened = await openBenchStore();
   for await (const page of listPages(opened.store, 'bench/incoming/'))
     keys.push(...page.objects.map(({ key }) => key));
 }

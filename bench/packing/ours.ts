@@ -1,6 +1,5 @@
 /** Packs one pipeline's arrivals with our engine, in a process of its own, and prints what it took as JSON. */
 import * as z from 'zod';
-import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { readText } from '../../functions/core/packing/model/blob-store.ts';
 import { itemSchema } from '../../functions/core/packing/model/documents.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
@@ -9,6 +8,7 @@ import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
 import { KeptMemory } from '../../functions/core/packing/shard/pack-memory.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { openBenchStore } from '../bench-store.ts';
 import { openUndici } from './undici-transport.ts';
 
 const [bucket = 'bench', pipeline = 'bench', runId = 'bench-000001', upTo = 'seal', settings = '{}'] =
@@ -17,10 +17,8 @@ const packing = packingSchema.parse({
   label: 'none',
   ...z.record(z.string(), z.unknown()).parse(JSON.parse(settings)),
 });
-await using opened = await openBlobStore({
+await using opened = await openBenchStore({
   bucket,
-  region: 'us-east-1',
-  credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
   transport: process.env['READS'] === 'undici' ? openUndici : undefined,
 });
 const { store } = opened;

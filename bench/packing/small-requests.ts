@@ -4,9 +4,9 @@
  */
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
 import type { BlobStore, UploadedPart } from '../../functions/core/packing/model/blob-store.ts';
+import { openBenchStore } from '../bench-store.ts';
 import { type Corpus, corpusBody, corpusEtag } from './listing.ts';
 import { BenchServer } from './measuring.ts';
 import { SETS } from './sets.ts';
@@ -46,12 +46,7 @@ async function measure(args: readonly string[]): Promise<number> {
   const corpus = SET.corpus(MEMBERS);
   const server = await BenchServer.start('E', MEMBERS);
   try {
-    await using opened = await openBlobStore({
-      bucket: 'bench',
-      region: 'us-east-1',
-      endpoint: server.url,
-      credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-    });
+    await using opened = await openBenchStore({ endpoint: server.url });
     await server.keepShards(false);
     const milliseconds: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
