@@ -1,8 +1,6 @@
 /**
- * Our packing beside what people use today, on the same made-up S3, in one run: `npm run bench:packing`. Options:
- * --set A|B|C|D|E|all, --rounds 3 (of ours), --peer-rounds 2, --only tidewheel,s5cmd, --files 20000 (fewer than the set
- * has, where start weighs more), --json. Outputs are compared, on a
- * smaller set of the same form, before anything is timed.
+ * Our packing beside what people use today, on the same made-up S3, in one run: `npm run bench:packing`. Outputs are
+ * compared, on a smaller set of the same form, before anything is timed.
  */
 import os from 'node:os';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
@@ -16,7 +14,7 @@ const USAGE = `npm run bench:packing -- [options]
   --set A        A, B, C, D, E, several with commas, or all (docs/research/benchmarks.md)
   --rounds 3     of ours      --peer-rounds 2   of the others
   --only LIST    tools whose names hold one of these words
-  --files N      of the set, instead of all
+  --files N      of the set, instead of all: with few, the start of a program weighs more
   --checksum crc32   that the objects have, or crc64nvme, or composite
   --json         the figures as data`;
 const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
@@ -46,18 +44,11 @@ const spec = {
   }),
 } as const;
 
-const requested: Options[] = [];
-await runCommand(USAGE, async (args) => {
-  requested.push(readCommandLine(args, spec).values);
-  return 0;
-});
-const values = requested[0] ?? process.exit();
-const sets = values.set === 'all' ? Object.keys(SETS) : values.set.split(',');
-const [rounds, peerRounds] = [values.rounds, values['peer-rounds']];
-const wanted = values.only?.split(',');
-const tools = competitors(await peerTools()).filter(
-  ({ name }) => wanted === undefined || wanted.some((part) => name.includes(part)),
-);
+/** What is measured, and how often. */
+interface Comparison {
+  readonly tools: readonly Tool[];
+  readonly values: Options;
+}
 
 interface Figures {
   readonly tool: string;
@@ -100,12 +91,18 @@ const median = (all: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 };
 
+interface Served {
+  /** Name of the set. */
+  readonly name: string;
+  readonly files: number;
+  readonly checksum: Options['checksum'];
+}
+
 async function withServer<T>(
-  name: string,
-  files: number,
+  { name, files, checksum }: Served,
   use: (server: BenchServer) => Promise<T>,
 ): Promise<T> {
-  const server = await BenchServer.start(name, files, values.checksum);
+  const server = await BenchServer.start(name, files, checksum);
   try {
     return await use(server);
   } finally {
@@ -114,7 +111,7 @@ async function withServer<T>(
 }
 
 /** Every member of every output, digest by digest. */
-async function proveEqual(server: BenchServer, set: BenchSet): Promise<void> {
+async function proveEqual(server: BenchServer, set: BenchSet, tools: readonly Tool[]): Promise<void> {
   await server.keepShards(true);
   let expected: Map<string, string> | undefined;
   for (const tool of tools) {
@@ -156,24 +153,33 @@ interface Run {
   readonly round: number;
 }
 
-async function measureSet(name: string, set: BenchSet): Promise<Figures[]> {
+/** Rounds of all tools in random order, so that no tool has the quiet part of the machine's time. */
+function runsOf({ tools, values }: Comparison): Run[] {
+  return tools
+    .flatMap((tool): Run[] =>
+      Array.from({ length: tool.isOurs ? values.rounds : values['peer-rounds'] }, (_, round) => ({
+        tool,
+        round,
+      })),
+    )
+    .map((run) => ({ run, at: run.round + Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ run }) => run);
+}
+
+async function measureSet(name: string, set: BenchSet, comparison: Comparison): Promise<Figures[]> {
+  const { tools, values } = comparison;
+  const { checksum } = values;
   say(`set ${name}: comparing outputs of ${set.compared} files`);
-  await withServer(name, set.compared, (server) => proveEqual(server, set));
+  await withServer({ name, files: set.compared, checksum }, (server) => proveEqual(server, set, tools));
   const starts = new Map<Tool, Measured>();
-  await withServer(name, 2, async (server) => {
+  await withServer({ name, files: 2, checksum }, async (server) => {
     for (const tool of tools) starts.set(tool, await measure(server, tool, set));
   });
   const measured = new Map<Tool, Measured[]>(tools.map((tool) => [tool, []]));
   const seen = new Map<Tool, Seen>();
-  const runs = tools.flatMap((tool): Run[] =>
-    Array.from({ length: tool.isOurs ? rounds : peerRounds }, (_, round) => ({ tool, round })),
-  );
-  const inOrder = runs
-    .map((run) => ({ run, at: run.round + Math.random() }))
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ run }) => run);
-  await withServer(name, set.files, async (server) => {
-    for (const { tool, round } of inOrder) {
+  await withServer({ name, files: set.files, checksum }, async (server) => {
+    for (const { tool, round } of runsOf(comparison)) {
       const one = await measure(server, tool, set);
       say(
         `set ${name}, round ${round + 1}: ${tool.name} ${((one.cpuSeconds / set.files) * 1e6).toFixed(1)} us`,
@@ -190,19 +196,28 @@ async function measureSet(name: string, set: BenchSet): Promise<Figures[]> {
   });
 }
 
-const machine = { processor: os.cpus()[0]?.model, cores: os.availableParallelism() };
-const results: object[] = [];
-for (const name of sets) {
-  const full = SETS[name];
-  if (full === undefined) continue;
-  const files = values.files ?? full.files;
-  const title = files === full.files ? full.title : `${files} files of: ${full.title}`;
-  const set = { ...full, title, files, compared: Math.min(files, full.compared) };
-  const loadBefore = os.loadavg()[0] ?? 0;
-  const figures = await measureSet(name, set);
-  const load = [loadBefore, os.loadavg()[0] ?? 0].map((one) => Number(one.toFixed(1)));
-  results.push({ set: name, title: set.title, files: set.files, load, figures });
-  if (values.json) continue;
-  process.stdout.write(`${markdown(set.title, load, figures)}\n`);
+async function compare(args: readonly string[]): Promise<number> {
+  const { values } = readCommandLine(args, spec);
+  const wanted = values.only?.split(',');
+  const tools = competitors(await peerTools()).filter(
+    ({ name }) => wanted === undefined || wanted.some((part) => name.includes(part)),
+  );
+  const machine = { processor: os.cpus()[0]?.model, cores: os.availableParallelism() };
+  const results: object[] = [];
+  for (const name of values.set === 'all' ? Object.keys(SETS) : values.set.split(',')) {
+    const full = SETS[name];
+    if (full === undefined) continue;
+    const files = values.files ?? full.files;
+    const title = files === full.files ? full.title : `${files} files of: ${full.title}`;
+    const set = { ...full, title, files, compared: Math.min(files, full.compared) };
+    const loadBefore = os.loadavg()[0] ?? 0;
+    const figures = await measureSet(name, set, { tools, values });
+    const load = [loadBefore, os.loadavg()[0] ?? 0].map((one) => Number(one.toFixed(1)));
+    results.push({ set: name, title: set.title, files: set.files, load, figures });
+    if (!values.json) process.stdout.write(`${markdown(set.title, load, figures)}\n`);
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify({ machine, results }, undefined, 1)}\n`);
+  return 0;
 }
-if (values.json) process.stdout.write(`${JSON.stringify({ machine, results }, undefined, 1)}\n`);
+
+await runCommand(USAGE, compare);
