@@ -10,6 +10,7 @@ const { arnProblems, combinationProblems, conflicts, effective, parse, problemsO
 const { policyProblems } = require('./policy-size.cjs');
 const { removalProblem } = require('./removal.cjs');
 const { shapeTemplate } = require('./shape-template.cjs');
+const { ownTemporaryFolder } = require('./temporary-folder.cjs');
 
 /** Of the stack, so that the next deployment finds the parameters on any machine. */
 const OUTPUT = 'Parameters';
@@ -17,6 +18,7 @@ const TEMPLATE = 'cloudformation-template-update-stack.json';
 
 class TidewheelPlugin {
   constructor(serverless) {
+    ownTemporaryFolder();
     this.serverless = serverless;
     this.provider = serverless.getProvider('aws');
     this.hooks = {

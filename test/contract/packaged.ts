@@ -98,6 +98,7 @@ function isAlive(turn: string): boolean {
 async function packageInto(folder: string, kept: string): Promise<void> {
   const fresh = mkdtempSync(join(kept, 'making-'));
   const build = join('.esbuild', `contract-${process.pid}`);
+  const temporary = mkdtempSync(join(kept, 'temporary-'));
   const { AWS_PROFILE: _, AWS_ENDPOINT_URL: __, ...environment } = process.env;
   await run(join('node_modules', '.bin', 'osls'), ['package', '--package', fresh], {
     env: {
@@ -105,6 +106,7 @@ async function packageInto(folder: string, kept: string): Promise<void> {
       AWS_ACCESS_KEY_ID: 'none',
       AWS_SECRET_ACCESS_KEY: 'none',
       AWS_REGION: 'us-east-1',
+      TMPDIR: temporary,
       // A build folder of its own: a deployment in the same clone may be bundling too.
       TIDEWHEEL_BUILD_FOLDER: build,
       SLS_TELEMETRY_DISABLED: '1',
@@ -112,6 +114,9 @@ async function packageInto(folder: string, kept: string): Promise<void> {
     },
   });
   rmSync(build, { recursive: true, force: true });
+  const left = readdirSync(temporary);
+  rmSync(temporary, { recursive: true, force: true });
+  if (left.length > 0) throw new Error(`osls left in the temporary folder: ${left.join(', ')}`);
   try {
     renameSync(fresh, folder);
   } catch (error) {
