@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from digits import write_digits
+
+_TEMPORARY = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Agents and scripts that a test kills leave their temporary folders behind. They lie in one,
+    which goes with the session. Its path is short, because Ray's sockets lie below it."""
+    outside = tempfile.gettempdir()
+    # pytest keeps the folders of its last sessions, for a person who looks at a failure.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", outside)
+    config.stash[_TEMPORARY] = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="tw-")
+    tempfile.tempdir = None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[_TEMPORARY], ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
