@@ -24,7 +24,7 @@ _BOOSTED = re.compile(r"(\S{1,60}?(?:'s \S{1,40}?)?):\s*([-+]?[\d.]+(?:[eE][-+]?
 _CATBOOST = re.compile(r"(\d{1,9}):\s+(?=(?:learn|test\d*): )")
 _CATBOOST_VALUE = re.compile(r"\b(learn|test\d*|best): ([-+]?[\d.]+(?:[eE][-+]?\d+)?)")
 _AFTER_PREFIX = re.compile(r"[^{}]{0,120}[|:\]-]\s*(\{.*\})")
-_COUNT = r"(\d{1,3}(?:[,_]\d{3})+|\d{1,12})"
+_COUNT = r"(\d{1,3}(?:[,_]\d{3}){1,3}|\d{1,12})"
 _STEP = re.compile(
     r"\b(?:global[_ ]?step|step|iter(?:ation|_num)?|num_updates)s?\b(?:\(train\))?\s*[=:#]?\s*\[?"
     r"\s*" + _COUNT + r"(?:\s*/\s*" + _COUNT + r")?",

@@ -7,6 +7,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 import torch
 
 from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
@@ -41,10 +42,24 @@ def test_a_zip_of_stable_baselines_tells_its_steps(tmp_path: Path) -> None:
     assert FrameworkCheckpoints(tmp_path).find_last() is None
 
 
-def test_a_zip_with_other_data_still_counts(tmp_path: Path) -> None:
-    stable_baselines_zip(tmp_path / "model_32_steps.zip", "no JSON")
+@pytest.mark.parametrize("data", ["no JSON", '{"num_timesteps": -1}', "[" * 100_000])
+def test_a_zip_with_other_data_still_counts(tmp_path: Path, data: str) -> None:
+    stable_baselines_zip(tmp_path / "model_32_steps.zip", data)
     found = FrameworkCheckpoints(tmp_path).find_last()
     assert found is not None and found.step == 32
+
+
+def test_a_damaged_compressed_zip_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "network.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("network.pt", torch_bytes())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:60] + bytes(40) + whole[100:])
+    frameworks = FrameworkCheckpoints(tmp_path)
+    assert frameworks.find_last() is None
+    assert (
+        frameworks.damaged[0].problem == "network.pt inside network.zip does not match its checksum"
+    )
 
 
 def test_the_files_of_skorch_are_one_checkpoint(tmp_path: Path) -> None:

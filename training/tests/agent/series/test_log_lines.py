@@ -171,6 +171,7 @@ def test_no_line_takes_long_or_ends_the_reader() -> None:
     lines, started = LogLines(), time.process_time()
     for _ in range(200):
         lines.read("".join(chance.choice(parts) for _ in range(1500)))
-    for text in ("{" * 3000 + "}", "[1]" + " a" * 5000, "1" * 9000, "a:" * 5000):
+    huge = f"epoch 1 step 1{',000' * 200}/2 loss 0.5"
+    for text in ("{" * 3000 + "}", "[1]" + " a" * 5000, "1" * 9000, "a:" * 5000, huge):
         lines.read(text)
     assert time.process_time() - started < 5

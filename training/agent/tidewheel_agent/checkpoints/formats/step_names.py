@@ -114,17 +114,18 @@ def position_inside(saved: object) -> Position | None:
     if isinstance(history, list) and history and isinstance(history[-1], Mapping):
         layers.append(history[-1])
     for layer in layers:
-        step = _first_count(layer, STEP_NAMES)
+        step = first_count(layer, STEP_NAMES)
         if step is not None:
             return Position(step, "step")
     for layer in layers:
-        epoch = _first_count(layer, EPOCH_NAMES)
+        epoch = first_count(layer, EPOCH_NAMES)
         if epoch is not None:
             return Position(epoch, "epoch")
     return None
 
 
-def _first_count(saved: Mapping[object, object], names: Iterable[str]) -> int | None:
+def first_count(saved: Mapping[object, object], names: Iterable[str]) -> int | None:
+    """The first of these entries that can be a number of steps or epochs."""
     for name in names:
         value = saved.get(name)
         if isinstance(value, bool):

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 from .inert_pickle import Inert, InertUnpickler, kind_of, load_inert, read_pickle
 from .reading import Reading
-from .step_names import Position, position_inside
+from .step_names import Position, first_count, position_inside
 
 _LARGEST_STRUCTURE = 64 * 1024 * 1024
 _ZIP_HEADER_BYTES = 30
@@ -52,7 +53,7 @@ def read_zip(path: Path, *, checks_sums: bool) -> Reading | None:
             return _reading_of(read_pickle(_content(archive, structure)))
     except ValueError as error:
         return Reading(f"{path.name} holds {error}")
-    except (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError) as error:
         return Reading(f"{path.name} is cut off: {error}")
 
 
@@ -62,10 +63,10 @@ def _timesteps(archive: zipfile.ZipFile) -> Position | None:
         return None
     try:
         data = json.loads(archive.read("data"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    steps = data.get("num_timesteps") if isinstance(data, dict) else None
-    return Position(steps, "step") if isinstance(steps, int) else None
+    steps = first_count(data, ("num_timesteps",)) if isinstance(data, dict) else None
+    return None if steps is None else Position(steps, "step")
 
 
 def _first_damaged(archive: zipfile.ZipFile) -> str | None:
@@ -77,7 +78,7 @@ def _first_damaged(archive: zipfile.ZipFile) -> str | None:
             with archive.open(info) as entry:
                 while entry.read(1 << 20):
                     pass
-        except zipfile.BadZipFile:
+        except (zipfile.BadZipFile, zlib.error):
             return info.filename
     return None
 
