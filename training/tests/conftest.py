@@ -8,9 +8,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from digits import write_digits
 
+# Tests do not time: on a busy machine one example takes as long as it takes.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 _TEMPORARY = pytest.StashKey[str]()
 
 

@@ -26,7 +26,7 @@ def shards(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.binary(max_size=300), st.integers(256, 300))
 def test_every_text_decodes_to_the_same_bytes(content: bytes, vocabulary: int) -> None:
     tokenizer = tokens.learn(content + b" the mill, the mill and the miller", vocabulary)
@@ -68,7 +68,7 @@ def test_training_excludes_held_out_sequences(shards: Path) -> None:
     assert inputs[1, 0] == int(found.tokens[found.training[1] * 16])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     samples=st.integers(12, 200),
     ranks=st.sampled_from([1, 2, 3, 4, 6]),

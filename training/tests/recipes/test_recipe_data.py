@@ -27,7 +27,7 @@ def write_tar(path: Path, members: list[tuple[str, bytes]]) -> None:
             tar.addfile(member, io.BytesIO(content))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     samples=st.integers(8, 300),
     ranks=st.sampled_from([1, 2, 3, 4, 8]),
