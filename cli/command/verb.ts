@@ -20,7 +20,7 @@ interface VerbSpec<Schema extends z.ZodType> {
   readonly name: string;
   /** One line of `tidewheel help`. */
   readonly summary: string;
-  /** Paragraphs of the verb's own help, of lines that fit a terminal. */
+  /** Paragraphs of the verb's own help, of lines of 120 columns at most. */
   readonly about?: string;
   /** A name that ends in `?` may be left out, one in `...` may come again. */
   readonly positionals?: readonly string[];
@@ -138,7 +138,7 @@ function helpOf<Schema extends z.ZodType>(spec: VerbSpec<Schema>, options: VerbO
     `tidewheel ${[spec.name, ...names, '[OPTIONS]'].join(' ')}`,
     '',
     `${spec.summary[0]?.toUpperCase()}${spec.summary.slice(1)}.`,
-    ...(spec.about === undefined ? [] : ['', spec.about.trim()]),
+    ...(spec.about === undefined ? [] : ['', spec.about.replace(/^\n/, '').trimEnd()]),
     '',
     ...[...heads].map(([head, { about }]) => `  ${head.padEnd(width)}  ${about}`),
     '',

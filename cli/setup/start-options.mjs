@@ -38,9 +38,10 @@ ${demo}
   --launcher NAME    where the demo trains: ${LAUNCHER_NAMES.join(', ')} (default sagemaker; cheapest: placement weighs all)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
-  --limits PROFILE   of an AWS account: ${PROFILE_NAMES.join(', ')} (default none). A new account runs 10 functions at once and has
-                     no instances with accelerators. Both others than none throttle S3, EC2 and SageMaker, and S3
-                     answers after 0.1 s (emulators/limits/profiles.ts has every figure and its source)
+  --limits PROFILE   of an AWS account: ${PROFILE_NAMES.join(', ')} (default none). A new account runs 10
+                     functions at once and has no instances with accelerators. With it and with default, S3, EC2 and
+                     SageMaker throttle, and S3 answers after 0.1 s (every figure and its source:
+                     emulators/limits/profiles.ts)
   --state FOLDER     where everything is kept (default ${state})
   --verbose          also what the local SageMaker, EC2 and the market say
   --json             one JSON document on standard output when the region is up; all else goes to standard error

@@ -23,9 +23,10 @@ export const verb = defineVerb({
   summary: 'list what would fail in a first run, each with its remedy',
   about: `
 With FILE it checks a declaration alone, and needs no deployment. Without, it checks tidewheel.yaml of this folder if
-it is there, then the stack and the declared pipelines: quotas, concurrency, roles, networks, images, secrets, the path of arrivals. It changes nothing but one test
-object, which it removes. With --trial it plays the first hour on a real account (docs/first-day.md), at most
-$${TRIAL_MOST_USD.toFixed(2)}: each step says what it proves, asks before it pays and removes what it made. A second start goes on.`,
+it is there, then the stack and the declared pipelines: quotas, concurrency, roles, networks, images, secrets, the path
+of arrivals. It changes nothing but one test object, which it removes. With --trial it plays the first hour on a real
+account (docs/first-day.md), for at most $${TRIAL_MOST_USD.toFixed(2)}: each step says what it proves, asks before it pays, and removes what
+it made. A second start goes on.`,
   positionals: ['FILE?'],
   options: {
     'read-only': { type: 'boolean', about: 'put no test object' },

@@ -31,9 +31,9 @@ export const verb = defineVerb({
   name: 'doctor',
   summary: 'say what holds a training back, what to change, and what that brings',
   about: `
-Reads what the agents measured: a verdict needs a minute of steps. --apply takes the first remedy that is a change of the
-declaration, and writes tidewheel.yaml of this folder where that declares the pipeline, else the declaration that the
-deployment has. docs/doctor.md describes causes, forecasts and the file of --evidence.`,
+Reads what the agents measured: a verdict needs a minute of steps. --apply takes the first remedy that is a change of
+the declaration, and writes tidewheel.yaml of this folder where that declares the pipeline, else the declaration that
+the deployment has. docs/doctor.md describes causes, forecasts and the file of --evidence.`,
   positionals: ['RUN?'],
   options: {
     attempt: { type: 'string', value: 'N', about: 'of one attempt; default: the last that was measured' },

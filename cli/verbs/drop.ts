@@ -32,11 +32,12 @@ export const verb = defineVerb({
   summary: 'upload a folder of data; a run begins when it is complete',
   about: `
 Files go to <pipeline>/incoming/ under their names in DIR (default: x-local.data of tidewheel.yaml). DIR may also be a
-folder with a tidewheel.yaml, whose data is meant. A call that was killed goes on where it was; a file that has not changed is not sent again. If tidewheel.yaml of this folder is not
-declared yet, it is declared first, as by tidewheel apply.
+folder with a tidewheel.yaml, whose data is meant. A call that was killed goes on where it was; a file that has not
+changed is not sent again. If tidewheel.yaml of this folder is not declared yet, it is declared first, as by tidewheel
+apply.
 
-With --bundle, files of up to 1 MB go many in one object: a million files of 10 KB take some hundred uploads instead of
-a million. They are packed as if each had come by itself.`,
+With --bundle, files of up to 1 MiB go many in one object: a million files of 10 KB take a few hundred objects instead
+of a million. They are packed as if each had come by itself.`,
   positionals: ['DIR?', 'PIPELINE?'],
   options: {
     again: { type: 'boolean', about: 'also send what was sent before' },

@@ -16,9 +16,9 @@ export const verb = defineVerb({
   name: 'limits',
   summary: 'give an open run another deadline or budget, and say what placement would do',
   about: `
-The deadline counts from the close of the batch. The run goes on where it is: the new limits hold from the next look at it,
-within five minutes. The declaration of the pipeline stays as it is. "tidewheel why RUN --deadline-hours H" foresees the
-same, and changes nothing.`,
+The deadline counts from the close of the batch. The run goes on where it is: the new limits hold from the next look at
+it, within five minutes. The declaration of the pipeline stays as it is. "tidewheel why RUN --deadline-hours H" foresees
+the same, and changes nothing.`,
   positionals: ['RUN?'],
   options: {
     deadline: { type: 'string', value: 'HOURS', about: 'or none' },
