@@ -1,5 +1,5 @@
 /**
- * The joining of small generations, alone in a process: `node_modules/.bin/node bench/packing/compacting.ts [options]`. See USAGE.
+ * The joining of small generations, alone in a process: `node_modules/.bin/node bench/packing/compacting.ts [options]`.
  */
 
 import path from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * The made-up S3 in a process of its own: `serve.ts <set> <files> [crc32|crc64nvme|composite]`. Prints its address. At a second address, GET tells what
- * it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes (`?shards=kept`), or how many of
- * the files have arrived (`?arrived=1000`, of all in order).
+ * The made-up S3 in a process of its own: `serve.ts <set> <files> [crc32|crc64nvme|composite]`. Prints its address. At a
+ * second address, GET tells what it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes
+ * (`?shards=kept`), or how many of the files have arrived (`?arrived=1000`, of all in order).
  */
 import http from 'node:http';
 import { startMemoryS3 } from './memory-s3.ts';

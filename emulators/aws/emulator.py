@@ -4,9 +4,8 @@ ending with its parent.
 `python emulator.py --state DIR [--port N] [--port-fd FD] [--save-seconds S] [--with-parent]`
 
 The port (0 takes a free one) is written to FD as soon as it is known, or else why it does not
-start. With --with-parent the end
-of standard input, which also a killed parent causes, ends the emulator in good order: state
-saved, Lambda workers ended, folders removed.
+start. With --with-parent the end of standard input, which also a killed parent causes, ends the
+emulator in good order: state saved, Lambda workers ended, folders removed.
 """
 
 from __future__ import annotations

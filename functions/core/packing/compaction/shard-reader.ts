@@ -1,6 +1,6 @@
 /**
  * Reads one sealed shard from its first byte to its last, one piece ahead, and checks that it is the sealed one. Two
- * buffers hold the pieces in turn, so a chunk is overwritten once the one after the next is read.
+ * buffers hold the pieces in turn: the next chunk may overwrite the one before, so who keeps a chunk copies it.
  */
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
