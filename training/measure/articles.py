@@ -15,6 +15,7 @@ from typing import Any
 
 from catalogue import ONE, RECIPES, THREE, TWO, deepfm, digit_data
 from hosts import CHECKPOINTS, Attempt, JobOnThisMachine
+from photographs import write_photographs
 
 _LIMIT_SECONDS = 900.0
 
@@ -41,6 +42,7 @@ class Workload:
 
 
 _BLURS = 10
+_PHOTOGRAPHS = 400
 _PRINTED = 100
 """Steps that tell a rate where no hook counts them and the script prints every tenth."""
 
@@ -96,6 +98,29 @@ def _ray_blurs_alone(python: Path, data: Path, size: Size) -> JobOnThisMachine:
     )
 
 
+def _photographs(prepared: bool) -> Callable[..., JobOnThisMachine]:
+    """Resized each time that they are read, or once before. One loader worker reads ahead."""
+
+    def make(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+        folder = data / "photographs"
+        write_photographs(folder, count=_PHOTOGRAPHS, side=size.side if prepared else 0)
+        job = _images("ddp", "single", ONE, python, data, size)
+        settings = {name: of for name, of in job.hyperparameters.items() if name != "patch"}
+        return replace(
+            job,
+            data=folder,
+            hyperparameters={
+                **settings,
+                "cache_megabytes": 0,
+                "holdout_percent": 5,
+                "side": 0 if prepared else size.side,
+            },
+            environment={"TIDEWHEEL_CPUS": "2"},
+        )
+
+    return make
+
+
 def _deepfm(strategy: str, program: str, **more: object) -> Callable[..., JobOnThisMachine]:
     def make(python: Path, data: Path, size: Size) -> JobOnThisMachine:
         settings = {"batch_size": size.batch, "epochs": 1_000, "checkpoint_steps": 1_000_000}
@@ -111,6 +136,8 @@ def _on_one_host(make: Callable[..., JobOnThisMachine]) -> Callable[..., JobOnTh
 WORKLOADS = (
     Workload("ray-blurs", "ray", _ray_blurs),
     Workload("ray-blurs-alone", "ray", _ray_blurs_alone),
+    Workload("photographs", "", _photographs(prepared=False)),
+    Workload("photographs-prepared", "", _photographs(prepared=True)),
     Workload("vit-bfloat16", "ray", _vit_bfloat16),
     Workload("vit-float32", "ray", _vit_float32),
     Workload(
