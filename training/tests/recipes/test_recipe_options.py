@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from common.shards import ImageReader, read_index
 from common.trace import Trace
 from common.world import join_world
 from config import Config
+from heavy import recipe_of
+from interrupted import measure
 
 
 @pytest.fixture
@@ -133,3 +136,21 @@ def test_ranks_wait_as_long_as_declared(tmp_path: Path, monkeypatch: pytest.Monk
 def timeout_of(group: Any) -> timedelta:  # noqa: ANN401 (torch's own fields)
     found: timedelta = group._get_backend(torch.device("cpu")).options._timeout
     return found
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(600)
+def test_all_of_them_resume_exactly(tmp_path: Path) -> None:
+    recipe = recipe_of("ddp", tmp_path)
+    settings = {
+        "side": 16,
+        "blurs": 2,
+        "prepare_on": "accelerator",
+        "gradient_precision": "bfloat16",
+        "affinity": "cores",
+        "trace_steps": 3,
+    }
+    parameters = {**recipe.job.hyperparameters, **settings}
+    job = replace(recipe.job, hyperparameters=parameters)
+    result = measure(replace(recipe, job=job), tmp_path, seed=3)
+    assert result.is_within, result
