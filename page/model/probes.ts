@@ -71,3 +71,14 @@ export function rankedText({ best, alike, ahead }: Ranked, worse: 'dearer' | 'sl
   const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
   return `${best}${equal}${next}`;
 }
+
+/** By whose clock the seconds of a group are. @returns undefined where none was measured */
+export function clockText({ probes }: ProbeGroup): string | undefined {
+  const clocks = new Set(probes.flatMap(({ probe }) => probe.speed?.clock ?? []));
+  if (clocks.size > 1) return 'Measured by different clocks, so not to be compared.';
+  const [clock] = clocks;
+  if (clock === undefined) return undefined;
+  return clock === 'host'
+    ? 'Seconds are by the clocks of the hosts, which count the CPU time that each got.'
+    : 'Seconds are by the clock of the machine.';
+}

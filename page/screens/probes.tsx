@@ -1,7 +1,7 @@
 /** Short trials of other settings: what each was, how fast, what it cost, and which to take. */
 import { isFinished } from '../../client/run-view.ts';
 import { dollarText, priceText, shortNumber } from '../model/format.ts';
-import { type NamedProbe, type ProbeGroup, probeGroups, rankedText } from '../model/probes.ts';
+import { clockText, type NamedProbe, type ProbeGroup, probeGroups, rankedText } from '../model/probes.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { Table } from '../parts/table.tsx';
 import { Command, Problem } from '../parts/text.tsx';
@@ -33,7 +33,9 @@ export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
   );
 }
 
-function Group({ group: { pin, probes, unit, verdict } }: { readonly group: ProbeGroup }) {
+function Group({ group }: { readonly group: ProbeGroup }) {
+  const { pin, probes, unit, verdict } = group;
+  const clock = clockText(group);
   const number = (title: string) => ({ title, isNumber: true });
   const price = unit === 'samples' ? '$/M samples' : '$/1,000 steps';
   return (
@@ -51,6 +53,7 @@ function Group({ group: { pin, probes, unit, verdict } }: { readonly group: Prob
         columns={['settings', 'run', 'state', 'place', ...['step s', 'samples/s', price, 'cost'].map(number)]}
         rows={probes.map(rowOf)}
       />
+      {clock !== undefined && <p>{clock}</p>}
     </>
   );
 }

@@ -278,6 +278,7 @@ describe('the page', () => {
     }
     await page.goto(`${served.address}#/pipelines/digits/probes`);
     await page.getByText(`Fastest: lr=${HOSTILE}; the next one is 100 % slower`).waitFor();
+    await page.getByText('Seconds are by the clock of the machine.').waitFor();
     expect(await page.locator('tbody tr').count()).toBe(2);
     expect(await page.locator('img').count()).toBe(0);
     await page.locator('#link-digits-probe-000002').click();

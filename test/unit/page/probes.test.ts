@@ -1,6 +1,6 @@
 /** Probes beside each other: how they are named, grouped and ranked. */
 import { expect, it } from 'vitest';
-import { type Probe, probeGroups, rankedText } from '../../../page/model/probes.ts';
+import { clockText, type Probe, probeGroups, rankedText } from '../../../page/model/probes.ts';
 import { declarationOf } from '../../support/builders/records.ts';
 
 const measured = (mean: number) => ({ mean, low: mean * 0.99, high: mean * 1.01 });
@@ -54,4 +54,23 @@ it('that were not measured stay in the table', () => {
   expect(group?.verdict && rankedText(group.verdict.fastest, 'slower')).toBe(
     'lr=1.99, which these steps do not tell from lr=2',
   );
+});
+
+it('tell by whose clock their seconds are', () => {
+  const byHosts = (number: number, lr: number) => {
+    const one = probe(number, lr);
+    return { ...one, speed: one.speed && { ...one.speed, clock: 'host' as const } };
+  };
+  const texts = [
+    [probe(1, 1), probe(2, 2)],
+    [byHosts(1, 1), byHosts(2, 2)],
+    [probe(1, 1), byHosts(2, 2)],
+    [probe(1, 1, { speed: undefined })],
+  ].map((probes) => probeGroups(probes).map(clockText));
+  expect(texts).toEqual([
+    ['Seconds are by the clock of the machine.'],
+    ['Seconds are by the clocks of the hosts, which count the CPU time that each got.'],
+    ['Measured by different clocks, so not to be compared.'],
+    [undefined],
+  ]);
 });
