@@ -33,6 +33,9 @@ export async function inWorkFolder<Result>(
   }
 }
 
+/** A path as a person gave it where npm was called. */
+export const fromCaller = (path: string): string => resolve(process.env['INIT_CWD'] ?? process.cwd(), path);
+
 /** Relative to where a person called npm. */
 export const writeJson = (path: string, content: unknown): Promise<void> =>
-  writeFile(resolve(process.env['INIT_CWD'] ?? process.cwd(), path), `${JSON.stringify(content, null, 2)}\n`);
+  writeFile(fromCaller(path), `${JSON.stringify(content, null, 2)}\n`);

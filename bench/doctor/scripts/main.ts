@@ -1,4 +1,5 @@
 /** npm run bench:doctor-scripts: the doctor's first verdict on scripts in the manner of others, and what its remedy brings. */
+import { mkdir } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
@@ -7,7 +8,7 @@ import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
 import type { Evidence } from '../../../functions/core/doctor/evidence.ts';
 import { measuresOf } from '../../../functions/core/doctor/measures.ts';
 import type { Change, Verdict } from '../../../functions/core/doctor/verdict.ts';
-import { inWorkFolder, writeJson } from '../../scripts/work-folder.ts';
+import { fromCaller, inWorkFolder, writeJson } from '../../scripts/work-folder.ts';
 import type { Case, Remedied } from './case.ts';
 import { WRITTEN } from './catalogue.ts';
 import { OTHERS } from './others.ts';
@@ -30,6 +31,7 @@ Packages come from the package index of pip, repositories by git, both into .tid
   --threads N     of OMP_NUM_THREADS; default the number of cores. On cores that other programs hold, threads that wait
                   for each other take most of the time; 1 leaves that out
   --json FILE     writes all rows to a file
+  --evidence DIR  writes what was measured of each run into this folder, for npx tidewheel doctor --evidence FILE
   --help
 
 written
@@ -46,6 +48,7 @@ const spec = {
     seconds: { type: 'string', default: '75' },
     threads: { type: 'string' },
     json: { type: 'string' },
+    evidence: { type: 'string' },
   },
   schema: z.object({
     only: z
@@ -60,6 +63,7 @@ const spec = {
       .min(60, 'give 60 or more: a verdict needs five points'),
     threads: z.coerce.number('give a number').int('give a whole number').min(1, 'give 1 or more').optional(),
     json: z.string().optional(),
+    evidence: z.string().transform(fromCaller).optional(),
   }),
 } as const;
 
@@ -68,12 +72,14 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, spec);
   const rows: Row[] = [];
+  if (values.evidence !== undefined) await mkdir(values.evidence, { recursive: true });
   await inWorkFolder('tw-doctor', async (folder) => {
     for (const one of CASES.filter(({ name }) => values.only.includes(name))) {
       const row = await judged(one, {
         ...folder,
         seconds: values.seconds,
         threads: values.threads,
+        keep: values.evidence,
       }).catch((error: unknown) => {
         folder.signal.throwIfAborted();
         const problem = error instanceof Error ? error.message : String(error);

@@ -10,7 +10,7 @@ import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
 import { environmentOf } from '../../scripts/environment.ts';
 import { requirementsOf, type Script } from '../../scripts/script.ts';
 import { layOutSource } from '../../scripts/source.ts';
-import { CACHE, root, type WorkFolder } from '../../scripts/work-folder.ts';
+import { CACHE, root, type WorkFolder, writeJson } from '../../scripts/work-folder.ts';
 import type { Case, Remedied } from './case.ts';
 
 /** Over which a gain is counted. */
@@ -21,12 +21,14 @@ const TYPE = 'c5.xlarge';
 export interface Means extends WorkFolder {
   readonly seconds: number;
   readonly threads: number | undefined;
+  /** Gets a file of each run, as `npx tidewheel doctor --evidence` reads it. */
+  readonly keep: string | undefined;
 }
 
 /** Runs the script with a remedy taken. `kind`: unlike that of another run at the same time. */
 export async function played(
   one: Case,
-  { work, agentFile, seconds, threads, signal }: Means,
+  { work, agentFile, seconds, threads, keep, signal }: Means,
   kind: 'alone' | 'beside' | 'remedied',
   remedied: Remedied = {},
 ): Promise<Evidence> {
@@ -51,7 +53,9 @@ export async function played(
     },
   };
   try {
-    return await evidenceOfScript(trial, name, seconds, signal);
+    const measured = await measuredOfScript(trial, name, seconds, signal);
+    if (keep !== undefined) await writeJson(join(keep, `${name}.json`), measured);
+    return evidenceOf(measured);
   } finally {
     for (const path of [folder, join(work, name)]) await rm(path, { recursive: true, force: true });
   }
@@ -92,13 +96,15 @@ async function changeLine(file: string, [before, after]: readonly [string, strin
 /** Some trainings end sooner than the seconds that are given. */
 const LEAST_POINTS = 5;
 
-/** @throws Error with the script's last lines when it ends by itself with too few points */
-async function evidenceOfScript(
+/**
+ * @throws Error when the script made no step, and with its last lines when it ended by itself with too few points
+ */
+async function measuredOfScript(
   trial: Trial,
   name: string,
   seconds: number,
   signal: AbortSignal,
-): Promise<Evidence> {
+): Promise<Measured> {
   const host = await startOnMachine(trial, name, undefined);
   let output = '';
   for (const stream of [host.process.stdout, host.process.stderr])
@@ -111,10 +117,11 @@ async function evidenceOfScript(
   await ended;
   signal.removeEventListener('abort', kill);
   signal.throwIfAborted();
-  const evidence = await evidenceIn(host.checkpoints);
-  const stepped = evidence.points.filter(({ steps }) => steps > 0).length;
+  const measured = await measuredIn(host.checkpoints);
+  const stepped = measured.points.filter(({ steps }) => steps > 0).length;
   if (endedItself && stepped < LEAST_POINTS) throw new Error(`${name} ended by itself\n${output}`);
-  return evidence;
+  if (stepped === 0) throw new Error(`${name} made no step in ${START_SECONDS} s`);
+  return measured;
 }
 
 /** Frameworks take long to import on a busy machine. */
@@ -142,7 +149,7 @@ async function filesIn(checkpoints: string, ending: string): Promise<readonly st
 
 const pointsIn = async (checkpoints: string) => (await filesIn(checkpoints, '.jsonl')).flatMap(readPoints);
 
-async function evidenceIn(checkpoints: string): Promise<Evidence> {
+async function measuredIn(checkpoints: string) {
   const points = (await pointsIn(checkpoints)).filter(({ steps, shares }) => steps > 0 || shares.compute > 0);
   const [start = ''] = await filesIn(checkpoints, '-phases.json');
   const phases = Object.entries(readHostStart(start)?.phases ?? {}).map(([name, value]) => [
@@ -150,14 +157,20 @@ async function evidenceIn(checkpoints: string): Promise<Evidence> {
     // The packages were installed before: a script's start is not what is judged here.
     ['download', 'install', 'scriptStart'].includes(name) ? 0 : (value ?? 0),
   ]);
-  const read = readEvidence({
+  return {
     points,
     phases: { download: 0, install: 0, scriptStart: 0, ...Object.fromEntries(phases) },
     data: { bytes: 0, files: 0 },
     inputMode: 'File',
     instanceType: TYPE,
     steps: STEPS,
-  });
+  };
+}
+
+type Measured = Awaited<ReturnType<typeof measuredIn>>;
+
+function evidenceOf(measured: Measured): Evidence {
+  const read = readEvidence(measured);
   if (read.kind === 'problems') throw new Error(read.problems.join('\n'));
   return read.evidence;
 }
