@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     )
     proof = open_resume_proof(job, progress.newest, prepared.repairs)
     series = open_series(job, log_progress.metrics, prepared.files.status_token)
-    on_line = _line_reader(run, prepared, log_progress, series, proof)
+    lines = LogLines(job.progress_pattern, _first_step(progress.newest) if resumes else 0.0)
+    on_line = _line_reader(run, prepared, log_progress, series, proof, lines)
     # A variable that the pipeline sets wins.
     environment = {**(series.environment if series else {}), **prepared.environment}
     source = read_source(job.code_dir)
@@ -161,16 +163,21 @@ def _start_script(
         ) from error
 
 
+def _first_step(newest: Checkpoint | None) -> float:
+    """Infinite where it is not known in the script's steps."""
+    return newest.step if newest is not None and newest.unit == "step" else math.inf
+
+
 def _line_reader(
     run: HostRun,
     prepared: Prepared,
     log_progress: LogProgress,
     series: RunSeries | None,
     proof: ResumeProof | None,
+    lines: LogLines,
 ) -> Callable[[str], None]:
     """Reads each line of the script's output."""
     read_options = prepared.launch.read_options
-    lines = LogLines(run.job.progress_pattern)
 
     def read(line: str) -> None:
         prepared.tail.add(line)

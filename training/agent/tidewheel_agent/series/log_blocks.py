@@ -1,8 +1,8 @@
 """Points that a script prints over several lines: below a heading, in a table, in a box.
 
 A heading is a line with a position alone (`Epoch 3`, `Epoch 3/10`, `STEP: 3`), as in PyTorch's
-tutorials. A table has a head with `epoch` first (fastai, skorch, Ultralytics). A box has a name and
-a value in each line and a rule below (Stable-Baselines3).
+tutorials. A table has a head with `epoch` first (fastai, skorch, Ultralytics), or spaCy's `E` and
+`#`. A box has a name and a value in each line and a rule below (Stable-Baselines3).
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _HEADS: dict[str, Unit] = {"epoch": "epoch", "step": "step", "iter": "step", "it
 _MOST_COLUMNS = 40
 _CELLS = re.compile(r"\|\s*([A-Za-z][\w./ -]{0,60}?)\s*\|\s*(\S{0,24})\s*\|")
 _RULE = re.compile(r"[-+]{10,}")
+_SPACY_HEAD = re.compile(r"E\s+#\s+\S.*")
+_SPACY_RULE = re.compile(r"-{3,}(?:  -{3,}){2,39}")
 _BOX_POSITIONS = ("time/total_timesteps", "total_timesteps", "timesteps", "step", "iterations")
 _NO_METRICS = re.compile(r"time/|fps$|time_elapsed$|n_updates$")
 
@@ -36,13 +38,15 @@ class LogBlocks:
         self._columns: list[str] = []
         self._box: dict[str, float] = {}
         self._section = ""
+        self._spacy_head = ""
+        self._spacy_columns: list[str] = []
 
     def read(self, line: str) -> Point | None:
         heading = _HEADING.fullmatch(line)
         if heading:
             self._heading = int(heading[2]), _HEADS[heading[1].lower()]
             return None
-        return self._boxed(line) or self._row(line) or self._headed(line)
+        return self._boxed(line) or self._spacy(line) or self._row(line) or self._headed(line)
 
     def _headed(self, line: str) -> Point | None:
         if self._heading is None:
@@ -75,6 +79,24 @@ class LogBlocks:
             position = round(position - 1 + min(1.0, int(bar[1]) / max(1, int(bar[2]))), 6)
         unit = _HEADS[self._columns[0].lower()]
         return Point(position, values, unit=unit) if values else None
+
+    def _spacy(self, line: str) -> Point | None:
+        """Its names have spaces, and the rule below them says where they end."""
+        head, self._spacy_head = self._spacy_head, ""
+        if _SPACY_HEAD.fullmatch(line):
+            self._spacy_head, self._spacy_columns = line, []
+        elif head and _SPACY_RULE.fullmatch(line):
+            spans = [match.span() for match in re.finditer("-+", line)]
+            names = [head[start:end].strip() for start, end in spans]
+            self._spacy_columns = names if all(names) else []
+        elif self._spacy_columns:
+            cells = [number(word) for word in line[:1000].split()]
+            if len(cells) == len(self._spacy_columns):
+                pairs = list(zip(self._spacy_columns, cells, strict=True))[1:]
+                values = {n.replace(" ", "_"): v for n, v in pairs if v is not None}
+                step = values.pop("#", None)
+                return Point(step, values) if step is not None and values else None
+        return None
 
     def _boxed(self, line: str) -> Point | None:
         if _RULE.fullmatch(line):

@@ -3,7 +3,7 @@
 The formats: `tidewheel step=…` and a declared pattern; Hugging Face's Trainer ({'loss': …}) and
 lines of JSON, Keras, Lightning and other tqdm bars, XGBoost, LightGBM, CatBoost, timm, MMEngine,
 the scripts of pytorch/examples, and any line that names a position (epoch 3, iter 80) and a metric
-(loss 0.12). What takes several lines is in log_blocks.py.
+(loss 0.12). What takes several lines is in log_blocks.py and bars.py.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ast
 import json
 import re
 
+from .bars import Bars
 from .log_blocks import LogBlocks
 from .metric_names import MOST_VALUES, metrics_in
 from .point import Point, Unit, number
@@ -45,10 +46,12 @@ _KERAS_LINE = re.compile(r"(\d{1,9})/(\d{1,9})\s.*?\b(?:step|ETA)\b(.*)$")
 class LogLines:
     """Reads lines in their order: some take their position from a line before."""
 
-    def __init__(self, pattern: re.Pattern[str] | None = None) -> None:
+    def __init__(self, pattern: re.Pattern[str] | None = None, from_step: float = 0.0) -> None:
+        """`from_step`: of the checkpoint from which the script resumes."""
         self._pattern = pattern
         self._keras_epoch: int | None = None
         self._blocks = LogBlocks()
+        self._bars = Bars(from_step)
 
     def read(self, line: str) -> Point | None:
         """The point in a line, or None. Never raises: a line is whatever the script prints."""
@@ -69,7 +72,7 @@ class LogLines:
         if match:
             found = _CATBOOST_VALUE.findall(line)
             return _pairs({"step": match[1], **dict(found)})
-        return self._keras(line) or _words(line) or self._blocks.read(line)
+        return self._keras(line) or _words(line) or self._blocks.read(line) or self._bars.read(line)
 
     def _keras(self, line: str) -> Point | None:
         match = _KERAS_EPOCH.fullmatch(line)

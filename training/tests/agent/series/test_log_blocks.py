@@ -54,6 +54,12 @@ STABLE_BASELINES = """-----------------------------------
 |    value_loss      | 1.2e+03    |
 -----------------------------------"""
 
+SPACY = """E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  SPEED   SCORE 
+---  ------  ------------  --------  ------  ------  ------
+  0       0          0.00     45.50    0.00  9981.5    0.00
+  0     200         95.67   1745.77   77.22  9122.0    0.77
+Aborting and saving the final best model."""
+
 KERAS_2 = """Epoch 1/3
  10/100 [==>...........................] - ETA: 1s - loss: 0.5
 100/100 [==============================] - 1s 3ms/step - loss: 0.4"""
@@ -109,6 +115,20 @@ KERAS_2 = """Epoch 1/3
             "step",
             [(2048, {"rollout/ep_rew_mean": 22.1, "train/value_loss": 1200})],
         ),
+        (
+            SPACY,
+            "step",
+            [
+                (
+                    step,
+                    {"LOSS_TOK2VEC": a, "LOSS_NER": b, "ENTS_F": c, "SPEED": d, "SCORE": e},
+                )
+                for step, a, b, c, d, e in (
+                    (0, 0.0, 45.5, 0.0, 9981.5, 0.0),
+                    (200, 95.67, 1745.77, 77.22, 9122.0, 0.77),
+                )
+            ],
+        ),
         (KERAS_2, "epoch", [(0.1, {"loss": 0.5}), (1, {"loss": 0.4})]),
     ],
 )
@@ -128,6 +148,8 @@ def test_lines_together_are_points(
         "Epoch 3\nthe loss 0.5 was lower than 3",
         "epoch loss\nthe 3\n3 words here",
         "| loss | 0.5 |\n----------------",
+        "E    #       LOSS\n0    1       2.0",
+        "A    #       LOSS\n---  ------  ----\n0    1       2.0",
         "----------------\n| a | b | c |\n----------------",
     ],
 )
