@@ -22,9 +22,13 @@ export function reportOf(
     ...failures(phases).map((text) => line('failed', text)),
     line('would cost', costs(cost)),
     line('change', remedy === '' ? 'nothing' : remedy),
-    line('verdict', verdict),
+    line('verdict', verdict === 'saves nothing' ? savedNothing(first) : verdict),
   ];
 }
+
+/** It may save at the end of an epoch that takes longer. */
+const savedNothing = (phase: Phase): string =>
+  `saves nothing in ${seconds(phase.seconds)}; for a script that saves later, give --seconds`;
 
 const line = (title: string, text: string): string => `  ${title.padEnd(11)}${text}`;
 const seconds = (value: number | undefined): string => `${(value ?? 0).toFixed(1)} s`;

@@ -76,7 +76,7 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[], canSaveItself: boo
     case 'ready':
       return '';
     case 'restores nothing':
-      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'`;
+      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'${orByTheAgent(canSaveItself)}`;
     case 'restore not shown':
       return "training.progress: { pattern: 'step (?P<step>\\d+)' } for a line that your script prints at each step";
     case 'hangs':
@@ -90,12 +90,16 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[], canSaveItself: boo
   }
 }
 
+/** Many scripts write a model that they never read again. */
+const orByTheAgent = (canSaveItself: boolean): string =>
+  canSaveItself ? '; where there is none, training.checkpoint: automatic' : '';
+
 function savesNothing(first: Phase | undefined, canSaveItself: boolean): string {
   const unknown = first?.checkpointFiles[0];
   if (unknown !== undefined)
     return `training.checkpoint: { pattern: '${patternOf(unknown)}' }: files are there, but none is known as a checkpoint`;
   const elsewhere = first?.otherFiles.find((file) => CHECKPOINT.test(file));
-  if (elsewhere !== undefined) return writtenElsewhere(elsewhere);
+  if (elsewhere !== undefined) return writtenElsewhere(elsewhere) + orByTheAgent(canSaveItself);
   return canSaveItself
     ? 'training.checkpoint: automatic'
     : 'training.arguments: pass ${checkpoints} to the option that names where your script saves; or save there by itself (docs/training.md)';

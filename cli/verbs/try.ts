@@ -133,7 +133,11 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function tryScript(folder: string, values: Values & { readonly json: boolean }): Promise<number> {
   const channels = values.channel;
-  const { training, instanceType = 'g5.xlarge' } = await readTraining({
+  const {
+    source,
+    training,
+    instanceType = 'g5.xlarge',
+  } = await readTraining({
     folder,
     declaration: values.declaration,
     entryPoint: values.entry,
@@ -147,7 +151,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
   const work = await workFolder();
   try {
     const trial: Trial = {
-      folder,
+      folder: source,
       training,
       channels,
       work,

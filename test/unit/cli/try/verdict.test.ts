@@ -79,6 +79,13 @@ describe('the line to change', () => {
     expect(remedyOf(phaseOf({ otherFiles: ['ckpt.pt'] }))).not.toContain('folder');
   });
 
+  it.each([
+    ['writes a model beside itself', [phaseOf({ otherFiles: ['mnist-0.pt'] })]],
+    ['begins again', [first, phaseOf({ before: note(40), after: note(40), ...printed(1, 20) }), first]],
+  ])('leaves saving to the agent where a script %s', (_, phases) => {
+    expect(findingOf(phases, true).remedy).toContain('; where there is none, training.checkpoint: automatic');
+  });
+
   it('offers to save for a script that does not', () => {
     expect(findingOf([phaseOf({})], true).remedy).toBe('training.checkpoint: automatic');
     expect(remedyOf(phaseOf({}))).toContain('docs/training.md');
