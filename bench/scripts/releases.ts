@@ -11,6 +11,21 @@ export const BACKPACK: Release = {
   version: '1.7.1',
   sha256: 'edfe332e4b06a69073a6d857c5fd08d286c020be4d411f5c50a729f26f62a30d',
 };
+export const BAYESIAN_TORCH: Release = {
+  package: 'bayesian-torch',
+  version: '0.5.0',
+  sha256: 'd7f9f8e46cdd274a669cd832c297b61a864d1d4bebc749b1dae5a13e5a7741d5',
+};
+export const CLEANRL: Release = {
+  package: 'cleanrl',
+  version: '1.2.0',
+  sha256: '22c43c71f06da02ade7bb2e90c4820548696d3816d15f4cf0dcb266cf7671f72',
+};
+export const CURVLINOPS: Release = {
+  package: 'curvlinops-for-pytorch',
+  version: '3.0.1',
+  sha256: '916dd1f1a145d2fed062fcbbcc860561164bbe28b3e02174f8c7d78a006f54a7',
+};
 export const DEEPXDE: Release = {
   package: 'deepxde',
   version: '1.15.0',

@@ -96,9 +96,10 @@ async function fetchArchive(
   await mkdir(join(work, 'unpacked'), { recursive: true });
   const wanted = join(work, 'wanted.txt');
   await writeFile(wanted, `${name}==${version} --hash=sha256:${sha256}\n`);
-  const flags = ['--no-deps', '--no-binary', ':all:', '--require-hashes', '--no-input', '--quiet'];
-  const words = ['-m', 'pip', 'download', ...flags, '-r', wanted, '-d', join(work, 'archives')];
-  await bring(`the source of ${name} ${version}`, pythonPath, words);
+  // Its scripts are read, not installed.
+  const flags = ['--no-deps', '--no-binary', ':all:', '--ignore-requires-python', '--require-hashes'];
+  const words = ['download', '--no-input', '--quiet', ...flags, '-r', wanted, '-d', join(work, 'archives')];
+  await bring(`the source of ${name} ${version}`, pythonPath, ['-m', 'pip', ...words]);
   const [archive = ''] = await readdir(join(work, 'archives'));
   await run('tar', ['-xf', join(work, 'archives', archive), '-C', join(work, 'unpacked')]);
   await rename(join(work, 'unpacked'), unpacked);
