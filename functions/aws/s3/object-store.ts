@@ -3,6 +3,8 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+  type ListObjectsV2CommandOutput,
   NoSuchKey,
   PutObjectCommand,
   type S3Client,
@@ -63,42 +65,65 @@ async function readBytes(s3: S3Client, bucket: string, key: string): Promise<Sto
 }
 
 async function* list(s3: S3Client, bucket: string, prefix: string): AsyncIterable<ListedObject> {
-  let token: string | undefined;
-  do {
-    const page = await s3.send(
-      new ListObjectsV2Command({
-        Bucket: bucket,
-        Prefix: prefix,
-        ...(token && { ContinuationToken: token }),
-      }),
-    );
-    for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
+  for await (const { Contents = [] } of pagesOf(s3, { Bucket: bucket, Prefix: prefix })) {
+    for (const { Key, Size, ETag, LastModified } of Contents) {
       if (Key !== undefined) {
         yield { key: Key, size: Size ?? 0, etag: bare(ETag), lastModified: LastModified ?? new Date(0) };
       }
     }
-    token = page.NextContinuationToken;
-  } while (token);
+  }
 }
 
 async function listFolders(s3: S3Client, bucket: string, prefix: string): Promise<string[]> {
   const folders: string[] = [];
+  for await (const { CommonPrefixes = [] } of pagesOf(s3, {
+    Bucket: bucket,
+    Prefix: prefix,
+    Delimiter: '/',
+  })) {
+    for (const { Prefix } of CommonPrefixes) {
+      if (Prefix !== undefined) folders.push(Prefix.slice(prefix.length, -1));
+    }
+  }
+  return folders;
+}
+
+/** @throws TransientError for a page that lacks what it counts, or that says it goes on but not where */
+async function* pagesOf(
+  s3: S3Client,
+  request: ListObjectsV2CommandInput,
+): AsyncIterable<ListObjectsV2CommandOutput> {
   let token: string | undefined;
   do {
     const page = await s3.send(
-      new ListObjectsV2Command({
-        Bucket: bucket,
-        Prefix: prefix,
-        Delimiter: '/',
-        ...(token && { ContinuationToken: token }),
-      }),
+      new ListObjectsV2Command({ ...request, ...(token !== undefined && { ContinuationToken: token }) }),
     );
-    for (const { Prefix } of page.CommonPrefixes ?? []) {
-      if (Prefix !== undefined) folders.push(Prefix.slice(prefix.length, -1));
-    }
-    token = page.NextContinuationToken;
-  } while (token);
-  return folders;
+    if (!isWholePage(page))
+      throw new TransientError(
+        `a listing of s3://${request.Bucket}/${request.Prefix} lacks keys: list it again`,
+      );
+    yield page;
+    token = page.IsTruncated === false ? undefined : page.NextContinuationToken;
+  } while (token !== undefined);
+}
+
+/**
+ * S3 counts keys and common prefixes, and some servers count keys alone.
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+ */
+function isWholePage({
+  KeyCount,
+  Contents = [],
+  CommonPrefixes = [],
+  IsTruncated,
+  NextContinuationToken,
+}: ListObjectsV2CommandOutput): boolean {
+  if (IsTruncated === true && NextContinuationToken === undefined) return false;
+  return (
+    KeyCount === undefined ||
+    KeyCount === Contents.length ||
+    KeyCount === Contents.length + CommonPrefixes.length
+  );
 }
 
 const bare = (etag: string | undefined) => (etag ?? '').replaceAll('"', '');
