@@ -21,6 +21,8 @@ export interface GenerationShards {
    * several processes a Pipe.
    */
   readonly shards: readonly string[];
+  /** Names of the indexes beside the shards, relative to the prefix; mosaicml-streaming reads none without. */
+  readonly indexes?: readonly string[];
   /** Number and bytes of the shards, for the choice of the input mode. */
   readonly totals: { readonly shards: number; readonly bytes: number };
 }
@@ -59,10 +61,10 @@ type NamedManifest = z.output<typeof manifestShards> & { readonly generation: st
 
 function shardsOf(
   pipeline: string,
-  { generation, revision, shards, splits }: NamedManifest,
+  { generation, revision, shards, splits, indexes = [] }: NamedManifest,
 ): GenerationShards[] {
   const shardsPrefix = bucketKeys.shards(pipeline, generation, revision);
-  if (splits === undefined) return [{ shardsPrefix, ...namesOf(shards) }];
+  if (splits === undefined) return [{ shardsPrefix, ...namesOf(shards), ...indexesIn('', indexes) }];
   return splits.flatMap(({ name: split }) => {
     const folder = `${split}/`;
     const mine = shards
@@ -70,8 +72,14 @@ function shardsOf(
       .map(({ name, bytes }) => ({ name: name.slice(folder.length), bytes }));
     // SageMaker refuses a channel without objects.
     if (mine.length === 0) return [];
-    return [{ split, shardsPrefix: `${shardsPrefix}${folder}`, ...namesOf(mine) }];
+    const shardsOfSplit = { ...namesOf(mine), ...indexesIn(folder, indexes) };
+    return [{ split, shardsPrefix: `${shardsPrefix}${folder}`, ...shardsOfSplit }];
   });
+}
+
+function indexesIn(folder: string, indexes: readonly string[]): Pick<GenerationShards, 'indexes'> {
+  const mine = indexes.filter((name) => name.startsWith(folder)).map((name) => name.slice(folder.length));
+  return mine.length === 0 ? {} : { indexes: mine };
 }
 
 /**
@@ -113,6 +121,7 @@ const manifestShards = z.object({
     }),
   ),
   splits: z.array(z.object({ name: z.enum(SPLITS) })).optional(),
+  indexes: z.array(z.string()).optional(),
 });
 
 async function readManifest(

@@ -54,6 +54,18 @@ describe('a dataset', () => {
     expect(shards.map(({ totals }) => totals.bytes)).toEqual([1_000, 15]);
   });
 
+  it('knows the index of each split', async () => {
+    const names = ['train', 'validation'] as const;
+    const sealed = {
+      shards: names.map((name) => ({ name: `${name}/0.mds`, bytes: 1 })),
+      splits: names.map((name) => ({ name })),
+      indexes: names.map((name) => `${name}/index.json`),
+    };
+    await sealGeneration(store, FIRST, sealed);
+    const { shards } = await datasetOf(store, runOf('digits', 1));
+    expect(shards.map(({ indexes }) => indexes)).toEqual([['index.json'], ['index.json']]);
+  });
+
   it('ends at the pinned version, or reports its absence', async () => {
     await seal(FIRST, [1_000]);
     await seal(SECOND, [7, 8]);

@@ -1,4 +1,4 @@
-/** The channels of a job whose samples are split. */
+/** The channels of a job whose samples are split, or whose shards have an index. */
 import { describe, expect, it } from 'vitest';
 import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
 import {
@@ -66,4 +66,18 @@ describe('the channels of split samples', () => {
     const wanted = { arguments: ['--test', '${channel:validation}'] };
     expect(problems(made([at(1, 'train')], wanted))).toEqual(['training.arguments']);
   });
+});
+
+it('a channel lists indexes if each generation has one', () => {
+  const indexed = [1, 2].map((run) => ({
+    ...generationAt(`digits/dataset/digits-00000${run}/shards/`, ['0.mds']),
+    indexes: ['index.json'],
+  }));
+  const older = generationAt('digits/dataset/digits-000003/shards/', ['0.mds']);
+  const listed = (generations: typeof indexed | (typeof older)[]) => {
+    const job = buildTrainingJob(launch({ runId: 'digits-000003', generations }));
+    return job.kind === 'request' && job.objects[0]?.text.match(/digits-\d+\/shards\/index\.json/g);
+  };
+  expect(listed(indexed)).toEqual(['digits-000001/shards/index.json', 'digits-000002/shards/index.json']);
+  expect(listed([...indexed, older])).toBeNull();
 });

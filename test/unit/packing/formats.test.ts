@@ -143,6 +143,16 @@ describe('mds', () => {
     expect(seen).toEqual(new Map(store.keys(incoming).map((key) => [key, hex(store.body(key))])));
   });
 
+  it('has an index among the shards for a channel', async () => {
+    const store = images();
+    await packAll(store, settings({ format: 'mds', shardMegabytes: 0.005 }));
+    const { indexes, shards } = JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString());
+    expect(indexes).toEqual(['index.json']);
+    const index = JSON.parse(store.body(`${bucketKeys.shards(PIPELINE, RUN)}index.json`).toString());
+    const listed = index.shards.map(({ raw_data }: { raw_data: { basename: string } }) => raw_data.basename);
+    expect(listed).toEqual(shards.map(({ name }: { name: string }) => name));
+  });
+
   it('rejects samples whose columns differ from the majority', async () => {
     const store = images(10);
     store.seed(`${incoming}1/odd.json`, '{}');

@@ -150,7 +150,7 @@ async function pack(
   const manifest = await readSealedManifest(store, PIPELINE, RUN);
   expect(manifest === undefined ? [] : (await verifyGeneration(store, manifest)).problems).toEqual([]);
   const shards = new Map<string, Buffer>();
-  for (const key of store.keys(bucketKeys.shards(PIPELINE, RUN))) {
+  for (const key of store.keys(`${bucketKeys.shards(PIPELINE, RUN)}shard-`)) {
     const bytes = store.body(key);
     shards.set(
       key.slice(bucketKeys.shards(PIPELINE, RUN).length),

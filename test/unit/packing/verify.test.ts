@@ -88,6 +88,7 @@ describe('verifying a generation', () => {
     ['webdataset', 'index/shard-000000.idx'],
     ['recordio', 'index/shard-000001.idx'],
     ['mds', 'index.json'],
+    ['mds', 'shards/index.json'],
   ] as const)('detects in %s a missing or wrong %s', async (format, name) => {
     const store = await packed({ format });
     const key = `${bucketKeys.generation(PIPELINE, RUN)}${name}`;

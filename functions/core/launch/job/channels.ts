@@ -136,7 +136,8 @@ function shardsSource(input: ChannelsInput, split: SplitName): ShardSource {
   if (only !== undefined && others.length === 0) {
     return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
   }
-  return manifestOf(input, bucketKeys.channelManifest(input.pipeline, input.runId, split), shardKeys(input));
+  const key = bucketKeys.channelManifest(input.pipeline, input.runId, split);
+  return manifestOf(input, key, [...shardKeys(input), ...indexKeys(input)]);
 }
 
 type ShardSource = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
@@ -161,8 +162,22 @@ function pipeSources(input: ChannelsInput, split: SplitName): readonly ShardSour
 /** Relative to the dataset's folder. */
 const shardKeys = ({ generations, pipeline }: ChannelsInput): readonly string[] =>
   generations.flatMap(({ shardsPrefix, shards }) =>
-    shards.map((shard) => `${shardsPrefix}${shard}`.slice(bucketKeys.dataset(pipeline).length)),
+    shards.map((shard) => keyInDataset(pipeline, `${shardsPrefix}${shard}`)),
   );
+
+/**
+ * None unless each generation has one. A script that looks for indexes would pass the others by, and train on a part of
+ * the data without an error.
+ */
+function indexKeys({ generations, pipeline }: ChannelsInput): readonly string[] {
+  if (generations.some(({ indexes = [] }) => indexes.length === 0)) return [];
+  return generations.flatMap(({ shardsPrefix, indexes = [] }) =>
+    indexes.map((name) => keyInDataset(pipeline, `${shardsPrefix}${name}`)),
+  );
+}
+
+const keyInDataset = (pipeline: string, key: string): string =>
+  key.slice(bucketKeys.dataset(pipeline).length);
 
 function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): ShardSource {
   const prefix = s3Uri(input.bucket, bucketKeys.dataset(input.pipeline));

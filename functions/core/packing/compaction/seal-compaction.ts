@@ -11,7 +11,7 @@ import { listingsOf } from '../model/sealed-lines.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
 import { readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
-import { datasetIndexes, writeIndexFile } from '../seal/index-files.ts';
+import { writeDatasetIndexes } from '../seal/index-files.ts';
 import { newestLabels } from '../seal/label-numbers.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { sealedSplits } from '../splits/split-rule.ts';
@@ -92,8 +92,6 @@ async function seal(
   const first = manifests.find((one) => one.shards.length > 0);
   if (first === undefined) throw new AuditError(generation, 'none of its inputs has a shard');
   const sourceSchema = { columns: first.schema.columns ?? [] };
-  for (const index of datasetIndexes({ generation, settings: packing, sourceSchema, shards }))
-    await writeIndexFile(store, keys, index);
   const manifest: Manifest = {
     version: DOCUMENT_VERSION,
     pipeline,
@@ -110,6 +108,7 @@ async function seal(
     repeated,
     bytes: sum(records, ({ bytes }) => bytes),
     shards,
+    ...(await writeDatasetIndexes(store, keys, { generation, settings: packing, sourceSchema, shards })),
     ...arrivals,
     ...columnsOf(manifests),
     ...workersOf(shards, plan, manifests),

@@ -104,6 +104,8 @@ export const manifestSchema = z.object({
   repeated: z.number().int().default(0),
   bytes: z.number().int(),
   shards: z.array(sealedShardSchema),
+  /** Indexes over the shards among them, relative to their folder. Absent of a format without, and of earlier releases. */
+  indexes: z.array(z.string()).optional(),
   arrivals: z.object({
     objects: z.number().int(),
     packed: z.number().int(),

@@ -1,6 +1,6 @@
 /**
  * Files beside the shards that particular readers want. They follow from what is sealed, so every writer writes the
- * same bytes. They lie in the generation's folder, not among the shards.
+ * same bytes. Only an index over all shards lies among them too, because a training channel holds nothing else.
  */
 import type { FormatName } from '../../pipeline/shard-formats.ts';
 import { shardsFolder } from '../../shared/keys.ts';
@@ -50,15 +50,20 @@ export interface SealedGeneration extends Pick<IndexedShards, 'generation' | 'so
 }
 
 /**
- * The index over all shards, for the formats that have one. A reader takes all shards of an index, so each split has
- * its own, in the folder of its shards.
+ * The indexes over all shards, for the formats that have one. A reader looks for the index in the folder of the shards,
+ * which is the channel of a training. It takes all shards of an index, so each split has its own. Without splits there
+ * is another one in the generation's folder.
  */
 export function datasetIndexes({ revision, shards, ...sealed }: SealedGeneration): IndexFile[] {
   const index = formatOf(sealed.settings).datasetIndex;
   if (index === undefined) return [];
   const folder = shardsFolder(revision);
   const splits = new Set(shards.flatMap(({ name }) => splitOfShard(name) ?? []));
-  if (splits.size === 0) return [{ name: index.name, body: index.body({ ...sealed, shards, folder }) }];
+  if (splits.size === 0)
+    return ['', folder].map((place) => ({
+      name: `${place}${index.name}`,
+      body: index.body({ ...sealed, shards, folder: place === '' ? folder : '' }),
+    }));
   return [...splits].map((split) => {
     const mine = shards
       .filter(({ name }) => splitOfShard(name) === split)
@@ -68,6 +73,19 @@ export function datasetIndexes({ revision, shards, ...sealed }: SealedGeneration
       body: index.body({ ...sealed, shards: mine, folder: '' }),
     };
   });
+}
+
+/** @returns those that lie among the shards, for the manifest */
+export async function writeDatasetIndexes(
+  store: BlobStore,
+  keys: PackingKeys,
+  sealed: SealedGeneration,
+): Promise<Pick<Manifest, 'indexes'>> {
+  const files = sealed.shards.length === 0 ? [] : datasetIndexes(sealed);
+  for (const file of files) await writeIndexFile(store, keys, file);
+  const folder = shardsFolder(sealed.revision);
+  const indexes = files.flatMap(({ name }) => (name.startsWith(folder) ? [name.slice(folder.length)] : []));
+  return indexes.length === 0 ? {} : { indexes };
 }
 
 export async function writeIndexFile(

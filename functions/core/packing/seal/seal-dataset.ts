@@ -23,10 +23,10 @@ import {
 import { ContentFacts } from './content-facts.ts';
 import { Exclusions } from './exclusions.ts';
 import {
-  datasetIndexes,
   type IndexFile,
   type IndexFileWriter,
   shardIndexWriter,
+  writeDatasetIndexes,
   writeIndexFile,
 } from './index-files.ts';
 import { labelNumbers } from './label-numbers.ts';
@@ -180,12 +180,8 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
   const accounted = { keys, plan, records, exclusions, held: await readHeld(store, plan), observer };
   const { repeated, ...accounts } = await auditArrivals(store, accounted);
   checkSplits(input.runId, splitCheck);
-  if (shards.length > 0) {
-    const { sourceSchema, revision } = plan;
-    const { runId: generation, packing: settings } = input;
-    const indexes = datasetIndexes({ generation, settings, sourceSchema, shards, revision });
-    for (const index of indexes) await writeIndexFile(store, keys, index);
-  }
+  const { sourceSchema, revision } = plan;
+  const sealed = { generation: input.runId, settings: input.packing, sourceSchema, shards, revision };
   const manifest: Manifest = {
     version: DOCUMENT_VERSION,
     pipeline: input.pipeline,
@@ -201,6 +197,7 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
     repeated,
     bytes: sum(kept, (record) => record.bytes),
     shards,
+    ...(await writeDatasetIndexes(store, keys, sealed)),
     ...accounts,
     ...classes.sealedBalance(plan),
     ...content.sealed,

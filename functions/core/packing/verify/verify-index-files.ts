@@ -38,15 +38,16 @@ export const verifyShardIndex = (
   lines: Iterable<MemberLine>,
 ): Promise<void> => verifyFile(verified, shardIndex(verified.manifest, shard, lines));
 
-/** The index over all shards, for the formats that have one. */
+/** The indexes over all shards, for the formats that have one. Earlier releases wrote none among unsplit shards. */
 export async function verifyDatasetIndex(verified: VerifiedGeneration): Promise<void> {
-  const { generation, format, schema, shards, revision } = verified.manifest;
+  const { generation, format, schema, shards, revision, indexes, splits } = verified.manifest;
   if (shards.length === 0) return;
   const settings = { format, labelType: schema.labelType, shardMegabytes: 0 };
   const sourceSchema = { columns: schema.columns ?? [] };
   const isSame = formatOf(verified.manifest).datasetIndex?.isSame;
+  const isOlder = indexes === undefined && splits === undefined;
   for (const file of datasetIndexes({ generation, settings, sourceSchema, shards, revision }))
-    await verifyFile(verified, file, isSame);
+    if (!isOlder || !file.name.startsWith(shardsFolder(revision))) await verifyFile(verified, file, isSame);
 }
 
 /** The folder of the shards is a channel of training. A training reads every object in it as a shard. */
@@ -57,10 +58,11 @@ export async function verifyNoStrays({
   problems,
 }: VerifiedGeneration): Promise<void> {
   const shards = `${folder}${shardsFolder(manifest.revision)}`;
-  const { format, splits = [] } = manifest;
+  const { format, indexes = [], splits = [] } = manifest;
   const index = formatOf({ format }).datasetIndex?.name;
   const names = new Set([
     ...manifest.shards.map(({ name }) => name),
+    ...indexes,
     ...(index === undefined ? [] : splits.map((split) => `${split.name}/${index}`)),
   ]);
   for await (const page of listPages(store, shards))
