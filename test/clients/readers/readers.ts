@@ -11,6 +11,8 @@ export interface Reader {
   /** What the script calls it. */
   readonly reader: string;
   readonly formats: readonly TriedFormat[];
+  /** It reads the channel of a version with corrections and retractions, by several ranks, and not a generation. */
+  readonly ofVersion?: true;
   /** It reports no names, only places: shard-000000.tar#12. */
   readonly byPlace?: true;
   /** Why it does not give the samples back. It is tried all the same. */
@@ -23,6 +25,8 @@ const of = (
   reader: string,
   ...formats: readonly TriedFormat[]
 ): Reader => ({ name, library, environment, script, reader, formats });
+
+const ofVersion = (...reader: Parameters<typeof of>): Reader => ({ ...of(...reader), ofVersion: true });
 
 const TORCH = ['readers', 'read_torch.py'] as const;
 const TENSORFLOW = ['readers-tensorflow', 'read_tensorflow.py'] as const;
@@ -52,6 +56,22 @@ export const READERS: readonly Reader[] = [
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, tfrecord', ...RECORDS),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, parquet', 'parquet'),
   of(['ray', 'Ray Data'], TENSORFLOW, 'Ray Data, lines', 'lines'),
+  ofVersion(['webdataset', 'webdataset, 2 ranks of 3 workers'], TORCH, 'webdataset, ranks', 'webdataset'),
+  ofVersion(['torchdata', 'torchdata, 2 ranks, resumed'], TORCH, 'torchdata, ranks', 'webdataset'),
+  ofVersion(['streaming', 'mosaicml-streaming, 2 ranks, resumed'], TORCH, 'streaming, ranks', 'mds'),
+  ofVersion(['tf.data', 'tf.data, 3 ranks'], TENSORFLOW, 'tf.data, ranks', 'tfrecord'),
+  ofVersion(['tf.data', 'tf.data, resumed'], TENSORFLOW, 'tf.data, resumed', 'tfrecord'),
+  ofVersion(
+    ['datasets', 'Hugging Face datasets, 2 ranks, resumed'],
+    TENSORFLOW,
+    'datasets, ranks',
+    'webdataset',
+    'parquet',
+    'lines',
+  ),
+  ofVersion(['pyarrow', 'pyarrow, row groups of 3 ranks'], TENSORFLOW, 'pyarrow, ranks', 'parquet'),
+  ofVersion(['ray', 'Ray Data, split for 2 ranks'], TENSORFLOW, 'Ray Data, ranks', 'parquet'),
+  ofVersion(['spark', 'Apache Spark, vectorized and by parquet-mr'], SPARK, 'Spark, channel', 'parquet'),
   { ...of(['dali', 'NVIDIA DALI'], DALI, 'DALI, webdataset', 'webdataset'), byPlace: true },
   of(['dali', 'NVIDIA DALI'], DALI, 'DALI, tfrecord', 'tfrecord'),
   { ...of(['dali', 'NVIDIA DALI'], DALI, 'DALI, recordio', 'recordio'), byPlace: true },

@@ -16,7 +16,7 @@ const SOURCES_OF_LINES = 12;
 const LINES_OF_A_SOURCE = 20;
 
 /** The variants of a dataset that the readers open. */
-const FORMATS = {
+export const FORMATS = {
   webdataset: {},
   tfrecord: { format: 'tfrecord', labelType: 'integer' },
   'tfrecord in gzip': { format: 'tfrecord', labelType: 'integer', tfrecord: { compression: 'gzip' } },
@@ -37,7 +37,7 @@ export interface Expected {
 }
 
 export interface SealedTree {
-  /** A generation, with its shards, indexes and manifest. */
+  /** A generation, with its shards, indexes and manifest; or the channel of a version. */
   readonly folder: string;
   /** By the name in the shards. */
   readonly samples: ReadonlyMap<string, Expected>;
@@ -45,18 +45,19 @@ export interface SealedTree {
   readonly places: ReadonlyMap<string, string>;
 }
 
-const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+export const sha256 = (bytes: Uint8Array | string): string =>
+  createHash('sha256').update(bytes).digest('hex');
 /** The magic number of RecordIO, at which its writer has to split a record. */
 const MAGICS = Buffer.from('0a23d7ce'.repeat(40), 'hex');
 
 /** One image and one JSON a sample. The names are as hostile as keys get. */
-const STEMS = [
+export const STEMS = [
   ...Array.from({ length: SAMPLES - HOSTILE_KEYS.length }, (_, index) => `${index % CLASSES}/${index}`),
   ...HOSTILE_KEYS.map((key) => `${CLASSES}/${key.replaceAll(/[./]/g, ' ')}`),
 ];
 
 /** Noise, so that no two images are equal and none gets small. */
-async function imageOf(index: number): Promise<{ readonly png: Buffer; readonly pixels: Buffer }> {
+export async function imageOf(index: number): Promise<{ readonly png: Buffer; readonly pixels: Buffer }> {
   const bytes = 3 * SIDE * SIDE;
   let pixels = Buffer.alloc(0);
   for (let round = 0; pixels.length < bytes; round += 1)
@@ -68,7 +69,7 @@ async function imageOf(index: number): Promise<{ readonly png: Buffer; readonly 
   return { pixels, png: index % 50 === 7 ? Buffer.concat([png, MAGICS]) : png };
 }
 
-const jsonOf = (index: number): string =>
+export const jsonOf = (index: number): string =>
   JSON.stringify({ id: index, text: `line\u2028 ${index} "é" 日本`, boxes: [index, 2 * index, 7] });
 
 /** Puts the arrivals into the store. @returns what each image's sample holds, by key without its suffix */

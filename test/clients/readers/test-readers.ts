@@ -8,6 +8,7 @@ import { runProgram } from '../environments/program.ts';
 import { type Comparison, compare } from './compare.ts';
 import { ABSENT, type Reader } from './readers.ts';
 import { type SealedTree, sealTree, type TriedFormat } from './sealed-tree.ts';
+import { sealVersion } from './sealed-version.ts';
 
 /** Ray takes a minute to start on a busy machine. */
 const READER_SECONDS = 600;
@@ -25,14 +26,15 @@ export async function testReaders(
 ): Promise<{ readonly passed: number; readonly failed: number }> {
   const root = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-readers-'));
   const environments = new Environments();
-  const trees = new Map<TriedFormat, SealedTree>();
+  const trees = new Map<string, SealedTree>();
   const rows: Row[] = [];
   try {
     for (const reader of readers) {
       for (const format of reader.formats) {
-        const tree =
-          trees.get(format) ?? (await sealTree(format, path.join(root, format.replaceAll(' ', '-'))));
-        trees.set(format, tree);
+        const name = titleOf(reader, format).replaceAll(' ', '-');
+        const seal = reader.ofVersion === true ? sealVersion : sealTree;
+        const tree = trees.get(name) ?? (await seal(format, path.join(root, name)));
+        trees.set(name, tree);
         const python = await environments.python(reader.environment);
         rows.push({ reader, format, comparison: await read(reader, tree, python) });
       }
@@ -52,6 +54,9 @@ export async function testReaders(
   }
   return { passed: rows.length - failed.length, failed: failed.length + offered.length };
 }
+
+const titleOf = ({ ofVersion }: Reader, format: TriedFormat): string =>
+  ofVersion === true ? `${format} version` : format;
 
 /** Each is installed when a reader first needs it. */
 class Environments {
@@ -104,7 +109,8 @@ function table(rows: readonly Row[]): string[] {
       : reader.cannot === undefined
         ? `no: ${comparison.problems[0] ?? ''}`
         : `cannot: ${reader.cannot}`;
-    return `| ${reader.library} | ${comparison.version || '-'} | \`${format}\` | ${comparison.samples || '-'} | ${verdict} |`;
+    const read = reader.ofVersion === true ? `version of \`${format}\`` : `\`${format}\``;
+    return `| ${reader.library} | ${comparison.version || '-'} | ${read} | ${comparison.samples || '-'} | ${verdict} |`;
   });
   return ['| read with | version | format | samples | equal |', '|---|---|---|---|---|', ...lines];
 }
