@@ -1,6 +1,7 @@
 /** The generations that a run trains on: all up to its own, and the same ones for each attempt. */
 import * as z from 'zod';
 import { type DatasetSize, sizeOf } from '../catalog/launchers/download.ts';
+import { headerDifference, shownHeader } from '../packing/formats/csv-header.ts';
 import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/documents.ts';
 import { packingKeys } from '../packing/model/packing-keys.ts';
 import { SPLITS, type SplitName } from '../pipeline/splits.ts';
@@ -54,6 +55,7 @@ async function readShards(
   });
   const manifests = await Promise.all(generations.map(read));
   checkOneKind(manifests, `s3://${store.bucket}/${pipeline}`);
+  checkOneHeader(manifests, `s3://${store.bucket}/${pipeline}`);
   return manifests.flatMap((manifest) => shardsOf(pipeline, manifest));
 }
 
@@ -100,6 +102,21 @@ function checkOneKind(manifests: readonly NamedManifest[], place: string): void 
   );
 }
 
+/**
+ * Rows whose header was dropped are read by the place of their columns.
+ * @throws LaunchRefusedError
+ */
+function checkOneHeader(manifests: readonly NamedManifest[], place: string): void {
+  const [first, ...others] = manifests.flatMap(({ generation, schema }) =>
+    schema?.droppedHeader === undefined ? [] : [{ generation, header: schema.droppedHeader }],
+  );
+  const other = others.find(({ header }) => header !== first?.header);
+  if (first === undefined || other === undefined) return;
+  throw new LaunchRefusedError(
+    `the CSV files of ${other.generation} began with ${shownHeader(other.header)} and those of ${first.generation} with ${shownHeader(first.header)}: ${headerDifference(other.header, first.header)}. The shards hold no header (packing.lines.header: drop), so no reader could tell the columns: give one up by tidewheel data repair ${place} GENERATION --give-up, and drop its files again with the other header`,
+  );
+}
+
 const namesOf = (
   shards: z.output<typeof manifestShards>['shards'],
 ): Pick<GenerationShards, 'shards' | 'totals'> => ({
@@ -113,6 +130,7 @@ const manifestShards = z.object({
   format: z.string().optional(),
   compression: z.string().optional(),
   revision: z.string().optional(),
+  schema: z.object({ droppedHeader: z.string().optional() }).optional(),
   shards: z.array(
     z.object({
       /** Relative to the generation's shards. */

@@ -5,10 +5,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { current, incoming, linesIn, runOf } from '../../support/builders/compaction.ts';
-import { PIPELINE, packPipeline, settings } from '../../support/builders/packing.ts';
+import { now, PIPELINE, packPipeline, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import {
   type Expected,
@@ -96,7 +97,9 @@ class History {
 
   async run(): Promise<void> {
     this.#batch += 1;
-    await packPipeline(this.store, { runId: runOf(this.#batch), pipeline: PIPELINE, packing: this.#packing });
+    const run = { runId: runOf(this.#batch), pipeline: PIPELINE, packing: this.#packing };
+    await planShards({ store: this.store, now }, { ...run, onChange: 'replace' });
+    await packPipeline(this.store, run);
     await this.#compact();
   }
 

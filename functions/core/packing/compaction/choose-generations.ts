@@ -60,7 +60,10 @@ export function joinKey(
   const isGzipped = current.isGzipped?.(settings) === true;
   if (format !== settings.format || (compression === 'gzip') !== isGzipped) return undefined;
   if (!isDeepStrictEqual(split, settings.split)) return undefined;
-  const wanted = current.schema(settings, { columns: schema.columns ?? [], csvHeader: schema.csvHeader });
+  const wanted = current.schema(settings, {
+    columns: schema.columns ?? [],
+    csvHeader: schema.csvHeader ?? schema.droppedHeader,
+  });
   return isDeepStrictEqual(wanted, schema) ? JSON.stringify(schema) : undefined;
 }
 

@@ -16,6 +16,7 @@ import { blobVersions, type DatasetVersion, waitingGenerations } from '../model/
 import { assignSurvivors } from './assign-shards.ts';
 import type { AssignedShards } from './assign-splits.ts';
 import { byBatch, type CompactionChoice, joinKey } from './choose-generations.ts';
+import { headersDiffer, withHeaderOf } from './differing-headers.ts';
 import type { LeftOutSamples } from './left-out.ts';
 import { supersededSamples } from './superseded-samples.ts';
 
@@ -46,7 +47,7 @@ export async function chooseReplacing(
   const touched = all.filter((one) => waiting.includes(one) || leftOutOf(one).size > 0);
   if (touched.length === 0) return undefined;
   const inputs = await withSurvivor(store, { all, touched, leftOutOf });
-  checkJoinable(inputs, packing);
+  await checkJoinable(store, inputs, packing);
   const countRules = shardCountRules(packing, readers);
   return chosen(store, { inputs, leftOut: inputs.map(leftOutOf) }, { packing, countRules });
 }
@@ -78,15 +79,24 @@ async function withSurvivor(
 }
 
 /** @throws ConfigurationError */
-function checkJoinable(inputs: readonly Manifest[], packing: PackingSettings): void {
+async function checkJoinable(
+  store: BlobStore,
+  inputs: readonly Manifest[],
+  packing: PackingSettings,
+): Promise<void> {
   const packed = inputs.filter(({ shards }) => shards.length > 0);
   const newest = packed.at(-1);
-  const key = newest && joinKey(newest, packing);
-  const other = packed.filter((one) => key === undefined || joinKey(one, packing) !== key);
+  if (newest === undefined) return;
+  const key = joinKey(newest, packing);
+  const other = packed.filter(
+    (one) => key === undefined || joinKey(withHeaderOf(one, newest), packing) !== key,
+  );
   if (other.length === 0) return;
+  const difference = await headersDiffer(store, other, newest);
+  if (difference !== undefined) throw new ConfigurationError(difference);
   const names = other.map(({ generation }) => generation).join(', ');
   throw new ConfigurationError(
-    `${names} cannot be joined with ${newest?.generation}, which replaces samples, because the declaration now gives other columns, labels or another format. Declare packing as it was for ${names}, or dataset.onChange: keep to train on both, or prune the older ones`,
+    `${names} cannot be joined with ${newest.generation}, which replaces samples, because the declaration now gives other columns, labels or another format. Declare packing as it was for ${names}, or dataset.onChange: keep to train on both, or prune the older ones`,
   );
 }
 

@@ -2,31 +2,17 @@
 import { createHash } from 'node:crypto';
 import {
   type FileFormat,
-  HEAD_BYTES,
   type MemberBody,
   type SampleLines,
   type ShardEncoder,
-  UnfitSampleError,
   type WrittenMember,
 } from '../model/shard-format.ts';
+import { hasHeader, headerOf, rowsAfter } from './csv-header.ts';
 
 const NEWLINE = 0x0a;
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 async function* chunksOf(body: MemberBody): AsyncGenerator<Uint8Array> {
   yield* body;
-}
-
-/**
- * Removes the header. Like readers of CSV it ignores a byte-order mark and the carriage return.
- * @throws UnfitSampleError
- */
-function afterHeader(head: Buffer, expected: string): Buffer {
-  const start = head.subarray(0, 3).equals(BOM) ? 3 : 0;
-  const end = head.indexOf(NEWLINE, start);
-  const line = (end < 0 ? head.subarray(start) : head.subarray(start, end)).toString();
-  if (line.replace(/\r$/, '') !== expected.trimEnd()) throw new UnfitSampleError('headerDiffers');
-  return end < 0 ? head.subarray(head.length) : head.subarray(end + 1);
 }
 
 /** The source without its header line. @throws UnfitSampleError */
@@ -36,12 +22,12 @@ async function* withoutHeader(body: MemberBody, header: string): AsyncGenerator<
     if (head === undefined) yield chunk;
     else {
       head = Buffer.concat([head, chunk]);
-      if (!head.includes(NEWLINE) && head.length < HEAD_BYTES) continue;
-      yield afterHeader(head, header);
+      if (!hasHeader(head)) continue;
+      yield head.subarray(rowsAfter(head, header));
       head = undefined;
     }
   }
-  if (head !== undefined) afterHeader(head, header);
+  if (head !== undefined) yield head.subarray(rowsAfter(head, header));
 }
 
 /** The source as it lies in the shard: without its header, with a newline at its end. */
@@ -82,15 +68,15 @@ export const lines: FileFormat = {
   plannedBytes: (_name, size) => size + 1,
   header: {
     isShared: ({ lines: { kind, header } }) => kind === 'csv' && header !== 'none',
-    of: (head) => `${new TextDecoder().decode(head).split(/\r?\n/, 1)[0] ?? ''}\n`,
+    of: (head) => headerOf(Buffer.from(head)),
   },
-  copyFrom: (head, { csvHeader }) =>
-    csvHeader === undefined ? 0 : head.length - afterHeader(head, csvHeader).length,
+  copyFrom: (head, { csvHeader }) => (csvHeader === undefined ? 0 : rowsAfter(head, csvHeader)),
   encoder: ({ settings, sourceSchema }) =>
     encoder(sourceSchema.csvHeader, settings.lines.header === 'perShard'),
   schema: ({ lines: { kind, header } }, { csvHeader }) => ({
     kind,
     ...(header === 'perShard' && csvHeader !== undefined && { csvHeader }),
+    ...(header === 'drop' && csvHeader !== undefined && { droppedHeader: csvHeader }),
   }),
   isJsonLines: ({ lines: { kind } }) => kind === 'jsonl',
   join: {

@@ -47,6 +47,8 @@ export type LeftArrivals = z.infer<typeof leftSchema>;
 const dataSchema = z.object({
   columns: z.array(z.string()).optional(),
   csvHeader: z.string().optional(),
+  /** The header that the sources had and the shards lack. Absent of earlier releases. */
+  droppedHeader: z.string().optional(),
   labelType: z.string().optional(),
   kind: z.string().optional(),
 });

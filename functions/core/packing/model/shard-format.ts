@@ -226,7 +226,7 @@ export interface FileFormat extends AnyFormat {
   readonly header?: {
     isShared(settings: PackingSettings): boolean;
     /** @param head the first bytes of a source, all of it or `HEAD_BYTES` */
-    of(head: Uint8Array): string;
+    of(head: Uint8Array): string | undefined;
   };
   /**
    * For a format in which a source lies in the shard as it is, with a newline at its end. The store itself can then

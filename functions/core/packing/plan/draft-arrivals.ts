@@ -28,6 +28,7 @@ import { listInParallel } from './parallel-listing.ts';
 import { removedObjects } from './removed-objects.ts';
 import { heldOf } from './returning-samples.ts';
 import { mayBeFreed, type SealedFilter, sealedFilter } from './sealed-filter.ts';
+import { sharesHeader } from './source-schema.ts';
 import { columnsBefore } from './waiting-samples.ts';
 import { WholeSamples } from './whole-samples.ts';
 
@@ -125,8 +126,9 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     { ranges, at },
   );
   const returned = { pipeline: input.pipeline, manifests: sealed.manifests, draft };
-  // The same bytes may get another label of other annotations.
-  const held = annotations === undefined ? await heldOf(deps.store, returned) : NOTHING_HELD;
+  // The same bytes may get another label of other annotations, and the same rows may follow another header.
+  const isHeld = annotations === undefined && !sharesHeader(input.packing);
+  const held = isHeld ? await heldOf(deps.store, returned) : NOTHING_HELD;
   return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held };
 }
 

@@ -5,8 +5,19 @@ import { readArrival } from '../arrivals/read-arrival.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
 import type { Plan } from '../model/documents.ts';
-import { HEAD_BYTES } from '../model/shard-format.ts';
+import { type FileFormat, HEAD_BYTES } from '../model/shard-format.ts';
 import type { DraftPlan } from './draft-plan.ts';
+
+function sharedHeader(packing: PackingSettings): FileFormat['header'] {
+  const format = formatOf(packing);
+  const header = format.takes === 'files' ? format.header : undefined;
+  return header?.isShared(packing) === true ? header : undefined;
+}
+
+/** Whether the shards hold the sources without their headers. */
+export const sharesHeader = (packing: PackingSettings): boolean => sharedHeader(packing) !== undefined;
+
+const NO_HEADER = '\n';
 
 /** @throws TransientError if the object with the header changed */
 export async function sourceSchemaOf(
@@ -15,14 +26,17 @@ export async function sourceSchemaOf(
   draft: DraftPlan,
 ): Promise<Plan['sourceSchema']> {
   const columns = draft.columns();
-  const format = formatOf(packing);
-  const header = format.takes === 'files' ? format.header : undefined;
-  if (header === undefined || !header.isShared(packing)) return { columns };
+  const header = sharedHeader(packing);
+  if (header === undefined) return { columns };
+  let isAnyRead = false;
   for (const first of draft.first) {
     const head = await headOf(store, first);
-    if (head !== undefined) return { columns, csvHeader: header.of(head) };
+    isAnyRead ||= head !== undefined;
+    const csvHeader = head && header.of(head);
+    if (csvHeader !== undefined) return { columns, csvHeader };
   }
-  return { columns };
+  // Without a header each source would be packed with its own.
+  return isAnyRead ? { columns, csvHeader: NO_HEADER } : { columns };
 }
 
 /** Undefined if the store refuses the object. */

@@ -120,7 +120,7 @@ async function readingOf(store: BlobStore, pipeline: string, runId: string): Pro
 }
 
 /** Runs that have not written their report. */
-async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<string[]> {
+export async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<string[]> {
   const unfinished: string[] = [];
   const runs = bucketKeys.runs(pipeline);
   for await (const page of listPages(store, runs, { delimiter: '/' })) {

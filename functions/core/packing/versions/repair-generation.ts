@@ -9,10 +9,16 @@ import { readPlan } from '../model/committed-plan.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { ManifestError, readSealedManifest } from '../model/sealed-arrivals.ts';
+import { batchOf, blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
 import { spotCheck } from '../verify/spot-check.ts';
 import { verifyGeneration } from '../verify/verify.ts';
-import { type PruneRequest, type PruneResult, pruneGenerations } from './prune-generations.ts';
+import {
+  type PruneRequest,
+  type PruneResult,
+  pruneGenerations,
+  unfinishedRuns,
+} from './prune-generations.ts';
 
 export interface RepairRequest {
   readonly pipeline: string;
@@ -115,6 +121,31 @@ async function acceptETags(
 }
 
 /**
+ * A generation that waits for its compaction is in no version, and nothing reads it but the run that joins it. Undefined
+ * if the generation is none.
+ */
+async function giveUpWaiting(
+  store: BlobStore,
+  { pipeline, generation, over = [] }: Omit<PruneRequest, 'what'> & { readonly generation: string },
+): Promise<PruneResult | undefined> {
+  const versions = blobVersions(store);
+  const waiting = await waitingGenerations(versions, pipeline, await newestVersion(versions, pipeline));
+  if (!waiting.includes(generation)) return undefined;
+  const runs = await unfinishedRuns(store, pipeline);
+  const joining = runs.filter((run) => batchOf(run) >= batchOf(generation) && !over.includes(run));
+  if (joining.length > 0)
+    return {
+      kind: 'refused',
+      reasons: joining.map(
+        (run) =>
+          `${run} may join ${generation} (it has no report yet): wait until it ends, or pass --over ${run} if it has ended`,
+      ),
+    };
+  await store.delete(packingKeys(pipeline, generation).manifest);
+  return { kind: 'pruned', generations: [generation], objects: 1, bytes: 0 };
+}
+
+/**
  * Removes one generation from the dataset, and all that lies in its folder. The next run packs what lies under
  * `incoming/` again. Safe to repeat.
  */
@@ -124,7 +155,9 @@ export async function giveUpGeneration(
 ): Promise<PruneResult> {
   const keys = packingKeys(pipeline, generation);
   if ((await manifestOf(store, pipeline, generation)) === undefined) await setAside(store, keys.manifest);
-  const pruned = await pruneGenerations(store, { ...request, pipeline, what: { only: generation } });
+  const pruned =
+    (await giveUpWaiting(store, { ...request, pipeline, generation })) ??
+    (await pruneGenerations(store, { ...request, pipeline, what: { only: generation } }));
   if (pruned.kind !== 'pruned') return pruned;
   let { objects, bytes } = pruned;
   for await (const page of listPages(store, keys.generation)) {
