@@ -1,4 +1,5 @@
 /** A bad arrival costs only itself: neither its neighbours, nor the reader's position, nor the time of the others. */
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
@@ -20,6 +21,47 @@ const shards = (store: MemoryBlobStore): Buffer =>
   Buffer.concat(store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key)));
 
 const csv = settings({ format: 'lines', lines: { kind: 'csv', header: 'perShard' }, shuffle: false });
+
+describe('files of lines', () => {
+  const noise = Buffer.from(Array.from({ length: 3_000 }, (_, index) => (index * index) % 251));
+
+  it.each([
+    ['gzip', gzipSync(noise)],
+    ['zstd', zstdCompressSync(noise)],
+    ['xz', Buffer.concat([Buffer.from('fd377a585a00', 'hex'), noise])],
+    ['bzip2', Buffer.concat([Buffer.from('BZh91AY&SY'), noise])],
+    ['zip', Buffer.concat([Buffer.from('504b0304', 'hex'), noise])],
+    ['UTF-16', Buffer.from('\ufeff{"a":1}\n', 'utf16le')],
+    ['a small gzip', gzipSync('x')],
+  ])('that are %s are rejected, and no others', async (_kind, body) => {
+    const store = dropped({
+      'a.jsonl': body,
+      'b.jsonl': '{"a":1}',
+      'c.jsonl.gz': '{"b":2}\n',
+      'd.jsonl': 'x',
+    });
+    const packing = settings({ format: 'lines', lines: { kind: 'jsonl', header: 'none' }, shuffle: false });
+    const { rejections } = await packAll(store, packing);
+    expect(rejections).toEqual({
+      byReason: { notText: 1 },
+      examples: [expect.objectContaining({ key: `${incoming}a.jsonl`, reason: 'notText' })],
+    });
+    expect(shards(store).toString()).toBe('{"a":1}\n{"b":2}\nx\n');
+  });
+
+  it('that are compressed give no header', async () => {
+    const store = dropped({ '0.csv': gzipSync('z\n1\n'), '1.csv': 'a,b\n1,2\n' });
+    const { rejections } = await packAll(store, csv);
+    expect(rejections.byReason).toEqual({ notText: 1 });
+    expect(shards(store).toString()).toBe('a,b\n1,2\n');
+  });
+});
+
+it('folders of the console and of Hadoop are no samples', async () => {
+  const store = dropped({ 'a/': '', a_$folder$: '', 'a/1.jpg': 'x', b_$folder$: 'x', 'c.jpg': '' });
+  const { samples, rejections } = await packAll(store, settings({ label: 'none' }));
+  expect([samples, rejections.byReason]).toEqual([3, { folderPlaceholder: 2 }]);
+});
 
 describe('CSV sources under one header', () => {
   it('are joined if the first is empty', async () => {

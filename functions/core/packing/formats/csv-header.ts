@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { quoted } from '../../shared/quoted.ts';
 import { HEAD_BYTES, UnfitSampleError } from '../model/shard-format.ts';
+import { isNoText } from '../model/sniff.ts';
 
 const [NEWLINE, RETURN, QUOTE] = [0x0a, 0x0d, 0x22];
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -41,7 +42,7 @@ export const hasHeader = (head: Buffer): boolean =>
 
 const textIn = (head: Buffer): { readonly place: HeaderPlace; readonly text: string } | undefined => {
   const place = placeOf(head, head.length < HEAD_BYTES);
-  if (place === undefined) return undefined;
+  if (place === undefined || isNoText(head)) return undefined;
   const bytes = head.subarray(place.start, place.end);
   return isUtf8(bytes) ? { place, text: bytes.toString() } : undefined;
 };

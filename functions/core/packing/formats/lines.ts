@@ -5,14 +5,33 @@ import {
   type MemberBody,
   type SampleLines,
   type ShardEncoder,
+  UnfitSampleError,
   type WrittenMember,
 } from '../model/shard-format.ts';
+import { isNoText, NO_TEXT_BYTES } from '../model/sniff.ts';
 import { hasHeader, headerOf, rowsAfter } from './csv-header.ts';
 
 const NEWLINE = 0x0a;
 
+/** The source in pieces, of which the first is not too small to be recognized. @throws UnfitSampleError */
 async function* chunksOf(body: MemberBody): AsyncGenerator<Uint8Array> {
-  yield* body;
+  let head: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of body) {
+    if (head === undefined) yield chunk;
+    else {
+      head = Buffer.concat([head, chunk]);
+      if (head.length < NO_TEXT_BYTES) continue;
+      yield textOf(head);
+      head = undefined;
+    }
+  }
+  if (head !== undefined) yield textOf(head);
+}
+
+/** A compressed file has no lines, and joined with others it can no longer be decompressed. */
+function textOf(head: Buffer): Buffer {
+  if (isNoText(head)) throw new UnfitSampleError('notText');
+  return head;
 }
 
 /** The source without its header line. @throws UnfitSampleError */
@@ -70,7 +89,10 @@ export const lines: FileFormat = {
     isShared: ({ lines: { kind, header } }) => kind === 'csv' && header !== 'none',
     of: (head) => headerOf(Buffer.from(head)),
   },
-  copyFrom: (head, { csvHeader }) => (csvHeader === undefined ? 0 : rowsAfter(head, csvHeader)),
+  copyFrom: (head, { csvHeader }) => {
+    const text = textOf(head);
+    return csvHeader === undefined ? 0 : rowsAfter(text, csvHeader);
+  },
   encoder: ({ settings, sourceSchema }) =>
     encoder(sourceSchema.csvHeader, settings.lines.header === 'perShard'),
   schema: ({ lines: { kind, header } }, { csvHeader }) => ({

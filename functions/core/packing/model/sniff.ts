@@ -1,4 +1,4 @@
-/** Compares a file's first bytes with the image format that its suffix names. */
+/** Compares a file's first bytes with what its name or its declaration says. */
 
 /** Enough for every format below. */
 export const SNIFF_BYTES = 16;
@@ -33,3 +33,22 @@ export function imageFormatOf(suffix: string): string | undefined {
 
 /** True if the bytes begin like an image of this format. */
 export const isImage = (format: string, head: Uint8Array): boolean => MAGIC.get(format)?.(head) ?? false;
+
+/** What gzip, zstd, xz, bzip2 and zip files begin with, and text in UTF-16. Nothing of it can begin a text in UTF-8. */
+const NO_TEXT: readonly (readonly number[])[] = [
+  [0x1f, 0x8b, 0x08],
+  [0x28, 0xb5, 0x2f, 0xfd],
+  [0xfd, ...ascii('7zXZ'), 0],
+  [...ascii('PK'), 0x03, 0x04],
+  [0xff, 0xfe],
+  [0xfe, 0xff],
+];
+
+/** As many bytes as `isNoText` looks at. */
+export const NO_TEXT_BYTES = 7;
+
+/** True for a compressed file or UTF-16, whose lines cannot be told apart. */
+export const isNoText = (head: Uint8Array): boolean =>
+  NO_TEXT.some((magic) => startsWith(head, magic)) ||
+  // Level and the first digits of pi.
+  (startsWith(head, ascii('BZh')) && startsWith(head, [0x31, 0x41, 0x59], 4));

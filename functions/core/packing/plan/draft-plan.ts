@@ -45,9 +45,12 @@ const MOST_FIRST = 16;
 /** A larger object cannot be packed within a Lambda's 15 minutes. */
 const LARGEST_OBJECT_BYTES = 40e9;
 
+/** As people's programs leave it in a bucket: S3's console `a/`, and Hadoop and EMR `a_$folder$`. */
+const isFolder = (key: string): boolean => key.endsWith('/') || key.endsWith('_$folder$');
+
 function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
   if (object.refused !== undefined) return object.refused;
-  if (key.endsWith('/') && object.size === 0) return 'folderPlaceholder';
+  if (object.size === 0 && isFolder(key)) return 'folderPlaceholder';
   const lower = key.toLowerCase();
   const { accept } = rules.settings;
   if (accept !== undefined && !accept.some((suffix) => lower.endsWith(suffix.toLowerCase()))) {
