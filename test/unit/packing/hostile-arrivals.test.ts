@@ -57,7 +57,7 @@ describe('files of lines', () => {
   });
 });
 
-it('folders of the console and of Hadoop are no samples', async () => {
+it('folders of the console and Hadoop are no samples', async () => {
   const store = dropped({ 'a/': '', a_$folder$: '', 'a/1.jpg': 'x', b_$folder$: 'x', 'c.jpg': '' });
   const { samples, rejections } = await packAll(store, settings({ label: 'none' }));
   expect([samples, rejections.byReason]).toEqual([3, { folderPlaceholder: 2 }]);

@@ -47,7 +47,7 @@ const NO_TEXT: readonly (readonly number[])[] = [
 /** As many bytes as `isNoText` looks at. */
 export const NO_TEXT_BYTES = 7;
 
-/** True for a compressed file or UTF-16, whose lines cannot be told apart. */
+/** True for a compressed file or UTF-16, which has no lines in bytes of UTF-8. */
 export const isNoText = (head: Uint8Array): boolean =>
   NO_TEXT.some((magic) => startsWith(head, magic)) ||
   // Level and the first digits of pi.

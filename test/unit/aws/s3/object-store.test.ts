@@ -30,7 +30,7 @@ it.each([
   await expect(storeOf(page).listFolders('a/')).rejects.toThrow('a listing of s3://bucket/a/ lacks keys');
 });
 
-it('takes a server that counts as S3, keys alone, or not', async () => {
+it('takes a server that counts in any way', async () => {
   for (const KeyCount of [2, 1, undefined]) {
     const page = { ...(KeyCount !== undefined && { KeyCount }), Contents, CommonPrefixes };
     expect(await keysIn(page)).toEqual(['a/1']);
