@@ -28,11 +28,15 @@ class World {
     for (const suffix of suffixes) this.store.seed(`${incoming}${stem}.${suffix}`, `"${body}"`);
   }
 
-  async pack(batch: number): Promise<void> {
+  plan(batch: number): ReturnType<typeof planShards> {
     const run = { runId: runOf(batch), pipeline: PIPELINE, packing: this.#packing };
     const { store } = this;
-    await planShards({ store, now: () => this.now() }, { ...run, onChange: 'replace' });
-    await planAndPack(store, this.#packing, run.runId);
+    return planShards({ store, now: () => this.now() }, { ...run, onChange: 'replace' });
+  }
+
+  async pack(batch: number): Promise<void> {
+    await this.plan(batch);
+    await planAndPack(this.store, this.#packing, runOf(batch));
   }
 
   async seal(batch: number): Promise<void> {
@@ -88,6 +92,25 @@ describe('the newest version', () => {
     world.put('a/2', '333');
     await world.run(2);
     expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 3 });
+  });
+
+  it('stays when an older retraction is joined later', async () => {
+    const world = new World();
+    for (const stem of ['a/1', 'b/1']) world.put(stem, '1');
+    await world.run(1);
+    await world.compact(new Set([`${incoming}a/1.jpg`, `${incoming}a/1.json`]));
+    world.hour = 11;
+    // Too large to be joined with the others.
+    world.put('a/1', '2'.repeat(30_000));
+    await world.run(2);
+    world.hour = 12;
+    world.put('b/2', '1');
+    await world.run(3);
+    expect((await current(world.store)).map(({ shards }) => shards.length)).toEqual([1, 1]);
+    world.hour = 13;
+    // With news, the whole range of keys is looked up.
+    world.put('a/2', '1');
+    expect(await world.plan(4)).toMatchObject({ status: 'planned', objects: 2 });
   });
 
   it('takes a restored older version for a change', async () => {

@@ -1,0 +1,197 @@
+/** A walk through what one generation packed or rejected, in the order of the bucket's listing. */
+import type { OnChange } from '../../pipeline/dataset.ts';
+import { contentEtag } from '../arrivals/bundle-place.ts';
+import type { BlobStore } from '../model/blob-store.ts';
+import { linesOf } from '../model/compressed-lines.ts';
+import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
+import { compareKeys } from '../model/order.ts';
+import { listingsOf, sealedText } from '../model/sealed-lines.ts';
+
+type Part = Manifest['arrivals']['parts'][number];
+
+/**
+ * `unlabelled`: rejected for its label under other annotations. `incomplete`: a correction that lacked the rest of its
+ * sample. `late`: the rest of its sample did not arrive in time. `removed`: it was deleted. `other`: only other ETags of
+ * the key.
+ */
+export type Found =
+  | 'same'
+  | 'unlabelled'
+  | 'incomplete'
+  | 'late'
+  | 'retracted'
+  | 'removed'
+  | 'other'
+  | 'none';
+
+export type Fate = 'packed' | 'rejected';
+
+/** What a generation says last of a key. */
+export interface Statement {
+  readonly found: Found;
+  /** When the listing began that it comes from. Milliseconds since 1970. */
+  readonly listedAt: number;
+}
+
+export interface FindRules {
+  /**
+   * Version of the file of annotations. Arrivals that were rejected for their label under another version are packed
+   * again.
+   */
+  readonly annotations?: string | undefined;
+  /**
+   * `keep`: an arrival is sealed if any generation holds it. `replace`: only if it is what was listed last of its key, so
+   * going back to earlier bytes is a change.
+   */
+  readonly onChange: OnChange;
+}
+
+/** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
+export class GenerationCursor {
+  readonly #store: BlobStore;
+  readonly #manifest: Pick<Manifest, 'pipeline' | 'generation'>;
+  readonly #parts: readonly Part[];
+  #part = 0;
+  #lines: Iterator<string> | undefined;
+  #key = '';
+  #etag = '';
+  #outcome: SealedLine[3] = 0;
+  /** Version of the annotations, or the packed ETag. */
+  #note: string | undefined;
+  readonly #annotations: string | undefined;
+  readonly #isJoined: boolean;
+  /** Of its arrivals. Milliseconds since 1970. */
+  readonly #listings: readonly number[];
+  #listing = 0;
+  /** The newest of them. */
+  readonly lastListing: number;
+  /** The newest listing that found an object of the key at hand. */
+  #foundAt = 0;
+
+  constructor(store: BlobStore, manifest: Manifest) {
+    this.#store = store;
+    this.#annotations = manifest.annotations?.version;
+    this.#isJoined = manifest.compacted !== undefined;
+    this.#listings = listingsOf(manifest).map((at) => Date.parse(at));
+    this.lastListing = Date.parse(manifest.listedAt);
+    this.#manifest = { pipeline: manifest.pipeline, generation: manifest.generation };
+    this.#parts = manifest.arrivals.parts;
+  }
+
+  /** Whether a listing that found the key has seen this bundle. S3 cuts LastModified down to whole seconds. */
+  hasSeen(bundledAt: string | undefined): boolean {
+    return bundledAt !== undefined && Date.parse(bundledAt) + 1_000 <= this.#foundAt;
+  }
+
+  /** What became of this arrival in the generation. For a cursor that finds nothing else. */
+  async fateOf(key: string, etag: string): Promise<Fate | undefined> {
+    let fate: Fate | undefined;
+    await this.#walk(key, () => {
+      if (contentEtag(this.#etag) === contentEtag(etag))
+        fate = typeof this.#outcome === 'number' || this.#outcome === 'unchanged' ? 'packed' : 'rejected';
+      return fate === 'packed';
+    });
+    return fate;
+  }
+
+  /** Whether the generation calls this arrival retracted. For a cursor that finds nothing else. */
+  async retracts(key: string, etag: string): Promise<boolean> {
+    let isRetracted = false;
+    await this.#walk(key, () => {
+      isRetracted ||= this.#outcome === 'retracted' && contentEtag(this.#etag) === contentEtag(etag);
+      return isRetracted;
+    });
+    return isRetracted;
+  }
+
+  /**
+   * Whether the generation packed or rejected this key: of one of these ETags, or only of others. The caller must ask
+   * for keys in order, each once. A joined generation may hold several ETags of one key: the newest listed counts.
+   */
+  async find(key: string, etags: readonly string[], rules: FindRules): Promise<Statement> {
+    let last: Statement = { found: 'none', listedAt: Number.NEGATIVE_INFINITY };
+    this.#foundAt = 0;
+    await this.#walk(key, () => {
+      this.#foundAt = Math.max(this.#foundAt, this.#listings[this.#listing] ?? 0);
+      if (this.#outcome === 'unchanged') return false;
+      // A compaction has left it out, so it is as if it had never been.
+      if (this.#outcome === 'removed' && this.#isJoined) return false;
+      const own = contentEtag(this.#etag);
+      const isOwn = etags.some((etag) => contentEtag(etag) === own);
+      if (!isOwn && rules.onChange === 'keep') return false;
+      // Earlier releases noted no listings: then the whole generation is as new as its newest listing.
+      const listedAt = this.#listings[this.#listing] || this.lastListing;
+      const isNewer = listedAt > last.listedAt || (listedAt === last.listedAt && isOwn);
+      if (isNewer) last = { found: isOwn ? this.#sameAs(rules.annotations) : 'other', listedAt };
+      return false;
+    });
+    return last;
+  }
+
+  /** Whether an object of this key is packed, whatever its ETag. For a cursor that finds nothing else. */
+  async holds(key: string): Promise<boolean> {
+    let isPacked = false;
+    await this.#walk(key, () => {
+      isPacked ||= typeof this.#outcome === 'number';
+      return isPacked;
+    });
+    return isPacked;
+  }
+
+  /** The ETag of the packed object that has the bytes of this one. For a cursor that finds nothing else. */
+  async packedEtag(key: string, etag: string): Promise<string | undefined> {
+    let packed: string | undefined;
+    await this.#walk(key, () => {
+      if (this.#outcome === 'unchanged' && contentEtag(this.#etag) === contentEtag(etag)) packed = this.#note;
+      return packed !== undefined;
+    });
+    return packed;
+  }
+
+  /** Goes from line to line of the key, until one is enough. */
+  async #walk(key: string, isEnough: () => boolean): Promise<void> {
+    let part = this.#parts[this.#part];
+    while (part !== undefined && compareKeys(part.last, key) < 0) part = this.#skip();
+    while (part !== undefined && compareKeys(part.first, key) <= 0) {
+      if (this.#lines === undefined) await this.#open(part);
+      while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
+      for (; this.#lines !== undefined && this.#key === key; this.#step()) if (isEnough()) return;
+      // A key may go on in the next part.
+      if (this.#lines !== undefined) return;
+      part = this.#skip();
+    }
+  }
+
+  /** Other annotations may have a label that was missing, and the rest of a sample may come again. */
+  #sameAs(annotations: string | undefined): Found {
+    if (this.#outcome === 'correctionIncomplete') return 'incomplete';
+    if (this.#outcome === 'requiredMissing') return 'late';
+    if (this.#outcome === 'retracted' || this.#outcome === 'removed') return this.#outcome;
+    const wantsLabel = this.#outcome === 'labelMissing' || this.#outcome === 'labelDoubled';
+    const isDone = !wantsLabel || (this.#note ?? this.#annotations) === annotations;
+    return isDone ? 'same' : 'unlabelled';
+  }
+
+  #skip(): Part | undefined {
+    this.#part += 1;
+    this.#lines = undefined;
+    this.#key = '';
+    return this.#parts[this.#part];
+  }
+
+  async #open(part: Part): Promise<void> {
+    this.#lines = linesOf(await sealedText(this.#store, this.#manifest, part));
+    this.#step();
+  }
+
+  #step(): void {
+    const next = this.#lines?.next();
+    if (next === undefined || next.done === true) {
+      this.#lines = undefined;
+      return;
+    }
+    const [key, etag, , outcome, note, listing = 0] = sealedLine.parse(JSON.parse(next.value));
+    [this.#key, this.#etag, this.#outcome, this.#listing] = [key, etag, outcome, listing];
+    this.#note = note ?? undefined;
+  }
+}
