@@ -68,9 +68,13 @@ export class Annotations {
     return annotations;
   }
 
-  /** Tells versions of the file apart; what was rejected for its label is tried again under another one. */
+  /**
+   * Tells versions of the file apart, and the columns that are read. What was rejected for its label is tried again under
+   * another one, and packed labels are compared.
+   */
   get version(): string {
-    return `${this.#settings.file}@${this.#source?.etag ?? 'absent'}`;
+    const { file, key, label } = this.#settings;
+    return `${file}@${this.#source?.etag ?? 'absent'} ${JSON.stringify([key, label])}`;
   }
 
   /** The label of a listed key (without the incoming prefix), from its own row or from its sample's. */

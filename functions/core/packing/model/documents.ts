@@ -80,7 +80,7 @@ export interface PlannedSample {
 
 /** The file of annotations as it was when the plan was made. */
 export const annotationsSchema = z.object({
-  /** Name and ETag of the file. */
+  /** Name and ETag of the file, and its columns. Those are absent of earlier releases. */
   version: z.string(),
   rows: z.number().int(),
   byProblem: z.record(z.string(), z.number().int()),

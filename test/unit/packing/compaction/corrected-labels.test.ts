@@ -8,11 +8,12 @@ import {
   versionContents,
 } from '../../../../functions/core/packing/versions/version-contents.ts';
 import type { OnChange } from '../../../../functions/core/pipeline/dataset.ts';
+import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { current, incoming, linesIn, problems, runOf } from '../../../support/builders/compaction.ts';
 import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
-const packing = settings({
+const PACKING = settings({
   label: 'annotations',
   annotations: { file: 'labels.csv', key: 'key', label: 'label' },
 });
@@ -22,7 +23,11 @@ const annotate = (store: MemoryBlobStore, rows: Readonly<Record<string, string>>
   store.seed(`${incoming}labels.csv`, `key,label\n${text.join('')}`);
 };
 
-async function run(store: MemoryBlobStore, batch: number, onChange: OnChange = 'replace') {
+async function run(
+  store: MemoryBlobStore,
+  batch: number,
+  { onChange = 'replace', packing = PACKING }: { onChange?: OnChange; packing?: PackingSettings } = {},
+) {
   const input = { runId: runOf(batch), pipeline: PIPELINE, packing };
   const planned = await planShards({ store, now }, { ...input, onChange });
   if (planned.status === 'planned') {
@@ -77,12 +82,25 @@ describe('a corrected row of annotations', () => {
   it('is applied once while its compaction waits', async () => {
     const store = await packed({ '1': 'cat', '2': 'dog' });
     annotate(store, { '1': 'cat', '2': 'cow' });
-    const input = { runId: runOf(2), pipeline: PIPELINE, packing };
+    const input = { runId: runOf(2), pipeline: PIPELINE, packing: PACKING };
     await planShards({ store, now }, { ...input, onChange: 'replace' });
-    await planAndPack(store, packing, input.runId);
+    await planAndPack(store, PACKING, input.runId);
     await sealDataset({ store }, input);
     expect(await run(store, 3)).toMatchObject({ status: 'nothingNew' });
     expect(await labels(store)).toEqual(['1.cls cat', '2.cls cow']);
+  });
+
+  it('is read from another column once that is declared', async () => {
+    const store = new MemoryBlobStore();
+    for (const key of ['1.jpg', '2.jpg', '3.jpg']) store.seed(incoming + key, key);
+    store.seed(`${incoming}labels.csv`, 'key,label,kind\n1,cat,pet\n2,dog,dog\n3,,wild\n');
+    await run(store, 1);
+    expect(await labels(store)).toEqual(['1.cls cat', '2.cls dog']);
+    const annotations = { file: 'labels.csv', key: 'key', label: 'kind' };
+    const packing = settings({ label: 'annotations', annotations });
+    expect(await run(store, 2, { packing })).toMatchObject({ status: 'planned', objects: 2 });
+    expect(await labels(store)).toEqual(['1.cls pet', '2.cls dog', '3.cls wild']);
+    expect(await run(store, 3, { packing })).toMatchObject({ status: 'nothingNew' });
   });
 
   it('leaves the label where it gives none', async () => {
@@ -96,7 +114,7 @@ describe('a corrected row of annotations', () => {
     const store = await packed({ '1': 'cat', '2': 'dog' });
     store.objects.delete(`${incoming}2.jpg`);
     annotate(store, { '1': 'cow', '2': 'cow' });
-    expect(await run(store, 2, 'keep')).toMatchObject({ status: 'nothingNew' });
+    expect(await run(store, 2, { onChange: 'keep' })).toMatchObject({ status: 'nothingNew' });
     await run(store, 3);
     expect(await labels(store)).toEqual(['1.cls cow', '2.cls dog']);
     expect(await run(store, 4)).toMatchObject({ status: 'nothingNew' });
