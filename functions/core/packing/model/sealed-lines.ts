@@ -39,7 +39,8 @@ export async function sealedText(
   return text;
 }
 
-const UNKNOWN_TIME = new Date(0).toISOString();
+/** Of a line that an earlier release joined. */
+export const UNKNOWN_TIME = new Date(0).toISOString();
 
 /** When the listings began that its arrivals come from, ISO 8601. Earlier releases did not note them when they joined. */
 export const listingsOf = ({

@@ -10,7 +10,7 @@ import { decompress, linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, sealedLine } from '../model/manifest.ts';
 import { arrivalOf } from '../model/order.ts';
 import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
-import { sealedLines } from '../model/sealed-lines.ts';
+import { listingsOf, sealedLines, UNKNOWN_TIME } from '../model/sealed-lines.ts';
 import { blobVersions, newestVersion } from '../model/versions.ts';
 import { deleteBundles, deleteEmptyIndexes, packedBundles } from './delete-bundles.ts';
 
@@ -66,7 +66,7 @@ export async function deletePacked(
  */
 async function rejectedLater(
   store: BlobStore,
-  { pipeline, generation, changes, shards }: Manifest,
+  { pipeline, generation, changes, shards, listedAt }: Manifest,
 ): Promise<ReadonlySet<string> | 'unknown'> {
   const rejected = new Set<string>();
   if (changes === undefined || shards.length === 0) return rejected;
@@ -74,9 +74,19 @@ async function rejectedLater(
   if (newest?.added[generation] === undefined) return 'unknown';
   for (const manifest of await manifestsOf(store, pipeline, newest.generations))
     if (manifest.compacted !== undefined)
-      for await (const [key, etag, , outcome] of sealedLines(store, manifest))
-        if (typeof outcome !== 'number' && outcome !== 'unchanged') rejected.add(arrivalOf(key, etag));
+      for await (const arrival of rejectedOf(store, manifest, listedAt)) rejected.add(arrival);
   return rejected;
+}
+
+/** What a joined generation rejects of one listing. What earlier ones rejected may be packed now. */
+async function* rejectedOf(store: BlobStore, joined: Manifest, listedAt: string): AsyncGenerator<string> {
+  const listings = listingsOf(joined);
+  for await (const [key, etag, , outcome, , listing = 0] of sealedLines(store, joined)) {
+    if (typeof outcome === 'number' || outcome === 'unchanged') continue;
+    const at = listings[listing];
+    // A retraction keeps the listing of what was retracted first.
+    if (at === listedAt || at === UNKNOWN_TIME || outcome === 'retracted') yield arrivalOf(key, etag);
+  }
 }
 
 async function linesOfPart(store: BlobStore, manifest: Manifest, part: number): Promise<string[]> {
