@@ -4,9 +4,12 @@ import { bundleKeys } from '../../../functions/core/packing/arrivals/bundle-plac
 import { makeBundle } from '../../../functions/core/packing/arrivals/make-bundle.ts';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { deletePacked } from '../../../functions/core/packing/seal/delete-packed.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { pruneGenerations } from '../../../functions/core/packing/versions/prune-generations.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { seedBundle } from '../../support/builders/bundles.ts';
 import { current, incoming, linesIn, problems, runOf } from '../../support/builders/compaction.ts';
 import { PIPELINE, planAndPack, SMALL, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
@@ -14,9 +17,10 @@ import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 class World {
   readonly store = new MemoryBlobStore();
   hour = 10;
-  readonly #packing = settings({ shardMegabytes: 0.06, require: ['image', 'json'] });
+  readonly #packing: PackingSettings;
 
-  constructor() {
+  constructor(changes: Partial<PackingSettings> = {}) {
+    this.#packing = settings({ shardMegabytes: 0.06, require: ['image', 'json'], ...changes });
     this.store.now = () => this.now();
   }
 
@@ -59,6 +63,12 @@ class World {
     await this.pack(batch);
     await this.seal(batch);
     await this.compact();
+  }
+
+  /** As `whenDone: delete` does. */
+  clean(batch: number): Promise<unknown> {
+    const run = { pipeline: PIPELINE, runId: runOf(batch) };
+    return deletePacked({ store: this.store, isTimeUp: () => false }, run);
   }
 
   prune(): Promise<unknown> {
@@ -162,6 +172,48 @@ describe('the newest version', () => {
     world.store.seed(keys.index, made.index);
     await world.run(2);
     expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 1 });
+  });
+
+  it('gets a correction whose label comes later', async () => {
+    const annotations = { file: 'labels.csv', key: 'key', label: 'label' };
+    const world = new World({ label: 'annotations', annotations });
+    const annotate = (...stems: readonly string[]) =>
+      world.store.seed(
+        `${incoming}labels.csv`,
+        ['key,label', ...stems.map((one) => `${one},cat`)].join('\n'),
+      );
+    annotate('a/1', 'a/2');
+    world.put('a/1', '1');
+    await world.run(1);
+    await world.clean(1);
+    world.hour = 11;
+    annotate('a/2');
+    const { data, index } = seedBundle(world.store, { 'a/1.jpg': '"22"', 'a/1.json': '"22"' });
+    world.hour = 12;
+    await world.run(2);
+    await world.clean(2);
+    expect(world.store.objects.has(data) && world.store.objects.has(index)).toBe(true);
+    world.hour = 13;
+    annotate('a/1');
+    await world.run(3);
+    expect(await world.images()).toEqual({ 'a/1': 2 });
+  });
+
+  it('frees a correction, which its run then deletes', async () => {
+    const world = new World({ require: [] });
+    world.put('a/1', '1');
+    await world.run(1);
+    world.hour = 11;
+    world.store.objects.delete(`${incoming}a/1.jpg`);
+    world.put('a/1', '22', ['json']);
+    world.put('a/2', '1');
+    await world.run(2);
+    world.hour = 12;
+    await world.clean(2);
+    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    await world.run(3);
+    await world.clean(3);
+    expect(world.store.keys(incoming)).toEqual([]);
   });
 
   it('takes nothing from a retraction of what only waits', async () => {

@@ -31,7 +31,12 @@ export interface Statement {
   readonly found: Found;
   /** When the listing began that it comes from. Milliseconds since 1970. */
   readonly listedAt: number;
+  /** The same of this arrival, where it was rejected for its label under other annotations. */
+  readonly unlabelledAt: number;
 }
+
+const NEVER = Number.NEGATIVE_INFINITY;
+export const NOTHING_SAID: Statement = { found: 'none', listedAt: NEVER, unlabelledAt: NEVER };
 
 export interface FindRules {
   /**
@@ -106,26 +111,32 @@ export class GenerationCursor {
 
   /**
    * Whether the generation packed or rejected this key: of one of these ETags, or only of others. The caller must ask
-   * for keys in order, each once. A joined generation may hold several ETags of one key: the newest listed counts.
+   * for keys in order, each once. A joined generation may hold several ETags of one key: the newest listed counts. What
+   * was rejected for its label is to be packed, so what lies before it counts.
    */
   async find(key: string, etags: readonly string[], rules: FindRules): Promise<Statement> {
-    let last: Statement = { found: 'none', listedAt: Number.NEGATIVE_INFINITY };
+    let last = NOTHING_SAID;
     this.#foundAt = 0;
     await this.#walk(key, () => {
       this.#foundAt = Math.max(this.#foundAt, this.#listings[this.#listing] ?? 0);
-      if (this.#outcome === 'unchanged') return false;
-      // A compaction has left it out, so it is as if it had never been.
-      if (this.#outcome === 'removed' && this.#isJoined) return false;
+      if (this.#saysNothing) return false;
       const own = contentEtag(this.#etag);
       const isOwn = etags.some((etag) => contentEtag(etag) === own);
       if (!isOwn && rules.onChange === 'keep') return false;
       // Earlier releases noted no listings: then the whole generation is as new as its newest listing.
       const listedAt = this.#listings[this.#listing] || this.lastListing;
+      const found = isOwn ? this.#sameAs(rules.annotations) : 'other';
       const isNewer = listedAt > last.listedAt || (listedAt === last.listedAt && isOwn);
-      if (isNewer) last = { found: isOwn ? this.#sameAs(rules.annotations) : 'other', listedAt };
+      if (found === 'unlabelled') last = { ...last, unlabelledAt: Math.max(listedAt, last.unlabelledAt) };
+      else if (isNewer) last = { ...last, found, listedAt };
       return false;
     });
     return last;
+  }
+
+  get #saysNothing(): boolean {
+    // A compaction has left out what was removed, so it is as if it had never been.
+    return this.#outcome === 'unchanged' || (this.#outcome === 'removed' && this.#isJoined);
   }
 
   /** Whether an object of this key is packed, whatever its ETag. For a cursor that finds nothing else. */

@@ -4,7 +4,13 @@ import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Rejection } from '../model/rejections.ts';
 import { batchOf } from '../model/versions.ts';
-import { type Fate, type FindRules, type Found, GenerationCursor } from './generation-cursor.ts';
+import {
+  type Fate,
+  type FindRules,
+  type Found,
+  GenerationCursor,
+  NOTHING_SAID,
+} from './generation-cursor.ts';
 
 /**
  * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
@@ -105,30 +111,34 @@ function stateOf(found: Found): ArrivalState | undefined {
   return found === 'other' ? 'changed' : undefined;
 }
 
-/** What any generation has listed last of a key. Cursors come in the order of their newest listings. */
+interface Looked {
+  readonly key: string;
+  readonly etags: readonly string[];
+  readonly bundledAt: string | undefined;
+}
+
+/**
+ * What any generation has listed last of a key, and whether one of them has seen the bundle that holds it. Cursors come
+ * in the order of their newest listings.
+ */
 async function newestOf(
   cursors: readonly GenerationCursor[],
-  {
-    key,
-    etags,
-    bundledAt,
-  }: { readonly key: string; readonly etags: readonly string[]; readonly bundledAt: string | undefined },
+  { key, etags, bundledAt }: Looked,
   rules: FilterRules,
 ): Promise<{ readonly state: ArrivalState | undefined; readonly isSeen: boolean }> {
-  let [state, listedAt, isSeen]: [ArrivalState | undefined, number, boolean] = [
-    undefined,
-    Number.NEGATIVE_INFINITY,
-    false,
-  ];
+  let [state, isSeen]: [ArrivalState | undefined, boolean] = [undefined, false];
+  let { listedAt, unlabelledAt } = NOTHING_SAID;
   for (const cursor of cursors) {
     if (listedAt >= cursor.lastListing) break;
     const statement = await cursor.find(key, etags, rules);
     // A generation that noted the key as no news has seen it too.
     isSeen ||= cursor.hasSeen(bundledAt);
+    unlabelledAt = Math.max(unlabelledAt, statement.unlabelledAt);
     const newer = statement.listedAt > listedAt ? stateOf(statement.found) : undefined;
     if (newer !== undefined) [state, listedAt] = [newer, statement.listedAt];
   }
-  return { state, isSeen };
+  // Where it was rejected after all others, nothing has replaced it.
+  return { state, isSeen: isSeen && unlabelledAt < listedAt };
 }
 
 /** A filter for a sorted listing: what earlier generations say of each arrival. */
