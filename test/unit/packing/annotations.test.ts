@@ -176,6 +176,16 @@ describe('labels from annotations', () => {
     expect((await verifyGeneration(store, manifest)).problems).not.toEqual([]);
   });
 
+  it.each(['mds', 'parquet'] as const)('are a column of %s where few samples have one', async (format) => {
+    const store = new MemoryBlobStore();
+    for (const key of ['1.jpg', '2.jpg', '3.jpg', '3.json', '4.json']) store.seed(incoming + key, '1');
+    store.seed(`${incoming}labels.csv`, 'key,label\n1,cat\n');
+    await packAll(store, { ...packing, format });
+    const manifest = manifestOf(store);
+    expect(manifest.rejections.byReason).toEqual({ labelMissing: 4 });
+    expect(manifest.schema.columns).toEqual(['image', 'label']);
+  });
+
   it('are packed later if the file changes or arrives', async () => {
     // Samples that were rejected for their label go into the next generation.
     const store = new MemoryBlobStore();

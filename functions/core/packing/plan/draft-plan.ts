@@ -158,11 +158,16 @@ export class DraftPlan {
         isBalanced(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
       this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
     }
-    const isAnyLeft = this.#waiting.isAny || this.#splits?.isAnyMissing === true;
-    if (labels === undefined && this.balance === undefined && !isAnyLeft) return;
+    if (!this.#mayLeave) return;
     this.#noteOutcomes();
     for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
-      if (labels?.labelOf(ordinal) !== undefined) this.#labelled += 1;
+      if (labels?.labelOf(ordinal) !== undefined && this.isPlanned(ordinal)) this.#labelled += 1;
+  }
+
+  /** Whether some samples may not be planned. */
+  get #mayLeave(): boolean {
+    const isAnyWaiting = this.#waiting.isAny || this.#splits?.isAnyMissing === true;
+    return this.#rules.labels !== undefined || this.balance !== undefined || isAnyWaiting;
   }
 
   /** Replaces the number of a sample that is not packed by its outcome. */
@@ -178,10 +183,10 @@ export class DraftPlan {
     this.#arrivals = finished;
   }
 
-  /** Columns that at least half of the samples have. */
+  /** Columns that at least half of the planned samples have. */
   columns(): string[] {
-    const { samples, columns } = this.#waiting.isAny
-      ? this.#waiting.withoutWaiting(this.#columns)
+    const { samples, columns } = this.#mayLeave
+      ? this.#waiting.columnsOfPlanned(this.#columns, (sample) => this.isPlanned(sample))
       : { samples: this.#samples, columns: this.#columns };
     const most = [...columns].filter(([, count]) => count * 2 >= samples).map(([column]) => column);
     const labelled = this.#labelled > 0 && this.#labelled * 2 >= samples;

@@ -113,19 +113,23 @@ export class WaitingSamples {
     return this.#isAnyArchived || this.#required !== 0 || (this.#wantsData && this.#withData < this.#samples);
   }
 
-  /** The columns of the samples that do not wait. @param all of all samples */
-  withoutWaiting(all: ReadonlyMap<string, number>): {
-    readonly samples: number;
-    readonly columns: ReadonlyMap<string, number>;
-  } {
-    const waiting: number[] = [];
-    for (let sample = 0; sample < this.#samples; sample += 1)
-      if (this.of(sample) !== undefined) waiting.push(this.#marks.at(sample));
-    const columns = [...all].map(([column, count]): [string, number] => {
-      const bit = this.#bits.get(column) ?? 0;
-      return [column, bit === 0 ? count : count - waiting.filter((marks) => (marks & bit) !== 0).length];
-    });
-    return { samples: this.#samples - waiting.length, columns: new Map(columns) };
+  /** The columns of the samples that are planned. @param all of all samples */
+  columnsOfPlanned(
+    all: ReadonlyMap<string, number>,
+    isPlanned: (sample: number) => boolean,
+  ): { readonly samples: number; readonly columns: ReadonlyMap<string, number> } {
+    const columns = new Map(all);
+    let samples = 0;
+    for (let sample = 0; sample < this.#samples; sample += 1) {
+      if (isPlanned(sample)) {
+        samples += 1;
+        continue;
+      }
+      const marks = this.#marks.at(sample);
+      for (const [column, bit] of this.#bits)
+        if ((marks & bit) !== 0) columns.set(column, (columns.get(column) ?? 0) - 1);
+    }
+    return { samples, columns };
   }
 
   /** When its last object arrived, in seconds since 1970. */
