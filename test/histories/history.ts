@@ -15,25 +15,40 @@ import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
 import { seedBundle } from '../support/builders/bundles.ts';
 import { current, incoming, problems, runOf } from '../support/builders/compaction.ts';
-import { PIPELINE, planAndPack, settings } from '../support/builders/packing.ts';
+import { PIPELINE, planAndPack } from '../support/builders/packing.ts';
 import { faultyStore, Killed } from '../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
+import { ANNOTATIONS, type Options, optionsOf } from './options.ts';
 
 interface Step {
-  readonly kind: 'put' | 'bundle' | 'delete' | 'run' | 'compact' | 'retract' | 'prune' | 'declare' | 'clean';
+  readonly kind:
+    | 'put'
+    | 'bundle'
+    | 'delete'
+    | 'run'
+    | 'compact'
+    | 'retract'
+    | 'prune'
+    | 'declare'
+    | 'clean'
+    | 'annotate';
   readonly key?: string;
   readonly body?: string;
   /** None where S3's is the MD5 of the body. */
   readonly etag?: string | undefined;
   /** Keys and bodies of a bundle. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Samples and their labels. */
+  readonly rows?: readonly Row[];
   /** What a new declaration says. */
   readonly onDelete?: OnDelete;
   /** What `whenDone: delete` has left, and how far it came. */
   readonly cleaned?: Cleaned;
-  /** Name and bytes in base64, of the newest version after a step that may change it. */
-  shards?: readonly (readonly [name: string, body: string])[];
+  /** Name, bytes in base64 and generation, of the newest version after a step that may change it. */
+  shards?: readonly (readonly [name: string, body: string, generation: string])[];
 }
+
+type Row = readonly [stem: string, label: string];
 
 interface Cleaned {
   readonly isBegun: boolean;
@@ -57,48 +72,13 @@ export interface History {
   readonly require: readonly string[];
   readonly split: PackingSettings['split'];
   readonly onDelete: OnDelete;
+  /** Labels come from a file. */
+  readonly annotated: boolean;
+  /** All shards of a generation, or of its split, have as many samples. */
+  readonly even: boolean;
+  /** All classes that a run packed to train on have as many samples. */
+  readonly balanced: boolean;
   readonly steps: readonly Step[];
-}
-
-const FORMATS = ['webdataset', 'tfrecord', 'mds', 'parquet'] as const;
-
-/** What a seed's history is about. */
-interface Options {
-  readonly packing: PackingSettings;
-  readonly onDelete: OnDelete;
-  /** Some files come in bundles. */
-  readonly bundles: boolean;
-  /** Some runs delete what they packed, and the declaration changes between runs. */
-  readonly redeclares: boolean;
-}
-
-/** Half of the seeds have one. By group, the folder is the group. The shares are exact, so that every sum is 1. */
-function splitOf(random: () => number): PackingSettings['split'] {
-  if (random() % 2 === 0) return undefined;
-  const train = 1 + (random() % 6);
-  const shares = { train: train / 8, validation: 1 / 8, test: (7 - train) / 8 };
-  return random() % 2 === 0 ? { ...shares, by: 'key' } : { ...shares, by: 'group', groupPattern: '^([01])/' };
-}
-
-/** In mds and parquet, all samples have the same columns. */
-function optionsOf(seed: number): Options {
-  const random = seededUint32(`options ${seed}`);
-  const format = FORMATS[random() % FORMATS.length] ?? 'webdataset';
-  const split = splitOf(random);
-  const isPaired = random() % 2 === 0 || format === 'mds' || format === 'parquet';
-  const packing = settings({
-    format,
-    shardMegabytes: 0.06,
-    require: isPaired ? ['image', 'json'] : [],
-    waitHours: 1e5,
-    ...(split && { split }),
-  });
-  return {
-    packing,
-    onDelete: random() % 2 === 0 ? 'keep' : 'retract',
-    bundles: random() % 2 === 0,
-    redeclares: random() % 2 === 0,
-  };
 }
 
 /** The steps of a seed and the shards after them. @throws Error if a generation is not intact */
@@ -113,10 +93,15 @@ export async function historyOf(seed: number): Promise<History> {
     require: Array.isArray(require) ? require : [],
     split,
     onDelete: options.onDelete,
+    annotated: options.packing.label === 'annotations',
+    even: options.packing.remainder === 'even',
+    // What makes shards even copies samples of any class.
+    balanced: options.packing.balance !== undefined && options.packing.remainder !== 'even',
     steps: world.steps,
   };
 }
 
+const stemOf = (number: number): string => `${number % 2}/s${number}`;
 const bodyOf = (number: number): string => `"body ${number}"`;
 
 class World {
@@ -128,6 +113,8 @@ class World {
   readonly #random: () => number;
   /** Of a stream of its own. */
   readonly #randomOfDeclarations: () => number;
+  readonly #randomOfLabels: () => number;
+  readonly #randomOfCases: () => number;
   /** The files of each bundle, by the key of its index. */
   readonly #bundles = new Map<string, Readonly<Record<string, string>>>();
   #onDelete: OnDelete;
@@ -142,6 +129,8 @@ class World {
     this.#packing = options.packing;
     this.#onDelete = options.onDelete;
     this.#randomOfDeclarations = seededUint32(`declarations ${seed}`);
+    this.#randomOfLabels = seededUint32(`labels ${seed}`);
+    this.#randomOfCases = seededUint32(`cases ${seed}`);
     this.#store.now = () => this.#clock();
     this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
@@ -158,6 +147,7 @@ class World {
   async next(): Promise<void> {
     this.#ticks += 1;
     if (this.#options.redeclares && this.#randomOfDeclarations() % 4 === 0) this.#declare();
+    if (this.#packing.label === 'annotations' && this.#randomOfLabels() % 4 === 0) this.#annotate();
     const dice = this.#below(20);
     if (dice < 5 && this.#options.bundles) this.#bundle();
     else if (dice < 11) this.#put();
@@ -176,9 +166,23 @@ class World {
     this.steps.push({ kind: 'declare', onDelete: this.#onDelete });
   }
 
+  /** Some samples have no row, and some have two. */
+  #annotate(): void {
+    const rows = Array.from({ length: 2 * STEMS }, (_, row): Row[] => {
+      const dice = this.#randomOfLabels() % 6;
+      const isThere = row < STEMS ? dice > 0 : dice > 4;
+      return isThere ? [[stemOf(row % STEMS), `label${this.#randomOfLabels() % 3}`]] : [];
+    }).flat();
+    const text = rows.map(([stem, label]) => `${stem},${label}\n`).join('');
+    this.#store.seed(`${incoming}${ANNOTATIONS.file}`, `key,label\n${text}`);
+    this.steps.push({ kind: 'annotate', rows });
+  }
+
   #key(): string {
-    const stem = this.#below(STEMS);
-    return `${stem % 2}/s${stem}.${this.#below(2) === 0 ? 'jpg' : 'json'}`;
+    const stem = stemOf(this.#below(STEMS));
+    const suffix = this.#below(2) === 0 ? 'jpg' : 'json';
+    const isUpper = this.#options.cases && this.#randomOfCases() % 3 === 0;
+    return `${stem}.${isUpper ? suffix.toUpperCase() : suffix}`;
   }
 
   #put(): void {
@@ -304,7 +308,8 @@ class World {
     const shards = (await current(this.#store)).flatMap((manifest) =>
       manifest.shards.map(({ name }) => {
         const folder = bucketKeys.shards(PIPELINE, manifest.generation, manifest.revision);
-        return [name, this.#store.body(`${folder}${name}`).toString('base64')] as const;
+        const body = this.#store.body(`${folder}${name}`).toString('base64');
+        return [name, body, manifest.generation] as const;
       }),
     );
     this.steps.push({ ...step, shards });

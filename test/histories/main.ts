@@ -1,5 +1,5 @@
 /**
- * `npm run test:histories [-- --seeds 1-50]`: random histories of drops, overwrites, deletions, corrections,
+ * `npm run test:histories [-- --seeds 1-50]`: random histories of drops, overwrites, deletions, corrections, labels,
  * compactions, retractions, prunes, deletions by runs and kills. A model in Python says what each version must hold, and
  * reads the shards.
  */

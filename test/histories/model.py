@@ -1,8 +1,7 @@
 """What each version of a dataset must hold, said by a model that shares nothing with the service.
 
 Reads one history a line: its steps, and after each of them the shards of the newest version as
-they lie in the bucket. Python's own tarfile reads tars, and a few lines the other formats. Prints
-every difference.
+they lie in the bucket. Prints every difference.
 
 Of a key that came in bundles and as an object, the newest counts. Where deletions are kept, an
 older one that a deletion uncovers is no news: the dataset has what followed it. What runs delete
@@ -10,23 +9,26 @@ themselves (`whenDone: delete`) is no deletion by the owner, and everything that
 in the dataset.
 """
 
-import base64
 import hashlib
-import io
 import json
-import re
-import struct
 import sys
-import tarfile
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from parquet_rows import parquet_rows
+from shard_readers import Held, read, unbalanced, uneven
 
 Objects = dict[str, tuple[str, str]]  # body and ETag by key
+
+
+class Sample(Objects):
+    """As packed."""
+
+    label = ""
+    is_alone = False
+
+
 Version = tuple[int, str, str]  # number of the step, body and ETag
-Held = Counter[tuple[str, str, str]]  # split, key and body
 
 
 def md5(body: str) -> str:
@@ -37,18 +39,38 @@ def stem_of(key: str) -> str:
     return key.rpartition(".")[0]
 
 
+def suffix_of(key: str) -> str:
+    return key.rpartition(".")[2].lower()
+
+
+def samples_of(objects: Objects, label: str | None) -> Iterable[Sample]:
+    """A key whose suffix differs only in case from one before it is a sample of its own."""
+    first = Sample()
+    first.label = label or ""
+    for key in sorted(objects):
+        if suffix_of(key) not in {suffix_of(other) for other in first}:
+            first[key] = objects[key]
+            continue
+        alone = Sample({key: objects[key]})
+        alone.label, alone.is_alone = first.label, True
+        yield alone
+    yield first
+
+
 class Model:
     """The bucket's owner, and what training is to see."""
 
-    def __init__(self, require: list[str], split: dict[str, Any] | None, on_delete: str) -> None:
-        self.split = split
-        self.retracts = on_delete == "retract"
-        self.suffixes = {{"image": "jpg"}.get(column, column) for column in require}
+    def __init__(self, history: dict[str, Any]) -> None:
+        self.split = history.get("split")
+        self.retracts = history["onDelete"] == "retract"
+        self.suffixes = {{"image": "jpg"}.get(column, column) for column in history["require"]}
+        self.annotated = history["annotated"]
+        self.rows: list[list[str]] = []  # stem and label
         self.plain: dict[str, Version] = {}
         self.bundles: list[tuple[int, dict[str, str]]] = []  # number of the step, and files
         self.sealed: dict[str, tuple[int, str]] = {}  # what a run took last: step and ETag
-        self.samples: list[Objects] = []
-        self.version: list[Objects] = []
+        self.samples: list[Sample] = []
+        self.version: list[Sample] = []
         self.retracted: set[tuple[str, str]] = set()  # key and ETag
         self.packed: dict[str, tuple[Version, str]] = {}  # by the last run, and the packed ETag
         self.taken: set[tuple[str, str]] = set()  # by runs that delete: key and packed ETag
@@ -67,6 +89,8 @@ class Model:
             self.plain.pop(key, None)
         elif kind == "retract":
             self.retract(key)
+        elif kind == "annotate":
+            self.rows = step["rows"]
         elif kind == "declare":
             self.retracts = step["onDelete"] == "retract"
         elif kind == "clean":
@@ -123,6 +147,13 @@ class Model:
             newest[key] = max(version, newest.get(key, version))
         return newest
 
+    def label_of(self, stem: str) -> str | None:
+        """None where a file of annotations gives none, or more than one."""
+        labels = {label for row, label in self.rows if row == stem}
+        if not self.annotated:
+            labels = {stem.split("/")[0]}
+        return labels.pop() if len(labels) == 1 else None
+
     def is_removed(self, sample: Objects, incoming: dict[str, Version]) -> bool:
         return any(
             key not in incoming and (key, etag) not in self.taken
@@ -134,7 +165,7 @@ class Model:
         return version[0] >= number or self.same.get((key, version[2]), version[2]) == etag
 
     def listed(self, incoming: dict[str, Version]) -> Iterable[Objects]:
-        """What a run may pack, by sample."""
+        """What a run may pack, by stem."""
         takes_all = self.retracts and not self.cleans
         samples: dict[str, Objects] = {}
         for key, version in incoming.items():
@@ -152,30 +183,60 @@ class Model:
         if self.retracts:
             gone = [one for one in self.samples if self.is_removed(one, incoming)]
             self.samples = [one for one in self.samples if one not in gone]
-        for sample in listed:
-            # It waits for the rest.
-            if not self.suffixes <= {key.rpartition(".")[2] for key in sample}:
-                continue
-            self.pack(sample, incoming)
-            for key, (_, etag) in sample.items():
+        for objects in listed:
+            label = self.label_of(stem_of(next(iter(objects))))
+            # Others wait for the rest.
+            samples = [one for one in samples_of(objects, label) if not label or self.is_whole(one)]
+            if label:
+                news = [one for one in samples if not self.is_held(one, incoming)]
+                for group in self.groups_of(news):
+                    self.pack(group, incoming)
+            for key, (_, etag) in ((key, one[key]) for one in samples for key in one):
                 self.sealed[key] = (incoming[key][0], self.same.get((key, etag), etag))
 
-    def pack(self, sample: Objects, incoming: dict[str, Version]) -> None:
+    def is_whole(self, sample: Sample) -> bool:
+        return self.suffixes <= {suffix_of(key) for key in sample}
+
+    def is_held(self, sample: Sample, incoming: dict[str, Version]) -> bool:
+        """The same bytes are no news, whatever their ETag. With annotations, they are not read."""
         olds = [old for old in self.samples if old.keys() & sample.keys()]
-        # The same bytes are no news, whatever their ETag.
         held = {key: found for old in olds for key, found in old.items()}
-        if all(key in held and held[key][0] == body for key, (body, _) in sample.items()):
-            noted = {(key, etag): held[key][1] for key, (_, etag) in sample.items()}
-            if any(self.same.get(one, one[1]) != packed for one, packed in noted.items()):
-                self.packed.update((key, (incoming[key], held[key][1])) for key in sample)
-            self.same.update(noted)
+        looked_at = slice(2 if self.annotated else 1)
+        # Its siblings are packed without it now.
+        if sample.is_alone and any(len(old) > 1 for old in olds):
+            return False
+        if any(old.label != sample.label for old in olds) or any(
+            key not in held or held[key][looked_at] != found[looked_at]
+            for key, found in sample.items()
+        ):
+            return False
+        noted = {(key, etag): held[key][1] for key, (_, etag) in sample.items()}
+        if any(self.same.get(one, one[1]) != packed for one, packed in noted.items()):
+            self.packed.update((key, (incoming[key], held[key][1])) for key in sample)
+        self.same.update(noted)
+        return True
+
+    def groups_of(self, news: list[Sample]) -> list[list[Sample]]:
+        """Those that share an old sample replace it together."""
+        groups: list[list[Sample]] = []
+        for sample in news:
+            shared = {key for old in self.samples if old.keys() & sample.keys() for key in old}
+            linked = [group for group in groups if any(shared & one.keys() for one in group)]
+            groups = [group for group in groups if group not in linked]
+            groups.append([sample, *(one for group in linked for one in group)])
+        return groups
+
+    def pack(self, samples: list[Sample], incoming: dict[str, Version]) -> None:
+        keys = {key for sample in samples for key in sample}
+        olds = [old for old in self.samples if old.keys() & keys]
         # A correction that lacks members of the sample replaces nothing.
-        elif all(old.keys() <= sample.keys() for old in olds):
-            self.samples = [one for one in self.samples if one not in olds] + [sample]
-            for key, (_, etag) in sample.items():
-                self.packed[key] = (incoming[key], etag)
-                # What is packed now has the ETag that it came with.
-                self.same.pop((key, etag), None)
+        if any(old.keys() - keys for old in olds):
+            return
+        self.samples = [one for one in self.samples if one not in olds] + samples
+        for key, (_, etag) in ((key, one[key]) for one in samples for key in one):
+            self.packed[key] = (incoming[key], etag)
+            # What is packed now has the ETag that it came with.
+            self.same.pop((key, etag), None)
 
     def retract(self, key: str) -> None:
         left = [sample for sample in self.samples if key not in sample]
@@ -191,8 +252,10 @@ class Model:
         for sample in self.version:
             stem = stem_of(next(iter(sample)))
             part = split_of(stem, self.split)
-            held.update((part, key, body) for key, (body, _) in sample.items())
-            held[(part, f"{stem}.cls", stem.split("/")[0])] += 1
+            held.update(
+                (part, f"{stem}.{suffix_of(key)}", body) for key, (body, _) in sample.items()
+            )
+            held[(part, f"{stem}.cls", sample.label)] += 1
         return held
 
 
@@ -227,103 +290,12 @@ class Parts:
         return {group for group, part in groups if self.seen.setdefault(group, part) != part}
 
 
-def tar_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
-    with tarfile.open(fileobj=io.BytesIO(shard)) as tar:
-        for member in tar:
-            body = tar.extractfile(member)
-            yield member.name, body.read() if body else b""
-
-
-def fields(message: bytes) -> Iterable[tuple[int, bytes]]:
-    """The length-delimited fields of a protocol buffer, which is all that these have."""
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        tag, size = varint(), varint()
-        yield tag >> 3, message[at : at + size]
-        at += size
-
-
-def tfrecord_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
-    at = 0
-    while at < len(shard):
-        (size,) = struct.unpack_from("<Q", shard, at)
-        ((_, features),) = fields(shard[at + 12 : at + 12 + size])
-        at += 16 + size
-        row = {}
-        for _, entry in fields(features):
-            name, feature = (value for _, value in fields(entry))
-            ((_, values),) = fields(feature)
-            ((_, value),) = fields(values)
-            row[name.decode()] = value
-        yield from named(row)
-
-
-def mds_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
-    (count,) = struct.unpack_from("<I", shard)
-    offsets = struct.unpack_from(f"<{count + 1}I", shard, 4)
-    config = json.loads(shard[4 + 4 * (count + 1) : offsets[0]])
-    names = config["column_names"]
-    for begin in offsets[:-1]:
-        sizes = struct.unpack_from(f"<{len(names)}I", shard, begin)
-        at = begin + 4 * len(names)
-        row = {}
-        for name, size in zip(names, sizes, strict=True):
-            row[name] = shard[at : at + size]
-            at += size
-        yield from named(row)
-
-
-def parquet_members(shard: bytes) -> Iterable[tuple[str, bytes]]:
-    for row in parquet_rows(shard):
-        yield from named(row)
-
-
-def named(row: dict[str, bytes]) -> Iterable[tuple[str, bytes]]:
-    """A row of columns as the members that it was made of."""
-    stem = row.pop("__key__").decode()
-    suffixes = {"image": "jpg", "label": "cls"}
-    for column, value in row.items():
-        yield f"{stem}.{suffixes.get(column, column)}", value
-
-
-READERS = {
-    "webdataset": tar_members,
-    "tfrecord": tfrecord_members,
-    "mds": mds_members,
-    "parquet": parquet_members,
-}
-
-
-def read(form: str, shards: Iterable[tuple[str, str]]) -> Held:
-    held: Held = Counter()
-    for shard, packed in shards:
-        # A shard of a split lies in the split's folder.
-        part = shard.rpartition("/")[0]
-        for name, body in READERS[form](base64.b64decode(packed)):
-            # Two samples of one name in a shard.
-            held[(part, re.sub("~c[0-9]+c*", "", name), body.decode())] += 1
-    return held
-
-
 def main() -> int:
     histories = differences = versions = 0
     for line in sys.stdin:
         history = json.loads(line)
         histories += 1
-        split = history.get("split")
-        model, parts = Model(history["require"], split, history["onDelete"]), Parts(split)
+        model, parts = Model(history), Parts(history.get("split"))
         for number, step in enumerate(history["steps"]):
             model.take(number, step)
             if model.wrong:
@@ -333,14 +305,23 @@ def main() -> int:
             if "shards" not in step:
                 continue
             versions += 1
-            expected, found = model.members(), read(history["format"], step["shards"])
-            moved = parts.moved(found)
-            if expected != found or moved:
+            shards = read(history["format"], step["shards"])
+            expected, found = model.members(), sum(shards.values(), Counter())
+            if history["even"] or history["balanced"]:
+                expected, found = Counter({*expected}), Counter({*found})
+            notes = {
+                "in two splits": parts.moved(found),
+                "uneven": history["even"] and uneven(shards),
+                "unbalanced": history["balanced"] and unbalanced(shards),
+                "lacks": dict(expected - found),
+                "has besides": dict(found - expected),
+            }
+            if any(notes.values()):
                 differences += 1
                 print(f"seed {history['seed']}, step {number} ({step['kind']}):")
-                if moved:
-                    print(f"  in two splits: {sorted(moved)}")
-                print(f"  lacks {dict(expected - found)}, has besides {dict(found - expected)}")
+                for note, what in notes.items():
+                    if what:
+                        print(f"  {note}: {what}")
     print(f"{histories} histories, {versions} versions, {differences} differ")
     return 1 if differences > 0 or histories == 0 else 0
 
