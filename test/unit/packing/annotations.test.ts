@@ -176,7 +176,7 @@ describe('labels from annotations', () => {
     expect((await verifyGeneration(store, manifest)).problems).not.toEqual([]);
   });
 
-  it.each(['mds', 'parquet'] as const)('are a column of %s where few samples have one', async (format) => {
+  it.each(['mds', 'parquet'] as const)('are a column of %s where they are few', async (format) => {
     const store = new MemoryBlobStore();
     for (const key of ['1.jpg', '2.jpg', '3.jpg', '3.json', '4.json']) store.seed(incoming + key, '1');
     store.seed(`${incoming}labels.csv`, 'key,label\n1,cat\n');

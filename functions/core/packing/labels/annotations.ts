@@ -69,8 +69,8 @@ export class Annotations {
   }
 
   /**
-   * Tells versions of the file apart, and the columns that are read. What was rejected for its label is tried again under
-   * another one, and packed labels are compared.
+   * Tells versions of the file apart, and the columns that are read. Under another one, samples that were rejected for
+   * their labels are tried again, and packed labels are compared.
    */
   get version(): string {
     const { file, key, label } = this.#settings;

@@ -111,8 +111,8 @@ export class GenerationCursor {
 
   /**
    * Whether the generation packed or rejected this key: of one of these ETags, or only of others. The caller must ask
-   * for keys in order, each once. A joined generation may hold several ETags of one key: the newest listed counts. What
-   * was rejected for its label is to be packed, so what lies before it counts.
+   * for keys in order, each once. A joined generation may hold several ETags of one key: the newest listed counts. An
+   * arrival that was rejected for its label is to be packed, so the lines before it count.
    */
   async find(key: string, etags: readonly string[], rules: FindRules): Promise<Statement> {
     let last = NOTHING_SAID;
