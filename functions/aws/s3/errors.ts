@@ -88,12 +88,16 @@ const TRANSIENT = new Set([
 /** Found before the request was sent, so another try cannot help. */
 const PERMANENT = new Set(['InvalidHeader', 'InvalidPath']);
 
+/** A server that is not AWS's may lack a request, and lacks it at the next try too. */
+const NOT_IMPLEMENTED = 501;
+
 /** One classifier for all of S3's answers. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html */
 export function classify(failure: S3Failure, options?: ErrorOptions): S3Error {
   if (THROTTLES.has(failure.code) || failure.status === 429) return new S3Throttled(failure, options);
   if (failure.status === 503) return new S3Throttled(failure, options);
   if (STALE.has(failure.code)) return new S3SignatureStale(failure, options);
-  if (PERMANENT.has(failure.code)) return new S3Refused(failure, options);
+  if (PERMANENT.has(failure.code) || failure.status === NOT_IMPLEMENTED)
+    return new S3Refused(failure, options);
   if (failure.status === 0 || failure.status >= 500 || TRANSIENT.has(failure.code))
     return new S3Transient(failure, options);
   return new S3Refused(failure, options);

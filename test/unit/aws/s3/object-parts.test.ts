@@ -22,7 +22,7 @@ class Uploaded {
   readonly #algorithm: Algorithm;
   readonly #parts: readonly Uint8Array[];
   etag = ETAG;
-  isRefused = false;
+  refusal = 0;
   tellsSums = true;
 
   constructor(parts: readonly Uint8Array[], algorithm: Algorithm = 'CRC32') {
@@ -45,7 +45,7 @@ class Uploaded {
   }
 
   attributes(after: number): Partial<Answer> {
-    if (this.isRefused) return { status: 403, ...xml('<Error><Code>AccessDenied</Code></Error>') };
+    if (this.refusal > 0) return { status: this.refusal, ...xml('<Error><Code>Refused</Code></Error>') };
     const sumName = `Checksum${this.#algorithm}`;
     const parts = this.#parts.map((part, index) => {
       const sum = this.tellsSums ? `<${sumName}>${this.#sums[index]}</${sumName}>` : '';
@@ -117,7 +117,8 @@ describe('a composite checksum', () => {
 
   it.each([
     ['another version', { etag: 'def-3' }],
-    ['no permission', { isRefused: true }],
+    ['no permission', { refusal: 403 }],
+    ['a server without the request', { refusal: 501 }],
     ['no sums of parts', { tellsSums: false }],
   ])('says nothing with %s', async (_, change) => {
     const uploaded = Object.assign(new Uploaded(PARTS), change);
@@ -125,7 +126,7 @@ describe('a composite checksum', () => {
   });
 
   it('of one part needs no sizes', async () => {
-    const uploaded = Object.assign(new Uploaded([Buffer.from('alone')]), { isRefused: true });
+    const uploaded = Object.assign(new Uploaded([Buffer.from('alone')]), { refusal: 403 });
     const check = await storeOf(uploaded).wholeCheck('key', ETAG);
     check?.add(Buffer.from('alone'));
     expect(check?.isIntact()).toBe(true);
