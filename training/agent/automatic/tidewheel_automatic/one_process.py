@@ -39,7 +39,8 @@ def claim_training(options: Options) -> bool:
 
 
 def _claim_of(options: Options) -> Path | None:
-    """The agent gives each start of the script a token. Ranks each have a file of their own."""
+    """The agent gives each start of the script a token. None for several ranks: they are meant to
+    train at once, and each saves a file of its own."""
     token = os.environ.get("TIDEWHEEL_SCRIPT_TOKEN")
     if not token or options.ranks > 1:
         return None
