@@ -12,6 +12,7 @@ import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { FINISHED } from '../../functions/core/runs/run-records.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
 import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { VICTIMS, type Victim, victimsOf } from './processes.ts';
@@ -250,7 +251,7 @@ class Campaign {
       );
       return [];
     } catch (error: unknown) {
-      return [`data verify: ${error instanceof Error ? error.message : String(error)}`];
+      return [`data verify: ${messageOf(error)}`];
     }
   }
 }

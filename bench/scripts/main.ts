@@ -4,6 +4,7 @@ import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command
 import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { playCampaign, type Trials, unprepared } from './campaign.ts';
 import { CATALOGUE } from './catalogue.ts';
@@ -73,7 +74,7 @@ async function main(args: readonly string[]): Promise<number> {
       const options = { kills: values.kills, random, signal, onStep: say };
       const outcome = await tried(script, work, agentFile, options).catch((error: unknown) => {
         signal.throwIfAborted();
-        return unprepared(script, error instanceof Error ? error.message : String(error));
+        return unprepared(script, messageOf(error));
       });
       outcomes.push(outcome);
       if (values.json !== undefined) await writeJson(values.json, outcomes);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { DECLARATION_FILE } from './runs.ts';
 
 export interface LocalDeclaration {
@@ -68,8 +69,6 @@ function yaml(file: string, text: string): unknown {
   try {
     return parse(text);
   } catch (error: unknown) {
-    throw new UsageError([
-      `${path.basename(file)} is no YAML: ${error instanceof Error ? error.message : String(error)}`,
-    ]);
+    throw new UsageError([`${path.basename(file)} is no YAML: ${messageOf(error)}`]);
   }
 }

@@ -1,5 +1,6 @@
 /** What ends a verb: its exit code, or an error, which becomes messages and an exit code. */
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { exitCodeOf } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -13,8 +14,7 @@ export async function endingOf(
     return await act();
   } catch (error: unknown) {
     const isUsage = error instanceof UsageError;
-    for (const each of isUsage ? error.problems : [error instanceof Error ? error.message : String(error)])
-      problem(each);
+    for (const each of isUsage ? error.problems : [messageOf(error)]) problem(each);
     if (isUsage && help !== undefined) note(`\n${help}`);
     return exitCodeOf(error);
   }

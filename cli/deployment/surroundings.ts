@@ -2,6 +2,7 @@
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { S3Error } from '../../functions/aws/s3/errors.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -41,7 +42,7 @@ export function remedyOf(error: unknown, environment: Environment): string | und
   const code = networkCode(error);
   if (code !== undefined) return unreachable(code, environment);
   if (awsErrorClass(error) !== 'credentials' && !REFUSALS.includes(codeOf(error) ?? '')) return undefined;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return error instanceof Error && error.name === 'CredentialsProviderError'
     ? withoutCredentials(why, environment)
     : refused(why, environment);

@@ -6,6 +6,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
 import { writeTable } from './page.ts';
 import { lastJsonLine, runProgram } from './program.ts';
@@ -93,7 +94,7 @@ async function measure({ name, environment }: Workload, size: readonly string[])
     if (code === 0 && line !== undefined) return rowSchema.parse(JSON.parse(line));
     print(output.trimEnd());
   } catch (error: unknown) {
-    print(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    print(`${name}: ${messageOf(error)}`);
   }
   return undefined;
 }

@@ -7,6 +7,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
 import { writeTable } from './page.ts';
 import { lastJsonLine, runProgram } from './program.ts';
@@ -75,7 +76,7 @@ async function measure(entry: Entry, seed: string): Promise<Row | undefined> {
     print(output.trimEnd());
   } catch (error: unknown) {
     // One environment that cannot be made is no reason to leave the others unmeasured.
-    print(`${entry.name}: ${error instanceof Error ? error.message : String(error)}`);
+    print(`${entry.name}: ${messageOf(error)}`);
   }
   return undefined;
 }

@@ -3,6 +3,7 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { type FSWatcher, watch } from 'chokidar';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { dropFolderOf } from '../show/where-to-look.ts';
 import { dropTarget } from './drop-target.ts';
 import type { Session } from './session.ts';
@@ -33,7 +34,7 @@ export async function watchDropFolder(session: Session): Promise<FSWatcher> {
     lanes[lane] = (lanes[lane] ?? Promise.resolve())
       .then(() => drop(session, { path, key, taken }))
       .then((isNew) => isNew && screen.line(`  dropped ${key}`))
-      .catch((error: unknown) => screen.problem(`${path} could not be dropped: ${String(error)}`));
+      .catch((error: unknown) => screen.problem(`${path} could not be dropped: ${messageOf(error)}`));
   };
   watcher.on('add', take).on('change', take);
   return watcher;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { InvokeCommand } from '@aws-sdk/client-lambda';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import * as z from 'zod';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { invalidText } from './news.ts';
 import type { Session } from './session.ts';
 
@@ -42,7 +43,7 @@ async function reconcile({ region, screen, signal }: TakeUp): Promise<void> {
       screen.problem(`not taken up yet, tried again within 5 minutes: ${failure}`);
   } catch (error: unknown) {
     if (signal.aborted) return;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     screen.problem(`runs are taken up within 5 minutes, not at once: ${reason}`);
   }
 }

@@ -7,6 +7,7 @@ import { makeWritable } from '@tidewheel/emulators/shared/files.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { A_FOLDER, calledFrom, ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');
@@ -26,7 +27,7 @@ export const startCommand = {
             text.replace(/^trace:(.+)$/s, (_, folder: string) => `trace:${typed(folder)}`),
           );
         } catch (error: unknown) {
-          context.addIssue(error instanceof Error ? error.message : String(error));
+          context.addIssue(messageOf(error));
           return z.NEVER;
         }
       }),

@@ -4,6 +4,7 @@ import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/held-up.t
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { buildPage } from '../page/files.ts';
@@ -107,7 +108,7 @@ async function openPage(
     const deps = { files: await buildPage(), apiUrl: stack.apiUrl, region: REGION, credentials };
     return await servePage(deps, PAGE_PORT).catch(() => servePage(deps));
   } catch (error: unknown) {
-    screen.problem(`the page is not served: ${String(error)}`);
+    screen.problem(`the page is not served: ${messageOf(error)}`);
     return undefined;
   }
 }
@@ -140,6 +141,6 @@ async function showHeldUp(
     screen.line();
     for (const line of lines) screen.line(`  ${line}`);
   } catch (error: unknown) {
-    screen.problem(`what the limits held up is not known: ${String(error)}`);
+    screen.problem(`what the limits held up is not known: ${messageOf(error)}`);
   }
 }

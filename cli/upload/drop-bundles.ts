@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { bundleKeys } from '../../functions/core/packing/arrivals/bundle-place.ts';
 import { type BundledFile, makeBundle } from '../../functions/core/packing/arrivals/make-bundle.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
 import type { DropProgress, DroppedFiles } from './drop-folder.ts';
 import type { LocalFile } from './files.ts';
@@ -85,5 +86,3 @@ async function readFiles(files: readonly LocalFile[]): Promise<{
   });
   return { read, unread };
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

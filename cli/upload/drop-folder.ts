@@ -1,5 +1,6 @@
 /** Uploads a folder's files as arrivals: many at once, each once. */
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
 import type { LocalFile } from './files.ts';
 import { putFile } from './put-file.ts';
@@ -47,7 +48,7 @@ export async function dropFiles({
         done += 1;
         options.onProgress({ files: done, bytes });
       } catch (error: unknown) {
-        failed.push({ name: file.name, why: error instanceof Error ? error.message : String(error) });
+        failed.push({ name: file.name, why: messageOf(error) });
       }
     }
   };

@@ -8,7 +8,7 @@ import { checkDeployment } from '../../functions/core/deployment/check-deploymen
 import type { Finding } from '../../functions/core/deployment/finding.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { readingHints } from '../../functions/core/pipeline/reading-hints.ts';
-import { type Problem, problemText } from '../../functions/core/shared/errors.ts';
+import { messageOf, type Problem, problemText } from '../../functions/core/shared/errors.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT } from '../command/exit.ts';
 import { DECLARATION_FILE, pipelineHere } from '../command/runs.ts';
@@ -72,7 +72,9 @@ interface CheckedFile {
 /** @throws UsageError where it cannot be read */
 async function checkFile(file: string): Promise<CheckedFile> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new UsageError([`FILE is "${file}", which cannot be read (${String(error)}): name a declaration`]);
+    throw new UsageError([
+      `FILE is "${file}", which cannot be read (${messageOf(error)}): name a declaration`,
+    ]);
   });
   const pipeline = (await pipelineHere(path.dirname(file), path.basename(file))) ?? path.parse(file).name;
   const read = readDeclaration(pipeline, text);

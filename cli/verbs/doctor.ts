@@ -19,7 +19,7 @@ import { formatVerdicts } from '../../functions/core/doctor/format-verdicts.ts';
 import { readEvidence } from '../../functions/core/doctor/read-evidence.ts';
 import type { Verdict } from '../../functions/core/doctor/verdict.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-import { problemsText } from '../../functions/core/shared/errors.ts';
+import { messageOf, problemsText } from '../../functions/core/shared/errors.ts';
 import { parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE, runMeant } from '../command/runs.ts';
@@ -106,7 +106,7 @@ function evidenceIn(file: string): Evidence {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (cause) {
-    throw new Error(`--evidence ${file} cannot be read as JSON: ${String(cause)}`, { cause });
+    throw new Error(`--evidence ${file} cannot be read as JSON: ${messageOf(cause)}`, { cause });
   }
   const read = readEvidence(value);
   if (read.kind === 'problems') throw new Error(`--evidence ${file}:\n${read.problems.join('\n')}`);

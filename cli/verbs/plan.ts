@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
 import type { PlanRunAnswer, PlanRunBody } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { ApiError } from '../command/api.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
@@ -93,7 +94,7 @@ async function dataOf(folder: string, { data, files, gigabytes }: Data): Promise
   if (files !== undefined && gigabytes !== undefined) return { files, bytes: Math.round(gigabytes * 1e9) };
   if (data === undefined) return undefined;
   const found = await filesBelow(path.resolve(folder, data)).catch((cause: unknown) => {
-    throw new UsageError([`--data is "${data}", which cannot be read (${String(cause)}): name a folder`]);
+    throw new UsageError([`--data is "${data}", which cannot be read (${messageOf(cause)}): name a folder`]);
   });
   const bytes = found.files.reduce((sum, file) => sum + file.size, 0);
   if (bytes > 0) return { files: found.files.length, bytes };

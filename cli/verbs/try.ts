@@ -28,7 +28,8 @@ const typed = (path: string): string => resolve(CALLED_FROM, path);
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
-const pair = z.string().regex(/^[A-Za-z_][\w.-]*=/, 'write NAME=VALUE');
+/** @param form such as `NAME=VALUE` */
+const pair = (form: string) => z.string().regex(/^[A-Za-z_][\w.-]*=/, `write ${form}`);
 const splitPair = (text: string): readonly [string, string] => [
   text.slice(0, text.indexOf('=')),
   text.slice(text.indexOf('=') + 1),
@@ -38,12 +39,12 @@ const schema = z.object({
   entry: z.string().optional(),
   argument: z.array(z.string()).optional(),
   env: z
-    .array(pair)
+    .array(pair('NAME=VALUE'))
     .default([])
     .transform((given) => Object.fromEntries(given.map(splitPair))),
   channel: z
     .array(
-      pair.transform((text, context) => {
+      pair('NAME=PATH').transform((text, context) => {
         const [name, path] = splitPair(text);
         if (!isFolder(typed(path))) context.addIssue(`there is no folder ${typed(path)}`);
         return [name, typed(path)] as const;

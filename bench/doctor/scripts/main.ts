@@ -8,6 +8,7 @@ import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
 import type { Evidence } from '../../../functions/core/doctor/evidence.ts';
 import { measuresOf } from '../../../functions/core/doctor/measures.ts';
 import type { Change, Verdict } from '../../../functions/core/doctor/verdict.ts';
+import { messageOf } from '../../../functions/core/shared/errors.ts';
 import { fromCaller, inWorkFolder, writeJson } from '../../scripts/work-folder.ts';
 import type { Case, Remedied } from './case.ts';
 import { WRITTEN } from './catalogue.ts';
@@ -82,7 +83,7 @@ async function main(args: readonly string[]): Promise<number> {
         keep: values.evidence,
       }).catch((error: unknown) => {
         folder.signal.throwIfAborted();
-        const problem = error instanceof Error ? error.message : String(error);
+        const problem = messageOf(error);
         say(`${one.name}: ${problem}`);
         return unplayed(one, problem);
       });

@@ -7,6 +7,7 @@ import { executionName } from '../runs/batches.ts';
 import { expiryOf } from '../runs/retention.ts';
 import type { Expiring, RunRecord } from '../runs/run-records.ts';
 import type { RunStore } from '../runs/stores.ts';
+import { messageOf } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, Executions } from '../shared/ports.ts';
 
@@ -40,7 +41,7 @@ export async function expireRuns(deps: ExpiryDeps): Promise<ExpiryResult> {
     if (deps.isTimeUp()) break;
     // A failure of one run must not keep the files of the others.
     await expireRun(deps, run, tally).catch((error: unknown) => {
-      tally.failures.push(`${run.runId}: ${error instanceof Error ? error.message : String(error)}`);
+      tally.failures.push(`${run.runId}: ${messageOf(error)}`);
     });
   }
   return tally;

@@ -9,6 +9,7 @@ import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
+import { messageOf } from '../shared/errors.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import { endOpenAttempts } from './end-attempt.ts';
 import { continueRun } from './next-execution.ts';
@@ -48,7 +49,7 @@ export async function reconcile(
     for (const item of items) {
       // A failure of one item must not stop the others.
       await act(item).catch((error: unknown) => {
-        failures.push(`${name(item)}: ${error instanceof Error ? error.message : String(error)}`);
+        failures.push(`${name(item)}: ${messageOf(error)}`);
       });
     }
   };

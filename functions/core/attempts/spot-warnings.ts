@@ -10,6 +10,7 @@ import * as z from 'zod';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import { portOf } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
+import { messageOf } from '../shared/errors.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 
@@ -23,8 +24,6 @@ type InstanceEvent = z.infer<typeof instanceEvent>;
 const WARNING = 'EC2 Spot Instance Interruption Warning';
 const REBALANCE = 'EC2 Instance Rebalance Recommendation';
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly QueueMessage[]): Promise<Taken> {
   const parsed = messages.map(({ messageId, body }) => ({ messageId, event: parse(body) }));
   const ids = parsed.flatMap(({ event }) => event?.detail['instance-id'] ?? []);
@@ -34,13 +33,13 @@ export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly Que
   try {
     jobs = await jobsOf(deps, [...new Set(ids)]);
   } catch (error: unknown) {
-    return { failed: messages.map(({ messageId }) => ({ messageId, reason: reasonOf(error) })), notes };
+    return { failed: messages.map(({ messageId }) => ({ messageId, reason: messageOf(error) })), notes };
   }
   for (const { messageId, event } of parsed) {
     try {
       notes.push(await take(deps, event, jobs));
     } catch (error: unknown) {
-      failed.push({ messageId, reason: reasonOf(error) });
+      failed.push({ messageId, reason: messageOf(error) });
     }
   }
   return { failed, notes };

@@ -1,6 +1,7 @@
 /** Handles a batch of training events. Each event only triggers a look at its job. */
 import * as z from 'zod';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
+import { messageOf } from '../shared/errors.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 const stateChange = z.object({ detail: z.object({ TrainingJobName: z.string().min(1).max(63) }) });
@@ -15,7 +16,7 @@ export async function takeTrainingEvents(
     try {
       notes.push(await take(deps, body));
     } catch (error: unknown) {
-      failed.push({ messageId, reason: error instanceof Error ? error.message : String(error) });
+      failed.push({ messageId, reason: messageOf(error) });
     }
   }
   return { failed, notes };

@@ -1,7 +1,7 @@
 /** A batch of the arrivals queue: each pipeline is woken once, each declaration registered, each failure goes back alone. */
 
 import type { Stores } from '../runs/stores.ts';
-import { problemsText } from '../shared/errors.ts';
+import { messageOf, problemsText } from '../shared/errors.ts';
 import { type Arrival, newestWakes, readArrivals } from './arrivals.ts';
 import { noteArrivals } from './notified.ts';
 import { type RegisterDeps, registerPipeline } from './register-pipeline.ts';
@@ -38,7 +38,7 @@ export async function takeArrivals(deps: ArrivalDeps, messages: readonly QueueMe
       const note = await take(deps, arrival);
       notes.set(note, (notes.get(note) ?? 0) + 1);
     } catch (error: unknown) {
-      failed.set(messageId, error instanceof Error ? error.message : String(error));
+      failed.set(messageId, messageOf(error));
     }
   }
   return {
@@ -70,7 +70,7 @@ async function noteLargeFolders(
       const record = await deps.pipelines.get(pipeline);
       if (record?.notified !== undefined) await noteArrivals(deps, pipeline, keys);
     } catch (error: unknown) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       for (const { messageId } of found) failed.set(messageId, reason);
     }
   }

@@ -7,6 +7,7 @@ import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import type { NoticeKind, NotifyTarget } from '../pipeline/notify.ts';
 import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
 import type { Stores, TimelineEntry } from '../runs/stores.ts';
+import { messageOf } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { discordBody, slackBody, topicMessage, webhookBody } from './bodies.ts';
@@ -47,7 +48,7 @@ export async function sendNotices(deps: NoticeDeps, messages: readonly NoticeMes
     try {
       notes.push(...(await sendNotice(deps, parse(body), receives >= MOST_TRIES)));
     } catch (error: unknown) {
-      failed.push({ messageId, reason: error instanceof Error ? error.message : String(error) });
+      failed.push({ messageId, reason: messageOf(error) });
     }
   }
   return { failed, notes };
@@ -147,7 +148,7 @@ interface Failure {
 
 /** The first failure and the last one: the entries of those between have the id of the first. */
 function failureOf({ event, isLastTry }: Telling, { id, who, error }: Failure): Omit<TimelineEntry, 'at'> {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   return isLastTry
     ? {
         id: `notice-failed-${id}`,

@@ -1,5 +1,6 @@
 /** The issuer that people sign in with, as it describes itself. https://openid.net/specs/openid-connect-discovery-1_0.html */
 import * as z from 'zod';
+import { messageOf } from '../shared/errors.ts';
 import type { Clock } from '../shared/ports.ts';
 import { check } from '../shared/validation.ts';
 
@@ -62,7 +63,7 @@ export function rememberedIssuer({ name, clock, read }: IssuerDeps): () => Promi
     try {
       return issuerIn(await read(`${name.replace(/\/$/, '')}/.well-known/openid-configuration`), name);
     } catch (error: unknown) {
-      return problem(name, error instanceof Error ? error.message : String(error));
+      return problem(name, messageOf(error));
     }
   };
   return async () => {

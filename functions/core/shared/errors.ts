@@ -12,6 +12,10 @@ export class TransientError extends TidewheelError {
   override readonly name = 'TransientError';
 }
 
+/** What a person reads of anything that was thrown. */
+export const messageOf = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);
+
 export interface Problem {
   /** Path of the field, e.g. compute.instanceTypes[0]. */
   readonly path: string;

@@ -10,6 +10,7 @@ import type { Diagnosis } from '../../runs/diagnosis.ts';
 import { tellHooks } from '../../runs/hooks.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
+import { messageOf } from '../../shared/errors.ts';
 import type { WatchDeps } from '../watch/training-since.ts';
 import { evidenceOfAttempt, runsPerMonth } from './attempt-evidence.ts';
 
@@ -33,7 +34,7 @@ export async function diagnoseOpen(deps: DoctorDeps): Promise<Diagnosed> {
       const diagnosis = await diagnoseAttempt(deps, attempt);
       if (diagnosis !== undefined) diagnosed.push({ pipeline: attempt.pipeline, diagnosis });
     } catch (error: unknown) {
-      failures.push(`${attempt.jobName}: ${error instanceof Error ? error.message : String(error)}`);
+      failures.push(`${attempt.jobName}: ${messageOf(error)}`);
     }
   }
   return { diagnosed, failures };

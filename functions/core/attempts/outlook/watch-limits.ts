@@ -2,6 +2,7 @@
 import { readProgress } from '../../runs/progress.ts';
 import type { RunRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
+import { messageOf } from '../../shared/errors.ts';
 import type { Clock, Notice, Notifier, ObjectStore } from '../../shared/ports.ts';
 import { type Money, moneyOf } from './money.ts';
 
@@ -23,7 +24,7 @@ export async function watchLimits(deps: LimitDeps): Promise<string[]> {
   const failures: string[] = [];
   for (const runId of new Set(open.map((attempt) => attempt.runId))) {
     await watchRun(deps, runId).catch((error: unknown) => {
-      failures.push(`limits of ${runId}: ${error instanceof Error ? error.message : String(error)}`);
+      failures.push(`limits of ${runId}: ${messageOf(error)}`);
     });
   }
   return failures;

@@ -3,6 +3,7 @@
  * member list: a reader finds a value by the footer alone.
  */
 import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import { messageOf } from '../../shared/errors.ts';
 import type { MemberLine } from '../model/documents.ts';
 
 type Chunk = FileMetaData['row_groups'][number]['columns'][number];
@@ -13,7 +14,7 @@ export function footerProblem(tail: Uint8Array, lines: readonly MemberLine[]): s
   try {
     metadata = parquetMetadata(new Uint8Array(tail).buffer);
   } catch (error: unknown) {
-    return `has no footer that Parquet's readers understand: ${error instanceof Error ? error.message : String(error)}`;
+    return `has no footer that Parquet's readers understand: ${messageOf(error)}`;
   }
   const columns = Map.groupBy(lines, ({ column = '' }) => column);
   const wrong = metadata.row_groups.some(({ columns: chunks }) => chunks.length !== columns.size + 1);

@@ -3,6 +3,7 @@
  * another ETag, or gives the generation up, so that the next run packs its arrivals again.
  */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { messageOf } from '../../shared/errors.ts';
 import { parseGeneration } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
 import { readPlan } from '../model/committed-plan.ts';
@@ -77,7 +78,7 @@ async function sealAgain(
     await sealDataset({ store, spotCheck }, { runId, pipeline, packing });
     return undefined;
   } catch (error: unknown) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
