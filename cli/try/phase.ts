@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
 import * as z from 'zod';
 import { startOnMachine, type Trial, type TrialHost } from './host.ts';
-import { type PrintedSteps, stepReader } from './printed-steps.ts';
+import { isOfTidewheel, type PrintedSteps, restoredAfter, stepReader } from './printed-steps.ts';
 
 /** The agent's note of the newest complete checkpoint. */
 const noteSchema = z.object({
@@ -37,6 +37,8 @@ export interface Phase {
   /** From the newest checkpoint to the kill. */
   readonly sinceSaveSeconds: number | undefined;
   readonly printed: PrintedSteps | undefined;
+  /** After which the hooks of automatic checkpoints say that it went on. */
+  readonly restoredStep: number | undefined;
   readonly cpuSeconds: number;
   readonly lines: readonly string[];
   /** Output of the script, which neither the agent nor pip wrote. */
@@ -63,7 +65,6 @@ const LOOK_MILLISECONDS = 100;
 /** Imports of a large framework take their time. */
 const SILENT_TIMES = 2;
 const KEPT_LINES = 400;
-const AGENT_LINE = /^\[tidewheel|^\S+ \[?tidewheel/;
 
 export async function playPhase(trial: Trial, plan: PhasePlan): Promise<Phase> {
   const before = plan.earlier === undefined ? undefined : await readNote(plan.earlier);
@@ -112,13 +113,15 @@ function observe({ process }: TrialHost, pattern: string | undefined) {
   const lines: string[] = [];
   let scriptLines = 0;
   let cpuSeconds = 0;
+  let restoredStep: number | undefined;
   let hasEnded = false;
   process.onUsage((usage) => {
     cpuSeconds = usage.cpuSeconds;
   });
   const take = (line: string): void => {
     if (lines.push(line) > KEPT_LINES) lines.shift();
-    if (AGENT_LINE.test(line)) return;
+    restoredStep ??= restoredAfter(line);
+    if (isOfTidewheel(line)) return;
     scriptLines += 1;
     steps.read(line);
   };
@@ -128,7 +131,7 @@ function observe({ process }: TrialHost, pattern: string | undefined) {
   });
   return {
     hasEnded: () => hasEnded,
-    seen: () => ({ lines: [...lines], scriptLines, cpuSeconds, printed: steps.seen() }),
+    seen: () => ({ lines: [...lines], scriptLines, cpuSeconds, restoredStep, printed: steps.seen() }),
   };
 }
 

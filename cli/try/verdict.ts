@@ -30,6 +30,7 @@ const isCounted = (phase: Phase): boolean =>
 export function wasRestored(first: Phase, previous: Phase, phase: Phase): Restored {
   const safe = phase.before;
   if (safe === undefined) return 'unknown';
+  if (phase.restoredStep !== undefined) return 'yes';
   const [begun, earlier, now] = [first.printed, previous.printed, phase.printed];
   if (begun && earlier && now && begun.word === now.word && earlier.last > begun.first) {
     return now.first > begun.first ? 'yes' : 'no';

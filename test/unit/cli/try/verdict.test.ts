@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Note, Phase } from '../../../../cli/try/phase.ts';
-import { stepReader } from '../../../../cli/try/printed-steps.ts';
+import { isOfTidewheel, restoredAfter, stepReader } from '../../../../cli/try/printed-steps.ts';
 import { findingOf, wasRestored } from '../../../../cli/try/verdict.ts';
 
 const note = (step: number, checkpoint = 'last.pt'): Note => ({
@@ -23,6 +23,7 @@ const phaseOf = (over: Partial<Phase>): Phase => ({
   firstSaveSeconds: undefined,
   sinceSaveSeconds: undefined,
   printed: undefined,
+  restoredStep: undefined,
   cpuSeconds: 5,
   lines: [],
   scriptLines: 100,
@@ -43,6 +44,7 @@ describe('whether a start restored', () => {
     ['a later checkpoint', phaseOf({ before: note(40), firstNew: note(60) }), 'yes'],
     ['an earlier checkpoint', phaseOf({ before: note(40), firstNew: note(20) }), 'no'],
     ['no new checkpoint', phaseOf({ before: note(40) }), 'unknown'],
+    ['what the hooks say', phaseOf({ before: note(40), restoredStep: 40, ...printed(1, 60) }), 'yes'],
   ])('follows from %s', (_, phase, restored) => {
     expect(wasRestored(first, first, phase)).toBe(restored);
   });
@@ -107,6 +109,16 @@ describe('the verdict', () => {
 });
 
 describe('printed steps', () => {
+  it.each([
+    ['[tidewheel] resumable from step-00000367, step 367', true, undefined],
+    ['tidewheel: resuming: steps 1 to 367 are done and are not repeated', true, undefined],
+    ['tidewheel: restored after step 367: training goes on', true, 367],
+    ['tidewheel step=120 loss=0.1', false, undefined],
+    ['step 3 of the tidewheel', false, undefined],
+  ])('of "%s" may be of Tidewheel', (line, isOurs, step) => {
+    expect([isOfTidewheel(line), restoredAfter(line)]).toEqual([isOurs, step]);
+  });
+
   const seenIn = (lines: readonly string[], pattern?: string) => {
     const reader = stepReader(pattern);
     for (const line of lines) reader.read(line);
