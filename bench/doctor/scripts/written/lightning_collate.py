@@ -9,7 +9,6 @@ import random
 import lightning
 import torch
 from device import OnDevice
-from lightning.fabric.plugins.environments import LightningEnvironment
 from torch.utils.data import DataLoader
 
 
@@ -45,8 +44,6 @@ data = [[draw.randrange(1_000) for _ in range(draw.randrange(600, 1_200))] for _
 loader = DataLoader(data, 16, shuffle=True, num_workers=arguments.workers, collate_fn=collate)
 lightning.Trainer(
     max_epochs=-1,
-    # Else it asks every cluster that it knows, and fails with an mpi4py that finds no library.
-    plugins=[LightningEnvironment()],
     accelerator="cpu",
     logger=False,
     enable_checkpointing=False,
