@@ -43,11 +43,18 @@ const OTHERS_AT_WORK = 0.1;
  */
 export function heldByOthers(pace: HostMeasures, { cpuSeconds }: BatchCost, stepSeconds: number): number {
   const { cores, allCores, otherCores, workerCores, runQueue } = pace;
-  if (otherCores < OTHERS_AT_WORK * cores) return 0;
+  if (otherCores < OTHERS_AT_WORK * cores && runQueue <= cores + ownThreads(pace)) return 0;
   const more = cpuSeconds / stepSeconds - workerCores;
   const idle = runQueue > cores ? 0 : Math.max(0, cores - allCores);
   return more <= 0 ? 0 : Math.max(0, 1 - idle / more);
 }
+
+/**
+ * As many of a host's threads could run as are its own, where nothing else does. A host that shares its machine counts
+ * its own processes alone as the cores in use, so a longer queue is the only sign of others.
+ */
+const ownThreads = ({ processes, threads, workers, cores }: HostMeasures): number =>
+  workers + processes * (threads ?? cores);
 
 /** At the low end a worker takes its CPU time from the training: up to a fifth of the gain, in docs/doctor.md's scripts. */
 const LOST_TO_OTHERS = 0.6;

@@ -56,6 +56,15 @@ describe('the first verdict', () => {
     expect(beside?.gain.seconds.high).toBeCloseTo(whole);
   });
 
+  it('takes a long run queue for other programs', () => {
+    // As pytorch-ignite's mnist.py in a local region, whose hosts count their own processes alone.
+    const starved = { shares: { wait: 0.42, compute: 0.58 }, workers: 0, gpuBusy: 0.9 };
+    const cpu = { cores: 2, main: 0.2, workers: 0, all: 0.2, threads: 1 };
+    const [own, many] = [3, 19].map((runQueue) => topOf([{ ...starved, cpu: { ...cpu, runQueue } }]));
+    expect(many?.gain.seconds.low).toBeLessThan(0);
+    expect(many?.gain.seconds.high).toBeCloseTo(own?.gain.seconds.expected ?? Number.NaN);
+  });
+
   it('counts on no idle core beside a run queue', () => {
     // As PyTorch's mnist/main.py on two cores at a load of 27, where a worker brought nothing.
     const starved = { shares: { wait: 0.4, compute: 0.6 }, workers: 0, gpuBusy: 0.9 };
