@@ -134,27 +134,6 @@ def with_pyarrow(folder: Path, book: Book) -> None:
                 row_of_table(row, book)
 
 
-def with_ray_ranks(folder: Path, book: Book) -> None:
-    """Blocks that are shuffled, and two iterators that share them, read at once."""
-    import threading
-
-    import ray.data
-
-    rows: list[list[dict[str, Any]]] = [[], []]
-    dataset = ray.data.read_parquet(channel(folder), shuffle="files")
-    iterators = dataset.streaming_split(2, equal=False)
-    ranks = [
-        threading.Thread(target=lambda rank=rank: rows[rank].extend(iterators[rank].iter_rows()))
-        for rank in range(2)
-    ]
-    for rank in ranks:
-        rank.start()
-    for rank in ranks:
-        rank.join()
-    for row in rows[0] + rows[1]:
-        row_of_table(row, book)
-
-
 def with_pyarrow_ranks(folder: Path, book: Book) -> None:
     """The channel as one dataset, whose row groups three ranks share."""
     import pyarrow.dataset  # type: ignore[import-not-found]
@@ -259,7 +238,6 @@ if __name__ == "__main__":
             "Ray Data, webdataset": ("ray", with_ray_webdataset),
             "Ray Data, tfrecord": ("ray", with_ray_tfrecords),
             "Ray Data, parquet": ("ray", with_ray_parquet),
-            "Ray Data, ranks": ("ray", with_ray_ranks),
             "pyarrow, ranks": ("pyarrow", with_pyarrow_ranks),
             "datasets, ranks": ("datasets", with_datasets_ranks),
             "pyarrow": ("pyarrow", with_pyarrow),

@@ -70,7 +70,6 @@ export const READERS: readonly Reader[] = [
     'lines',
   ),
   ofVersion(['pyarrow', 'pyarrow, row groups of 3 ranks'], TENSORFLOW, 'pyarrow, ranks', 'parquet'),
-  ofVersion(['ray', 'Ray Data, split for 2 ranks'], TENSORFLOW, 'Ray Data, ranks', 'parquet'),
   ofVersion(['spark', 'Apache Spark, vectorized and by parquet-mr'], SPARK, 'Spark, channel', 'parquet'),
   { ...of(['dali', 'NVIDIA DALI'], DALI, 'DALI, webdataset', 'webdataset'), byPlace: true },
   of(['dali', 'NVIDIA DALI'], DALI, 'DALI, tfrecord', 'tfrecord'),
