@@ -39,6 +39,8 @@ def install(session: Session) -> None:
     for name in ("equal", "allclose", "is_nonzero"):
         replace(torch, name, _read(session, name, getattr(torch, name)))
     session.shapes.hook()
+    session.numbers.hook()
+    session.packed.hook()
     hook_seeds(session.seeds)
     _hook_backward(session)
     _note_backward_hooks(session)

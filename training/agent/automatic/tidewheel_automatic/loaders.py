@@ -100,7 +100,8 @@ class LoaderIterator(Iterator[Any]):
         if is_end:
             self._is_done = True
             raise StopIteration
-        return build(work.given)
+        with self._session.nesting.inside():
+            return build(work.given)
 
     def _before(self) -> tuple[State, Any] | None:
         if not self._may_draw or not self._session.is_recording:
@@ -168,7 +169,8 @@ def _keeps_state(loader: DataLoader[Any]) -> bool:
 
 
 def _described(batch: Any, session: Session) -> Any:
-    description = describe(batch)
+    with session.nesting.inside():  # A class may read its tensors while it is described.
+        description = describe(batch)
     session.may_read(sum(int(getattr(leaf, "nbytes", 0)) for leaf in tree_leaves(description)))
     return description
 

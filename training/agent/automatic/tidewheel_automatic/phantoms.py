@@ -14,12 +14,15 @@ from typing import Any, Literal
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map, tree_map_only
 
+from . import packed, shapes
 from .operations import Operations
-from .shapes import COMPOSED, Shape, Shapes
 
+_COMPOSED = shapes.COMPOSED | packed.LAYERS
+_IN_CPP = torch._C.DispatchKey.CompositeImplicitAutograd
 _PIN = torch.ops.aten._pin_memory.default
 _ATOMS = (str, bytes, int, float, bool, complex, type(None))
 
@@ -36,10 +39,13 @@ class _FakeMode(FakeTensorMode):
 
 
 class PhantomMode(TorchDispatchMode):
-    def __init__(self, shapes: Callable[[Any, Any], Shapes | None] = _known_from_args) -> None:
-        """`shapes`: of what an operation gave, with its arguments, where data decide them."""
+    def __init__(
+        self, known: Callable[[Any, Any], tuple[Any, ...] | None] = _known_from_args
+    ) -> None:
+        """`known`: of an operation and its arguments, what it gave where data decide that: the
+        shape of each result, or the result itself."""
         super().__init__()
-        self._shapes = shapes
+        self._known = known
         self._fake = _FakeMode(allow_non_fake_inputs=True)
         self._phantoms: dict[int, tuple[torch.nn.Parameter, Any]] = {}
         """By identity: the parameter, which stays alive meanwhile, and what stands for it."""
@@ -63,14 +69,14 @@ class PhantomMode(TorchDispatchMode):
         args: Any = (),
         kwargs: Any = None,
     ) -> Any:
-        shapes = self._shapes(func, args)
-        if shapes is not None:
-            made = tuple(map(self._made, shapes))
+        known = self._known(func, args)
+        if known is not None:
+            made = tuple(map(self._made, known))
             return made if len(made) > 1 else made[0]
         options = kwargs or {}
-        if func in COMPOSED:
-            with self:
-                return func.decompose(*args, **options)
+        if func in _COMPOSED:
+            with self:  # Not `decompose`: of some PyTorch has another in Python, for a compiler.
+                return func._op_dk(_IN_CPP, *args, **options)
         was_busy, self.is_busy = self.is_busy, True
         try:
             result = self._operations.run(
@@ -86,8 +92,10 @@ class PhantomMode(TorchDispatchMode):
                     return value
         return result
 
-    def _made(self, shape: Shape) -> FakeTensor:
-        size, stride, dtype, device = shape
+    def _made(self, known: Any) -> Any:
+        if not isinstance(known, tuple):
+            return known
+        size, stride, dtype, device = known
         meta = torch.empty_strided(size, stride, dtype=dtype, device="meta")
         return FakeTensor(self._fake, meta, torch.device(device))
 
@@ -148,7 +156,12 @@ def without_modes() -> Any:
 
 def describe(batch: Any) -> Any:
     """The batch with a description in the place of each tensor, and a copy of everything else."""
-    return tree_map(_describe_leaf, batch)
+    try:
+        return tree_map(
+            _describe_leaf, batch, is_leaf=lambda leaf: isinstance(leaf, PackedSequence)
+        )
+    except Exception:  # A named tuple of the script that checks what it is made of.
+        return _Object.of(batch)
 
 
 def _describe_leaf(leaf: Any) -> Any:
@@ -182,20 +195,23 @@ class _Description:
 class _Object:
     """An array, or an object of a class, pickled without the data of its tensors."""
 
-    def __init__(self, content: bytes, tensors: list[_Description]) -> None:
+    def __init__(self, content: bytes, tensors: list[_Description | packed.BatchSizes]) -> None:
         self.content, self.tensors = content, tensors
         self.nbytes = len(content)
 
     @classmethod
     def of(cls, value: Any) -> Any:
         """The value itself where it cannot be pickled."""
-        file, tensors = io.BytesIO(), list[_Description]()
-        pickler = pickle.Pickler(file)
+        file, tensors = io.BytesIO(), list[_Description | packed.BatchSizes]()
+        pickler, sizes = pickle.Pickler(file), list[torch.Tensor]()
 
         def number(part: Any) -> int | None:
+            if isinstance(part, PackedSequence):
+                sizes.append(part.batch_sizes)
             if not isinstance(part, torch.Tensor):
                 return None
-            tensors.append(_describe_leaf(part))
+            has_values = any(part is each for each in sizes)
+            tensors.append(packed.BatchSizes(part) if has_values else _describe_leaf(part))
             return len(tensors) - 1
 
         pickler.persistent_id = number  # type: ignore[method-assign]

@@ -21,8 +21,10 @@ from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
 from .journal import Journal, RefusedError
 from .nesting import Nesting
+from .number_reads import NumberReads
 from .options import Options
 from .output import Output
+from .packed import PackedSequences
 from .phantoms import PhantomMode, without_modes
 from .ranks import buckets
 from .ranks.gang import Gang, TrialStore
@@ -60,7 +62,9 @@ class Session:
         self._is_pending = False
         self.nesting = Nesting()
         self.shapes = ShapesByData(self)
-        self._mode = PhantomMode(self.shapes.again)
+        self.numbers = NumberReads(self)
+        self.packed = PackedSequences(self)
+        self._mode = PhantomMode(self.packed.again)
         self._unchanged: dict[int, int] = {}
         self._optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
         """A search drops its models, and their memory with them."""

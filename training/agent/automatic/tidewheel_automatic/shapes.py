@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .kernels import BACKEND_SELECT, BELOW_BACKEND_SELECT, Kernels
+
 if TYPE_CHECKING:
     from .session import Session
 
@@ -53,9 +55,6 @@ _CALLERS = {
 }
 """Their kernels call the ones above, as `x[mask] = y` does. A replay knows their shapes without."""
 _MASKS = (torch.bool, torch.uint8)
-_HERE = torch._C.DispatchKey.BackendSelect
-"""Every call passes this key right before its kernel; PyTorch leaves it unused for these."""
-_BELOW = torch._C._dispatch_keyset_full_after(_HERE)
 _ENTRY_BYTES = 200
 
 
@@ -65,19 +64,19 @@ class ShapesByData:
         self._known: dict[Shapes, Shapes] = {}
         """Those of the journal: most come again and again."""
         self._shaped = set(_SHAPED)
-        self._libraries: dict[str, torch.library.Library] = {}
+        self.kernels = Kernels()
 
     def hook(self) -> None:
         for operation in _SHAPED:
-            self._put(operation, self._noting(operation))
+            self.kernels.put(operation, self._noting(operation), BACKEND_SELECT)
         for operation in _CALLERS:
-            self._put(operation, self._inside(operation))
+            self.kernels.put(operation, self._inside(operation), BACKEND_SELECT)
 
     def hook_others(self) -> None:
         """At the first step: those of libraries that the script has imported by then."""
         if hasattr(torch.ops.torchvision, "nms"):
             operation = torch.ops.torchvision.nms.default
-            self._put(operation, self._noting(operation))
+            self.kernels.put(operation, self._noting(operation), BACKEND_SELECT)
             self._shaped.add(operation)
 
     def again(self, operation: Any, args: Any) -> Shapes | None:
@@ -88,20 +87,14 @@ class ShapesByData:
         shapes: Shapes = self._session.journal.replay(_name_of(operation))
         return shapes
 
-    def _put(self, operation: Any, kernel: Callable[..., Any]) -> None:
-        space, name = operation.name().split("::")
-        if space not in self._libraries:
-            self._libraries[space] = torch.library.Library(space, "IMPL")
-        self._libraries[space].impl(name, kernel, _HERE.name, with_keyset=True)
-
     def _noting(self, operation: Any) -> Callable[..., Any]:
         session, name = self._session, _name_of(operation)
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
             if not session.is_active or not _reads(operation, args):
-                return operation.redispatch(keys & _BELOW, *args, **kwargs)
+                return operation.redispatch(keys & BELOW_BACKEND_SELECT, *args, **kwargs)
             with session.nesting.inside():
-                result = operation.redispatch(keys & _BELOW, *args, **kwargs)
+                result = operation.redispatch(keys & BELOW_BACKEND_SELECT, *args, **kwargs)
             results = (result,) if isinstance(result, torch.Tensor) else result
             session.journal.record(name, self._kept(tuple(map(_shape_of, results))))
             return result
@@ -113,7 +106,7 @@ class ShapesByData:
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
             with nesting.inside():
-                return operation.redispatch(keys & _BELOW, *args, **kwargs)
+                return operation.redispatch(keys & BELOW_BACKEND_SELECT, *args, **kwargs)
 
         return kernel
 

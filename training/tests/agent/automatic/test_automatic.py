@@ -65,6 +65,7 @@ def steps(folder: Path) -> list[str]:
         ("iterators_script.py", 8),
         ("by_hand_script.py", 15),
         ("shapes_script.py", 11),
+        ("packed_script.py", 14),
         pytest.param("workers_script.py", 7, marks=pytest.mark.heavy),
         pytest.param("recurrent_script.py", 11, marks=pytest.mark.heavy),
     ],

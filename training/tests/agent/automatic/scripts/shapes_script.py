@@ -1,4 +1,7 @@
-"""Shapes that depend on data: masks, `nonzero`, `unique` and their like, as a detector has them."""
+"""Shapes that depend on data: masks, `nonzero`, `unique` and their like, as a detector has them.
+
+Numbers that PyTorch reads out of tensors by itself decide some, as in `torch.arange(count)`.
+"""
 
 import torch
 from end import print_digest
@@ -14,6 +17,11 @@ known, seen = torch.arange(16) % 3 == 0, 0
 @torch.jit.script  # type: ignore[untyped-decorator]
 def positive(values: torch.Tensor) -> torch.Tensor:
     return values[values > 0]
+
+
+@torch.jit.script  # type: ignore[untyped-decorator]
+def first(values: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    return values[torch.arange(int(count))]
 
 
 for step in range(30):
@@ -39,6 +47,17 @@ for step in range(30):
     signs = out.log_softmax(dim=1).unsqueeze(1)
     loss = loss + functional.ctc_loss(signs, y[None, :3].clamp(min=1), *lengths)
     loss = loss + (weights * out.logsumexp(dim=1)).mean()
+    count = is_large.sum().clamp(min=2)
+    loss = (
+        loss + out[torch.arange(count)].var() + first(out, count).sum() + out[count // 2, :].sum()
+    )
+    kinds = functional.one_hot(y).float()
+    loss = loss + (out[:, : kinds.shape[1]] * kinds).mean() + out.new_full((2,), count).mean()
+    for part in out.tensor_split(torch.tensor([3, 9]) + step % 3) + out.tensor_split(count):
+        loss = loss + part.sum().tanh()
+    for row in range(count):
+        loss = loss + out[row, 0] / torch.ones(2).repeat(count).sum()
+    loss = loss + torch.linalg.inv(out.T @ out + torch.eye(3)).mean()  # It checks a number.
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -1,4 +1,4 @@
-"""From step 30 on PyTorch reads numbers of its data, which a replay does not have."""
+"""From step 30 on PyTorch reads a number in inference mode, which no hook sees."""
 
 import os
 import time
@@ -11,8 +11,10 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for step in range(1, 601):
     out = model(torch.randn(8, 4))
     loss = out.square().mean()
-    if step >= 30:  # PyTorch reads the number by itself.
-        loss = loss + out.flatten()[torch.arange((out > 0).sum())].sum()
+    if step >= 30:
+        with torch.inference_mode():
+            count = len(torch.arange((out > 0).sum()))
+        loss = loss + out.flatten()[:count].sum()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
