@@ -1,0 +1,63 @@
+"""A run whose script cannot be restored: its later attempts get no hooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster import running
+from sagemaker_host import make_host
+from tidewheel_agent.automatic.note import AUTOMATIC_FILE, reason_without_hooks
+
+SCRIPTS = Path(__file__).parent / "scripts"
+STOPPED = {"attempt": 1, "step": 3, "reason": "it trains twice"}
+
+
+@pytest.mark.parametrize(
+    ("note", "reason"),
+    [
+        ({}, None),
+        ({"trial": {"result": "passed", "reason": ""}}, None),
+        ({"trial": {"result": "refused", "reason": "w is not there"}}, "w is not there"),
+        ({"trial": {"result": "refused"}}, "their trial has failed"),
+        ({"stopped": STOPPED}, None),
+        ({"stopped": {**STOPPED, "forGood": True}}, "it trains twice"),
+        ({"stopped": {**STOPPED, "forGood": "no"}, "trial": {"result": "untried"}}, None),
+        ({"stopped": "forGood"}, None),
+    ],
+)
+def test_a_note_takes_the_hooks_for_good(
+    note: dict[str, Any], reason: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / AUTOMATIC_FILE).write_text(json.dumps(note))
+    assert reason_without_hooks(tmp_path) == reason
+
+
+@pytest.mark.slow
+def test_a_script_that_trains_twice_gets_no_hooks_again(tmp_path: Path) -> None:
+    base = make_host(
+        tmp_path / "host",
+        source=SCRIPTS,
+        hyperparameters={
+            "sagemaker_program": "folds_script.py",
+            "tidewheel_strategy": "single",
+            "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
+        },
+    )
+    variables = {"TIDEWHEEL_MODEL": "", "OMP_NUM_THREADS": "1", "TIDEWHEEL_AUTOMATIC_STEPS": "5"}
+    checkpoints, logs = base / "checkpoints", list[str]()
+    for _ in range(2):
+        with running([base], **variables) as cluster:
+            assert cluster.wait() == [0]
+            logs.append(cluster.log())
+    stopped = json.loads((checkpoints / AUTOMATIC_FILE).read_text())["stopped"]
+    assert stopped["forGood"] is True
+    assert f"no automatic checkpoints from step 0 on: {stopped['reason']}" in logs[0]
+    assert f"automatic checkpoints are off in this run: {stopped['reason']}" in logs[1]
+    assert "no automatic checkpoints from step" not in logs[1].removeprefix(logs[0])
+    # The first fold's, which no attempt can use.
+    assert list(checkpoints.glob("step-*")) == []
+    assert logs[1].count("fold 1:") == logs[0].count("fold 1:") + 1
