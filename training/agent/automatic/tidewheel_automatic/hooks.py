@@ -41,6 +41,7 @@ def install(session: Session) -> None:
     session.shapes.hook()
     session.numbers.hook()
     session.packed.hook()
+    session.processes.hook()
     hook_seeds(session.seeds)
     _hook_backward(session)
     _note_backward_hooks(session)

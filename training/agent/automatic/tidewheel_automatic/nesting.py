@@ -27,6 +27,11 @@ class Nesting:
         """Whether the script itself calls, in the training loop's thread."""
         return self._depth == 0 and self._is_own_thread()
 
+    @property
+    def is_pytorch(self) -> bool:
+        """Whether PyTorch is at work in the training loop's thread."""
+        return self._depth > 0 and self._is_own_thread()
+
     def inside(self) -> AbstractContextManager[None]:
         """In this context reads are PyTorch's own, which a replay does not repeat."""
         return self._at_depth(self._depth + 1)

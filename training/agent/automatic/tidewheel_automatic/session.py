@@ -23,6 +23,7 @@ from .journal import Journal, RefusedError
 from .nesting import Nesting
 from .number_reads import NumberReads
 from .options import Options
+from .other_processes import OtherProcesses
 from .output import Output
 from .packed import PackedSequences
 from .phantoms import PhantomMode, without_modes
@@ -62,6 +63,7 @@ class Session:
         self._is_pending = False
         self.nesting = Nesting()
         self.shapes = ShapesByData(self)
+        self.processes = OtherProcesses(self)
         self.numbers = NumberReads(self)
         self.packed = PackedSequences(self)
         self._mode = PhantomMode(self.packed.again)
@@ -151,6 +153,8 @@ class Session:
     def give_up(self, reason: str, *, for_good: bool = False) -> None:
         """The script trains on without checkpoints; those that it has keep their steps safe, unless
         it is `for_good`: then the agent sets them aside, and lays no hooks in later attempts."""
+        if self.processes.is_forked:
+            return  # Its parent gives up.
         self._has_given_up = True
         self.journal = Journal()
         self._saver.give_up(reason)
@@ -262,13 +266,19 @@ class Session:
             self._at_boundary(position)
 
     def _at_boundary(self, position: tuple[str, int]) -> None:
-        if self.is_phantom:
+        if self.processes.is_forked:
+            self.processes.trains()
+        elif self.is_phantom:
             assert self._saved is not None
             if position == self._saved["position"]:
                 self._restore(self._saved)
         elif self._second is not None:
             self._second.look(self.steps, lambda: self._state(position))
-        elif not self._has_given_up:
+        elif self._has_given_up:
+            return
+        elif (reason := self.processes.reason()) is not None:
+            self.give_up(reason, for_good=self.processes.has_trained)
+        else:
             try:
                 self._try(position)
                 is_held = self._trial is not None and self._trial.holds_saves
@@ -336,6 +346,8 @@ class Session:
     def stop_replay(self, error: BaseException) -> None:
         """An error ends the script: it has to be readable."""
         self._output.unmute()
+        if self.processes.is_forked:
+            return  # The one that forked it goes on.
         if self._second is not None:
             self._second.failed(error, has_begun=self.has_begun)
         is_inexact = isinstance(error, RefusedError) or meets_phantom(error)
@@ -353,6 +365,8 @@ class Session:
 
     def finish(self) -> None:
         """At the end of the process."""
+        if self.processes.is_forked:
+            return
         self.leave()
         error = RefusedError("the script ended before the step of its checkpoint")
         if self._second is not None:

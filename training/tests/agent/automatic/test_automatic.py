@@ -65,7 +65,7 @@ def steps(folder: Path) -> list[str]:
         ("iterators_script.py", 8),
         ("by_hand_script.py", 15),
         ("shapes_script.py", 11),
-        ("packed_script.py", 14),
+        ("packed_script.py", 7),
         pytest.param("workers_script.py", 7, marks=pytest.mark.heavy),
         pytest.param("recurrent_script.py", 11, marks=pytest.mark.heavy),
     ],
@@ -191,6 +191,37 @@ def test_processes_that_train_do_not_share_checkpoints(tmp_path: Path) -> None:
     assert digest(folds) == expected
     assert "a second process of the script trains" in folds.stderr
     assert json.loads((notes / "stopped.json").read_text())["forGood"] is True
+
+
+@pytest.mark.parametrize(
+    ("work", "reason"),
+    [
+        ("computes", ""),
+        ("reads", "a process that it forks in its loop reads tensors"),
+        ("trains", "a second process of the script trains"),
+        pytest.param("sends", "it sends tensors to another", marks=pytest.mark.heavy),
+        pytest.param("starts", "it starts Python in its loop", marks=pytest.mark.heavy),
+    ],
+)
+def test_processes_within_the_loop_leave_tensors_alone(
+    work: str, reason: str, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    ended = run(
+        "pool_script.py",
+        tmp_path,
+        WORK=work,
+        TIDEWHEEL_AUTOMATIC_STEPS="2",
+        TIDEWHEEL_AUTOMATIC_TRIAL=str(notes),
+        TIDEWHEEL_AUTOMATIC_HELD_SECONDS="0",
+    )
+    assert ended.stdout.endswith("trained\n")
+    assert (f"no automatic checkpoints from step 4 on: {reason}" in ended.stderr) is bool(reason)
+    assert steps(tmp_path)[-1] == ("step-00000002" if reason else "step-00000006")
+    stopped = notes / "stopped.json"
+    is_for_good = stopped.exists() and json.loads(stopped.read_text()).get("forGood", False)
+    assert is_for_good is (work == "trains")
 
 
 def test_a_captured_graph_ends_the_checkpoints_of_its_warm_up(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""Processes that the script starts within its loop.
+
+What they give back comes by ways that no hook sees, and a replay would start them among phantoms:
+with weights, files and random numbers of another step. A script whose other processes work with
+tensors is not saved from there on. Those of a loader are PyTorch's; the loader replays for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from torch.multiprocessing import reductions
+
+from . import one_process
+from .journal import Journal, RefusedError
+
+if TYPE_CHECKING:
+    from .session import Session
+
+_TRAINS = 1
+_REASONS = {
+    _TRAINS: one_process.REASON,
+    2: "a process that it forks in its loop reads tensors, which a replay cannot repeat",
+    3: "it sends tensors to another process in its loop, which a replay cannot repeat",
+    4: "it starts Python in its loop, and a replay cannot know what that process found",
+}
+_READS, _SENDS, _STARTS = 2, 3, 4
+_PATHS = (str, bytes, os.PathLike)
+
+
+class OtherProcesses:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._seen = mmap.mmap(-1, 1)
+        """One byte that forked processes share: a key of `_REASONS`, or 0."""
+        self._is_loaders = False
+        self.is_forked = False
+        """Whether this process was forked in the loop, by the script."""
+
+    def hook(self) -> None:
+        os.register_at_fork(after_in_child=self._forked)
+        for kind, reduce in list(ForkingPickler._extra_reducers.items()):  # type: ignore[attr-defined]
+            if reduce is reductions.reduce_tensor:
+                ForkingPickler.register(kind, self._sending(reduce))
+        subprocess.Popen.__init__ = self._starting(subprocess.Popen.__init__)  # type: ignore[method-assign]
+
+    def reason(self) -> str | None:
+        """Why the script cannot be saved any more; None where it can."""
+        return _REASONS.get(self._seen[0])
+
+    @property
+    def has_trained(self) -> bool:
+        return self._seen[0] == _TRAINS
+
+    def trains(self) -> None:
+        """This forked process has made a step. Raises RefusedError in a replay."""
+        self._note(_TRAINS)
+
+    def _note(self, what: int) -> None:
+        if not self.has_trained:
+            self._seen[0] = what
+        if self._session.is_phantom:
+            raise RefusedError(_REASONS[what])
+
+    def _forked(self) -> None:
+        session = self._session
+        if not session.has_begun or self._is_loaders:
+            return
+        if session.nesting.is_nested:
+            self._is_loaders = True
+            return
+        self.is_forked = True
+        session.journal = _NoJournal(lambda: self._note(_READS))
+
+    def _sending(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def reduce(tensor: Any) -> Any:
+            if self._session.is_recording and not self._is_loaders and not self._is_index(tensor):
+                self._note(_SENDS)
+            return original(tensor)
+
+        return reduce
+
+    def _is_index(self, tensor: Any) -> bool:
+        """Of a sampler: the queue to the workers of a loader has a thread of its own."""
+        nesting = self._session.nesting
+        is_number = tensor.dim() == 0 and not tensor.is_floating_point()
+        return nesting.is_pytorch or (is_number and not self.is_forked and not nesting.is_script)
+
+    def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def start(popen: Any, args: Any, *rest: Any, **options: Any) -> Any:
+            if self._session.is_active and _is_python(args) and not _compiles():
+                self._note(_STARTS)
+            return original(popen, args, *rest, **options)
+
+        return start
+
+
+class _NoJournal(Journal):
+    """Of a forked process: what it reads, its parent never learns."""
+
+    def __init__(self, note: Callable[[], None]) -> None:
+        super().__init__()
+        self._note = note
+
+    def record(self, kind: str, value: Any) -> None:
+        self._note()
+
+    def replay(self, kind: str) -> Any:
+        self._note()
+
+
+def _is_python(args: Any) -> bool:
+    """Of the arguments of a process: a program's name, a list of words or a line of the shell."""
+    if isinstance(args, (list, tuple)):
+        first = args[0] if args else ""
+    else:
+        first = args.split()[0] if isinstance(args, str) and args.strip() else args
+    name = os.path.basename(os.fsdecode(first)) if isinstance(first, _PATHS) else ""
+    return name.startswith(("python", "torchrun", "accelerate"))
+
+
+def _compiles() -> bool:
+    """Whether PyTorch's compiler starts the process."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("torch._inductor"):
+            return True
+        frame = frame.f_back
+    return False
