@@ -88,11 +88,11 @@ def _pairs(
     """Seconds of a step with the kernels and without, in turn."""
     from tidewheel_automatic.hooks import install
     from tidewheel_automatic.journal import Journal
-    from tidewheel_automatic.number_reads import NumberReads
+    from tidewheel_automatic.noted.number_reads import NumberReads
+    from tidewheel_automatic.noted.packed import PackedSequences
+    from tidewheel_automatic.noted.shapes import ShapesByData
     from tidewheel_automatic.options import read_options
-    from tidewheel_automatic.packed import PackedSequences
     from tidewheel_automatic.session import Session
-    from tidewheel_automatic.shapes import ShapesByData
 
     session = Session(read_options())
     install(session)

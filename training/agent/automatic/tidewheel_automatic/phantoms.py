@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import PackedSequence
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map, tree_map_only
 
-from . import packed, shapes
+from .noted import packed, shapes
 from .operations import Operations
 
 _COMPOSED = shapes.COMPOSED | packed.LAYERS

@@ -21,11 +21,12 @@ from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
 from .journal import Journal, RefusedError
 from .nesting import Nesting
-from .number_reads import NumberReads
+from .noted.number_reads import NumberReads
+from .noted.packed import PackedSequences
+from .noted.shapes import ShapesByData
 from .options import Options
 from .other_processes import OtherProcesses
 from .output import Output
-from .packed import PackedSequences
 from .phantoms import PhantomMode, without_modes
 from .ranks import buckets
 from .ranks.gang import Gang, TrialStore
@@ -33,7 +34,6 @@ from .refusal import is_of_host, meets_phantom, reason_of
 from .sandbox import Sandbox
 from .saver import Saver
 from .seeds import Seeds
-from .shapes import ShapesByData
 from .state import randomness, snapshot
 from .state.files import Files
 from .state.replicated import fill_in

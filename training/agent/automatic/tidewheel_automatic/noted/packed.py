@@ -15,12 +15,12 @@ from torch._prims_common import make_contiguous_strides_for
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .journal import RefusedError
+from ..journal import RefusedError
 from .kernels import AUTOGRAD, BACKEND_SELECT, BELOW_AUTOGRAD, BELOW_BACKEND_SELECT, Kernels
 from .shapes import Shape
 
 if TYPE_CHECKING:
-    from .session import Session
+    from ..session import Session
 
 _aten = torch.ops.aten
 _PACK = _aten._pack_padded_sequence.default

@@ -14,7 +14,7 @@ import torch
 from .kernels import BACKEND_SELECT, BELOW_BACKEND_SELECT, Kernels
 
 if TYPE_CHECKING:
-    from .session import Session
+    from ..session import Session
 
 Shape = tuple[tuple[int, ...], tuple[int, ...], torch.dtype, str]
 """Of a tensor: its shape, strides, type and device."""

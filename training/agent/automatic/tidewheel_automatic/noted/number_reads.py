@@ -15,7 +15,7 @@ import torch
 from .kernels import AUTOGRAD, BELOW_AUTOGRAD, Kernels
 
 if TYPE_CHECKING:
-    from .session import Session
+    from ..session import Session
 
 _aten = torch.ops.aten
 _READ = _aten._local_scalar_dense.default
