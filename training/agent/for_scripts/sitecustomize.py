@@ -32,7 +32,6 @@ class _WhenWandbIsImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> ModuleSpec | None:
         if name != "wandb":
             return None
-        sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
             self._loader, spec.loader = spec.loader, self
@@ -45,6 +44,9 @@ class _WhenWandbIsImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         spec, loader = module.__spec__, self._loader
         assert spec is not None and loader is not None
         spec.loader = module.__loader__ = loader
+        # Not when it is found: a library may only ask whether it is there.
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
         loader.exec_module(module)
         try:
             from tidewheel._wandb_rows import keep_rows_of

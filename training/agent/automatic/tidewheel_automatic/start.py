@@ -19,16 +19,15 @@ class _Finder(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         if name != "torch":
             return None
-        sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, self)
         return spec
 
 
 class _Loader(importlib.abc.Loader):
-    def __init__(self, loader: importlib.abc.Loader) -> None:
-        self._loader = loader
+    def __init__(self, loader: importlib.abc.Loader, finder: _Finder) -> None:
+        self._loader, self._finder = loader, finder
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
@@ -37,6 +36,9 @@ class _Loader(importlib.abc.Loader):
         spec = module.__spec__
         assert spec is not None
         spec.loader = module.__loader__ = self._loader
+        # Not when it is found: a library such as transformers asks first whether torch is there.
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
         self._loader.exec_module(module)
         try:
             _install()

@@ -28,8 +28,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        lay = self._waiting.pop(name, None)
-        if lay is None:
+        if name not in self._waiting:
             return None
         # Other hooks on the same import, such as those of automatic checkpoints, come after this.
         for finder in [each for each in sys.meta_path if each is not self]:
@@ -37,9 +36,8 @@ class _Finder(importlib.abc.MetaPathFinder):
             spec: importlib.machinery.ModuleSpec | None = find and find(name, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader, lay, self._meter)
+                    spec.loader = _Loader(spec.loader, self._waiting, self._meter)
                 return spec
-        self._waiting[name] = lay
         return None
 
 
@@ -47,10 +45,10 @@ class _Loader(importlib.abc.Loader):
     def __init__(
         self,
         loader: importlib.abc.Loader,
-        lay: Callable[[ModuleType, Meter], None],
+        waiting: dict[str, Callable[[ModuleType, Meter], None]],
         meter: Meter,
     ) -> None:
-        self._loader, self._lay, self._meter = loader, lay, meter
+        self._loader, self._waiting, self._meter = loader, waiting, meter
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
@@ -60,8 +58,10 @@ class _Loader(importlib.abc.Loader):
         assert spec is not None
         spec.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
+        # Not when it is found: a library may only ask whether there is such a module.
+        lay = self._waiting.pop(module.__name__, None)
         try:
-            if self._meter.is_on:
-                self._lay(module, self._meter)
+            if lay is not None and self._meter.is_on:
+                lay(module, self._meter)
         except Exception as error:  # The script comes first: it runs without the hooks.
             self._meter.remove(module.__name__, error)
