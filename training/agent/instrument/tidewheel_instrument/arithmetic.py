@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,7 +23,7 @@ from .looks import Places, calling_line
 if TYPE_CHECKING:
     from .meter import Meter
 
-_KINDS = (FLOAT32_WORK, TF32_WORK, BITS16_WORK)
+KINDS = (FLOAT32_WORK, TF32_WORK, BITS16_WORK)
 
 
 class ObservedStep:
@@ -34,13 +35,17 @@ class ObservedStep:
         dynamo = sys.modules.get("torch._dynamo.utils")
         if dynamo is None or not dynamo.counters["frames"]:
             ObservedStep(meter)
+        else:
+            from .compiled import ObservedCalls
+
+            meter.compiled_calls = ObservedCalls(meter)
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._values = meter.values
         self._process = os.getpid()
         self._from = self._values[STEPS]
-        self._sums = dict.fromkeys(_KINDS, 0.0)
+        self._sums = dict.fromkeys(KINDS, 0.0)
         self._line: str | None = None
         self._hook = register_module_forward_hook(self._after_forward)
 
@@ -51,7 +56,7 @@ class ObservedStep:
                 self._hook.remove()  # A loader worker, forked meanwhile.
             elif steps >= 2:
                 self._hook.remove()
-                self._write()
+                write_observed(self._meter, self._sums, self._line)
             elif steps == 1:
                 self._count(module, inputs, output)
         except Exception:  # What cannot be counted stays unknown.
@@ -62,7 +67,7 @@ class ObservedStep:
             output = output[0]
         if not isinstance(output, torch.Tensor) or not output.is_floating_point():
             return
-        kind = _kind_of(module, output)
+        kind = kind_of(module, output.dtype, is_cuda=output.is_cuda)
         if kind is None:
             return
         operations = sum(
@@ -74,25 +79,30 @@ class ObservedStep:
         if self._line is None and operations:
             self._line = calling_line(sys._getframe(2), Places()) or ""
 
-    def _write(self) -> None:
-        for kind, operations in self._sums.items():
-            self._values[kind] = operations
-        if self._line:
-            path = os.path.join(self._meter.folder, f"{self._process}.forward")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(self._line[:200])
+
+def write_observed(meter: Meter, sums: Mapping[int, float], line: str | None) -> None:
+    """`line`: of the script, which calls the forward pass. Without any, what others told stays."""
+    if not any(sums.values()):
+        return
+    for kind, operations in sums.items():
+        meter.values[kind] = operations
+    if line:
+        path = os.path.join(meter.folder, f"{os.getpid()}.forward")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(line[:200])
 
 
-def _kind_of(module: nn.Module, output: torch.Tensor) -> int | None:
-    if output.dtype in (torch.bfloat16, torch.float16):
+def kind_of(module: nn.Module, dtype: torch.dtype, *, is_cuda: bool) -> int | None:
+    """`dtype`: of its results."""
+    if dtype in (torch.bfloat16, torch.float16):
         return BITS16_WORK
-    if output.dtype != torch.float32:
+    if dtype != torch.float32:
         return None
-    is_tf32 = output.is_cuda and _allows_tf32("conv" if isinstance(module, _ConvNd) else "matmul")
+    is_tf32 = is_cuda and allows_tf32("conv" if isinstance(module, _ConvNd) else "matmul")
     return TF32_WORK if is_tf32 else FLOAT32_WORK
 
 
-def _allows_tf32(operation: str) -> bool:
+def allows_tf32(operation: str) -> bool:
     older: Any = torch.backends.cudnn if operation == "conv" else torch.backends.cuda.matmul
     newer = getattr(older, "conv", None) if operation == "conv" else older
     asked = getattr(newer, "fp32_precision", "none")

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from .cells import SAVE, WAIT
+from .keras_arithmetic import KerasArithmetic
 from .meter import Meter, timed
 from .tensorflow_input import TensorFlowInput
 
@@ -50,6 +51,12 @@ def _lay_torch(module: ModuleType, meter: Meter) -> None:
     lay(meter)
 
 
+def _lay_compiled(module: ModuleType, meter: Meter) -> None:
+    from .compiled import lay
+
+    lay(module, meter)
+
+
 def _lay_pillow(module: ModuleType, meter: Meter) -> None:
     """`Image.open` reads the head of a file. This, at the first use of the pixels, decodes it."""
     original = module.ImageFile.load
@@ -69,13 +76,19 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
     """`fit` of every backend calls this after each batch, or after each `steps_per_execution`."""
     original = module.CallbackList.on_train_batch_end
     last = -1
+    arithmetic: KerasArithmetic | None = KerasArithmetic()
 
     def on_train_batch_end(self: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
-        nonlocal last
+        nonlocal last, arithmetic
         count = batch - last if isinstance(batch, int) and batch > last else 1
         last = batch if isinstance(batch, int) else -1
         meter.stepped("keras", count)
         _ask_input(meter, lambda known: known.stepped(meter.values))
+        if arithmetic is not None:
+            try:
+                arithmetic.stepped(self, meter.values)
+            except Exception:  # What cannot be counted stays unknown.
+                arithmetic = None
         return original(self, batch, *args, **kwargs)
 
     replace(meter, module.CallbackList, "on_train_batch_end", on_train_batch_end)
@@ -126,6 +139,7 @@ def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
 _KERAS_SAVES = ("Model.save", "Model.save_weights")
 LAYERS: dict[str, Lay] = {
     "torch": _lay_torch,
+    "torch._dynamo.eval_frame": _lay_compiled,
     "PIL.ImageFile": _lay_pillow,
     "torch.distributed.checkpoint.state_dict_saver": partial(_time, ("save", "async_save"), SAVE),
     "safetensors.torch": partial(_time, ("save_file", "save_model"), SAVE),

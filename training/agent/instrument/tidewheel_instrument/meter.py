@@ -11,7 +11,7 @@ import sys
 from _thread import get_ident
 from collections.abc import Callable
 from time import monotonic, process_time, thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .cells import (
     ASKED_FIRST_BATCH,
@@ -40,6 +40,9 @@ from .cells import (
 from .looks import Looker
 from .tensorflow_input import TensorFlowInput
 
+if TYPE_CHECKING:
+    from .compiled import ObservedCalls
+
 _EXCHANGE_SECONDS = 1.0
 """Between two looks at the exchange that DDP hides."""
 _RANKS = ("RANK", "TIDEWHEEL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
@@ -56,6 +59,8 @@ class Meter:
         """From the seconds of a step: those that its exchange took beside the rest."""
         self.observe_arithmetic: Callable[[], object] | None = None
         """Begins to watch one step; called once a minute, beside the training thread."""
+        self.compiled_calls: ObservedCalls | None = None
+        """Of modules of torch.compile, while a step is watched."""
         self.tensorflow_input: TensorFlowInput | None = None
         self.count_threads: Callable[[], int] | None = None
         """Those that compute for the thread that asks."""

@@ -150,6 +150,23 @@ def test_a_loop_without_a_loader_shows_as_host_work(tmp_path: Path) -> None:
     assert trainer.host_work > trainer.looks / 2
 
 
+def test_a_module_that_is_only_looked_for_gets_its_hooks_later(tmp_path: Path) -> None:
+    """As transformers looks for torch before it imports it."""
+    script = (
+        "import importlib.util\n"
+        "assert importlib.util.find_spec('torch') is not None\n"
+        "import torch\n"
+        "model = torch.nn.Linear(4, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), 0.01)\n"
+        "for _ in range(3):\n"
+        "    model(torch.randn(8, 4)).mean().backward()\n"
+        "    optimizer.step()\n"
+    )
+    hooked(tmp_path / "cells", "-c", script)
+    (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
+    assert trainer.steps == 3
+
+
 _IN_ARITHMETIC = """
 import sys, time
 import torch
@@ -169,6 +186,45 @@ while time.monotonic() - began < 2:
     optimizer.step()
     time.sleep(0.005)
 print(len(torch.nn.modules.module._global_forward_hooks))
+"""
+
+
+_COMPILED = """
+import sys, time
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(16, 8, bias=False)
+
+    def forward(self, x):
+        return self.layer(x)
+
+class Casting(Model):
+    def forward(self, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return self.layer(x)
+
+model = Casting() if "inside" in sys.argv else Model()
+if "bfloat16" in sys.argv:
+    model = model.to(torch.bfloat16)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+compiled = torch.compile(model, backend="eager")
+x = torch.randn(4, 16, dtype=model.layer.weight.dtype)
+
+def forward():
+    with torch.autocast("cpu", torch.bfloat16, enabled="autocast" in sys.argv):
+        return compiled(x).float().mean()
+
+forward()
+began = time.monotonic()
+while time.monotonic() - began < 2:
+    optimizer.zero_grad()
+    forward().backward()
+    optimizer.step()
+    time.sleep(0.005)
+print(torch._dynamo.utils.counters["frames"]["ok"])
 """
 
 
@@ -217,3 +273,20 @@ def test_the_arithmetic_of_one_step_is_observed(tmp_path: Path, arithmetic: str)
     expected = (operations, 0) if arithmetic == "float32" else (0, operations)
     assert (trainer.float32_work, trainer.bits16_work) == expected
     assert forward_line(tmp_path / "cells", [trainer.pid]) == "train.py:11 forward"
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "kind"),
+    [("float32", "float32"), ("bfloat16", "bits16"), ("autocast", "bits16"), ("inside", None)],
+)
+def test_the_arithmetic_of_a_compiled_module_is_told_by_its_weights(
+    tmp_path: Path, arithmetic: str, kind: str | None
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(_COMPILED)
+    frames = int(hooked(tmp_path / "cells", str(script), arithmetic))
+    (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
+    operations = 2 * 16 * 8 * 4 * 3
+    expected = tuple(operations if kind == each else 0 for each in ("float32", "bits16"))
+    assert (trainer.float32_work, trainer.bits16_work) == expected
+    assert frames == 1
