@@ -81,7 +81,7 @@ class ObservedStep:
 
 
 def write_observed(meter: Meter, sums: Mapping[int, float], line: str | None) -> None:
-    """`line`: of the script, which calls the forward pass. Without any, what others told stays."""
+    """`line`: of the script, which calls the forward pass. Without any, what others noted stays."""
     if not any(sums.values()):
         return
     for kind, operations in sums.items():

@@ -1,4 +1,4 @@
-"""In what the layers of Keras multiply, by what each tells of itself."""
+"""In what arithmetic the layers of Keras multiply, by the dtype that each of them names."""
 
 from __future__ import annotations
 
