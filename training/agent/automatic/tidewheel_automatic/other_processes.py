@@ -25,14 +25,13 @@ from .journal import Journal, RefusedError
 if TYPE_CHECKING:
     from .session import Session
 
-_TRAINS = 1
+_TRAINS, _READS, _SENDS, _STARTS = 1, 2, 3, 4
 _REASONS = {
     _TRAINS: one_process.REASON,
-    2: "a process that it forks in its loop reads tensors, which a replay cannot repeat",
-    3: "it sends tensors to another process in its loop, which a replay cannot repeat",
-    4: "it starts Python in its loop, and a replay cannot know what that process found",
+    _READS: "a process that it forks in its loop reads tensors, which a replay cannot repeat",
+    _SENDS: "it sends tensors to another process in its loop, which a replay cannot repeat",
+    _STARTS: "it starts Python in its loop, and a replay cannot know what that process found",
 }
-_READS, _SENDS, _STARTS = 2, 3, 4
 _PATHS = (str, bytes, os.PathLike)
 
 
