@@ -152,7 +152,7 @@ it('everything that was typed wrongly is named at once', async () => {
     '✗ there is no option --badoption',
     '✗ --env is "y": write NAME=VALUE',
     '✗ --channel is "train=/no/such": there is no folder /no/such',
-    '✗ --channel is "x": write NAME=VALUE',
+    '✗ --channel is "x": write NAME=PATH',
     '✗ --declaration is "/no/file": there is no such file',
     '✗ --seconds is "0": write a number above 0',
     expect.stringMatching(/^✗ FOLDER is ".*missing": there is no such folder$/),
