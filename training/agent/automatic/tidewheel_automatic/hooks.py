@@ -95,12 +95,13 @@ def _hook_backward(session: Session) -> None:
             with session.nesting.backward_pass():
                 if not session.is_phantom:
                     # A replay calls the script's hooks again, so what they read is in the journal.
-                    with nullcontext() if session.needs_gradients else session.nesting.inside():
+                    is_script = session.gradients.need_backward
+                    with nullcontext() if is_script else session.nesting.inside():
                         _original(*args, **kwargs)
                 else:
-                    if session.needs_gradients:
+                    if session.gradients.need_backward:
                         _original(*args, **kwargs)
-                    session.phantom_gradients()
+                    session.gradients.fill()
             return session.after_backward()
 
         owner.backward = backward
@@ -119,7 +120,7 @@ def _note_backward_hooks(session: Session) -> None:
 
         @functools.wraps(original)
         def register(*args: Any, _original: Any = original, **kwargs: Any) -> Any:
-            session.has_backward_hooks = True
+            session.gradients.has_backward_hooks = True
             return _original(*args, **kwargs)
 
         setattr(owner, name, register)
@@ -167,7 +168,7 @@ def _hook_optimizers(session: Session) -> None:
     @functools.wraps(original)
     def init(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        session.add_optimizer(self)
+        session.gradients.add_optimizer(self)
         owner: Any = next(kind for kind in type(self).__mro__ if "step" in vars(kind))
         if not hasattr(owner.step, "_tidewheel"):
             owner.step = _step(session, owner.step)

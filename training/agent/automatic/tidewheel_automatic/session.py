@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 from contextlib import suppress
 from typing import Any
 
 import torch
 
 from . import loaders, one_process, storage
-from .cycle import Cycle
 from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
 from .journal import Journal, RefusedError
+from .loop.boundaries import Boundaries, Position
+from .loop.gradients import Gradients
 from .nesting import Nesting
 from .noted.number_reads import NumberReads
 from .noted.packed import PackedSequences
@@ -27,7 +27,7 @@ from .noted.shapes import ShapesByData
 from .options import Options
 from .other_processes import OtherProcesses
 from .output import Output
-from .phantoms import PhantomMode, without_modes
+from .phantoms import PhantomMode
 from .ranks import buckets
 from .ranks.gang import Gang, TrialStore
 from .refusal import is_of_host, meets_phantom, reason_of
@@ -55,12 +55,7 @@ class Session:
         self.draws = Draws(self.may_read)
         self.has_begun = False
         self.is_phantom = False
-        self.has_backward_hooks = False
-        """Whether a module calls the script's code, or a library's, in the backward pass."""
         self.steps = 0
-        self._batches = 0
-        self._batches_at_step = 0
-        self._is_pending = False
         self.nesting = Nesting()
         self.shapes = ShapesByData(self)
         self.processes = OtherProcesses(self)
@@ -68,10 +63,8 @@ class Session:
         self.packed = PackedSequences(self)
         self._mode = PhantomMode(self.packed.again)
         self._unchanged: dict[int, int] = {}
-        self._optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
-        """A search drops its models, and their memory with them."""
-        self._has_optimizers = False
-        self._cycle = Cycle()
+        self.gradients = Gradients()
+        self._boundaries = Boundaries()
         self.seeds = Seeds(lambda: not self.nesting.is_nested)
         self._saver = Saver(options)
         self.files = Files()
@@ -196,10 +189,6 @@ class Session:
         if self._sandbox is not None:
             self._sandbox.check(path)
 
-    def add_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
-        self._optimizers.add(optimizer)
-        self._has_optimizers = True
-
     def begin(self) -> None:
         """The first backward pass or step: all before it runs for real in every process."""
         if self.has_begun:
@@ -225,47 +214,24 @@ class Session:
             self.is_phantom = True
             self._mode.begin()
 
-    @property
-    def needs_gradients(self) -> bool:
-        """Whether a replay runs the backward pass: for hooks, or an update by hand."""
-        return self.has_backward_hooks or not self._has_optimizers
-
     def after_backward(self) -> None:
         """A script that updates its weights by itself has steps, too."""
-        if not self._has_optimizers and not self.nesting.is_nested:
+        if not self.gradients.has_optimizers and not self.nesting.is_nested:
             self.after_step()
 
-    def phantom_gradients(self) -> None:
-        """Scripts clip or read gradients; their values do not matter before the restore."""
-        with without_modes():
-            for optimizer in self._optimizers:
-                for group in optimizer.param_groups:
-                    for parameter in group["params"]:
-                        if parameter.grad is None and parameter.requires_grad:
-                            parameter.grad = torch.zeros_like(parameter)
-
     def before_batch(self) -> None:
-        """The script requests a batch: the previous step's work is over."""
-        self._batches += 1
-        if self._is_pending:
-            self._is_pending = False
-            self._boundary(("batch", self._batches))
+        self._boundary(self._boundaries.before_batch())
 
     def after_step(self, optimizer: torch.optim.Optimizer | None = None) -> None:
         self.steps += 1
-        is_complete = self._cycle.is_complete(self.steps, optimizer)
-        if self._batches > self._batches_at_step:
-            self._is_pending = True
-        elif is_complete:  # The script has no loader, or steps several times for a batch.
-            self._is_pending = False
-            self._boundary(("step", self.steps))
-        self._batches_at_step = self._batches
+        self._boundary(self._boundaries.after_step(self.steps, optimizer))
 
-    def _boundary(self, position: tuple[str, int]) -> None:
-        with self.nesting.inside():
-            self._at_boundary(position)
+    def _boundary(self, position: Position | None) -> None:
+        if position is not None:
+            with self.nesting.inside():
+                self._at_boundary(position)
 
-    def _at_boundary(self, position: tuple[str, int]) -> None:
+    def _at_boundary(self, position: Position) -> None:
         if self.processes.is_forked:
             self.processes.trains()
         elif self.is_phantom:
@@ -286,7 +252,7 @@ class Session:
             except Exception as error:  # The script comes first.
                 self.give_up(str(error) if isinstance(error, RefusedError) else repr(error))
 
-    def _try(self, position: tuple[str, int]) -> None:
+    def _try(self, position: Position) -> None:
         if self._trial is None:
             return
         try:
@@ -298,7 +264,7 @@ class Session:
             storage.remove_all(self._options.root)
             raise
 
-    def _state(self, position: tuple[str, int]) -> dict[str, Any]:
+    def _state(self, position: Position) -> dict[str, Any]:
         self.draws.settle()
         return {
             "step": self.steps,
