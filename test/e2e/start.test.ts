@@ -186,7 +186,8 @@ it('starts again after kill -9; names a lost emulator', async () => {
   await killEmulatorOf(next);
   expect(await next.ended).toBe(1);
   expect(next.output()).toContain('✗ the emulator has ended by itself');
-  expect(await leftBehind()).toEqual([]);
+  // A forked child may still write a snapshot.
+  await until(async () => (await leftBehind()).length === 0, 'all processes gone after a kill -9', 10);
 }, 180_000);
 
 it('ends soon when Ctrl-C comes before it is up', async () => {
