@@ -22,6 +22,8 @@ from layer import Below, add_programs, make_layer, put_below, read_below, site_p
 
 MOST_BYTES = 10 * 1024**3
 COMPLETE = "complete.json"
+FILLING = "TIDEWHEEL_FILLING"
+"""Set for the installer. Over a host's environment its `pip` is that host's: it would wait here."""
 _USERS = "users"
 _FLAGS = ("--no-input", "--disable-pip-version-check")
 _VALUED_FLAGS = ("--progress-bar", "--retries", "-r", "--requirement")
@@ -134,6 +136,7 @@ def _fill(
     # The installer holds the lock too: a new environment is not begun while it still writes.
     installer = [str(folder / "bin" / "python"), "-m", "pip", *arguments]
     variables = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+    variables[FILLING] = "1"
     code = subprocess.run(installer, env=variables, pass_fds=[lock], check=False).returncode
     if code != 0:
         shutil.rmtree(folder, ignore_errors=True)

@@ -11,7 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 _own = Path(__file__).parent
-_spec = PathFinder.find_spec("pip", [p for p in sys.path if Path(p) != _own.parent])
+# The environment below may be such a host's too, with a `pip` like this one.
+_spec = PathFinder.find_spec("pip", [p for p in sys.path if Path(p, "pip", "_internal").is_dir()])
 if _spec is None or _spec.origin is None:
     raise ModuleNotFoundError("No module named 'pip'", name="pip")
 # pip starts itself again by the path of its package.

@@ -14,10 +14,10 @@ import pip
 def main() -> int:
     sys.dont_write_bytecode = True
     sys.path.insert(0, json.loads(Path(sys.prefix, "tidewheel.json").read_text())["code"])
-    from kept_environments import install_kept, requirements_of
+    from kept_environments import FILLING, install_kept, requirements_of
 
     requirements = requirements_of(sys.argv[1:], os.environ)
-    if requirements is not None:
+    if requirements is not None and FILLING not in os.environ:
         return install_kept(Path(sys.prefix), requirements, sys.argv[1:], os.environ)
     real = str(Path(pip.__file__).parent)
     os.execv(sys.executable, [sys.executable, real, *sys.argv[1:]])

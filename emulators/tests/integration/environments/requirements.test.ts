@@ -93,6 +93,16 @@ test('hosts that require the same install it once', async () => {
   }
 });
 
+test('an environment over another one is filled', async () => {
+  const over = await layEnvironment(
+    await newHost(),
+    path.join(folder, 'over'),
+    path.join(folder, 'kept-over'),
+  );
+  await install(over, 'numpy==0.0.1');
+  expect(await numpyOf(over)).toBe('0.0.1');
+});
+
 test('another index or another pin is another environment', async () => {
   const before = (await readdir(environments())).length;
   await install(await newHost(), 'kept');
