@@ -30,7 +30,7 @@ interface Declared {
 
 const USUAL_NAMES = [DECLARATION_FILE, 'pipeline.yaml', 'pipeline.yml'];
 
-const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {

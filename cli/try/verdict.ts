@@ -40,12 +40,12 @@ export function wasRestored(first: Phase, previous: Phase, phase: Phase): Restor
 }
 
 /** In the order in which they were played; the first is never a resumption. */
-export function findingOf(phases: readonly Phase[], canSaveItself: boolean): Finding {
+export function findingOf(phases: readonly Phase[]): Finding {
   const [first] = phases;
   if (first === undefined) throw new RangeError('a trial has a first start');
   const restored = phases.slice(1).map((phase, index) => wasRestored(first, phases[index] ?? first, phase));
   const verdict = verdictOf(phases, restored);
-  return { verdict, restored, remedy: remedyOf(verdict, phases, canSaveItself) };
+  return { verdict, restored, remedy: remedyOf(verdict, phases) };
 }
 
 function verdictOf(phases: readonly Phase[], restored: readonly Restored[]): Verdict {
@@ -70,14 +70,14 @@ const isIdle = (phase: Phase | undefined): boolean =>
 
 const CHECKPOINT = /\.(pt|pth|ckpt|safetensors|bin|h5|keras|pkl|joblib|npz|msgpack|ubj|tar)$/i;
 
-function remedyOf(verdict: Verdict, phases: readonly Phase[], canSaveItself: boolean): string {
+function remedyOf(verdict: Verdict, phases: readonly Phase[]): string {
   const [first] = phases;
   const name = phases.findLast(({ after }) => after)?.after?.checkpoint ?? 'NAME';
   switch (verdict) {
     case 'ready':
       return '';
     case 'restores nothing':
-      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'${orByTheAgent(canSaveItself)}`;
+      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'${OR_BY_THE_AGENT}`;
     case 'restore not shown':
       return "training.progress: { pattern: 'step (?P<step>\\d+)' } for a line that your script prints at each step";
     case 'hangs':
@@ -87,23 +87,21 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[], canSaveItself: boo
     case 'ends before anything can be interrupted':
       return 'none: give it more work, such as --argument=--epochs=1000';
     case 'saves nothing':
-      return savesNothing(first, canSaveItself);
+      return savesNothing(first);
   }
 }
 
+const BY_THE_AGENT = 'training.checkpoint: automatic';
 /** Many scripts write a model that they never read again. */
-const orByTheAgent = (canSaveItself: boolean): string =>
-  canSaveItself ? '; where there is none, training.checkpoint: automatic' : '';
+const OR_BY_THE_AGENT = `; where there is none, ${BY_THE_AGENT}`;
 
-function savesNothing(first: Phase | undefined, canSaveItself: boolean): string {
+function savesNothing(first: Phase | undefined): string {
   const unknown = first?.checkpointFiles[0];
   if (unknown !== undefined)
     return `training.checkpoint: { pattern: '${patternOf(unknown)}' }: files are there, but none is known as a checkpoint`;
   const elsewhere = first?.otherFiles.find((file) => CHECKPOINT.test(file));
-  if (elsewhere !== undefined) return writtenElsewhere(elsewhere) + orByTheAgent(canSaveItself);
-  return canSaveItself
-    ? 'training.checkpoint: automatic'
-    : 'training.arguments: pass ${checkpoints} to the option that names where your script saves; or save there by itself (docs/training.md)';
+  if (elsewhere !== undefined) return writtenElsewhere(elsewhere) + OR_BY_THE_AGENT;
+  return BY_THE_AGENT;
 }
 
 function writtenElsewhere(file: string): string {

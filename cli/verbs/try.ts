@@ -7,11 +7,10 @@ import { join, resolve } from 'node:path';
 import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
 import * as z from 'zod';
 import { packAgent } from '../../functions/aws/lambda/agent.ts';
-import { checkpointSchema } from '../../functions/core/pipeline/script/checkpoint.ts';
 import { entryPointOf } from '../../functions/core/pipeline/training.ts';
 import { defineVerb } from '../command/verb.ts';
 import { costOf } from '../try/cost.ts';
-import { readTraining } from '../try/declared.ts';
+import { isFile, readTraining } from '../try/declared.ts';
 import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
@@ -26,7 +25,6 @@ const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
 const typed = (path: string): string => resolve(CALLED_FROM, path);
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /** @param form such as `NAME=VALUE` */
 const pair = (form: string) => z.string().regex(/^[A-Za-z_][\w.-]*=/, `write ${form}`);
@@ -177,7 +175,7 @@ function tell(
   { training }: Trial,
   { instanceType, region, json }: { instanceType: string; region: string; json: boolean },
 ): number {
-  const finding = findingOf(phases, checkpointSchema.safeParse('automatic').success);
+  const finding = findingOf(phases);
   const cost = costOf(instanceType, region, phases[0]);
   const program = entryPointOf(training) ?? 'the command';
   if (json) say(JSON.stringify({ ...finding, cost, phases: phases.map(withoutLines) }, undefined, 2));

@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { TransientError } from '../../core/shared/errors.ts';
 import type { ListedObject, ObjectStore, StoredBytes } from '../../core/shared/ports.ts';
+import { isKeyCount } from './xml.ts';
 
 export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
   const put = (key: string, content: string | Uint8Array, condition: { IfNoneMatch?: string }) =>
@@ -107,10 +108,6 @@ async function* pagesOf(
   } while (token !== undefined);
 }
 
-/**
- * S3 counts keys and common prefixes, and some servers count keys alone.
- * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
- */
 function isWholePage({
   KeyCount,
   Contents = [],
@@ -119,11 +116,7 @@ function isWholePage({
   NextContinuationToken,
 }: ListObjectsV2CommandOutput): boolean {
   if (IsTruncated === true && NextContinuationToken === undefined) return false;
-  return (
-    KeyCount === undefined ||
-    KeyCount === Contents.length ||
-    KeyCount === Contents.length + CommonPrefixes.length
-  );
+  return KeyCount === undefined || isKeyCount(KeyCount, Contents.length, CommonPrefixes.length);
 }
 
 const bare = (etag: string | undefined) => (etag ?? '').replaceAll('"', '');

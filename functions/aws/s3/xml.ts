@@ -101,14 +101,17 @@ export function isWholeListing(xml: string): boolean {
 }
 
 /**
- * S3 counts keys and common prefixes, and some servers count keys alone. Where the answer has no KeyCount, its end must do.
+ * Whether a KeyCount is that of a page. S3 counts keys and common prefixes, and some servers count keys alone.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
  */
+export const isKeyCount = (count: number, keys: number, prefixes: number): boolean =>
+  count === keys || count === keys + prefixes;
+
+/** Where the answer has no KeyCount, its end must do. */
 function hasItsKeys(xml: string): boolean {
   const declared = elementText(xml, 'KeyCount');
   if (declared === undefined) return true;
-  const keys = countOf(xml, '</Contents>');
-  return [keys, keys + countOf(xml, '</CommonPrefixes>')].includes(Number(declared));
+  return isKeyCount(Number(declared), countOf(xml, '</Contents>'), countOf(xml, '</CommonPrefixes>'));
 }
 
 function countOf(xml: string, tag: string): number {

@@ -2,8 +2,10 @@
 import type { Cause } from './verdict.ts';
 
 const EARLIER = 'packing.prepare.image: resize and store once when packing, not in every epoch';
-const ON_ACCELERATOR = (what: string): string =>
-  `do the ${what} on the accelerator, where it has time to spare (torchvision.transforms.v2 on tensors, DALI${what === 'transforms' ? '; in the recipes ddp and vit, prepare_on: accelerator' : ''})`;
+const TRANSFORMS_ON_ACCELERATOR =
+  'do the transforms on the accelerator, where it has time to spare (torchvision.transforms.v2 on tensors, DALI; in the recipes ddp and vit, prepare_on: accelerator)';
+const DECODING_ON_ACCELERATOR =
+  'do the decoding on the accelerator, where it has time to spare (torchvision.io.decode_jpeg, DALI)';
 const PREFETCH = 'prefetch: DataLoader(…, prefetch_factor=4, pin_memory=True), dataset.prefetch(AUTOTUNE)';
 export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   download: ['training.distribution: ShardedByS3Key, where each host needs its share alone'],
@@ -11,9 +13,9 @@ export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   'too-few-workers': [PREFETCH],
   'work-in-loop': [PREFETCH],
   pauses: ['a validation on part of the held-out data', 'tidewheel.save(…), which writes in a thread'],
-  preparation: [EARLIER, ON_ACCELERATOR('transforms')],
-  decoding: [EARLIER, ON_ACCELERATOR('decoding')],
-  transforms: [EARLIER, ON_ACCELERATOR('transforms')],
+  preparation: [EARLIER, TRANSFORMS_ON_ACCELERATOR],
+  decoding: [EARLIER, DECODING_ON_ACCELERATOR],
+  transforms: [EARLIER, TRANSFORMS_ON_ACCELERATOR],
   network: [PREFETCH, 'larger reads: shards of 128 MB or more (packing.shardMegabytes)'],
   'page-cache': ['smaller samples: packing.prepare.image', 'training.distribution: ShardedByS3Key'],
   'gradient-exchange': [

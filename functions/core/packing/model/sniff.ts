@@ -34,7 +34,7 @@ export function imageFormatOf(suffix: string): string | undefined {
 /** True if the bytes begin like an image of this format. */
 export const isImage = (format: string, head: Uint8Array): boolean => MAGIC.get(format)?.(head) ?? false;
 
-/** What gzip, zstd, xz, bzip2 and zip files begin with, and text in UTF-16. Nothing of it can begin a text in UTF-8. */
+/** What gzip, zstd, xz and zip files begin with, and text in UTF-16. No text in UTF-8 begins so. */
 const NO_TEXT: readonly (readonly number[])[] = [
   [0x1f, 0x8b, 0x08],
   [0x28, 0xb5, 0x2f, 0xfd],
@@ -50,5 +50,5 @@ export const NO_TEXT_BYTES = 7;
 /** True for a compressed file or UTF-16, which has no lines in bytes of UTF-8. */
 export const isNoText = (head: Uint8Array): boolean =>
   NO_TEXT.some((magic) => startsWith(head, magic)) ||
-  // Level and the first digits of pi.
+  // bzip2: a level, and the first digits of pi.
   (startsWith(head, ascii('BZh')) && startsWith(head, [0x31, 0x41, 0x59], 4));

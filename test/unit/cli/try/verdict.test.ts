@@ -56,11 +56,11 @@ describe('whether a start restored', () => {
 });
 
 describe('the line to change', () => {
-  const remedyOf = (...phases: Phase[]) => findingOf(phases, false).remedy;
+  const remedyOf = (...phases: Phase[]) => findingOf(phases).remedy;
 
   it('names the option that resumes', () => {
     const again = phaseOf({ before: note(40), after: note(40), endedBy: 'kill', ...printed(1, 20) });
-    const finding = findingOf([first, again, again], false);
+    const finding = findingOf([first, again, again]);
     expect(finding).toMatchObject({ verdict: 'restores nothing', restored: ['no', 'no'] });
     expect(finding.remedy).toContain('${checkpoints}/last.pt?');
   });
@@ -68,7 +68,7 @@ describe('the line to change', () => {
   it('asks for the newest of numbered checkpoints', () => {
     const after = { ...note(40), checkpoint: 'run/epoch=3-step=40.ckpt' };
     const again = phaseOf({ before: note(40), after, endedBy: 'kill', ...printed(1, 20) });
-    const { remedy } = findingOf([first, again, again], false);
+    const { remedy } = findingOf([first, again, again]);
     expect(remedy).toContain('--resume=${checkpoints}/run/epoch=*-step=*.ckpt?');
   });
 
@@ -85,12 +85,11 @@ describe('the line to change', () => {
     ['writes a model beside itself', [phaseOf({ otherFiles: ['mnist-0.pt'] })]],
     ['begins again', [first, phaseOf({ before: note(40), after: note(40), ...printed(1, 20) }), first]],
   ])('leaves saving to the agent where a script %s', (_, phases) => {
-    expect(findingOf(phases, true).remedy).toContain('; where there is none, training.checkpoint: automatic');
+    expect(findingOf(phases).remedy).toContain('; where there is none, training.checkpoint: automatic');
   });
 
   it('offers to save for a script that does not', () => {
-    expect(findingOf([phaseOf({})], true).remedy).toBe('training.checkpoint: automatic');
-    expect(remedyOf(phaseOf({}))).toContain('docs/training.md');
+    expect(findingOf([phaseOf({})]).remedy).toBe('training.checkpoint: automatic');
   });
 });
 
@@ -104,7 +103,7 @@ describe('the verdict', () => {
     ['ends before anything can be interrupted', phaseOf({ endedBy: 'itself', exitCode: 0 })],
     ['ends before anything can be interrupted', phaseOf({ endedBy: 'itself', exitCode: 0, after: note(9) })],
   ])('%s', (verdict, phase) => {
-    expect(findingOf([phase], false).verdict).toBe(verdict);
+    expect(findingOf([phase]).verdict).toBe(verdict);
   });
 });
 

@@ -167,6 +167,14 @@ def test_a_module_that_is_only_looked_for_gets_its_hooks_later(tmp_path: Path) -
     assert trainer.steps == 3
 
 
+_STEPS = """
+began = time.monotonic()
+while time.monotonic() - began < 2:
+    optimizer.zero_grad()
+    forward().backward()
+    optimizer.step()
+    time.sleep(0.005)
+"""
 _IN_ARITHMETIC = """
 import sys, time
 import torch
@@ -178,14 +186,6 @@ optimizer = torch.optim.SGD(model.parameters(), 0.01)
 def forward():
     with torch.autocast("cpu", torch.bfloat16, enabled="autocast" in sys.argv):
         return model(frozen(torch.arange(4))).float().mean()
-
-began = time.monotonic()
-while time.monotonic() - began < 2:
-    optimizer.zero_grad()
-    forward().backward()
-    optimizer.step()
-    time.sleep(0.005)
-print(len(torch.nn.modules.module._global_forward_hooks))
 """
 
 
@@ -218,13 +218,6 @@ def forward():
         return compiled(x).float().mean()
 
 forward()
-began = time.monotonic()
-while time.monotonic() - began < 2:
-    optimizer.zero_grad()
-    forward().backward()
-    optimizer.step()
-    time.sleep(0.005)
-print(torch._dynamo.utils.counters["frames"]["ok"])
 """
 
 
@@ -264,7 +257,9 @@ def test_threads_are_counted_and_the_one_that_pins_timed(tmp_path: Path) -> None
 @pytest.mark.parametrize("arithmetic", ["float32", "autocast"])
 def test_the_arithmetic_of_one_step_is_observed(tmp_path: Path, arithmetic: str) -> None:
     script = tmp_path / "train.py"
-    script.write_text(_IN_ARITHMETIC)
+    script.write_text(
+        f"{_IN_ARITHMETIC}{_STEPS}print(len(torch.nn.modules.module._global_forward_hooks))"
+    )
     # The hook is gone after its step.
     assert hooked(tmp_path / "cells", str(script), arithmetic) == "0\n"
     (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
@@ -283,7 +278,7 @@ def test_the_arithmetic_of_a_compiled_module_is_told_by_its_weights(
     tmp_path: Path, arithmetic: str, kind: str | None
 ) -> None:
     script = tmp_path / "train.py"
-    script.write_text(_COMPILED)
+    script.write_text(f"{_COMPILED}{_STEPS}print(torch._dynamo.utils.counters['frames']['ok'])")
     frames = int(hooked(tmp_path / "cells", str(script), arithmetic))
     (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
     operations = 2 * 16 * 8 * 4 * 3

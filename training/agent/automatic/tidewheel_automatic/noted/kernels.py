@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from ..nesting import Nesting
+
 _Key = torch._C.DispatchKey
 BACKEND_SELECT = (_Key.BackendSelect.name,)
 """Every call passes it right before its kernel, in inference mode, too."""
@@ -29,6 +31,16 @@ class Kernels:
             self._libraries[space] = torch.library.Library(space, "IMPL")
         for key in keys:
             self._libraries[space].impl(name, kernel, key, with_keyset=True)
+
+    def put_inside(self, operation: Any, nesting: Nesting, keys: tuple[str, ...]) -> None:
+        """What the operation calls is PyTorch's own work, which no kernel notes."""
+        below = BELOW_AUTOGRAD if keys is AUTOGRAD else BELOW_BACKEND_SELECT
+
+        def kernel(given: Any, *args: Any, **kwargs: Any) -> Any:
+            with nesting.inside():
+                return operation.redispatch(given & below, *args, **kwargs)
+
+        self.put(operation, kernel, keys)
 
     def take_off(self) -> None:
         for library in self._libraries.values():

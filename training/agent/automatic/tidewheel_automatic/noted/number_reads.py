@@ -7,7 +7,6 @@ a kernel reads for itself does not pass there, and a replay, on other kernels, w
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -37,7 +36,7 @@ class NumberReads:
         self.kernels.put(_ONE_HOT, self._one_hot, AUTOGRAD)
         self.kernels.put(_SPLIT, self._split, AUTOGRAD)
         for operation in _CHECKS:
-            self.kernels.put(operation, self._checking(operation), AUTOGRAD)
+            self.kernels.put_inside(operation, self._session.nesting, AUTOGRAD)
 
     def _read(self, keys: Any, tensor: torch.Tensor) -> Any:
         session = self._session
@@ -77,12 +76,3 @@ class NumberReads:
     def _note(self, value: Any, size: int) -> None:
         if self._session.may_read(size):
             self._session.journal.record(_NAME, value)
-
-    def _checking(self, operation: Any) -> Callable[..., Any]:
-        nesting = self._session.nesting
-
-        def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            with nesting.inside():
-                return operation.redispatch(keys & BELOW_AUTOGRAD, *args, **kwargs)
-
-        return kernel

@@ -70,7 +70,7 @@ class ShapesByData:
         for operation in _SHAPED:
             self.kernels.put(operation, self._noting(operation), BACKEND_SELECT)
         for operation in _CALLERS:
-            self.kernels.put(operation, self._inside(operation), BACKEND_SELECT)
+            self.kernels.put_inside(operation, self._session.nesting, BACKEND_SELECT)
 
     def hook_others(self) -> None:
         """At the first step: those of libraries that the script has imported by then."""
@@ -98,15 +98,6 @@ class ShapesByData:
             results = (result,) if isinstance(result, torch.Tensor) else result
             session.journal.record(name, self._kept(tuple(map(_shape_of, results))))
             return result
-
-        return kernel
-
-    def _inside(self, operation: Any) -> Callable[..., Any]:
-        nesting = self._session.nesting
-
-        def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            with nesting.inside():
-                return operation.redispatch(keys & BELOW_BACKEND_SELECT, *args, **kwargs)
 
         return kernel
 
