@@ -11,6 +11,7 @@ import {
   type Send,
 } from '../../client/client.ts';
 import type { Operations } from '../../client/operations.ts';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { remedyOf } from '../deployment/surroundings.ts';
 import type { Deployment } from './deployment.ts';
 import { NotAllowedError } from './exit.ts';
@@ -73,7 +74,7 @@ function apiOver(send: Send, title: string): Api {
           throw new Error(`the API answered 304 to ${operation}, which asked for no change`);
         case 'unreachable': {
           const remedy = remedyOf(answer.cause, process.env);
-          const why = remedy ?? (answer.cause instanceof Error ? answer.cause.message : String(answer.cause));
+          const why = remedy ?? messageOf(answer.cause);
           throw new UnreachableError(`the API of the ${title} gave no answer: ${why}`, {
             cause: answer.cause,
           });
