@@ -71,6 +71,7 @@ export const READERS: readonly Reader[] = [
   ),
   ofVersion(['pyarrow', 'pyarrow, row groups of 3 ranks'], TENSORFLOW, 'pyarrow, ranks', 'parquet'),
   ofVersion(['spark', 'Apache Spark, vectorized and by parquet-mr'], SPARK, 'Spark, channel', 'parquet'),
+  ofVersion(['ray', 'Ray Data, 2 ranks'], TENSORFLOW, 'Ray Data, ranks', 'parquet'),
   { ...of(['dali', 'NVIDIA DALI'], DALI, 'DALI, webdataset', 'webdataset'), byPlace: true },
   of(['dali', 'NVIDIA DALI'], DALI, 'DALI, tfrecord', 'tfrecord'),
   { ...of(['dali', 'NVIDIA DALI'], DALI, 'DALI, recordio', 'recordio'), byPlace: true },
