@@ -112,6 +112,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       all: main + workers,
       runQueue: perSecond('runnable'),
       threads: shape.threads,
+      waitForCore: null,
     },
     memory: {
       usedBytes: Math.min(shape.usedBytes, shape.memoryBytes),

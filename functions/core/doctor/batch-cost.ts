@@ -42,12 +42,16 @@ const OTHERS_AT_WORK = 0.1;
  * before a worker has it.
  */
 export function heldByOthers(pace: HostMeasures, { cpuSeconds }: BatchCost, stepSeconds: number): number {
-  const { cores, allCores, otherCores, workerCores, runQueue } = pace;
-  if (otherCores < OTHERS_AT_WORK * cores && runQueue <= cores + ownThreads(pace)) return 0;
+  const { cores, allCores, workerCores, runQueue } = pace;
+  if (!isBesideOthers(pace)) return 0;
   const more = cpuSeconds / stepSeconds - workerCores;
   const idle = runQueue > cores ? 0 : Math.max(0, cores - allCores);
   return more <= 0 ? 0 : Math.max(0, 1 - idle / more);
 }
+
+/** Other programs of the machine want cores as well. */
+export const isBesideOthers = (pace: HostMeasures): boolean =>
+  pace.otherCores >= OTHERS_AT_WORK * pace.cores || pace.runQueue > pace.cores + ownThreads(pace);
 
 /**
  * As many of a host's threads could run as are its own, where nothing else does. A host that shares its machine counts

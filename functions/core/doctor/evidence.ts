@@ -66,6 +66,11 @@ export interface Point {
     readonly runQueue: number;
     /** With which all training processes of the host compute; null where nothing tells. */
     readonly threads: number | null;
+    /**
+     * Of the wall time of a training process, how long that thread of it which waits longest could run and had no core;
+     * null where the system does not tell.
+     */
+    readonly waitForCore: number | null;
   };
   readonly memory: {
     readonly usedBytes: number;

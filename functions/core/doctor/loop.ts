@@ -5,6 +5,7 @@ import {
   costOf,
   gainBesideOthers,
   heldByOthers,
+  isBesideOthers,
   workersBorne,
 } from './batch-cost.ts';
 import type { Finding } from './gain.ts';
@@ -24,10 +25,18 @@ export function loopFindings({ pace }: Measures): readonly Finding[] {
 }
 
 /** Seconds of a step that no usual step has, and that no hook accounts for. */
-function pausedSeconds({ compute, hostWork, medianSeconds, p95Seconds }: HostMeasures): number {
-  const own = compute + hostWork;
-  return own > RARE * p95Seconds ? own - medianSeconds : 0;
+function pausedSeconds(pace: HostMeasures): number {
+  const own = pace.compute + pace.hostWork;
+  const paused = own > RARE * pace.p95Seconds ? own - pace.medianSeconds : 0;
+  return paused > withoutCore(pace) ? paused : 0;
 }
+
+/**
+ * Seconds of a step in which other programs held the cores that its threads wanted: some steps take far longer by that
+ * alone. All of the step, where nothing tells.
+ */
+const withoutCore = (pace: HostMeasures): number =>
+  isBesideOthers(pace) ? (pace.waitForCore ?? 1) * pace.stepSeconds : 0;
 
 function pauseFinding(pace: HostMeasures, paused: number): Finding {
   return {

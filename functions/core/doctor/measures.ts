@@ -34,6 +34,8 @@ export interface HostMeasures {
   readonly otherCores: number;
   /** Threads of the host that run or could. */
   readonly runQueue: number;
+  /** Share of the time in which a thread of the training could run and had no core; undefined where nothing tells. */
+  readonly waitForCore: number | undefined;
   readonly memoryUsed: number;
   readonly majorFaultsPerSecond: number;
   readonly receivedBytesPerSecond: number;
@@ -145,6 +147,7 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     allCores: of(({ cpu }) => cpu.all),
     otherCores: of(({ cpu }) => Math.max(0, cpu.all - cpu.main - cpu.workers)),
     runQueue: of(({ cpu }) => cpu.runQueue),
+    waitForCore: last.cpu.waitForCore === null ? undefined : of(({ cpu }) => cpu.waitForCore ?? 0),
     memoryUsed: of(({ memory }) => memory.usedBytes / memory.totalBytes),
     majorFaultsPerSecond: of(({ memory }) => memory.majorFaultsPerSecond),
     receivedBytesPerSecond: of(({ network }) => network.receivedBytesPerSecond),

@@ -50,6 +50,7 @@ export const pointSchema = z.object({
     all: amount,
     runQueue: amount,
     threads: count.nullable().default(null),
+    waitForCore: share.nullable().default(null),
   }),
   memory: z.object({
     usedBytes: amount,

@@ -54,7 +54,16 @@ function pointsOf(host: number, means: Means): readonly Point[] {
       batchSize: 64,
       pinBusy: means.pinBusy ?? null,
     },
-    cpu: { cores, main: 0.5, workers: 1, all: 2, runQueue: 2, threads: null, ...means.cpu },
+    cpu: {
+      cores,
+      main: 0.5,
+      workers: 1,
+      all: 2,
+      runQueue: 2,
+      threads: null,
+      waitForCore: null,
+      ...means.cpu,
+    },
     memory: {
       usedBytes: means.faults === undefined ? 8e9 : 31e9,
       totalBytes: 32e9,

@@ -1,7 +1,9 @@
 /** What the training process does itself: work beside a loader, and pauses. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
+import type { Point } from '../../../functions/core/doctor/evidence.ts';
 import { readPoints } from '../../../functions/core/doctor/points.ts';
+import type { Verdict } from '../../../functions/core/doctor/verdict.ts';
 import { evidenceOf } from './evidence.ts';
 
 const LINE = 'train.py:12 load';
@@ -44,6 +46,27 @@ describe('pauses', () => {
       k % 3 === 1 ? { ...point, steps: 0, stepSeconds: { median: 0, p95: 0 } } : { ...point, steps: 50 },
     );
     expect(diagnose({ ...paused, points: some })[0]?.cause).toBe('pauses');
+  });
+});
+
+describe('pauses beside other programs', () => {
+  // Of 0.5 s a step, 0.3 s are pauses: the looks find no host work in them.
+  function topOf(cpu: Partial<Point['cpu']>): Verdict | undefined {
+    const evidence = evidenceOf([{ cpu: { threads: 2, ...cpu } }]);
+    return diagnose({ ...evidence, points: evidence.points.map((point) => ({ ...point, steps: 20 })) })[0];
+  }
+
+  it('are not said where the steps had no core', () => {
+    expect(topOf({ runQueue: 25, waitForCore: 0.9 })?.cause).toBe('nothing-wrong');
+    expect(topOf({ runQueue: 25, waitForCore: null })?.cause).toBe('nothing-wrong');
+  });
+
+  it('are said where the steps had theirs', () => {
+    expect(topOf({ runQueue: 25, waitForCore: 0.2 })?.cause).toBe('pauses');
+  });
+
+  it('are said where the threads are the training’s own', () => {
+    expect(topOf({ runQueue: 6, waitForCore: 0.9 })?.cause).toBe('pauses');
   });
 });
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _TICK = os.sysconf("SC_CLK_TCK")
+_MOST_THREADS = 64
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,19 @@ def run_queue() -> int | None:
         running = int((_PROC / "loadavg").read_text().split()[3].split("/")[0])
         return max(0, running - 1)
     return None
+
+
+def waits_for_cores(pid: int) -> dict[int, float]:
+    """Seconds in which each thread of a process could run and had no core; none where the kernel
+    counts no such time. Of very many threads, the oldest: the training's own are among them."""
+    waits = {}
+    with contextlib.suppress(OSError):
+        tasks = _PROC / str(pid) / "task"
+        for thread in sorted(os.listdir(tasks), key=int)[:_MOST_THREADS]:
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                fields = (tasks / thread / "schedstat").read_text().split()
+                waits[int(thread)] = int(fields[1]) / 1e9
+    return waits
 
 
 def cpu_seconds(pid: int) -> float | None:

@@ -22,6 +22,8 @@ class Look:
     processes: Sequence[ProcessCounts]
     cpu_seconds: Mapping[int, float]
     """Of the processes that train, by pid; a process that has ended is missing."""
+    core_waits: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+    """Of the same processes: seconds in which each thread could run and had no core."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
             "all": round(_rate(before.reading.cpu_seconds, reading.cpu_seconds, seconds), 3),
             "runQueue": round(between.run_queue, 2),
             "threads": sum(each.now.threads for each in trainers) or None,
+            "waitForCore": _wait_for_core(before, after, trainers, seconds),
         },
         "memory": {
             "usedBytes": reading.memory_bytes or after.memory.used_bytes,
@@ -134,6 +137,22 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
         },
         "gpu": _gpu(reading, between.gpu_busy),
     }
+
+
+def _wait_for_core(
+    before: Look, after: Look, trainers: Sequence[_Trainer], seconds: float
+) -> float | None:
+    """Of the thread of a training process that waits longest: where threads wait for each other,
+    all of them wait with it. None where the kernel does not count it."""
+    longest = [max(rises) for each in trainers if (rises := _rises(before, after, each.now.pid))]
+    return round(min(1.0, _mean(longest) / seconds), 4) if longest else None
+
+
+def _rises(before: Look, after: Look, pid: int) -> list[float]:
+    """A thread that is new has waited since."""
+    earlier = before.core_waits.get(pid, {})
+    now = after.core_waits.get(pid, {})
+    return [max(0.0, waited - earlier.get(thread, 0.0)) for thread, waited in now.items()]
 
 
 def _pin_busy(

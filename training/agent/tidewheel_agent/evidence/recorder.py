@@ -24,7 +24,7 @@ from .cells import (
     removed_hook,
     step_seconds,
 )
-from .host_state import cpu_seconds, read_memory, run_queue
+from .host_state import cpu_seconds, read_memory, run_queue, waits_for_cores
 from .pace import Pace
 from .point import Between, Look, Place, point_between
 
@@ -138,7 +138,8 @@ class EvidenceRecorder:
             for each in processes
             if each.is_trainer and (seconds := cpu_seconds(each.pid)) is not None
         }
-        return Look(reading, read_memory(), processes, cpu)
+        waits = {pid: waits_for_cores(pid) for pid in cpu}
+        return Look(reading, read_memory(), processes, cpu, waits)
 
     def _durations(self, before: Look, after: Look) -> list[float]:
         steps = {each.pid: each.steps for each in before.processes}
