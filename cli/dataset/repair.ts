@@ -18,7 +18,7 @@ interface Surroundings {
 export async function repair({ store, tell }: Surroundings, request: RepairRequest): Promise<Outcome> {
   const { pipeline, generation } = request;
   const repaired = await repairGeneration(store, request);
-  const { isSealedAgain, accepted, problems } = repaired;
+  const { isSealedAgain, accepted, rejoined, problems } = repaired;
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) complain(`${generation}: ${problem}`);
   if (problems.length > 0) {
     complain(
@@ -28,6 +28,7 @@ export async function repair({ store, tell }: Surroundings, request: RepairReque
   }
   const done = [
     ...(isSealedAgain ? ['its manifest was written again'] : []),
+    ...(rejoined.length > 0 ? [`${rejoined.join(', ')} were joined again from the generations before`] : []),
     ...(accepted.length > 0 ? [`the ETags of ${accepted.join(', ')} were accepted`] : []),
   ];
   tell(`${generation} is intact${done.length === 0 ? ', and nothing was changed' : `: ${done.join(', ')}`}`);
@@ -44,9 +45,15 @@ export async function giveUp(
     for (const reason of result.reasons) complain(reason);
     return complain('nothing was given up');
   }
-  const { objects, bytes } = result;
+  const { objects, bytes, retracted, unread } = result;
   tell(
     `${generation} was given up: the newest version is without it, and ${counted(objects, 'object')} (${bytes} bytes) of it ${objects === 1 ? 'was' : 'were'} deleted. The next run packs again what lies under ${pipeline}/incoming/; what does not is gone`,
   );
-  return found({ pipeline, generation, status: 'givenUp', objects, bytes });
+  if (retracted > 0)
+    tell(`${counted(retracted, 'retracted object')} ${retracted === 1 ? 'stays' : 'stay'} out`);
+  if (unread.length > 0)
+    complain(
+      `${unread.join(', ')} cannot be read, so objects that were retracted may be packed again: delete them under ${pipeline}/incoming/ before the next run, or retract them after it`,
+    );
+  return found({ pipeline, generation, status: 'givenUp', objects, bytes, retracted, unread });
 }

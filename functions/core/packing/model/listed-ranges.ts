@@ -68,6 +68,10 @@ export async function sealedRanges(
   if (listed === undefined) return NOTHING_KNOWN;
   const known = new Set([...sealed.manifests.map(({ generation }) => generation), ...sealed.replaced]);
   if (!listed.generations.every((generation) => known.has(generation))) return NOTHING_KNOWN;
+  const isAnyReplaced = [manifest.generation, ...listed.generations].some((generation) =>
+    sealed.replaced.includes(generation),
+  );
+  if (sealed.isJoinedGivenUp && isAnyReplaced) return NOTHING_KNOWN;
   const ranges = listed.ranges.map(([last, objects, digest, planned]) => ({
     last,
     objects,

@@ -37,6 +37,8 @@ export const packingKeys = (pipeline: string, runId: string) => {
     annotationProblems: 'arrivals/annotation-problems.jsonl.gz',
     quality: (file: QualityFile) => `${generation}quality/${file}`,
     arrivals: (part: number) => `arrivals/part-${digits(part)}.jsonl.gz`,
+    /** Of a generation that was given up: the arrivals that a person had retracted. */
+    retractions: (part: number) => `arrivals/retracted-${digits(part)}.jsonl.gz`,
     manifest: bucketKeys.manifest(pipeline, runId),
     /** What a person may run where the generation is damaged. */
     repair: `npx tidewheel data repair ${pipeline} ${runId}`,

@@ -73,18 +73,29 @@ export interface SealedGenerations {
    */
   readonly manifests: readonly Manifest[];
   readonly replaced: readonly string[];
+  /** Whether a joined generation was given up: then nothing may hold the arrivals of those that it replaced. */
+  readonly isJoinedGivenUp: boolean;
 }
 
 export async function sealedGenerations(store: BlobStore, pipeline: string): Promise<SealedGenerations> {
-  const { names, replaced, read } = await generationsIn(store, pipeline);
+  const { names, replaced, pruned, read } = await generationsIn(store, pipeline);
   const unreplaced = names.filter((name) => !replaced.includes(name));
-  return { manifests: await readEach(unreplaced, read), replaced };
+  const manifests = await readEach(unreplaced, read);
+  // A prune keeps the lists of what was packed.
+  const holding = new Set(
+    manifests.filter(({ arrivals }) => arrivals.packed > 0).map(({ generation }) => generation),
+  );
+  const isJoinedGivenUp = pruned.some(
+    (name) => parseGeneration(name)?.isCompacted === true && !replaced.includes(name) && !holding.has(name),
+  );
+  return { manifests, replaced, isJoinedGivenUp };
 }
 
 interface Generations {
   /** Oldest first. */
   readonly names: readonly string[];
   readonly replaced: readonly string[];
+  readonly pruned: readonly string[];
   /** Undefined for a folder without a manifest. @throws ManifestError if a version of the dataset names it */
   readonly read: (name: string) => Promise<Manifest | undefined>;
 }
@@ -92,7 +103,7 @@ interface Generations {
 async function generationsIn(store: BlobStore, pipeline: string): Promise<Generations> {
   const versions = blobVersions(store);
   const newest = await newestVersion(versions, pipeline);
-  const { generations = [], replaced = [] } = newest ?? {};
+  const { generations = [], replaced = [], pruned = [] } = newest ?? {};
   const folders = (await versions.folders(bucketKeys.dataset(pipeline))).filter(isGeneration(newest));
   const read = async (name: string): Promise<Manifest | undefined> => {
     const sealed = await readSealedManifest(store, pipeline, name);
@@ -103,7 +114,7 @@ async function generationsIn(store: BlobStore, pipeline: string): Promise<Genera
       );
     return sealed;
   };
-  return { names: [...new Set([...folders, ...generations])].sort(), replaced, read };
+  return { names: [...new Set([...folders, ...generations])].sort(), replaced, pruned, read };
 }
 
 /**

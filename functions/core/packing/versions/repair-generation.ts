@@ -5,8 +5,13 @@
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { parseGeneration } from '../../shared/keys.ts';
-import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
+import { manifestsOfPlan, packCompaction } from '../compaction/compact-shards.ts';
+import { itemsOf, readCompactionPlan } from '../compaction/plan-compaction.ts';
+import { sealCompaction } from '../compaction/seal-compaction.ts';
+import { CompactionAbandonedError } from '../compaction/shard-reader.ts';
+import { type BlobStore, joinChunks, listPages, readText } from '../model/blob-store.ts';
 import { readPlan } from '../model/committed-plan.ts';
+import { readDocument, shardRecordSchema } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { ManifestError, readSealedManifest } from '../model/sealed-arrivals.ts';
@@ -14,6 +19,7 @@ import { batchOf, blobVersions, newestVersion, waitingGenerations } from '../mod
 import { sealDataset } from '../seal/seal-dataset.ts';
 import { spotCheck } from '../verify/spot-check.ts';
 import { verifyGeneration } from '../verify/verify.ts';
+import { keepRetractions, type Retractions, readRetractions } from './kept-retractions.ts';
 import {
   type PruneRequest,
   type PruneResult,
@@ -33,21 +39,73 @@ export interface Repair {
   readonly isSealedAgain: boolean;
   /** Shards whose bytes are right under another ETag, which the manifest now names. */
   readonly accepted: readonly string[];
+  /** Shards of a joined generation that were gone, and were joined again from its inputs. */
+  readonly rejoined: readonly string[];
   /** Empty if the generation is whole now. */
   readonly problems: readonly string[];
 }
 
-/** Reads every byte of the generation. Changes nothing but the manifest, and that only to one that proves to be right. */
+/**
+ * Reads every byte of the generation. Changes nothing but the manifest, and that only to one that proves to be right, and
+ * joins lost shards again while the generations that they came from are there.
+ */
 export async function repairGeneration(store: BlobStore, request: RepairRequest): Promise<Repair> {
   const { pipeline, generation } = request;
   const found = await manifestOf(store, pipeline, generation);
-  if (found !== undefined) return { isSealedAgain: false, ...(await acceptETags(store, found)) };
+  if (found !== undefined) {
+    const rejoined = await rejoinLost(store, request, found);
+    return { isSealedAgain: false, rejoined, ...(await acceptETags(store, found)) };
+  }
+  const none = { accepted: [], rejoined: [] };
   const problem = await sealAgain(store, request);
-  if (problem !== undefined) return { isSealedAgain: false, accepted: [], problems: [problem] };
+  if (problem !== undefined) return { isSealedAgain: false, ...none, problems: [problem] };
   const sealed = await readSealedManifest(store, pipeline, generation);
   const problems =
     sealed === undefined ? ['it has no manifest'] : (await verifyGeneration(store, sealed)).problems;
-  return { isSealedAgain: true, accepted: [], problems };
+  return { isSealedAgain: true, ...none, problems };
+}
+
+/** The same plan gives the same bytes. Nothing is joined where an input is gone. */
+async function rejoinLost(
+  store: BlobStore,
+  { pipeline, generation, packing }: RepairRequest,
+  manifest: Manifest,
+): Promise<readonly string[]> {
+  if (manifest.compacted === undefined || manifest.pruned === true) return [];
+  const keys = packingKeys(pipeline, generation);
+  const gone = async (): Promise<string[]> => {
+    const names: string[] = [];
+    for (const { name, bytes } of manifest.shards)
+      if ((await store.head(`${keys.shards(manifest.revision)}${name}`))?.size !== bytes) names.push(name);
+    return names;
+  };
+  const before = await gone();
+  if (before.length === 0 || (await store.head(keys.planCommit)) === undefined) return [];
+  try {
+    await joinAgain(store, { pipeline, generation, packing });
+  } catch (error: unknown) {
+    if (error instanceof CompactionAbandonedError) return [];
+    throw error;
+  }
+  const after = await gone();
+  return before.filter((name) => !after.includes(name));
+}
+
+/** Joins what a compaction's plan lacks. */
+async function joinAgain(store: BlobStore, { pipeline, generation, packing }: RepairRequest): Promise<void> {
+  const plan = await readCompactionPlan(store, pipeline, generation);
+  await manifestsOfPlan(store, plan);
+  const keys = packingKeys(pipeline, generation);
+  for (const shard of plan.shards.keys()) await forgetLost(store, keys.shardRecord(plan.digest, shard));
+  for (const item of itemsOf(plan)) await packCompaction({ store }, { pipeline, packing, item });
+}
+
+/** S3 may answer a second completion of an upload as it did the first, although the object was deleted since. */
+async function forgetLost(store: BlobStore, recordKey: string): Promise<void> {
+  const text = await readText(store, recordKey);
+  if (text === undefined) return;
+  const { key, bytes, samples } = readDocument(shardRecordSchema, recordKey, text);
+  if (samples > 0 && (await store.head(key))?.size !== bytes) await store.delete(recordKey);
 }
 
 /** Undefined if the manifest is gone or cannot be read. */
@@ -69,13 +127,19 @@ async function sealAgain(
   store: BlobStore,
   { pipeline, generation: runId, packing }: RepairRequest,
 ): Promise<string | undefined> {
-  if (parseGeneration(runId)?.isCompacted !== false)
-    return 'a joined generation has no plan of a run: restore its manifest, or give it up';
-  if ((await readPlan(store, { pipeline, runId })) === undefined)
-    return `its plan is gone too: restore ${packingKeys(pipeline, runId).manifest} from an older version of the object, or give the generation up`;
-  await setAside(store, packingKeys(pipeline, runId).manifest);
+  const keys = packingKeys(pipeline, runId);
+  const isJoined = parseGeneration(runId)?.isCompacted === true;
+  const isPlanned = isJoined
+    ? (await store.head(keys.planCommit)) !== undefined
+    : (await readPlan(store, { pipeline, runId })) !== undefined;
+  if (!isPlanned)
+    return `its plan is gone too: restore ${keys.manifest} from an older version of the object, or give the generation up`;
+  await setAside(store, keys.manifest);
   try {
-    await sealDataset({ store, spotCheck }, { runId, pipeline, packing });
+    if (isJoined) {
+      await joinAgain(store, { pipeline, generation: runId, packing });
+      await sealCompaction(store, { pipeline, generation: runId, packing });
+    } else await sealDataset({ store, spotCheck }, { runId, pipeline, packing });
     return undefined;
   } catch (error: unknown) {
     return messageOf(error);
@@ -146,25 +210,37 @@ async function giveUpWaiting(
   return { kind: 'pruned', generations: [generation], objects: 1, bytes: 0 };
 }
 
+export type GivenUp =
+  | Extract<PruneResult, { readonly kind: 'refused' }>
+  | (Extract<PruneResult, { readonly kind: 'pruned' | 'wouldPrune' }> &
+      Omit<Retractions, 'found'> & {
+        /** Retracted objects that stay out. */
+        readonly retracted: number;
+      });
+
 /**
- * Removes one generation from the dataset, and all that lies in its folder. The next run packs what lies under
- * `incoming/` again. Safe to repeat.
+ * Removes one generation from the dataset, and all that lies in its folder but what a person retracted. The next run
+ * packs what else lies under `incoming/` again. Safe to repeat.
  */
 export async function giveUpGeneration(
   store: BlobStore,
   { pipeline, generation, ...request }: Omit<PruneRequest, 'what'> & { readonly generation: string },
-): Promise<PruneResult> {
+): Promise<GivenUp> {
   const keys = packingKeys(pipeline, generation);
-  if ((await manifestOf(store, pipeline, generation)) === undefined) await setAside(store, keys.manifest);
+  const manifest = await manifestOf(store, pipeline, generation);
+  if (manifest === undefined) await setAside(store, keys.manifest);
+  const { found, unread } = await readRetractions(store, { pipeline, generation, manifest });
   const pruned =
     (await giveUpWaiting(store, { ...request, pipeline, generation })) ??
     (await pruneGenerations(store, { ...request, pipeline, what: { only: generation } }));
-  if (pruned.kind !== 'pruned') return pruned;
+  if (pruned.kind === 'refused') return pruned;
+  const kept = await keepRetractions(store, { pipeline, generation, manifest, found });
   let { objects, bytes } = pruned;
   for await (const page of listPages(store, keys.generation)) {
-    await store.deleteMany(page.objects.map(({ key }) => key));
-    objects += page.objects.length;
-    bytes += page.objects.reduce((sum, { size }) => sum + size, 0);
+    const gone = page.objects.filter(({ key }) => !kept.has(key));
+    await store.deleteMany(gone.map(({ key }) => key));
+    objects += gone.length;
+    bytes += gone.reduce((sum, { size }) => sum + size, 0);
   }
-  return { ...pruned, generations: [generation], objects, bytes };
+  return { ...pruned, generations: [generation], objects, bytes, retracted: found.length, unread };
 }

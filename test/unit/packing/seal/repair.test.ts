@@ -1,5 +1,6 @@
 /** A generation that a person damaged: one command makes it right or gives it up. */
 import { describe, expect, it } from 'vitest';
+import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
 import { readSealedManifest } from '../../../../functions/core/packing/model/sealed-arrivals.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
@@ -8,8 +9,8 @@ import {
   repairGeneration,
 } from '../../../../functions/core/packing/versions/repair-generation.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { contents, current, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
-import { now, PIPELINE, packAll, settings } from '../../../support/builders/packing.ts';
+import { compactAll, contents, current, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
+import { now, PIPELINE, packAll, SMALL, settings } from '../../../support/builders/packing.ts';
 import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const packing = settings();
@@ -29,6 +30,17 @@ async function twoDrops(): Promise<MemoryBlobStore> {
 const giveUp = (store: MemoryBlobStore, pin?: string) =>
   giveUpGeneration(store, { pipeline: PIPELINE, generation: runOf(1), pin: () => Promise.resolve(pin) });
 
+/** As `tidewheel data retract` does. Returns the joined generation. */
+async function retract(store: MemoryBlobStore, key: string): Promise<string> {
+  const retracted = new Set([bucketKeys.incoming(PIPELINE) + key]);
+  const result = await compact(
+    store,
+    { pipeline: PIPELINE, packing, after: 'never', retracted },
+    { ...SMALL, readBytes: 1_000 },
+  );
+  return 'generation' in result ? result.generation : '';
+}
+
 const nextRun = (store: MemoryBlobStore) =>
   planShards({ store, now }, { runId: runOf(3), pipeline: PIPELINE, packing });
 
@@ -44,6 +56,7 @@ describe('a repair', () => {
     expect(await repairGeneration(store, request)).toEqual({
       isSealedAgain: false,
       accepted: [],
+      rejoined: [],
       problems: [],
     });
     expect(store.body(MANIFEST)).toEqual(before);
@@ -80,6 +93,41 @@ describe('a repair', () => {
     expect(store.body(MANIFEST)).toEqual(before);
   });
 
+  it('writes the manifest of a joined generation again', async () => {
+    const store = await twoDrops();
+    const generation = await retract(store, 'a/1.jpg');
+    const manifest = bucketKeys.manifest(PIPELINE, generation);
+    const before = store.body(manifest);
+    store.objects.delete(manifest);
+    const repaired = await repairGeneration(store, { ...request, generation });
+    expect(repaired).toMatchObject({ isSealedAgain: true, problems: [] });
+    expect(store.body(manifest)).toEqual(before);
+  });
+
+  it('joins a lost shard again', async () => {
+    const store = await twoDrops();
+    const generation = await retract(store, 'a/1.jpg');
+    const shard = `${bucketKeys.shards(PIPELINE, generation)}shard-000000.tar`;
+    const before = store.body(shard);
+    store.objects.delete(shard);
+    const complete = store.completeUpload.bind(store);
+    // The emulator, and perhaps S3, answers again for an upload that was completed before.
+    store.completeUpload = (upload, parts) =>
+      store.uploads.has(upload.id) ? complete(upload, parts) : Promise.resolve({ etag: 'earlier' });
+    const repaired = await repairGeneration(store, { ...request, generation });
+    expect(repaired).toMatchObject({ rejoined: ['shard-000000.tar'], problems: [] });
+    expect(store.body(shard)).toEqual(before);
+  });
+
+  it('joins nothing again where an input is gone', async () => {
+    const store = await twoDrops();
+    const generation = await retract(store, 'a/1.jpg');
+    const keys = [MANIFEST, `${bucketKeys.shards(PIPELINE, generation)}shard-000000.tar`];
+    for (const key of keys) store.objects.delete(key);
+    const { rejoined, problems } = await repairGeneration(store, { ...request, generation });
+    expect([rejoined, problems.length]).toEqual([[], 1]);
+  });
+
   it('says what is missing without the plan', async () => {
     const store = await twoDrops();
     store.objects.delete(MANIFEST);
@@ -111,9 +159,52 @@ describe('a generation that is given up', () => {
     expect((await giveUp(store)).kind).toBe('pruned');
   });
 
+  it('was joined from others, and is packed again', async () => {
+    const store = await twoDrops();
+    const before = await contents(store);
+    const joined = await compactAll(store, packing);
+    if (joined.status === 'nothingToCompact') throw new Error('nothing was joined');
+    const { generation } = joined;
+    await giveUpGeneration(store, { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) });
+    expect(await contents(store)).toEqual([]);
+    await packAll(store, packing, runOf(3));
+    expect(await contents(store)).toEqual(before);
+  });
+
   it('is none that a declaration pins', async () => {
     const store = await twoDrops();
     expect(await giveUp(store, runOf(2))).toMatchObject({ kind: 'refused' });
     expect(await problemsOf(store)).toEqual([]);
+  });
+
+  it.each([
+    ['its manifest', 'manifest.json'],
+    ['its manifest and a shard', 'manifest.json', 'shards/shard-000000.tar'],
+    ['nothing'],
+  ])('lost %s, and what was retracted stays out', async (_, ...lost) => {
+    const store = await twoDrops();
+    const generation = await retract(store, 'a/1.jpg');
+    const before = await contents(store);
+    const folder = bucketKeys.generation(PIPELINE, generation);
+    for (const name of lost) store.objects.delete(folder + name);
+    const again = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
+    for (const _time of ['first', 'again'])
+      expect(await giveUpGeneration(store, again)).toMatchObject({
+        kind: 'pruned',
+        retracted: 1,
+        unread: [],
+      });
+    await packAll(store, packing, runOf(3));
+    expect([...before, ...(await contents(store))].join()).not.toContain('a/1.jpg');
+    expect(await contents(store)).toEqual(before);
+  });
+
+  it('names lists of retractions that are gone', async () => {
+    const store = await twoDrops();
+    const generation = await retract(store, 'a/1.jpg');
+    const list = `${bucketKeys.generation(PIPELINE, generation)}arrivals/part-000000.jsonl.gz`;
+    store.objects.delete(list);
+    const request = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
+    expect(await giveUpGeneration(store, request)).toMatchObject({ retracted: 0, unread: [list] });
   });
 });
