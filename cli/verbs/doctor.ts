@@ -19,6 +19,7 @@ import { formatVerdicts } from '../../functions/core/doctor/format-verdicts.ts';
 import { readEvidence } from '../../functions/core/doctor/read-evidence.ts';
 import type { Verdict } from '../../functions/core/doctor/verdict.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { messageOf, problemsText } from '../../functions/core/shared/errors.ts';
 import { parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
@@ -121,16 +122,11 @@ function show({ json, terminal }: Context, title: string | undefined, evidence: 
 }
 
 async function apply(context: Context, pipeline: string, verdicts: readonly Verdict[]): Promise<void> {
-  const fields = verdicts
-    .map(({ remedy }) => remedy && declaredFields(remedy.change))
-    .find((each) => each !== undefined);
-  if (fields === undefined)
-    throw new Error(
-      'no remedy is a change of the declaration: nothing was written; change the script as said above',
-    );
   const file = path.join(context.folder, DECLARATION_FILE);
   const here = await readFile(file, 'utf8').catch(() => undefined);
-  if (here !== undefined && readDeclaration(pipeline, here).valid) {
+  const read = here === undefined ? undefined : readDeclaration(pipeline, here);
+  if (here !== undefined && read?.valid === true) {
+    const fields = firstDeclared(verdicts, read.pipeline);
     await writeFile(file, changed(pipeline, here, fields));
     return context.terminal.note(
       `${DECLARATION_FILE} is changed (${said(fields)}): declare it with tidewheel apply`,
@@ -138,8 +134,25 @@ async function apply(context: Context, pipeline: string, verdicts: readonly Verd
   }
   const api = await context.api();
   const { declaration } = await api.call('getPipeline', { name: pipeline });
+  const stored = readDeclaration(pipeline, declaration);
+  const fields = firstDeclared(verdicts, stored.valid ? stored.pipeline : undefined);
   await api.call('putPipeline', { name: pipeline, body: { yaml: changed(pipeline, declaration, fields) } });
   context.terminal.note(`the declaration of ${pipeline} is changed for the next run: ${said(fields)}`);
+}
+
+/** @throws Error where no remedy is one of the declaration */
+function firstDeclared(
+  verdicts: readonly Verdict[],
+  declaration: Pipeline | undefined,
+): readonly DeclaredField[] {
+  const fields = verdicts
+    .map(({ remedy }) => remedy && declaredFields(remedy.change, declaration))
+    .find((each) => each !== undefined);
+  if (fields === undefined)
+    throw new Error(
+      'no remedy is a change of the declaration: nothing was written; change the script as said above',
+    );
+  return fields;
 }
 
 const said = (fields: readonly DeclaredField[]): string =>

@@ -1,5 +1,6 @@
 /** Remedies as changes of a declaration: of its fields, and of the text that a person wrote. */
 import { parseDocument } from 'yaml';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Change } from './verdict.ts';
 
 export interface DeclaredField {
@@ -8,8 +9,25 @@ export interface DeclaredField {
   readonly value: unknown;
 }
 
-/** @returns undefined where the script, a person's choice or a run must change instead */
-export function declaredFields(change: Change): readonly DeclaredField[] | undefined {
+/** As Hugging Face's Trainer, the examples of PyTorch and timm, and the recipes call them. */
+const WORKERS = /^(?:(?:dataloader[-_])?num[-_]workers|loader[-_]workers|workers)$/;
+
+/**
+ * @param declaration where it is known: its hyperparameters may hold what the script takes as an argument
+ * @returns undefined where the script, a person's choice or a run must change instead
+ */
+export function declaredFields(
+  change: Change,
+  declaration?: Pick<Pipeline, 'training'>,
+): readonly DeclaredField[] | undefined {
+  if (change.kind === 'threads')
+    return [{ path: ['training', 'environment', 'OMP_NUM_THREADS'], value: String(change.threads) }];
+  if (change.kind === 'workers') {
+    const names = Object.keys(declaration?.training.hyperparameters ?? {});
+    const [name, ...others] = names.filter((each) => WORKERS.test(each));
+    if (name === undefined || others.length > 0) return undefined;
+    return [{ path: ['training', 'hyperparameters', name], value: change.workers }];
+  }
   if (change.kind === 'input-mode') return [{ path: ['training', 'inputMode'], value: change.inputMode }];
   if (change.kind === 'instance-type') return [{ path: ['compute', 'instanceTypes'], value: [change.type] }];
   if (change.kind === 'nodes') return [{ path: ['compute', 'nodes'], value: change.nodes }];

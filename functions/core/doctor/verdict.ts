@@ -36,6 +36,7 @@ type DeclaredChange =
   | { readonly kind: 'instance-type'; readonly type: string }
   | { readonly kind: 'helpers'; readonly type: string; readonly nodes: number }
   | { readonly kind: 'nodes'; readonly nodes: number }
+  | { readonly kind: 'threads'; readonly threads: number }
   | { readonly kind: 'prepare-when-packing' }
   | { readonly kind: 'smaller-image' }
   | { readonly kind: 'file-system'; readonly gigabytes: number };
@@ -45,7 +46,6 @@ type ScriptChange =
   | { readonly kind: 'workers'; readonly workers: number }
   | { readonly kind: 'out-of-order' }
   | { readonly kind: 'fewer-bytes' }
-  | { readonly kind: 'threads'; readonly threads: number }
   | { readonly kind: 'load-in-workers'; readonly workers: number; readonly line: string | undefined }
   | { readonly kind: 'pause-less'; readonly line: string | undefined }
   | { readonly kind: 'save-in-background' }
@@ -99,7 +99,11 @@ export interface Verdict {
 /** A remedy in words: the field of the declaration, or the line of the script. */
 export function remedyOf(change: Change): Remedy {
   if (change.kind === 'replace-host')
-    return { change, where: 'run', text: `replace host ${change.host}: resume from the newest checkpoint` };
+    return {
+      change,
+      where: 'run',
+      text: `replace host ${change.host}: npx tidewheel stop, which saves, and npx tidewheel retry, which goes on from there on other hosts`,
+    };
   return isDeclared(change)
     ? { change, where: 'declaration', text: declaredText(change) }
     : { change, where: 'script', text: scriptText(change) };
@@ -109,7 +113,6 @@ const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
   'workers',
   'out-of-order',
   'fewer-bytes',
-  'threads',
   'load-in-workers',
   'pause-less',
   'save-in-background',
@@ -136,6 +139,8 @@ function declaredText(change: DeclaredChange): string {
       return `compute.helpers: ${change.nodes} x ${change.type} (strategy ray or data-service)`;
     case 'nodes':
       return `compute.nodes: ${change.nodes}`;
+    case 'threads':
+      return `training.environment: { OMP_NUM_THREADS: "${change.threads}" }, or torch.set_num_threads(${change.threads}) where the script sets them itself`;
     case 'prepare-when-packing':
       return 'packing.prepare.image: prepare once when packing, not in every epoch';
     case 'smaller-image':
@@ -164,8 +169,6 @@ function scriptText(change: ScriptChange): string {
   switch (change.kind) {
     case 'workers':
       return `DataLoader(…, num_workers=${change.workers}), or dataset.map(…, num_parallel_calls=${change.workers})`;
-    case 'threads':
-      return `training.environment: { OMP_NUM_THREADS: "${change.threads}" }, or torch.set_num_threads(${change.threads}) where the script sets them itself`;
     case 'load-in-workers':
       return `${change.line ?? 'reading in the loop'}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
     case 'pause-less':

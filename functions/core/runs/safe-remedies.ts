@@ -92,7 +92,9 @@ function wasWorse(history: History): boolean {
 export function withRemedies(declaration: Pipeline, changes: readonly Change[]): Pipeline {
   return changes
     .flatMap((change) => declaredFields(change) ?? [])
-    .reduce<Pipeline>((changed, { path: [section, field], value }) => {
+    .reduce<Pipeline>((changed, { path: [section, field, ...deeper], value }) => {
+      // No safe remedy lies deeper.
+      if (deeper.length > 0) return changed;
       if (section === 'training')
         return { ...changed, training: { ...changed.training, [field ?? '']: value } };
       if (section === 'compute') return { ...changed, compute: { ...changed.compute, [field ?? '']: value } };

@@ -18,7 +18,7 @@ describe('threads that compute', () => {
     expect(topOf()).toMatchObject({
       cause: 'too-many-threads',
       // Sixteen vCPUs of eight physical cores, for four ranks.
-      remedy: { change: { kind: 'threads', threads: 2 }, where: 'script' },
+      remedy: { change: { kind: 'threads', threads: 2 }, where: 'declaration' },
       evidence: { physicalCores: 8, threadsPerCoreLeft: 4 },
     });
   });
