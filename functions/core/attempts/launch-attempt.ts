@@ -216,11 +216,17 @@ async function prepareJob(deps: LaunchDeps, sources: JobSources): Promise<Prepar
   if (run.declaration === undefined) throw new RunNotFoundError(run.runId);
   const { applied = [] } = attempt;
   const remedied = await prepareAs(deps, sources, withRemedies(run.declaration, applied));
-  if (remedied.kind !== 'problems') return { prepared: remedied, applied };
+  if (remedied.kind !== 'problems') return { prepared: advised(remedied, applied), applied };
   const built = applied.length === 0 ? remedied : await prepareAs(deps, sources, run.declaration);
   if (built.kind !== 'problems') return { prepared: built, applied: [] };
   throw new LaunchRefusedError(`${attempt.jobName} cannot be launched: ${problemsText(built.problems)}`);
 }
+
+/** What the doctor changed is not what the pipeline declares. */
+const advised = (prepared: PreparedJob, applied: readonly Change[]): PreparedJob =>
+  applied.some(({ kind }) => kind === 'input-mode')
+    ? { ...prepared, inputReason: prepared.inputReason.replace(/as declared$/, 'as the doctor advised') }
+    : prepared;
 
 async function prepareAs(
   deps: LaunchDeps,

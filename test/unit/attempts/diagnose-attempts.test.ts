@@ -52,7 +52,9 @@ it('announces each change of the first verdict once', async () => {
   const { diagnosed } = await at.look();
   expect(diagnosed).toMatchObject([{ pipeline: 'digits', diagnosis: { speed: { samplesPerSecond: 320 } } }]);
   await at.look();
-  expect((await at.verdicts()).map(({ id }) => id)).toEqual(['doctor-1-1-too-few-workers']);
+  const first = await at.verdicts();
+  expect(first.map(({ id }) => id)).toEqual(['doctor-1-1-too-few-workers']);
+  expect(first[0]?.text).toMatch(/would save \d+ to \d+ s and \$0\.\d{4} to 0\.\d{4} over the job/);
   at.write([{ type: 'g5.xlarge' }]);
   await at.look();
   expect((await at.verdicts()).map(({ id }) => id)).toEqual([
@@ -105,7 +107,9 @@ it('has the next attempt start with what is safe', async () => {
     input: { mode: 'File' },
     applied: [{ kind: 'input-mode', inputMode: 'File' }],
   });
-  expect((await at.timeline.list(RUN)).map(({ kind }) => kind)).toContain('DoctorApplied');
+  const timeline = await at.timeline.list(RUN);
+  expect(timeline.map(({ kind }) => kind)).toContain('DoctorApplied');
+  expect(timeline.find(({ id }) => id === 'started-2')?.text).toContain('File: as the doctor advised');
 });
 
 it('diagnoses an ended attempt once', async () => {

@@ -110,5 +110,8 @@ function sentence({ cause, remedy, gain: { seconds, dollars } }: Verdict): strin
   if (remedy === undefined) return `${cause}: no change that is known would save 5 % of the job`;
   const within = ({ low, high }: { readonly low: number; readonly high: number }, digits: number): string =>
     `${low.toFixed(digits)} to ${high.toFixed(digits)}`;
-  return `${cause}. Change (${remedy.where}): ${remedy.text}. It would save ${within(seconds, 0)} s and $${within(dollars, 2)} over the job; npx tidewheel doctor shows the evidence`;
+  return `${cause}. Change (${remedy.where}): ${remedy.text}. It would save ${within(seconds, 0)} s and $${within(dollars, digitsOf(dollars))} over the job; npx tidewheel doctor shows the evidence`;
 }
+
+/** Cents are nothing of a short job, whose gain is not nothing. */
+const digitsOf = ({ high }: Verdict['gain']['dollars']): number => (Math.abs(high) < 0.1 ? 4 : 2);
