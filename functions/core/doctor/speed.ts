@@ -38,8 +38,8 @@ export function speedOf({ points, instance }: Pick<Evidence, 'points' | 'instanc
     }))
     .toSorted((a, b) => b.median - a.median);
   if (slowest === undefined || Math.max(...stepsOf) === 0) return undefined;
-  const counted = points.map(samplesOf).filter((each) => each !== undefined);
-  const rate = counted.length === points.length ? sum(counted) / seconds : undefined;
+  const rates = hosts.map(rateOf).filter((each) => each !== undefined);
+  const rate = rates.length === hosts.length ? sum(rates) : undefined;
   const gpus = points.flatMap(({ gpu }) => (gpu === null ? [] : [gpu.busy]));
   return {
     samplesPerSecond: rate,
@@ -50,4 +50,26 @@ export function speedOf({ points, instance }: Pick<Evidence, 'points' | 'instanc
     seconds,
     steps: Math.max(...stepsOf),
   };
+}
+
+/** With fewer, the first and the last point count too. */
+const ENOUGH_POINTS = 5;
+
+/**
+ * Samples a second of one host. The steps begin somewhere in its first point and end somewhere in its last, and a point
+ * takes a little longer than it should: in a run of minutes, each of these is more than what a remedy may lose.
+ */
+function rateOf(points: readonly Point[]): number | undefined {
+  const ordered = points.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const first = ordered.findIndex(({ steps }) => steps > 0);
+  const stepping = ordered.slice(first, ordered.findLastIndex(({ steps }) => steps > 0) + 1);
+  const whole = stepping.length < ENOUGH_POINTS ? stepping : stepping.slice(1, -1);
+  const counted = whole.map(samplesOf);
+  if (first < 0 || counted.includes(undefined)) return undefined;
+  const apart = ordered
+    .slice(1)
+    .map(({ at }, place) => Date.parse(at) - Date.parse(ordered[place]?.at ?? at));
+  const pointSeconds = apart.length === 0 ? POINT_SECONDS : median(apart) / 1_000;
+  const seconds = whole.length * Math.max(1, pointSeconds);
+  return sum(counted.filter((each) => each !== undefined)) / seconds;
 }
