@@ -6,7 +6,7 @@ import { inputFinding } from './input.ts';
 import { loopFindings } from './loop.ts';
 import { type Measures, measuresOf } from './measures.ts';
 import { nextAfter } from './next-limit.ts';
-import { computesIn16Bits, halfPrecision, precisionFinding } from './precision.ts';
+import { gainsBy16Bits, halfPrecision, precisionFinding } from './precision.ts';
 import { startUpFindings } from './start-up.ts';
 import { trainingFindings } from './training.ts';
 import type { Verdict } from './verdict.ts';
@@ -58,7 +58,7 @@ function nothingWrong(evidence: Evidence, measures: Measures): Verdict {
     ...(halved && {
       others: othersOf([halved], (each) => gainOf(each, { evidence, measures, stepNow: pace.stepSeconds })),
     }),
-    also: halved === undefined && !computesIn16Bits(pace) ? (ALSO['nothing-wrong'] ?? []) : [],
+    also: halved === undefined && gainsBy16Bits(evidence, measures) ? (ALSO['nothing-wrong'] ?? []) : [],
     unknown: ['what a profile of the model itself would show'],
     next: nextAfter('nothing-wrong', measures),
   };

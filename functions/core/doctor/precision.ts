@@ -120,6 +120,6 @@ export function halfPrecision(evidence: Evidence, { pace }: Measures): Option | 
   });
 }
 
-/** Whether a step was observed to compute in 16 bits. */
-export const computesIn16Bits = ({ arithmetic }: HostMeasures): boolean =>
-  arithmetic !== undefined && isIn16Bits(arithmetic);
+/** Whether 16 bits are another arithmetic than today's, and a faster one: not on a CPU. */
+export const gainsBy16Bits = (evidence: Evidence, { pace }: Measures): boolean =>
+  workOf(evidence, pace) !== undefined && (pace.arithmetic === undefined || !isIn16Bits(pace.arithmetic));

@@ -77,6 +77,10 @@ it('16 bits get no such remedy', () => {
   expect(verdicts(means)[0]).toMatchObject({ cause: 'nothing-wrong', also: [] });
 });
 
+it.each(['c5.4xlarge', 'p3.2xlarge'])('no word of 16 bits on %s', (type) => {
+  expect(verdicts({ type })[0]).toMatchObject({ cause: 'nothing-wrong', also: [] });
+});
+
 it('arithmetic that was not seen is no cause', () => {
   const [top] = verdicts({});
   expect(top?.cause).toBe('nothing-wrong');
