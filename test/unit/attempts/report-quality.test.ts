@@ -57,6 +57,17 @@ describe('a report', () => {
       /^1 samples repeat others of the batch, held: class "a" has 25 % .*; the report is s3:\/\/.*\/report\.html$/,
     );
   });
+
+  it('tells the timeline what may be a mistake', async () => {
+    store = await packedInDrops([{ 'Cat/1.txt': '1', 'cat/2.txt': '2' }], settings());
+    await reportQuality(at, { store }, { ...asked, hold: undefined });
+    const lines = { kind: 'csv', header: 'none' } as const;
+    const csv = await packedInDrops([{ 'a.csv': 'x,y\n1,2\n' }], settings({ format: 'lines', lines }));
+    const second = `${PIPELINE}-000002`;
+    await reportQuality(at, { store: csv }, { ...asked, runId: second, generation: RUN, hold: undefined });
+    expect((await entries())[0]).toMatch(/^classes that may be the same: "Cat" and "cat"; /);
+    expect((await entries(second))[0]).toMatch(/^1 of 1 CSV sources looked at seem to begin with a header/);
+  });
 });
 
 describe('data that is held back', () => {

@@ -7,6 +7,7 @@ import { packingKeys } from '../../packing/model/packing-keys.ts';
 import { type QualityDeps, writeQualityReport } from '../../packing/quality/quality-report.ts';
 import type { QualityReport } from '../../packing/quality/report-document.ts';
 import type { HoldSettings } from '../../pipeline/packing-parts.ts';
+import { quoted } from '../../shared/quoted.ts';
 import type { AnnounceDeps } from '../announce-seal.ts';
 
 export interface SealedRun {
@@ -65,6 +66,7 @@ function sentenceOf(report: QualityReport, bucket: string): string {
       ? [`${duplicates.conflicting} groups of equal samples have different labels`]
       : []),
     ...faultsOf(report),
+    ...hintsOf(report),
     ...(splits?.counts.map(({ name, packed }) => `${packed} samples for ${name}`) ?? []),
     ...(splits?.leaks ?? [])
       .filter(({ samples }) => samples > 0)
@@ -75,6 +77,22 @@ function sentenceOf(report: QualityReport, bucket: string): string {
   ];
   const page = `s3://${bucket}/${packingKeys(pipeline, generation).quality('report.html')}`;
   return `${parts.length === 0 ? 'nothing noticed' : parts.join(', ')}; the report is ${page}`;
+}
+
+const GROUPS_SHOWN = 3;
+
+/** What may be a mistake of who dropped the data. */
+function hintsOf({ alike = [], headers }: QualityReport): string[] {
+  const shown = alike.slice(0, GROUPS_SHOWN).map((names) => names.map(quoted).join(' and '));
+  const more = alike.length > GROUPS_SHOWN ? ` and ${alike.length - GROUPS_SHOWN} more` : '';
+  return [
+    ...(shown.length > 0 ? [`classes that may be the same: ${shown.join(', ')}${more}`] : []),
+    ...(headers === undefined
+      ? []
+      : [
+          `${headers.alike} of ${headers.looked} CSV sources looked at seem to begin with a header, which trains as a row with packing.lines.header none: write perShard or drop`,
+        ]),
+  ];
 }
 
 /** Texts of this generation at which a reader may stop. */

@@ -17,7 +17,7 @@ import {
   type WrittenMember,
 } from '../model/shard-format.ts';
 import { collect, copyBytes, isInMemory } from './copy-bytes.ts';
-import { parseIntegerLabel } from './integer-label.ts';
+import { integerLabel, parseIntegerLabel } from './integer-label.ts';
 import { KEY_COLUMN } from './tfrecord.ts';
 
 const IMAGE_COLUMNS = /^image$/;
@@ -198,6 +198,7 @@ export const mds: SampleFormat = {
   order: 'column',
   fixedLayout: true,
   largestSample: 2e9,
+  labelNumber: integerLabel,
   plannedBytes: (_name, size) => size + 8,
   refuses: (outline, sourceSchema) => {
     const mine = outline.members.map(({ column }) => column).sort();

@@ -18,7 +18,7 @@ import {
   type WrittenMember,
 } from '../model/shard-format.ts';
 import { collect, copyBytes, isInMemory } from './copy-bytes.ts';
-import { parseIntegerLabel } from './integer-label.ts';
+import { integerLabel, parseIntegerLabel } from './integer-label.ts';
 import { footerProblem } from './parquet-footer.ts';
 import {
   type Column,
@@ -214,6 +214,7 @@ export const parquet: SampleFormat = {
   isColumnar: true,
   tailProblem: footerProblem,
   largestSample: 2e9,
+  labelNumber: integerLabel,
   plannedBytes: (name, size) => size + LENGTH_BYTES + name.length,
   refuses: (outline, sourceSchema) => {
     const mine = outline.members.map(({ column }) => column).sort();

@@ -68,10 +68,15 @@ const dataMembers = (outline: Outline) => outline.members.filter(({ isLabel }) =
 
 async function labelOf(label: EncodedMember | undefined): Promise<number> {
   if (label === undefined) return 0;
-  const text = (await collect(label.body)).toString().trim();
-  const value = Number(text);
-  if (text === '' || !Number.isFinite(Math.fround(value))) throw new UnfitSampleError('labelNotANumber');
+  const value = floatOf((await collect(label.body)).toString());
+  if (value === undefined) throw new UnfitSampleError('labelNotANumber');
   return value;
+}
+
+function floatOf(label: string): number | undefined {
+  const text = label.trim();
+  const value = Math.fround(Number(text));
+  return text !== '' && Number.isFinite(value) ? value : undefined;
 }
 
 const encoder: ShardEncoder = {
@@ -112,6 +117,7 @@ export const recordio: SampleFormat = {
   suffix: () => 'rec',
   order: 'column',
   largestSample: 64e6,
+  labelNumber: (label) => floatOf(label)?.toString(),
   plannedBytes: (_name, size) => RECORD_HEAD_BYTES + size + 3,
   refuses: (outline) => (dataMembers(outline).length === 1 ? undefined : 'columnsDiffer'),
   encoder: () => encoder,

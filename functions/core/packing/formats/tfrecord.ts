@@ -6,7 +6,7 @@ import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { EncodedMember, SampleFormat, ShardEncoder, WrittenMember } from '../model/shard-format.ts';
 import { collect, copyBytes } from './copy-bytes.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
-import { parseIntegerLabel } from './integer-label.ts';
+import { integerLabel, parseIntegerLabel } from './integer-label.ts';
 
 /** Length and its checksum before a record's data, a checksum after it. */
 const FRAME_HEAD_BYTES = 12;
@@ -132,6 +132,7 @@ export const tfrecord: SampleFormat = {
   isGzipped,
   order: 'column',
   largestSample: 2 ** 31 - 1024,
+  labelNumber: integerLabel,
   plannedBytes: (name, size) => FRAME_HEAD_BYTES + FRAME_TAIL_BYTES + name.length + size + 32,
   encoder: ({ settings }) => encoder(settings.labelType === 'integer'),
   schema: ({ labelType }) => ({ labelType }),

@@ -213,6 +213,8 @@ export interface SampleFormat extends AnyFormat {
   readonly tailProblem?: (tail: Uint8Array, lines: readonly MemberLine[]) => string | undefined;
   /** In bytes; larger samples cannot be written. */
   readonly largestSample?: number;
+  /** What stands for a label that the shards hold as a number. Undefined where they hold the text. */
+  readonly labelNumber?: (label: string, settings: PackingSettings) => string | undefined;
   /** Faults of a text in this column at which a reader would stop. */
   readonly stopsAt?: (column: string) => readonly TextFault[];
   /** Why a sample of this outline cannot be in a shard, before anything of it is read. */

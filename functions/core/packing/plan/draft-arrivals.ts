@@ -120,7 +120,11 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const bundles = await openBundles(deps, input.pipeline);
   const at = await listIncoming(deps, input, { known, arrivals, see, bundles });
   const ranges = await arrivals.finish();
-  draft.finish({ earlier: columnsBefore(sealed.manifests), at: Date.parse(at) });
+  draft.finish({
+    earlier: columnsBefore(sealed.manifests),
+    labels: sealed.manifests.flatMap((manifest) => manifest.labels ?? []),
+    at: Date.parse(at),
+  });
   const listed = listedRangesBody(
     sealed.manifests.map(({ generation }) => generation),
     { ranges, at },

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { SplitName } from '../../pipeline/splits.ts';
+import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
 import { CompressedLines } from '../model/compressed-lines.ts';
@@ -30,6 +31,8 @@ export interface AcceptRules {
 
 interface Earlier {
   readonly earlier: EarlierColumns;
+  /** Labels of all earlier generations. */
+  readonly labels: Iterable<string>;
   /** When the listing began, in milliseconds. */
   readonly at: number;
 }
@@ -59,6 +62,11 @@ function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection
   return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
 }
 
+function labelNumberOf({ format, settings }: AcceptRules): LabelNumber | undefined {
+  const of = format.takes === 'samples' ? format.labelNumber : undefined;
+  return of && ((label) => of(label, settings));
+}
+
 /** Arrivals are added in the listing's order. Memory is their compressed lines. */
 export class DraftPlan {
   #arrivals = new CompressedLines();
@@ -76,6 +84,7 @@ export class DraftPlan {
   readonly returning = new ReturningSamples();
   readonly bundled = new BundledSamples();
   readonly #splits: SampleSplits | undefined;
+  readonly #labelNumber: LabelNumber | undefined;
   /** The first arrivals that can be read and are not empty. */
   readonly first: ListedBlob[] = [];
   #samples = 0;
@@ -91,13 +100,14 @@ export class DraftPlan {
   learnt: readonly string[] | undefined;
   /** Set by `finish`, if the pipeline declares a balance. */
   balance: Balance | undefined;
-  /** Each sample's class by its key; only if a balance is declared. Equal texts are held once. */
+  /** Each sample's class by its key; only where classes are compared. Equal texts are held once. */
   readonly #classes: (string | undefined)[] = [];
   readonly #classNames = new Map<string, string>();
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
     const { require, waitHours, label, split } = rules.settings;
+    this.#labelNumber = labelNumberOf(rules);
     this.#splits = split && new SampleSplits(split);
     this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
     this.#sources = rules.settings.prepare === undefined ? undefined : new GrowingNumbers();
@@ -144,24 +154,40 @@ export class DraftPlan {
   /**
    * Call it once, after the last arrival. It rejects samples as a whole: for their label, or to balance the classes.
    */
-  finish({ earlier, at }: Earlier): void {
+  finish({ earlier, labels: sealed, at }: Earlier): void {
     const { labels, settings } = this.#rules;
     if (this.#rules.format.takes === 'samples') {
       this.sampleColumns = { samples: this.#samples, columns: mostCommon(this.#columns) };
       this.learnt = this.#waiting.decide(this.sampleColumns, earlier, at);
     }
+    this.#checkNumbers(sealed);
     const { balance: mode } = settings;
     if (mode !== undefined) {
       const isBalanced = (sample: number): boolean =>
         this.isPlanned(sample) && (this.#splits === undefined || this.#splits.of(sample) === 'train');
       const classOf = (sample: number): string | undefined =>
-        isBalanced(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
+        isBalanced(sample) ? this.#classOf(sample) : undefined;
       this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
     }
     if (!this.#mayLeave) return;
     this.#noteOutcomes();
     for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
       if (labels?.labelOf(ordinal) !== undefined && this.isPlanned(ordinal)) this.#labelled += 1;
+  }
+
+  #classOf(sample: number): string | undefined {
+    return this.#rules.labels?.labelOf(sample) ?? this.#classes[sample];
+  }
+
+  /** @throws ConfigurationError if the shards would hold two classes as one number */
+  #checkNumbers(sealed: Iterable<string>): void {
+    if (this.#labelNumber === undefined) return;
+    const alike = new AlikeNumbers(this.#labelNumber, sealed);
+    for (let sample = 0; sample < this.#samples; sample += 1) {
+      const label = this.isPlanned(sample) ? this.#classOf(sample) : undefined;
+      if (label !== undefined) alike.add(label);
+    }
+    alike.check();
   }
 
   /** Whether some samples may not be planned. */
@@ -287,7 +313,8 @@ export class DraftPlan {
 
   #noteLabel(ordinal: number, label: string | undefined): void {
     if (label !== undefined) this.#labelled += 1;
-    if (label === undefined || this.#rules.settings.balance === undefined) return;
+    const isCompared = this.#rules.settings.balance !== undefined || this.#labelNumber !== undefined;
+    if (label === undefined || !isCompared) return;
     const shared = this.#classNames.get(label) ?? label;
     this.#classNames.set(shared, shared);
     this.#classes[ordinal] = shared;

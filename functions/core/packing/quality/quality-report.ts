@@ -10,14 +10,16 @@ import type { ImageEngine } from '../model/image-preparation.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
+import { alikeClasses } from './alike-classes.ts';
 import { digitsOf } from './digest-list.ts';
 import { classRows, classShifts, medianShifts } from './drift.ts';
 import { findKeys, rejectedExamples } from './examples.ts';
 import { type GenerationFacts, generationFacts } from './generation-facts.ts';
+import { headerLines } from './header-lines.ts';
 import { limitsPassed } from './hold.ts';
 import { type NearDuplicates, nearDuplicates } from './near-duplicates.ts';
 import { otherPipelines, sharedSamples } from './other-pipelines.ts';
-import type { QualityReport } from './report-document.ts';
+import type { ClassRow, QualityReport } from './report-document.ts';
 import { reportPage } from './report-page.ts';
 import { thumbnails } from './thumbnails.ts';
 import { type VersionPair, versionPair } from './version-pair.ts';
@@ -72,6 +74,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     others: new Set([...near.examples.flat(), ...compared.leaks.flatMap(({ examples }) => examples)]),
   });
   const classes = classRows({ packed: facts.tally, before, now, arrived: manifest.balance?.classes ?? {} });
+  const headers = await headerLines(store, manifest);
   const splits = splitRows(facts, compared, found.keys);
   const { objects, packed, rejected, deferred } = manifest.arrivals;
   const drift = { classes: classShifts(classes ?? []), medians: medianShifts(before, now) };
@@ -87,7 +90,8 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     generationTally: facts.tally,
     versionTally: now,
     ...(now.pixels && { channels: channelStatistics(now.pixels) }),
-    ...(classes && { classes }),
+    ...classesIn(classes),
+    ...(headers && { headers }),
     ...splits,
     duplicates: {
       within: compared.within,
@@ -112,6 +116,12 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
       ...splits,
     }),
   };
+}
+
+function classesIn(classes: readonly ClassRow[] | undefined): Pick<QualityReport, 'classes' | 'alike'> {
+  if (classes === undefined) return {};
+  const alike = alikeClasses(classes);
+  return { classes, ...(alike.length > 0 && { alike }) };
 }
 
 const knownOf = ({ unchanged = 0, removed = 0 }: Manifest['rejections']['byReason']): number =>

@@ -1,5 +1,6 @@
 /** The document of a quality report. The page shows the same. */
 import type { LeftArrivals } from '../model/manifest.ts';
+import type { HeaderLines } from './header-lines.ts';
 import type { Tally } from './tally.ts';
 
 export interface ClassRow {
@@ -100,6 +101,10 @@ export interface QualityReport {
   readonly channels?: { readonly mean: readonly number[]; readonly std: readonly number[] };
   /** Absent if the labels are no classes. */
   readonly classes?: readonly ClassRow[];
+  /** Groups of classes that a person would read as the same, such as `Cat` and `cat`. Absent if there are none. */
+  readonly alike?: readonly (readonly string[])[];
+  /** CSV sources that seem to have headers, although the declaration says that they have none. */
+  readonly headers?: HeaderLines;
   /** Absent if the samples are not split. */
   readonly splits?: SplitRows;
   readonly duplicates: Duplicates;

@@ -1,5 +1,6 @@
 /** A quality report as one HTML file without scripts. */
 import { belowIncoming } from '../../shared/keys.ts';
+import { quoted } from '../../shared/quoted.ts';
 import { quantile, type StoredDistribution } from './distribution.ts';
 import { percent } from './drift.ts';
 import { type Column, type Html, html, pageOf, tableOfRows } from './html.ts';
@@ -25,6 +26,7 @@ ${classPart(report)}
 ${columnPart(report)}
 ${unpreparedPart(report)}
 ${faultyPart(report)}
+${headerPart(report)}
 ${duplicatePart(report)}
 ${rejectionPart(report, pictures)}
 ${leftPart(report)}
@@ -43,7 +45,7 @@ const number = <Row>(head: string, cell: (row: Row) => number | string | undefin
   cell,
 });
 
-function classPart({ classes }: QualityReport): Html {
+function classPart({ classes, alike = [] }: QualityReport): Html {
   if (classes === undefined) return html`<h2>Classes</h2><p>The labels are too many to be classes.</p>`;
   const columns: readonly Column<ClassRow>[] = [
     { head: 'class', cell: ({ name }) => html`<bdi>${name}</bdi>` },
@@ -62,7 +64,8 @@ function classPart({ classes }: QualityReport): Html {
   return html`<h2>Classes</h2>
 ${tableOfRows(classes.slice(0, MOST_CLASSES_SHOWN), columns, 'No sample has a label.')}
 ${more > 0 ? html`<p>And ${more} more in report.json.</p>` : html``}
-${single > 0 ? html`<p>${single} with a single sample.</p>` : html``}`;
+${single > 0 ? html`<p>${single} with a single sample.</p>` : html``}
+${alike.slice(0, MOST_CLASSES_SHOWN).map((names) => html`<p>These may be one class: <bdi>${names.map(quoted).join(', ')}</bdi>. The shards hold them as ${names.length}.</p>`)}`;
 }
 
 function splitPart({ pipeline, splits }: QualityReport): Html {
@@ -192,6 +195,14 @@ ${shownKeys(examples.notJson)}</p>`,
     ];
   });
   return parts.length === 0 ? html`` : html`<h2>Texts with faults</h2>${parts}`;
+}
+
+function headerPart({ pipeline, headers }: QualityReport): Html {
+  if (headers === undefined) return html``;
+  const { looked, alike, example } = headers;
+  return html`<h2>Headers</h2><p>${alike} of ${looked} sources that were looked at begin with a line that looks like a
+header, and with packing.lines.header: none it is packed as a row: write perShard or drop.
+<code><bdi>${belowIncoming(pipeline, example.key)}</bdi></code> begins with <code><bdi>${example.line}</bdi></code>.</p>`;
 }
 
 function leftPart({ pipeline, left }: QualityReport): Html {
