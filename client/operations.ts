@@ -660,6 +660,8 @@ export type RunDeclaration = {
     readonly seed: number;
     /** Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything. */
     readonly accept?: readonly (string)[] | undefined;
+    /** Names of further files to ignore; * stands for any characters, and a slash at the end makes a folder. Files that systems and tools leave (.DS_Store, Thumbs.db, __MACOSX/, _SUCCESS, *.tmp and others) are ignored without it; none: they are packed too. */
+    readonly ignore?: "none" | readonly (string)[] | undefined;
     /** Where a sample gets its label: from the folder that holds it, from its key by labelPattern, or from the file of annotations. It becomes the member <key>.cls. */
     readonly label: "parentFolder" | "namePattern" | "annotations" | "none";
     /** For namePattern: the first group of this regular expression, found in the key under incoming/, is the label. */
@@ -1973,6 +1975,8 @@ export type Declaration = {
     readonly seed?: number | undefined;
     /** Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything. */
     readonly accept?: readonly (string)[] | undefined;
+    /** Names of further files to ignore; * stands for any characters, and a slash at the end makes a folder. Files that systems and tools leave (.DS_Store, Thumbs.db, __MACOSX/, _SUCCESS, *.tmp and others) are ignored without it; none: they are packed too. */
+    readonly ignore?: "none" | readonly (string)[] | undefined;
     /** Where a sample gets its label: from the folder that holds it, from its key by labelPattern, or from the file of annotations. It becomes the member <key>.cls. */
     readonly label?: "parentFolder" | "namePattern" | "annotations" | "none" | undefined;
     /** For namePattern: the first group of this regular expression, found in the key under incoming/, is the label. */

@@ -23,6 +23,7 @@ import { ANNOTATIONS, type Options, optionsOf } from './options.ts';
 interface Step {
   readonly kind:
     | 'put'
+    | 'junk'
     | 'bundle'
     | 'delete'
     | 'run'
@@ -115,6 +116,7 @@ class World {
   readonly #randomOfDeclarations: () => number;
   readonly #randomOfLabels: () => number;
   readonly #randomOfCases: () => number;
+  readonly #randomOfJunk: () => number;
   /** The files of each bundle, by the key of its index. */
   readonly #bundles = new Map<string, Readonly<Record<string, string>>>();
   #onDelete: OnDelete;
@@ -131,6 +133,7 @@ class World {
     this.#randomOfDeclarations = seededUint32(`declarations ${seed}`);
     this.#randomOfLabels = seededUint32(`labels ${seed}`);
     this.#randomOfCases = seededUint32(`cases ${seed}`);
+    this.#randomOfJunk = seededUint32(`junk ${seed}`);
     this.#store.now = () => this.#clock();
     this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
@@ -148,6 +151,7 @@ class World {
     this.#ticks += 1;
     if (this.#options.redeclares && this.#randomOfDeclarations() % 4 === 0) this.#declare();
     if (this.#packing.label === 'annotations' && this.#randomOfLabels() % 4 === 0) this.#annotate();
+    if (this.#options.junk && this.#randomOfJunk() % 4 === 0) this.#putJunk();
     const dice = this.#below(20);
     if (dice < 5 && this.#options.bundles) this.#bundle();
     else if (dice < 11) this.#put();
@@ -191,6 +195,22 @@ class World {
     const etag = version === 0 ? undefined : `${number}v${version}`;
     this.#store.seed(`${incoming}${key}`, body, etag);
     this.steps.push({ kind: 'put', key, body, etag });
+  }
+
+  /** Beside samples, and named like their members. */
+  #putJunk(): void {
+    const stem = stemOf(this.#randomOfJunk() % STEMS);
+    const names = [
+      `${stem}.jpg.tmp`,
+      `${stem}.json.part`,
+      `__MACOSX/${stem}.jpg`,
+      '0/.DS_Store',
+      '1/_SUCCESS',
+    ];
+    const key = names[this.#randomOfJunk() % names.length] ?? '';
+    const body = bodyOf(this.#randomOfJunk() % BODIES);
+    this.#store.seed(`${incoming}${key}`, body);
+    this.steps.push({ kind: 'junk', key, body });
   }
 
   /** The same files again are the same bundle, with a newer index. */

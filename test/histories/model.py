@@ -77,6 +77,7 @@ class Model:
         self.taken: set[tuple[str, str]] = set()  # by runs that delete: key and packed ETag
         self.cleans = False  # some run has
         self.wrong: list[str] = []
+        self.junk: set[str] = set()  # is no data, and no run deletes it
         self.same: dict[tuple[str, str], str] = {}  # the ETag of the packed object with these bytes
 
     def take(self, number: int, step: dict[str, Any]) -> None:
@@ -90,6 +91,8 @@ class Model:
             self.plain.pop(key, None)
         elif kind == "retract":
             self.retract(key)
+        elif kind == "junk":
+            self.junk.add(key)
         elif kind == "annotate":
             self.rows = step["rows"]
         elif kind == "declare":
@@ -108,6 +111,7 @@ class Model:
         # Their bytes are in the dataset, so nothing is lost.
         self.taken.update((key, self.plain[key][2]) for key in gone & self.held)
         self.wrong += [f"{key} was deleted but not packed" for key in gone - done - self.held]
+        self.wrong += [f"{key} was deleted" for key in self.junk - set(cleaned["objects"])]
         if cleaned["isWhole"]:
             self.wrong += [f"{key} was packed but not deleted" for key in done - gone]
         for bundle in self.bundles:

@@ -16,6 +16,8 @@ export interface Options {
   readonly redeclares: boolean;
   /** Some suffixes are in upper case. */
   readonly cases: boolean;
+  /** Some files are such as systems and tools leave. */
+  readonly junk: boolean;
 }
 
 /** Half of the seeds have one. By group, the folder is the group. The shares are exact, so that every sum is 1. */
@@ -55,5 +57,6 @@ export function optionsOf(seed: number): Options {
   const [bundles, redeclares] = [random() % 2 === 0, random() % 2 === 0];
   // The model knows no deletion by a run of what it looked at only for a sibling.
   const cases = wider() % 2 === 0 && packing.label !== 'annotations' && !redeclares;
-  return { packing, onDelete, bundles, redeclares, cases };
+  const junk = wider() % 2 === 0;
+  return { packing, onDelete, bundles, redeclares, cases, junk };
 }

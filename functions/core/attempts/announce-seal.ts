@@ -17,9 +17,12 @@ export async function announceSeal<Sealed extends SealResult>(
   result: Sealed,
 ): Promise<Sealed> {
   const { generation, samples, shards, rejected, rejections, left } = result;
-  const others = [unchangedText(result), removedText(result), leftText(run.pipeline, left)].filter(
-    (text) => text !== undefined,
-  );
+  const others = [
+    unchangedText(result),
+    removedText(result),
+    ignoredText(result),
+    leftText(run.pipeline, left),
+  ].filter((text) => text !== undefined);
   if (shards === 0 && rejected === 0) {
     if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
     return result;
@@ -75,6 +78,9 @@ const removedText = ({ removed }: SealResult): string | undefined =>
   removed === 0
     ? undefined
     : `${removed} packed before and deleted since, so their samples leave the dataset`;
+
+const ignoredText = ({ ignored }: SealResult): string | undefined =>
+  ignored === 0 ? undefined : `${ignored} ignored, because systems and tools leave such files`;
 
 const learntText = ({ learnt = [] }: SealResult): string | undefined =>
   learnt.length === 0 ? undefined : `each sample must have ${learnt.join(' and ')} (learnt)`;

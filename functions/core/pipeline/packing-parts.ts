@@ -129,6 +129,23 @@ export const holdSchema = z
   );
 export type HoldSettings = z.output<typeof holdSchema>;
 
+export const ignoreSchema = z
+  .union(
+    [
+      z.literal('none'),
+      z
+        .array(
+          z.string().regex(/^[^/]{1,200}\/?$/, 'write a name such as *.bak, or a folder such as drafts/'),
+        )
+        .min(1)
+        .max(100),
+    ],
+    'write a list of names such as [*.bak, drafts/], or none',
+  )
+  .describe(
+    'Names of further files to ignore; * stands for any characters, and a slash at the end makes a folder. Files that systems and tools leave (.DS_Store, Thumbs.db, __MACOSX/, _SUCCESS, *.tmp and others) are ignored without it; none: they are packed too.',
+  );
+
 export const requireSchema = z
   .union(
     [

@@ -4,6 +4,7 @@ import { besideOthers } from '../shared/validation.ts';
 import {
   annotationsSchema,
   holdSchema,
+  ignoreSchema,
   percentSchema,
   prepareSchema,
   requireSchema,
@@ -61,6 +62,7 @@ export const packingSchema = z
       .describe(
         'Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.',
       ),
+    ignore: ignoreSchema.optional(),
     label: z
       .enum(['parentFolder', 'namePattern', 'annotations', 'none'])
       .default('parentFolder')

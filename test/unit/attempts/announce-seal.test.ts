@@ -19,6 +19,7 @@ const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   rejections: { byReason: {}, examples: [] },
   unchanged: 0,
   removed: 0,
+  ignored: 0,
   left: { objects: 0, byReason: {}, examples: [] },
   generations: 1,
   waiting: 0,
@@ -72,6 +73,13 @@ describe('a seal', () => {
     expect(timeline).toMatchObject([
       { kind: 'ArrivalsUnchanged', text: '2 with the same bytes as before, under another ETag' },
     ]);
+    expect(record?.rejected).toBeUndefined();
+  });
+
+  it('counts what is ignored, which is no rejection', async () => {
+    const { timeline, record } = await announced(sealed({ ignored: 2 }));
+    const ignored = '2 ignored, because systems and tools leave such files';
+    expect(timeline.map(({ text }) => text)).toEqual([`9 samples in 1 shard, ${ignored}`]);
     expect(record?.rejected).toBeUndefined();
   });
 

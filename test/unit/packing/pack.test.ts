@@ -191,7 +191,7 @@ describe('packing into WebDataset shards', () => {
           store.seed(`${incoming}${name}`, body);
           expected.set(`${incoming}${name}`, body);
         }
-        await packAll(store, settings({ shardMegabytes: 0.01 }));
+        await packAll(store, settings({ shardMegabytes: 0.01, ignore: 'none' }));
         const actual = await unpack(store);
         expect(new Set(actual.keys())).toEqual(new Set(expected.keys()));
         for (const [name, body] of actual) expect(body.toString()).toBe(expected.get(name));

@@ -512,6 +512,7 @@ class DeclarationPacking(TypedDict, total=False):
     shardMegabytes: float
     seed: int
     accept: list[str]
+    ignore: Literal["none"] | list[str]
     label: Literal["parentFolder", "namePattern", "annotations", "none"]
     labelPattern: str
     annotations: DeclarationPackingAnnotations
@@ -2044,6 +2045,7 @@ class _RunDeclarationPacking(TypedDict):
 
 class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     accept: list[str]
+    ignore: Literal["none"] | list[str]
     labelPattern: str
     annotations: RunDeclarationPackingAnnotations
     shardsMultipleOf: int

@@ -2,10 +2,11 @@
 import * as z from 'zod';
 
 /**
- * Reasons for which an arrival is rejected for good. `unchanged`: the dataset holds its bytes under another ETag.
+ * Reasons for which an arrival is rejected for good. `ignored`: a file that systems and tools leave. `unchanged`: the dataset holds its bytes under another ETag.
  * `removed` is said of a packed object, which its owner has deleted; if it comes again, it is packed again.
  */
 const REJECTIONS = [
+  'ignored',
   'suffixNotAccepted',
   'folderPlaceholder',
   'notTheImageItsNameSays',

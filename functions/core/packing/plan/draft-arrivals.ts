@@ -2,6 +2,7 @@
 import type { OnChange, OnDelete } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
+import { ignoredFiles } from '../arrivals/ignored-files.ts';
 import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
@@ -82,7 +83,9 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const incoming = bucketKeys.incoming(input.pipeline);
   const annotations = await Annotations.open(deps.store, input.packing, incoming);
   const labels = annotations && new SampleLabels(annotations);
-  const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
+  const { packing: settings } = input;
+  const isIgnored = ignoredFiles(settings);
+  const draft = new DraftPlan({ incoming, format: formatOf(settings), settings, labels, isIgnored });
   const sealed = await sealedGenerations(deps.store, input.pipeline);
   checkSameSplit(input.packing.split, sealed.manifests);
   const { onChange = 'keep', onDelete } = input;
@@ -90,6 +93,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const samples = new WholeSamples({
     add: (object, isKnown) => draft.add(object, isKnown),
     remove: (object) => draft.remove(object),
+    isIgnored: ({ key }) => isIgnored(key.slice(incoming.length)),
     ...wholeness(input, sealed.manifests),
   });
   const removed =

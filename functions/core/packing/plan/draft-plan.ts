@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { SplitName } from '../../pipeline/splits.ts';
+import type { IsIgnored } from '../arrivals/ignored-files.ts';
 import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
@@ -25,6 +26,8 @@ export interface AcceptRules {
   readonly incoming: string;
   readonly format: ShardFormat;
   readonly settings: PackingSettings;
+  /** Of keys without the incoming prefix. By default none is. */
+  readonly isIgnored?: IsIgnored | undefined;
   /** Labels from a file of annotations. */
   readonly labels?: SampleLabels | undefined;
 }
@@ -53,6 +56,7 @@ const isFolder = (key: string): boolean => key.endsWith('/') || key.endsWith('_$
 
 function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
   if (object.refused !== undefined) return object.refused;
+  if (rules.isIgnored?.(key) === true) return 'ignored';
   if (object.size === 0 && isFolder(key)) return 'folderPlaceholder';
   const lower = key.toLowerCase();
   const { accept } = rules.settings;

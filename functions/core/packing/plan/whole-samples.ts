@@ -13,6 +13,8 @@ export interface WholeSampleRules {
   readonly add: (object: ListedBlob, isKnown: boolean) => void;
   /** Notes a packed object that is not listed any more. */
   readonly remove: (object: ListedBlob) => void;
+  /** It belongs to no sample, and is never packed. */
+  readonly isIgnored: (object: ListedBlob) => boolean;
   /** Keys form samples. Otherwise each arrival is taken alone. */
   readonly isWhole: boolean;
   /** The sealed rest of a sample comes back with what is new of it. Otherwise only what was rejected without it. */
@@ -61,7 +63,7 @@ export class WholeSamples {
     if (state === 'superseded') return;
     if (!this.#rules.isWhole) {
       const isChange = state === 'changed' || state === 'removed';
-      if (isChange) this.changes += 1;
+      if (isChange && !this.#rules.isIgnored(object)) this.changes += 1;
       if (state === 'new' || isChange) this.#rules.add(object, state === 'changed');
       return;
     }
@@ -106,8 +108,10 @@ export class WholeSamples {
     const held = this.#held;
     this.#held = [];
     if (!held.some(({ state }) => WAKING.has(state))) return;
+    const { isIgnored } = this.#rules;
     const states = new Map<string, Set<Held['state']>>();
     for (const { object, state } of held) {
+      if (isIgnored(object)) continue;
       const { stem } = splitKey(object.key);
       states.set(stem, (states.get(stem) ?? new Set()).add(state));
     }
@@ -117,9 +121,10 @@ export class WholeSamples {
         this.#remove(object);
         continue;
       }
-      const ofSample = states.get(splitKey(object.key).stem) ?? new Set();
+      const isOther = isIgnored(object);
+      const ofSample = isOther ? new Set([state]) : (states.get(splitKey(object.key).stem) ?? new Set());
       if (!this.#isToBePacked(state, ofSample)) continue;
-      if (state !== 'new' && state !== 'late') this.changes += 1;
+      if (state !== 'new' && state !== 'late' && !isOther) this.changes += 1;
       // The dataset holds no sample like the rest of this one.
       this.#rules.add(object, !UNHELD.has(state) && !ofSample.has('gone'));
     }

@@ -7,7 +7,7 @@ import type { ClassRow, SplitRows } from './report-document.ts';
 export interface Measured {
   readonly classes: readonly ClassRow[];
   readonly arrivals: Pick<Manifest['arrivals'], 'objects' | 'rejected'>;
-  /** Of the rejected ones, those that the dataset holds or held: unchanged, or deleted by their owner. */
+  /** Of the rejected ones, those that are no loss: unchanged, deleted by their owner, or ignored. */
   readonly known?: number | undefined;
   /** Samples of the generation, and those that have the bytes of another one with a different label. */
   readonly samples: number;

@@ -124,8 +124,8 @@ function classesIn(classes: readonly ClassRow[] | undefined): Pick<QualityReport
   return { classes, ...(alike.length > 0 && { alike }) };
 }
 
-const knownOf = ({ unchanged = 0, removed = 0 }: Manifest['rejections']['byReason']): number =>
-  unchanged + removed;
+const knownOf = ({ unchanged = 0, removed = 0, ignored = 0 }: Manifest['rejections']['byReason']): number =>
+  unchanged + removed + ignored;
 
 const MOST_EXAMPLES = 10;
 

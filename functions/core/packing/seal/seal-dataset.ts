@@ -46,19 +46,21 @@ export interface SealInput {
 }
 
 export interface SealResult {
-  /** `unchanged`: the dataset holds the bytes of every arrival. */
+  /** `unchanged`: the dataset holds the bytes of every arrival that is not ignored. */
   readonly status: 'sealed' | 'alreadySealed' | 'nothingToTrain' | 'unchanged';
   readonly generation: string;
   readonly shards: number;
   readonly samples: number;
   readonly bytes: number;
-  /** Without unchanged and removed ones. */
+  /** Without unchanged, removed and ignored ones. */
   readonly rejected: number;
   readonly rejections: Rejections;
   /** Arrivals whose bytes the dataset holds under another ETag. */
   readonly unchanged: number;
   /** Packed objects that their owner has deleted. */
   readonly removed: number;
+  /** Files that systems and tools leave. */
+  readonly ignored: number;
   /** Arrivals that a later run packs. */
   readonly left: Left;
   /** Columns that samples must have, as learnt from the first generation. */
@@ -115,17 +117,18 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
 function rejectedOf({
   arrivals,
   rejections,
-}: Manifest): Pick<SealResult, 'rejected' | 'rejections' | 'unchanged' | 'removed'> {
-  const { unchanged = 0, removed = 0, ...byReason } = rejections.byReason;
+}: Manifest): Pick<SealResult, 'rejected' | 'rejections' | 'unchanged' | 'removed' | 'ignored'> {
+  const { unchanged = 0, removed = 0, ignored = 0, ...byReason } = rejections.byReason;
   const examples = rejections.examples.filter(({ reason }) => byReason[reason] !== undefined);
   return {
-    rejected: arrivals.rejected - unchanged - removed,
+    rejected: arrivals.rejected - unchanged - removed - ignored,
     rejections: {
       byReason,
       examples: examples.slice(0, EXAMPLES_REPORTED).map(({ key, reason }) => ({ key, reason })),
     },
     unchanged,
     removed,
+    ignored,
   };
 }
 
@@ -134,9 +137,10 @@ function emptyStatus({
   rejected,
   unchanged,
   removed,
-}: Pick<SealResult, 'rejected' | 'unchanged' | 'removed'>): SealResult['status'] | undefined {
+  ignored,
+}: Pick<SealResult, 'rejected' | 'unchanged' | 'removed' | 'ignored'>): SealResult['status'] | undefined {
   if (removed > 0) return undefined;
-  return rejected === 0 && unchanged > 0 ? 'unchanged' : 'nothingToTrain';
+  return rejected === 0 && unchanged + ignored > 0 ? 'unchanged' : 'nothingToTrain';
 }
 
 const emptyResult = (generation: string): SealResult => ({
@@ -149,6 +153,7 @@ const emptyResult = (generation: string): SealResult => ({
   rejections: { byReason: {}, examples: [] },
   unchanged: 0,
   removed: 0,
+  ignored: 0,
   left: NOTHING_LEFT,
   generations: 0,
   waiting: 0,
