@@ -16,7 +16,7 @@ export const planShards: FunctionDescription = {
     // Which runs delete what they packed.
     allow.readObjects('*/runs/*/deletion.json'),
     allow.onObjects(['DeleteObject'], '*/notified/*'),
-    allow.writeObjects('*/runs/*/plan/*'),
+    allow.writeObjects('*/runs/*/plan/*', '*/dataset/compared-labels.json'),
     allow.useTable('GetItem'),
   ],
 };

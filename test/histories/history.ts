@@ -19,45 +19,7 @@ import { PIPELINE, planAndPack } from '../support/builders/packing.ts';
 import { faultyStore, Killed } from '../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
 import { ANNOTATIONS, type Options, optionsOf } from './options.ts';
-
-interface Step {
-  readonly kind:
-    | 'put'
-    | 'junk'
-    | 'bundle'
-    | 'delete'
-    | 'run'
-    | 'compact'
-    | 'retract'
-    | 'prune'
-    | 'declare'
-    | 'clean'
-    | 'annotate';
-  readonly key?: string;
-  readonly body?: string;
-  /** None where S3's is the MD5 of the body. */
-  readonly etag?: string | undefined;
-  /** Keys and bodies of a bundle. */
-  readonly files?: Readonly<Record<string, string>>;
-  /** Samples and their labels. */
-  readonly rows?: readonly Row[];
-  /** What a new declaration says. */
-  readonly onDelete?: OnDelete;
-  /** What `whenDone: delete` has left, and how far it came. */
-  readonly cleaned?: Cleaned;
-  /** Name, bytes in base64 and generation, of the newest version after a step that may change it. */
-  shards?: readonly (readonly [name: string, body: string, generation: string])[];
-}
-
-type Row = readonly [stem: string, label: string];
-
-interface Cleaned {
-  readonly isBegun: boolean;
-  readonly isWhole: boolean;
-  readonly objects: readonly string[];
-  /** Each with its files. */
-  readonly bundles: readonly Readonly<Record<string, string>>[];
-}
+import type { Row, Step } from './steps.ts';
 
 const STEMS = 6;
 const BODIES = 3;
@@ -117,6 +79,9 @@ class World {
   readonly #randomOfLabels: () => number;
   readonly #randomOfCases: () => number;
   readonly #randomOfJunk: () => number;
+  readonly #randomOfReturns: () => number;
+  /** What was deleted last. */
+  #deleted: { readonly key: string; readonly body: string; readonly etag: string } | undefined;
   /** The files of each bundle, by the key of its index. */
   readonly #bundles = new Map<string, Readonly<Record<string, string>>>();
   #onDelete: OnDelete;
@@ -134,6 +99,7 @@ class World {
     this.#randomOfLabels = seededUint32(`labels ${seed}`);
     this.#randomOfCases = seededUint32(`cases ${seed}`);
     this.#randomOfJunk = seededUint32(`junk ${seed}`);
+    this.#randomOfReturns = seededUint32(`returns ${seed}`);
     this.#store.now = () => this.#clock();
     this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
@@ -149,9 +115,7 @@ class World {
 
   async next(): Promise<void> {
     this.#ticks += 1;
-    if (this.#options.redeclares && this.#randomOfDeclarations() % 4 === 0) this.#declare();
-    if (this.#packing.label === 'annotations' && this.#randomOfLabels() % 4 === 0) this.#annotate();
-    if (this.#options.junk && this.#randomOfJunk() % 4 === 0) this.#putJunk();
+    this.#besides();
     const dice = this.#below(20);
     if (dice < 5 && this.#options.bundles) this.#bundle();
     else if (dice < 11) this.#put();
@@ -160,6 +124,14 @@ class World {
     else if (dice < 18) await this.#compact();
     else if (dice < 19) await this.#retract();
     else await this.#prune();
+  }
+
+  /** Each of a stream of its own, so that the others stay as they are. */
+  #besides(): void {
+    if (this.#options.redeclares && this.#randomOfDeclarations() % 4 === 0) this.#declare();
+    if (this.#packing.label === 'annotations' && this.#randomOfLabels() % 4 === 0) this.#annotate();
+    if (this.#options.junk && this.#randomOfJunk() % 4 === 0) this.#putJunk();
+    if (this.#randomOfReturns() % 8 === 0) this.#putAgain();
   }
 
   /** `whenDone: delete` excludes `onDelete: retract`. */
@@ -224,8 +196,19 @@ class World {
 
   #delete(): void {
     const key = this.#key();
+    const found = this.#store.objects.get(`${incoming}${key}`);
+    if (found !== undefined)
+      this.#deleted = { key, body: Buffer.from(found.body).toString(), etag: found.etag };
     this.#store.objects.delete(`${incoming}${key}`);
     this.steps.push({ kind: 'delete', key });
+  }
+
+  /** The same object as before. */
+  #putAgain(): void {
+    if (this.#deleted === undefined) return;
+    const { key, body, etag } = this.#deleted;
+    this.#store.seed(`${incoming}${key}`, body, etag);
+    this.steps.push({ kind: 'put', key, body, etag });
   }
 
   /** Plans, packs, seals and compacts, as the state machine does. */

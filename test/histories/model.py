@@ -73,7 +73,6 @@ class Model:
         self.version: list[Sample] = []
         self.retracted: set[tuple[str, str]] = set()  # key and ETag
         self.packed: dict[str, tuple[Version, str]] = {}  # by the last run, and the packed ETag
-        self.held: set[str] = set()  # keys of corrections that lacked others, of the same ETags
         self.taken: set[tuple[str, str]] = set()  # by runs that delete: key and packed ETag
         self.cleans = False  # some run has
         self.wrong: list[str] = []
@@ -108,9 +107,7 @@ class Model:
         """A run has deleted what it packed, or only some of it."""
         done = {key for key, one in self.plain.items() if self.was_packed(key, one[2])}
         gone = self.plain.keys() - set(cleaned["objects"])
-        # Their bytes are in the dataset, so nothing is lost.
-        self.taken.update((key, self.plain[key][2]) for key in gone & self.held)
-        self.wrong += [f"{key} was deleted but not packed" for key in gone - done - self.held]
+        self.wrong += [f"{key} was deleted but not packed" for key in gone - done]
         self.wrong += [f"{key} was deleted" for key in self.junk - set(cleaned["objects"])]
         if cleaned["isWhole"]:
             self.wrong += [f"{key} was packed but not deleted" for key in done - gone]
@@ -185,7 +182,7 @@ class Model:
 
     def run(self) -> None:
         incoming = self.incoming()
-        self.packed, self.held = {}, set()
+        self.packed = {}
         listed = self.listed(incoming)
         if self.retracts:
             gone = [one for one in self.samples if self.is_removed(one, incoming)]
@@ -238,8 +235,6 @@ class Model:
         olds = [old for old in self.samples if old.keys() & keys]
         # A correction that lacks members of the sample replaces nothing.
         if any(old.keys() - keys for old in olds):
-            found = [pair for sample in samples for pair in sample.items()]
-            self.held.update(key for key, one in found if any(old.get(key) == one for old in olds))
             return
         self.samples = [one for one in self.samples if one not in olds] + samples
         for key, (_, etag) in ((key, one[key]) for one in samples for key in one):

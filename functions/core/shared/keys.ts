@@ -36,6 +36,8 @@ export const bucketKeys = {
   shards: (pipeline: string, generation: string, revision?: string) =>
     `${pipeline}/dataset/${generation}/${shardsFolder(revision)}`,
   manifest: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/manifest.json`,
+  /** Which generations were last compared with a file of annotations. */
+  comparedLabels: (pipeline: string) => `${pipeline}/dataset/compared-labels.json`,
   /** The dataset's versions, each written once and never changed. */
   datasetVersions: (pipeline: string) => `${pipeline}/dataset/versions/`,
   datasetVersion: (pipeline: string, number: number) =>

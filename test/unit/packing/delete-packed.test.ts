@@ -75,6 +75,39 @@ describe('what was packed', () => {
     expect(store.keys(incoming)).toEqual([`${incoming}a.json`]);
   });
 
+  it('stays beside the rejected rest of its sample', async () => {
+    const packing = settings({ label: 'none' });
+    store = new MemoryBlobStore();
+    for (const key of ['a.jpg', 'a.json', 'a.txt', 'b.jpg']) store.seed(incoming + key, key);
+    await packAll(store, packing);
+    store.objects.delete(`${incoming}a.txt`);
+    store.seed(`${incoming}a.json`, 'corrected');
+    store.seed(`${incoming}b.jpg`, 'corrected');
+    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
+    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
+    await packAll(store, packing, next.runId);
+    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 1 });
+    expect(store.keys(incoming)).toEqual([`${incoming}a.jpg`, `${incoming}a.json`]);
+  });
+
+  it('stays where its sample was not corrected', async () => {
+    const annotations = { file: 'labels.csv', key: 'key', label: 'label' };
+    const packing = settings({ label: 'annotations', annotations });
+    store = new MemoryBlobStore();
+    for (const key of ['a.jpg', 'a.json', 'b.jpg']) store.seed(incoming + key, key);
+    store.seed(`${incoming}labels.csv`, 'key,label\na,cat\nb,cat\n');
+    await packAll(store, packing);
+    store.objects.delete(`${incoming}a.json`);
+    store.seed(`${incoming}labels.csv`, 'key,label\na,dog\nb,dog\n');
+    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
+    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
+    await packAll(store, packing, next.runId);
+    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 1 });
+    expect(store.keys(incoming)).toEqual([`${incoming}a.jpg`, `${incoming}labels.csv`]);
+  });
+
   it('stays while nothing is sealed', async () => {
     const other = { pipeline: PIPELINE, runId: `${PIPELINE}-000009` };
     expect(await deletePacked({ store, isTimeUp: never }, other)).toEqual({ status: 'done', deleted: 0 });

@@ -243,13 +243,17 @@ async function annotationsOf(
 ): Promise<Pick<Manifest, 'annotations'>> {
   const newest = newestAnnotated(manifests);
   if (newest?.annotations === undefined) return {};
-  const { problems } = newest.annotations;
-  if (problems === undefined) return { annotations: newest.annotations };
+  const { version, problems } = newest.annotations;
+  const isAnyOlder = manifests.some(
+    ({ annotations: one }) => one !== undefined && (one.version !== version || one.older === true),
+  );
+  const annotations = { ...newest.annotations, ...(isAnyOlder && { older: true as const }) };
+  if (problems === undefined) return { annotations };
   const from = packingKeys(newest.pipeline, newest.generation);
   const found = await store.get(`${from.generation}${problems.list}`);
   if (found.kind !== 'found') throw new AuditError(keys.generation, `${problems.list} is gone`);
   await store.put(`${keys.generation}${problems.list}`, joinChunks(found.chunks), {
     contentType: 'application/gzip',
   });
-  return { annotations: newest.annotations };
+  return { annotations };
 }

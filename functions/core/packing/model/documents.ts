@@ -82,6 +82,8 @@ export interface PlannedSample {
 export const annotationsSchema = z.object({
   /** Name and ETag of the file, and its columns. Those are absent of earlier releases. */
   version: z.string(),
+  /** Of a joined generation, of which some samples may have been labelled by an older version. */
+  older: z.literal(true).optional(),
   rows: z.number().int(),
   byProblem: z.record(z.string(), z.number().int()),
   /**

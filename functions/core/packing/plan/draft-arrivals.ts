@@ -6,7 +6,8 @@ import { ignoredFiles } from '../arrivals/ignored-files.ts';
 import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
-import { correctedLabels } from '../labels/corrected-labels.ts';
+import type { ComparedLabels } from '../labels/compared-labels.ts';
+import { type CorrectedLabels, correctedLabels } from '../labels/corrected-labels.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { type HeldSamples, NOTHING_HELD } from '../model/held-samples.ts';
@@ -70,6 +71,8 @@ export interface Drafted {
   readonly annotations: Annotations | undefined;
   readonly labels: SampleLabels | undefined;
   readonly held: HeldSamples;
+  /** To be noted. */
+  readonly compared: ComparedLabels | undefined;
 }
 
 interface Listing {
@@ -93,6 +96,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const samples = new WholeSamples({
     add: (object, isKnown) => draft.add(object, isKnown),
     remove: (object) => draft.remove(object),
+    correctedWith: (key) => corrected.get(key),
     isIgnored: ({ key }) => isIgnored(key.slice(incoming.length)),
     ...wholeness(input, sealed.manifests),
   });
@@ -104,7 +108,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     uncovers: removed?.isAnyDeletedByRun === false,
   };
   const newer = onChange === 'replace' ? annotations : undefined;
-  const corrected = await correctedLabels(deps.store, sealed.manifests, newer);
+  const { corrected, compared } = await correctedLabels(deps.store, sealed.manifests, newer);
   const arrivals = new NewArrivals({
     known: known.ranges,
     stateOf: withCorrected(sealedFilter(deps.store, sealed.manifests, rules), corrected),
@@ -137,7 +141,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   // The same bytes may get another label of other annotations, and the same rows may follow another header.
   const isHeld = annotations === undefined && !sharesHeader(input.packing);
   const held = isHeld ? await heldOf(deps.store, returned) : NOTHING_HELD;
-  return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held };
+  return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held, compared };
 }
 
 /** Labels of other annotations may be packed again, and freed corrections: then every arrival is looked up. */
@@ -153,12 +157,12 @@ async function knownRanges(
   return isAnyKnown ? sealedRanges(store, pipeline, sealed) : NOTHING_KNOWN;
 }
 
-/** A packed object counts as changed if its sample has another label now. */
+/** A packed object whose sample has another label now. */
 const withCorrected =
-  (stateOf: SealedFilter, corrected: ReadonlySet<string>): SealedFilter =>
+  (stateOf: SealedFilter, corrected: CorrectedLabels): SealedFilter =>
   (key, etag, bundledAt) => {
     if (!corrected.has(key)) return stateOf(key, etag, bundledAt);
-    return Promise.resolve(stateOf(key, etag, bundledAt)).then((is) => (is === 'sealed' ? 'changed' : is));
+    return Promise.resolve(stateOf(key, etag, bundledAt)).then((is) => (is === 'sealed' ? 'relabelled' : is));
   };
 
 function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifest[]) {

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { partsOf } from '../../pipeline/splits.ts';
 import type { Annotations } from '../labels/annotations.ts';
+import { writeCompared } from '../labels/compared-labels.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { decompress } from '../model/compressed-lines.ts';
@@ -133,6 +134,7 @@ async function makePlan(
     await deps.store.put(keys.planList(digest, item), bytes);
   await deps.store.put(keys.planRanges(digest), drafted.listed);
   await writeHeld(deps.store, keys.planHeld(digest), held);
+  if (drafted.compared !== undefined) await writeCompared(deps.store, input.pipeline, drafted.compared);
   const plan: Plan = {
     version: DOCUMENT_VERSION,
     pipeline: input.pipeline,

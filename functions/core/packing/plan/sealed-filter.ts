@@ -17,7 +17,7 @@ import {
  * corrects was gone. `freed`: rejected for the same reason, but no generation holds an object of this key any more.
  * `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else
  * comes of its sample. `removed`: it was deleted. If it is listed, it is there again. `superseded`: a bundle goes on to
- * list it, and the dataset has what came after it.
+ * list it, and the dataset has what came after it. `relabelled`: sealed, but its sample has another label now.
  */
 export type ArrivalState =
   | 'new'
@@ -28,6 +28,7 @@ export type ArrivalState =
   | 'retracted'
   | 'removed'
   | 'superseded'
+  | 'relabelled'
   | 'sealed';
 
 /**

@@ -13,6 +13,8 @@ export interface WholeSampleRules {
   readonly add: (object: ListedBlob, isKnown: boolean) => void;
   /** Notes a packed object that is not listed any more. */
   readonly remove: (object: ListedBlob) => void;
+  /** All objects of the packed sample, of an object whose sample has another label now. */
+  readonly correctedWith: (key: string) => readonly string[] | undefined;
   /** It belongs to no sample, and is never packed. */
   readonly isIgnored: (object: ListedBlob) => boolean;
   /** Keys form samples. Otherwise each arrival is taken alone. */
@@ -105,29 +107,40 @@ export class WholeSamples {
 
   /** Adds what is held, if any of it is to be packed. */
   finish(): void {
-    const held = this.#held;
+    const held = this.#withLabels(this.#held);
     this.#held = [];
     if (!held.some(({ state }) => WAKING.has(state))) return;
-    const { isIgnored } = this.#rules;
     const states = new Map<string, Set<Held['state']>>();
     for (const { object, state } of held) {
-      if (isIgnored(object)) continue;
-      const { stem } = splitKey(object.key);
-      states.set(stem, (states.get(stem) ?? new Set()).add(state));
+      const name = this.#nameOf(object);
+      states.set(name, (states.get(name) ?? new Set()).add(state));
     }
-    for (const { object, state } of held) {
-      if (state === 'retracted') continue;
-      if (state === 'gone') {
-        this.#remove(object);
-        continue;
-      }
-      const isOther = isIgnored(object);
-      const ofSample = isOther ? new Set([state]) : (states.get(splitKey(object.key).stem) ?? new Set());
-      if (!this.#isToBePacked(state, ofSample)) continue;
-      if (state !== 'new' && state !== 'late' && !isOther) this.changes += 1;
-      // The dataset holds no sample like the rest of this one.
-      this.#rules.add(object, !UNHELD.has(state) && !ofSample.has('gone'));
-    }
+    for (const one of held)
+      if (one.state === 'gone') this.#remove(one.object);
+      else this.#addIfNews(one, one.state, states.get(this.#nameOf(one.object)) ?? new Set());
+  }
+
+  /** Of its sample. What is ignored stands alone. */
+  #nameOf(object: ListedBlob): string {
+    return this.#rules.isIgnored(object) ? `ignored ${object.key}` : splitKey(object.key).stem;
+  }
+
+  #addIfNews({ object }: Held, state: ArrivalState, ofSample: ReadonlySet<Held['state']>): void {
+    if (state === 'retracted' || !this.#isToBePacked(state, ofSample)) return;
+    if (state !== 'new' && state !== 'late' && !this.#rules.isIgnored(object)) this.changes += 1;
+    // The dataset holds no sample like the rest of this one.
+    this.#rules.add(object, !UNHELD.has(state) && !ofSample.has('gone'));
+  }
+
+  /** A label alone corrects only what is there as a whole: the rest could not be packed again. */
+  #withLabels(held: readonly Held[]): readonly Held[] {
+    if (!held.some(({ state }) => state === 'relabelled')) return held;
+    const keys = new Set(held.map(({ object }) => object.key));
+    return held.map(({ object, state }) => {
+      if (state !== 'relabelled') return { object, state };
+      const isWhole = this.#rules.correctedWith(object.key)?.every((key) => keys.has(key)) === true;
+      return { object, state: isWhole ? 'changed' : 'sealed' };
+    });
   }
 
   /** The rest of a sample may have come again beside a correction that lacked it. */

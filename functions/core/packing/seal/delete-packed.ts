@@ -13,6 +13,7 @@ import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { listingsOf, sealedLines, UNKNOWN_TIME } from '../model/sealed-lines.ts';
 import { blobVersions, newestVersion } from '../model/versions.ts';
 import { deleteBundles, deleteEmptyIndexes, packedBundles } from './delete-bundles.ts';
+import { arrivalsNotHeld } from './held-corrections.ts';
 
 const PARALLEL_DELETES = 64;
 /** A function that dies repeats at most these deletes, which is harmless. */
@@ -61,20 +62,23 @@ export async function deletePacked(
 }
 
 /**
- * Arrivals that the compaction has rejected which added the generation to the dataset. Unknown before it, so that nothing
- * may be deleted.
+ * Arrivals that the compaction has rejected which added the generation to the dataset, and those whose samples the
+ * dataset does not hold: of a rejected correction, some objects may be those of the sample that stays. Unknown before the
+ * compaction, so that nothing may be deleted.
  */
-async function rejectedLater(
-  store: BlobStore,
-  { pipeline, generation, changes, shards, listedAt }: Manifest,
-): Promise<ReadonlySet<string> | 'unknown'> {
+async function rejectedLater(store: BlobStore, manifest: Manifest): Promise<ReadonlySet<string> | 'unknown'> {
+  const { pipeline, generation, changes, shards, listedAt } = manifest;
   const rejected = new Set<string>();
   if (changes === undefined || shards.length === 0) return rejected;
   const newest = await newestVersion(blobVersions(store), pipeline);
   if (newest?.added[generation] === undefined) return 'unknown';
-  for (const manifest of await manifestsOf(store, pipeline, newest.generations))
-    if (manifest.compacted !== undefined)
-      for await (const arrival of rejectedOf(store, manifest, listedAt)) rejected.add(arrival);
+  const joined = (await manifestsOf(store, pipeline, newest.generations)).filter(
+    ({ compacted }) => compacted !== undefined,
+  );
+  const notHeld = await arrivalsNotHeld(store, manifest, joined);
+  for (const arrival of notHeld) rejected.add(arrival);
+  for (const one of joined)
+    for await (const arrival of rejectedOf(store, one, listedAt)) rejected.add(arrival);
   return rejected;
 }
 

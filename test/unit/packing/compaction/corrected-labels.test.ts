@@ -9,6 +9,7 @@ import {
 } from '../../../../functions/core/packing/versions/version-contents.ts';
 import type { OnChange } from '../../../../functions/core/pipeline/dataset.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { current, incoming, linesIn, problems, runOf } from '../../../support/builders/compaction.ts';
 import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
@@ -101,6 +102,52 @@ describe('a corrected row of annotations', () => {
     expect(await run(store, 2, { packing })).toMatchObject({ status: 'planned', objects: 2 });
     expect(await labels(store)).toEqual(['1.cls pet', '2.cls dog', '3.cls wild']);
     expect(await run(store, 3, { packing })).toMatchObject({ status: 'nothingNew' });
+  });
+
+  it('is applied once its whole sample is back', async () => {
+    const store = await packed({ '1': 'cat', '2': 'dog' });
+    store.objects.delete(`${incoming}1.json`);
+    annotate(store, { '1': 'cow', '2': 'dog' });
+    await run(store, 2);
+    expect(await labels(store)).toEqual(['1.cls cat', '2.cls dog']);
+    expect(await run(store, 3)).toMatchObject({ status: 'nothingNew' });
+    store.seed(`${incoming}1.json`, '1.json');
+    await run(store, 4);
+    expect(await labels(store)).toEqual(['1.cls cow', '2.cls dog']);
+    expect(await problems(store)).toEqual([]);
+    expect(await run(store, 5)).toMatchObject({ status: 'nothingNew' });
+  });
+
+  it('is looked for once, while file and data stay', async () => {
+    const store = await packed({ '1': 'cat', '2': 'dog' });
+    store.objects.delete(`${incoming}1.json`);
+    annotate(store, { '1': 'cow', '2': 'cow' });
+    await run(store, 2);
+    await run(store, 3);
+    const read: string[] = [];
+    const get = store.get.bind(store);
+    store.get = (key, ...rest) => {
+      read.push(key);
+      return get(key, ...rest);
+    };
+    const lists = () => read.filter((key) => key.includes('/members/'));
+    expect(await run(store, 4)).toMatchObject({ status: 'nothingNew' });
+    expect(lists()).toEqual([]);
+    store.seed(`${incoming}2.txt`, 'more');
+    await planShards(
+      { store, now },
+      { runId: runOf(5), pipeline: PIPELINE, packing: PACKING, onChange: 'replace' },
+    );
+    expect(lists()).toEqual([]);
+    store.seed(bucketKeys.comparedLabels(PIPELINE), 'not ours');
+    await planShards(
+      { store, now },
+      { runId: runOf(6), pipeline: PIPELINE, packing: PACKING, onChange: 'replace' },
+    );
+    expect(lists()).not.toEqual([]);
+    store.seed(`${incoming}1.json`, '1.json');
+    await run(store, 7);
+    expect(await labels(store)).toEqual(['1.cls cow', '2.cls cow']);
   });
 
   it('leaves the label where it gives none', async () => {

@@ -1,0 +1,41 @@
+/** What happens in a history, as the model reads it. */
+import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
+
+export interface Step {
+  readonly kind:
+    | 'put'
+    | 'junk'
+    | 'bundle'
+    | 'delete'
+    | 'run'
+    | 'compact'
+    | 'retract'
+    | 'prune'
+    | 'declare'
+    | 'clean'
+    | 'annotate';
+  readonly key?: string;
+  readonly body?: string;
+  /** None where S3's is the MD5 of the body. */
+  readonly etag?: string | undefined;
+  /** Keys and bodies of a bundle. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Samples and their labels. */
+  readonly rows?: readonly Row[];
+  /** What a new declaration says. */
+  readonly onDelete?: OnDelete;
+  /** What `whenDone: delete` has left, and how far it came. */
+  readonly cleaned?: Cleaned;
+  /** Name, bytes in base64 and generation, of the newest version after a step that may change it. */
+  shards?: readonly (readonly [name: string, body: string, generation: string])[];
+}
+
+export type Row = readonly [stem: string, label: string];
+
+interface Cleaned {
+  readonly isBegun: boolean;
+  readonly isWhole: boolean;
+  readonly objects: readonly string[];
+  /** Each with its files. */
+  readonly bundles: readonly Readonly<Record<string, string>>[];
+}
