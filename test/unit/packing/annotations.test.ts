@@ -211,6 +211,18 @@ describe('labels from annotations', () => {
     ]);
   });
 
+  it.each([
+    ['latin1', 'key,label\na,B\u00e4r\nb,B\u00f6r\n'],
+    ['utf16le', '\ufeffkey,label\na,cat\n'],
+  ] as const)('are not guessed from a file in %s', async (encoding, text) => {
+    const store = new MemoryBlobStore();
+    for (const key of ['a.jpg', 'b.jpg']) store.seed(incoming + key, key);
+    store.seed(`${incoming}labels.csv`, Buffer.from(text, encoding));
+    await expect(packAll(store, packing)).rejects.toThrow(
+      'packing.annotations.file "labels.csv" is no UTF-8: save it again in that encoding',
+    );
+  });
+
   it('refuse a declaration with a missing or unused file', () => {
     expect(packingSchema.safeParse({ label: 'annotations' }).success).toBe(false);
     expect(packingSchema.safeParse({ annotations }).success).toBe(false);

@@ -1,7 +1,8 @@
 /** Labels from a file of annotations. The file is streamed once for its labels, and once for the audit of its rows. */
 
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { TransientError } from '../../shared/errors.ts';
+import { ConfigurationError, TransientError } from '../../shared/errors.ts';
+import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore } from '../model/blob-store.ts';
 import { CompressedLines, compress } from '../model/compressed-lines.ts';
 import { splitKey } from '../model/member-names.ts';
@@ -130,13 +131,25 @@ export class Annotations {
   async *#rows(): AsyncGenerator<AnnotationRow> {
     if (this.#source === undefined) return;
     const reader = rowReader(this.#settings.file, this.#settings);
-    const decoder = new TextDecoder();
+    const decoder = new TextDecoder('utf-8', { fatal: true });
     for (let offset = 0; offset < this.#source.size; offset += PIECE_BYTES) {
       for (const chunk of await this.#piece(this.#source, offset))
-        yield* reader.push(decoder.decode(chunk, { stream: true }));
+        yield* reader.push(this.#decoded(() => decoder.decode(chunk, { stream: true })));
     }
-    yield* reader.push(decoder.decode());
+    yield* reader.push(this.#decoded(() => decoder.decode()));
     yield* reader.end();
+  }
+
+  /** Different labels of another encoding would read as the same one. @throws ConfigurationError */
+  #decoded(decode: () => string): string {
+    try {
+      return decode();
+    } catch (error: unknown) {
+      if (!(error instanceof TypeError)) throw error;
+      throw new ConfigurationError(
+        `packing.annotations.file ${quoted(this.#settings.file)} is no UTF-8: save it again in that encoding (in Excel "CSV UTF-8"), and drop it again`,
+      );
+    }
   }
 
   async #piece({ key, etag, size }: Source, offset: number): Promise<readonly Uint8Array[]> {
