@@ -17,7 +17,8 @@ export interface Tool {
 
 const OURS = 'tidewheel';
 const OVER_UNDICI = 'tidewheel over undici';
-const FLOOR = 'floor: 5 MiB of each file in and out';
+const FLOOR_OF_CLIENT = "floor: 5 MiB of each file in and out over Node's client";
+const FLOOR_OF_SOCKET = 'floor: 5 MiB of each file in and out over one socket';
 const OUR_FETCH = 'tidewheel, fetching alone';
 const S5CMD = 's5cmd and GNU tar';
 const SDK = 'client-s3 v3 and tar-stream';
@@ -38,10 +39,12 @@ export function competitors({ folder, python, s5cmd }: PeerTools): readonly Tool
     output: 'bench/dataset/bench-000001/shards/',
     isOurs: true,
   };
+  const floor = { command: node('floor/floor.ts'), output: undefined, isOurs: true };
   return [
     ours,
     { ...ours, name: OVER_UNDICI, environment: { ...LAMBDA, READS: 'undici' } },
-    { name: FLOOR, command: node('floor.ts'), environment: LAMBDA, output: undefined, isOurs: true },
+    { ...floor, name: FLOOR_OF_CLIENT, environment: { ...LAMBDA, FLOOR: 'client' } },
+    { ...floor, name: FLOOR_OF_SOCKET, environment: { ...LAMBDA, FLOOR: 'socket' } },
     { name: OUR_FETCH, command: node('fetch-only.ts'), environment: LAMBDA, output: undefined, isOurs: true },
     {
       name: S5CMD,

@@ -40,11 +40,15 @@ export function copiedBytes(
   return found.body.subarray(Number(first), Number(last) + 1);
 }
 
-/** @param kind of the upload's checksums: crc32 or crc64nvme */
-export function copyAnswer(copied: Buffer, kind: SumKind): Reply {
-  const etag = createHash('md5').update(copied).digest('hex');
+/**
+ * @param kind of the upload's checksums: crc32 or crc64nvme
+ * @param isKept MD5 takes longer than all the rest, and the ETag of a part that is not kept says nothing
+ */
+export function copyAnswer(copied: Buffer, kind: SumKind, isKept: boolean): Reply {
+  const sum = sumOf(kind, copied);
+  const etag = isKept ? createHash('md5').update(copied).digest('hex') : sum;
   const name = `Checksum${kind.toUpperCase()}`;
-  const checksum = `<${name}>${sumOf(kind, copied)}</${name}>`;
+  const checksum = `<${name}>${sum}</${name}>`;
   return {
     status: 200,
     body: `<CopyPartResult><ETag>&quot;${etag}&quot;</ETag>${checksum}</CopyPartResult>`,

@@ -312,7 +312,7 @@ class Service {
       body: this.#keepsShards ? Buffer.from(copied) : Buffer.alloc(0),
       size: copied.length,
     });
-    return copyAnswer(copied, sum);
+    return copyAnswer(copied, sum, this.#keepsShards);
   }
 
   #completeUpload({ key, query }: Call): Reply {

@@ -1,6 +1,6 @@
 /**
- * Reads one HTTP/1.1 answer to a GET from the pieces that the socket delivers. It copies the body once, into the memory
- * that the caller gave. read-sockets.ts says what that saves. Framing: https://www.rfc-editor.org/rfc/rfc9112#section-6.3
+ * Reads one HTTP/1.1 answer from the pieces that the socket delivers. It copies a small body once, into the memory that
+ * the caller gave; a large one is read right into it. Framing: https://www.rfc-editor.org/rfc/rfc9112#section-6.3
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './transport.ts';
@@ -13,6 +13,8 @@ export class MalformedAnswer extends Error {
 
 const LARGEST_HEAD = 64 * 1024;
 const LARGEST_BODY = 2 ** 30;
+/** For fewer bytes, copying them costs less than another call of the kernel. */
+const LEAST_DIRECT = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
 const EMPTY = Buffer.alloc(0);
 
@@ -90,6 +92,7 @@ type Framing = 'head' | 'length' | 'chunked' | 'untilClose' | 'complete';
 /** Takes one answer. It keeps no reference to the bytes that it is given. */
 export class HttpAnswer {
   readonly #into: Uint8Array | undefined;
+  readonly #isToHead: boolean;
   #framing: Framing = 'head';
   #head: Head | undefined;
   /** Bytes of an unfinished head, or of a body whose length is not announced. */
@@ -98,9 +101,27 @@ export class HttpAnswer {
   #body: Uint8Array = EMPTY;
   #filled = 0;
 
-  /** @param into memory for a body of exactly this length; any other body gets its own */
-  constructor(into?: Uint8Array) {
+  /**
+   * @param into memory for a body of exactly this length; any other body gets its own
+   * @param isToHead the answer has no body, whatever length it announces
+   */
+  constructor(into?: Uint8Array, isToHead = false) {
     this.#into = into;
+    this.#isToHead = isToHead;
+  }
+
+  /** Where the next bytes of the socket may be put, if many are left; `landed` makes them count. */
+  get room(): Uint8Array | undefined {
+    const isLarge = this.#framing === 'length' && this.#body.length - this.#filled >= LEAST_DIRECT;
+    return isLarge ? this.#body.subarray(this.#filled) : undefined;
+  }
+
+  /** @param length bytes that lie in `room` now. True when the answer is complete. */
+  landed(length: number): boolean {
+    this.#filled += length;
+    if (this.#filled < this.#body.length) return false;
+    this.#framing = 'complete';
+    return true;
   }
 
   /** True when the answer is complete. */
@@ -179,7 +200,7 @@ export class HttpAnswer {
 
   #frame({ status, headers }: Head): void {
     const { 'transfer-encoding': encoding, 'content-length': announced } = headers;
-    if (status === 204 || status === 304) this.#framing = 'complete';
+    if (this.#isToHead || status === 204 || status === 304) this.#framing = 'complete';
     else if (encoding !== undefined) {
       if (encoding.toLowerCase() !== 'chunked')
         throw new MalformedAnswer(`a body in the encoding ${encoding}`);

@@ -8,12 +8,11 @@ import { config } from '../shared/config.ts';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress, proxyProblem } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
-import { NodeTransport } from './node-transport.ts';
 import { Pacer } from './pacer.ts';
-import { ReadSockets } from './read-sockets.ts';
 import { Requester, type World } from './requester.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { S3Credentials } from './sigv4.ts';
+import { Sockets } from './sockets.ts';
 import type { Transport, TransportOptions } from './transport.ts';
 
 export interface OpenOptions {
@@ -26,7 +25,7 @@ export interface OpenOptions {
   readonly silenceMilliseconds?: number | undefined;
   readonly retry?: RetryPolicy | undefined;
   readonly world?: World | undefined;
-  /** Default: reads over ReadSockets, all else over NodeTransport. */
+  /** Default: Sockets. */
   readonly transport?: ((options: TransportOptions) => Transport) | undefined;
 }
 
@@ -43,8 +42,10 @@ const after = (milliseconds: number, call: () => void): (() => void) => {
   return () => clearTimeout(timer);
 };
 
-const openSockets = (options: TransportOptions): Transport =>
-  new ReadSockets(options, new NodeTransport(options));
+const openSockets = (options: TransportOptions): Transport => new Sockets(options);
+
+/** For the reads that a packing has in flight, and its writes. */
+const CONNECTIONS = 80;
 
 interface Surroundings {
   readonly region: string;
@@ -76,7 +77,7 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
   const world = options.world ?? realWorld;
   const limits = {
     origin: address.origin,
-    connections: options.connections ?? 64,
+    connections: options.connections ?? CONNECTIONS,
     silenceMilliseconds: options.silenceMilliseconds ?? 15_000,
   };
   const { transport: open = openSockets } = options;

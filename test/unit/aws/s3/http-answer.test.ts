@@ -50,6 +50,37 @@ describe('an answer', () => {
     );
   });
 
+  it('puts a large body where it is wanted', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 90_000 }), { maxLength: 8 }), (pieces) => {
+        const body = Buffer.alloc(200_000, 'abcdefg');
+        const into = Buffer.alloc(body.length);
+        const answer = new HttpAnswer(into);
+        answer.take(latin1(head(200, `content-length: ${body.length}`)));
+        let at = 0;
+        for (const piece of [...pieces, ...Array<number>(8).fill(90_000)]) {
+          const { room } = answer;
+          const sent = body.subarray(at, at + Math.min(piece, room?.length ?? piece));
+          if (sent.length === 0) break;
+          expect(room === undefined).toBe(body.length - at < 65_536);
+          room?.set(sent);
+          at += sent.length;
+          const isComplete = room === undefined ? answer.take(sent) : answer.landed(sent.length);
+          expect(isComplete).toBe(at === body.length);
+        }
+        expect(answer.answer().chunks[0]).toBe(into);
+        expect(into.equals(body)).toBe(true);
+      }),
+    );
+  });
+
+  it('to a HEAD has no body', () => {
+    const answer = new HttpAnswer(undefined, true);
+    expect(answer.take(latin1(head(200, 'content-length: 500')))).toBe(true);
+    expect(answer.answer().size).toBe(0);
+    expect(answer.room).toBeUndefined();
+  });
+
   it('may come in chunks, with extensions and a trailer', () => {
     fc.assert(
       fc.property(

@@ -1,10 +1,12 @@
 /**
- * What no packing of large files can go below: of each file, 5 MiB are read and sent again over Node's HTTP client, and
- * nothing else is done. The made-up S3 keeps no object for it.
+ * What no packing of large files can go below: of each file, 5 MiB are read and sent again, and nothing else is done.
+ * FLOOR=client: over Node's HTTP client. FLOOR=socket: over one socket, with one call of the kernel for a request, and
+ * reads right into the memory that is sent. The made-up S3 keeps no object for it.
  */
 import http from 'node:http';
-import { listPages } from '../../functions/core/packing/model/blob-store.ts';
-import { openBenchStore } from '../bench-store.ts';
+import { listPages } from '../../../functions/core/packing/model/blob-store.ts';
+import { openBenchStore } from '../../bench-store.ts';
+import { FloorSocket } from './floor-socket.ts';
 
 const HEAD_BYTES = 5 * 1024 * 1024;
 const endpoint = new URL(process.env['ENDPOINT'] ?? '');
@@ -35,10 +37,20 @@ const keys: string[] = [];
     keys.push(...page.objects.map(({ key }) => key));
 }
 const part = Buffer.alloc(HEAD_BYTES);
+const range = `bytes=0-${HEAD_BYTES - 1}`;
 let bytes = 0;
-for (const key of keys) {
-  bytes += await send('GET', `/bench/${key}`, { range: `bytes=0-${HEAD_BYTES - 1}` });
-  await send('PUT', '/bench/floor/part', {}, part);
+if (process.env['FLOOR'] === 'socket') {
+  const socket = new FloorSocket(endpoint, part);
+  for (const key of keys) {
+    bytes += await socket.send('GET', `/bench/${key}`, `range: ${range}\r\n`);
+    await socket.send('PUT', '/bench/floor/part', `content-length: ${HEAD_BYTES}\r\n`, part);
+  }
+  socket.close();
+} else {
+  for (const key of keys) {
+    bytes += await send('GET', `/bench/${key}`, { range });
+    await send('PUT', '/bench/floor/part', {}, part);
+  }
 }
 agent.destroy();
 console.log(JSON.stringify({ objects: keys.length, bytes }));

@@ -1,4 +1,4 @@
-/** One socket for reads, and the request that is on it. read-sockets.ts says what that saves. */
+/** One socket to S3, and the request that is on it. sockets.ts says what that saves. */
 import type net from 'node:net';
 import tls from 'node:tls';
 import { HttpAnswer, MalformedAnswer } from './http-answer.ts';
@@ -25,8 +25,11 @@ export interface Job {
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 const PATH = /^[\x21-\x7e]+$/;
 
-/** Request line and headers. It refuses a value that could end its line early, since keys and ETags come from outside. */
-export function requestHead({ method, path, headers }: Exchange): string {
+/**
+ * Request line and headers, the length of the body included. It refuses a value that could end its line early, since
+ * keys and ETags come from outside.
+ */
+export function requestHead({ method, path, headers, body }: Exchange): string {
   if (!PATH.test(path)) throw new SocketError('InvalidPath', 'the path is not percent-encoded');
   let head = `${method} ${path} HTTP/1.1\r\n`;
   for (let index = 0; index < headers.length; index += 2) {
@@ -38,25 +41,36 @@ export function requestHead({ method, path, headers }: Exchange): string {
       );
     head += `${headers[index] ?? ''}: ${value}\r\n`;
   }
-  return `${head}\r\n`;
+  if (body === undefined && method !== 'PUT' && method !== 'POST') return `${head}\r\n`;
+  return `${head}content-length: ${body?.length ?? 0}\r\n\r\n`;
 }
 
 /** Owns the lines. */
 export interface Owner {
   /** Holds the bytes of a read until its callback returns. One for all sockets stays in the processor's cache. */
   readonly buffer: Buffer;
+  /** Longest silence before the headers, between two pieces of the answer, and while the body is sent. */
+  readonly silenceMilliseconds: number;
   readonly connect: (onread: net.OnReadOpts) => net.Socket;
   /** The line may take the next job. */
   free(line: Line): void;
   gone(line: Line): void;
 }
 
+const silence = (milliseconds: number): SocketError =>
+  new SocketError('SilenceTimeout', `nothing was heard for ${milliseconds} ms`);
+
 /** One socket and the request that is on it. */
 export class Line {
   readonly #owner: Owner;
   readonly #socket: net.Socket;
+  readonly #isTls: boolean;
   #job: Job | undefined;
   #answer: HttpAnswer | undefined;
+  /** The next bytes of the socket go right to where the answer's body is wanted. */
+  #isDirect = false;
+  /** Bytes of the request's body are left, which no one else may change. */
+  #isSending = false;
   #isOpen = false;
   #isGone = false;
   /** Milliseconds since 1970 of the last sign of life. */
@@ -65,12 +79,16 @@ export class Line {
   constructor(owner: Owner, job: Job) {
     this.#owner = owner;
     this.seen = Date.now();
-    const { buffer } = owner;
-    this.#socket = owner.connect({ buffer, callback: (length) => this.#read(buffer, length) });
-    this.#socket.once(this.#socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', () => {
+    this.#socket = owner.connect({
+      buffer: () => this.#nextBuffer(),
+      callback: (length) => this.#read(length),
+    });
+    this.#isTls = this.#socket instanceof tls.TLSSocket;
+    this.#socket.once(this.#isTls ? 'secureConnect' : 'connect', () => {
       this.#isOpen = true;
       this.seen = Date.now();
     });
+    this.#socket.on('timeout', () => this.#fail(silence(owner.silenceMilliseconds)));
     this.#socket.once('error', (error) => this.#fail(error));
     this.#socket.once('end', () => this.#ended());
     this.#socket.once('close', () => this.#ended());
@@ -85,21 +103,38 @@ export class Line {
     const { exchange, head } = job;
     const { cancellation } = exchange;
     this.#job = job;
-    this.#answer = new HttpAnswer(exchange.into);
+    this.#answer = new HttpAnswer(exchange.into, exchange.method === 'HEAD');
     this.seen = Date.now();
     if (cancellation !== undefined) cancellation.abort = (reason) => this.#fail(reason);
+    if (exchange.body === undefined || exchange.body.length === 0) this.#socket.write(head, 'latin1');
+    else this.#send(head, exchange.body);
+  }
+
+  /** The socket's own timer sees whether any of a large body is taken. */
+  #send(head: string, body: Uint8Array): void {
+    this.#isSending = true;
+    this.#socket.setTimeout(this.#owner.silenceMilliseconds);
+    // One call of the kernel for both. TLS would copy the body first to join them.
+    if (!this.#isTls) this.#socket.cork();
     this.#socket.write(head, 'latin1');
+    this.#socket.write(body, (error) => {
+      if (error !== undefined && error !== null) return;
+      this.#isSending = false;
+      this.#socket.setTimeout(0);
+      this.seen = Date.now();
+    });
+    if (!this.#isTls) this.#socket.uncork();
   }
 
   /** Gives up a line that has been silent for too long. */
-  check(now: number, silenceMilliseconds: number): void {
+  check(now: number): void {
     const silent = now - this.seen;
+    const { silenceMilliseconds } = this.#owner;
     if (this.#job === undefined) {
       if (silent > IDLE_MILLISECONDS) this.drop();
     } else if (!this.#isOpen && silent > CONNECT_MILLISECONDS)
       this.#fail(new SocketError('ConnectTimeout', `no connection within ${CONNECT_MILLISECONDS} ms`));
-    else if (silent > silenceMilliseconds)
-      this.#fail(new SocketError('SilenceTimeout', `nothing was heard for ${silent} ms`));
+    else if (!this.#isSending && silent > silenceMilliseconds) this.#fail(silence(silent));
   }
 
   get isStale(): boolean {
@@ -118,8 +153,14 @@ export class Line {
     this.#owner.gone(this);
   }
 
+  #nextBuffer(): Uint8Array {
+    const room = this.#answer?.room;
+    this.#isDirect = room !== undefined;
+    return room ?? this.#owner.buffer;
+  }
+
   /** Takes the bytes before another socket can read into the buffer. */
-  #read(buffer: Buffer, length: number): boolean {
+  #read(length: number): boolean {
     const answer = this.#answer;
     if (this.#isGone) return false;
     /** Bytes without a request. */
@@ -129,16 +170,21 @@ export class Line {
     }
     this.seen = Date.now();
     try {
-      if (answer.take(buffer.subarray(0, length))) this.#done(answer, false);
+      const isComplete = this.#isDirect
+        ? answer.landed(length)
+        : answer.take(this.#owner.buffer.subarray(0, length));
+      if (isComplete) this.#done(answer, false);
     } catch (error: unknown) {
       this.#fail(error instanceof Error ? error : new MalformedAnswer(String(error)));
     }
     return true;
   }
 
+  /** An answer that comes before the server took the whole body ends the line: the rest must not follow it. */
   #done(answer: HttpAnswer, isOver: boolean): void {
+    const isReusable = answer.keepAlive && !isOver && !this.#isSending;
     const job = this.#release();
-    if (answer.keepAlive && !isOver) this.#owner.free(this);
+    if (isReusable) this.#owner.free(this);
     else this.#destroy();
     job?.receiver.answered(answer.answer());
   }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ReadSockets } from '../../../functions/aws/s3/read-sockets.ts';
+import { Sockets } from '../../../functions/aws/s3/sockets.ts';
 import {
   type Cancellation,
   cancel,
@@ -27,16 +27,11 @@ async function serve(...how: Parameters<typeof rawServer>): ReturnType<typeof ra
   return peer;
 }
 
-const nothing: Transport = {
-  dispatch: (_exchange, receiver) => receiver.failed(new Error('not a read')),
-  close: () => Promise.resolve(),
-};
-
 function sockets(
   port: number,
   { connections = 4, silence = 5_000, origin = `http://127.0.0.1:${port}` } = {},
 ) {
-  const opened = new ReadSockets({ origin, connections, silenceMilliseconds: silence }, nothing);
+  const opened = new Sockets({ origin, connections, silenceMilliseconds: silence });
   open.push(opened);
   return opened;
 }

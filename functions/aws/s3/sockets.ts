@@ -1,21 +1,20 @@
 /**
- * The sockets that objects are read through: one GET at a time on each. All of them read into one buffer.
+ * The sockets to S3: one request at a time on each. All of them read into one buffer, except for large bodies.
  * Over undici a packed file of 10 KB took 203 us of CPU, over these sockets 145, side by side on a loaded machine:
- * `npm run bench:packing -- --only tidewheel --checksum crc64nvme` measures both. Everything but a GET
- * goes over Node's client.
+ * `npm run bench:packing -- --only tidewheel --checksum crc64nvme` measures both.
  */
 import net from 'node:net';
 import tls from 'node:tls';
-import { type Job, Line, type Owner, requestHead, SocketError } from './read-line.ts';
+import { type Job, Line, type Owner, requestHead, SocketError } from './line.ts';
 import type { Exchange, Receiver, Transport, TransportOptions } from './transport.ts';
 
 const BUFFER_BYTES = 256 * 1024;
 
-/** Reads go over sockets of our own, everything else over `others`. */
-export class ReadSockets implements Transport, Owner {
+/** Keeps up to `connections` sockets to one origin. */
+export class Sockets implements Transport, Owner {
   readonly buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  readonly silenceMilliseconds: number;
   readonly #options: TransportOptions;
-  readonly #others: Transport;
   readonly #origin: URL;
   readonly #lines = new Set<Line>();
   readonly #idle: Line[] = [];
@@ -27,15 +26,13 @@ export class ReadSockets implements Transport, Owner {
   #sweptAt = 0;
   #isClosed = false;
 
-  constructor(options: TransportOptions, others: Transport) {
+  constructor(options: TransportOptions) {
     this.#options = options;
-    this.#others = others;
+    this.silenceMilliseconds = options.silenceMilliseconds;
     this.#origin = new URL(options.origin);
   }
 
   dispatch(exchange: Exchange, receiver: Receiver): void {
-    if (exchange.method !== 'GET' || exchange.body !== undefined)
-      return this.#others.dispatch(exchange, receiver);
     let head: string;
     try {
       head = requestHead(exchange);
@@ -45,14 +42,14 @@ export class ReadSockets implements Transport, Owner {
     this.#place({ exchange, head, receiver });
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#sweeper);
     for (const job of this.#waiting.slice(this.#nextWaiting)) this.#refuse(job);
     this.#waiting = [];
     this.#nextWaiting = 0;
     for (const line of this.#lines) line.drop();
-    await this.#others.close();
+    return Promise.resolve();
   }
 
   connect(onread: net.OnReadOpts): net.Socket {
@@ -120,7 +117,7 @@ export class ReadSockets implements Transport, Owner {
   #open(job: Job): void {
     this.#lines.add(new Line(this, job));
     if (this.#sweeper !== undefined) return;
-    const every = Math.min(1_000, this.#options.silenceMilliseconds / 4);
+    const every = Math.min(1_000, this.silenceMilliseconds / 4);
     this.#sweptAt = Date.now();
     this.#sweeper = setInterval(() => this.#sweep(every), every).unref();
   }
@@ -131,6 +128,6 @@ export class ReadSockets implements Transport, Owner {
     const isLate = now - this.#sweptAt > every * 2;
     this.#sweptAt = now;
     if (isLate) return;
-    for (const line of this.#lines) line.check(now, this.#options.silenceMilliseconds);
+    for (const line of this.#lines) line.check(now);
   }
 }
