@@ -31,9 +31,16 @@ async function isVisible(store: BlobStore, record: ShardRecord): Promise<boolean
   return head !== undefined && head.size === record.bytes;
 }
 
-/** Completes the upload of a committed shard. `lost`: its upload was aborted before it was completed. */
-async function makeVisible(store: BlobStore, record: ShardRecord): Promise<'visible' | 'lost'> {
-  if (record.samples === 0 || (await isVisible(store, record))) return 'visible';
+/**
+ * Completes the upload of a committed shard. `lost`: its upload was aborted before it was completed.
+ * @param isNew the record was written just now, so its shard is hardly visible yet
+ */
+async function makeVisible(
+  store: BlobStore,
+  record: ShardRecord,
+  isNew = false,
+): Promise<'visible' | 'lost'> {
+  if (record.samples === 0 || (!isNew && (await isVisible(store, record)))) return 'visible';
   if (record.upload !== undefined) {
     const done = await store.completeUpload({ key: record.key, id: record.upload.id }, record.upload.parts);
     if (done !== 'gone') return 'visible';
@@ -59,7 +66,7 @@ export async function commitShard(
     put.kind === 'written' ? { record: mine, etag: put.etag } : await readStored(store, recordKey);
   if (stored === undefined)
     throw new Error(`the record ${recordKey} was removed while its shard was committed; run the step again`);
-  if ((await makeVisible(store, stored.record)) === 'visible') {
+  if ((await makeVisible(store, stored.record, put.kind === 'written')) === 'visible') {
     await abortLosingUpload(store, mine, stored.record);
     return stored.record;
   }

@@ -24,6 +24,7 @@ import type { WindowLimits } from './fetch-window.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { ShardJob } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
+import type { SourceSums } from './source-sums.ts';
 
 /**
  * The members of a sample that the store copies. It copies none where the dataset holds the sample's digest, because
@@ -49,6 +50,7 @@ const NONE: readonly [] = [];
 
 export interface LargeMemberJob {
   readonly store: BlobStore;
+  readonly sources: SourceSums;
   readonly window: WindowLimits;
   readonly readBuffers: ReadBuffers;
   readonly upload: ShardUpload;
@@ -71,8 +73,8 @@ export class LargeMember implements StoredBody {
   }
 
   async append(): Promise<StoredSums> {
-    const { store, member, upload, unchecked } = this.#job;
-    this.#kept = (await store.wholeCheck(member.key, member.etag))?.sums ?? {};
+    const { sources, member, upload, unchecked } = this.#job;
+    this.#kept = await sources.of(member);
     if (!this.#isKept) unchecked();
     const first = upload.missingBeforeCopy;
     const isLarge = member.size - first >= upload.copiedBytes.least;

@@ -11,6 +11,7 @@ import { piecesOf } from './read-spans.ts';
 import { chunksOf } from './sample-reads.ts';
 import type { PackDeps } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
+import type { SourceSums } from './source-sums.ts';
 
 export const damaged = ({ key }: PlannedMember): TransientError =>
   new TransientError(
@@ -23,6 +24,7 @@ export interface MemberRules {
   readonly unchecked: Set<PlannedMember>;
   /** Whether a member's bytes must be what its name says. */
   readonly sniffs: (member: PlannedMember) => boolean;
+  readonly sources: SourceSums;
 }
 
 export class MemberReads {
@@ -77,6 +79,7 @@ export class MemberReads {
   large(sample: PlannedSample, member: PlannedMember, upload: ShardUpload): LargeMember {
     return new LargeMember({
       ...this.#deps,
+      sources: this.#rules.sources,
       upload,
       member,
       inspect: (read, isHead) => this.#refuseUnfit(sample, member, read, isHead),

@@ -39,6 +39,7 @@ import {
   samplesWithout,
 } from './shard-job.ts';
 import { LARGE_MEMBER_BYTES, ShardUpload } from './shard-upload.ts';
+import { SourceSums } from './source-sums.ts';
 import { sumKindOf } from './sum-kind.ts';
 
 /** Builds the shard again without the samples that turned out unfit after they were written, until none does. */
@@ -49,10 +50,11 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
     const layout = Array.from(job.samples, (sample) => layOutSample(sample, { incoming, format, settings }));
     await measureImages(deps, layout, preparations);
   }
-  const sum = await sumKindFor(deps, job);
+  const sources = new SourceSums(deps.store);
+  const sum = await sumKindFor(deps, job, sources);
   for (;;) {
     const upload = new ShardUpload(deps.store, await deps.store.createUpload(job.key, sum), deps.buffers);
-    const builder = new ShardBuilder(deps, job, { upload, excluded });
+    const builder = new ShardBuilder(deps, job, { upload, excluded, sources });
     try {
       return await builder.build();
     } catch (error: unknown) {
@@ -65,7 +67,11 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
 }
 
 /** Only a format that lets the store copy sources has other shards than those with CRC-32. */
-function sumKindFor({ store, window, buffers }: PackDeps, job: ShardJob): Promise<SumKind> | SumKind {
+function sumKindFor(
+  { window, buffers }: PackDeps,
+  job: ShardJob,
+  sources: SourceSums,
+): Promise<SumKind> | SumKind {
   const { largeMemberBytes = LARGE_MEMBER_BYTES } = buffers.limits;
   if (job.format.takes === 'files') {
     const from = window.pieceBytes;
@@ -73,10 +79,16 @@ function sumKindFor({ store, window, buffers }: PackDeps, job: ShardJob): Promis
       const copied = copiedMember(layout, job, from);
       return copied === undefined ? [] : [copied.member];
     };
-    return job.format.copyFrom === undefined ? 'crc32' : sumKindOf(store, job, from, copiedOf);
+    return job.format.copyFrom === undefined ? 'crc32' : sumKindOf(sources, job, from, copiedOf);
   }
   if (job.format.copiesMembers !== true) return 'crc32';
-  return sumKindOf(store, job, largeMemberBytes, (layout) => largeMembers(layout, job, largeMemberBytes));
+  return sumKindOf(sources, job, largeMemberBytes, (layout) => largeMembers(layout, job, largeMemberBytes));
+}
+
+interface Build {
+  readonly upload: ShardUpload;
+  readonly excluded: ReadonlyMap<string, ExcludedSample>;
+  readonly sources: SourceSums;
 }
 
 class ShardBuilder {
@@ -103,11 +115,7 @@ class ShardBuilder {
   /** The one member of a sample that the store copies itself. */
   readonly #copied: (layout: SampleLayout) => CopiedMember | undefined;
 
-  constructor(
-    deps: PackDeps,
-    job: ShardJob,
-    { upload, excluded }: { upload: ShardUpload; excluded: ReadonlyMap<string, ExcludedSample> },
-  ) {
+  constructor(deps: PackDeps, job: ShardJob, { upload, excluded, sources }: Build) {
     this.#deps = deps;
     this.#job = job;
     this.#upload = upload;
@@ -145,7 +153,7 @@ class ShardBuilder {
     };
     this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.readBuffers);
     const { unchecked } = this.#writer;
-    this.#reads = new MemberReads(deps, { window: this.#window, unchecked, sniffs: this.#sniffs });
+    this.#reads = new MemberReads(deps, { window: this.#window, unchecked, sniffs: this.#sniffs, sources });
   }
 
   *#membersInOrder(): Generator<PlannedMember> {

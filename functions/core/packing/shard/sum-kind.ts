@@ -1,8 +1,9 @@
 /** The kind of checksum that an upload gets. It has one kind, and S3 tells the checksum of a copied part in that kind. */
-import type { BlobStore, SumKind } from '../model/blob-store.ts';
+import type { SumKind } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
 import type { ShardJob } from './shard-job.ts';
+import type { SourceSums } from './source-sums.ts';
 
 /**
  * That of the first source that the store will copy, so that the copy is compared with it. Sources of one client have
@@ -10,7 +11,7 @@ import type { ShardJob } from './shard-job.ts';
  * @param from bytes of the smallest source that is copied
  */
 export async function sumKindOf(
-  store: BlobStore,
+  sources: SourceSums,
   { samples, incoming, format, packing: settings }: ShardJob,
   from: number,
   copiedOf: (layout: SampleLayout) => readonly PlannedMember[],
@@ -19,8 +20,8 @@ export async function sumKindOf(
     if (!sample.members.some(({ size }) => size >= from)) continue;
     const [first] = copiedOf(layOutSample(sample, { incoming, format, settings }));
     if (first === undefined) continue;
-    const sums = (await store.wholeCheck(first.key, first.etag))?.sums;
-    return sums?.crc32 === undefined && sums?.crc64nvme !== undefined ? 'crc64nvme' : 'crc32';
+    const { crc32, crc64nvme } = await sources.of(first);
+    return crc32 === undefined && crc64nvme !== undefined ? 'crc64nvme' : 'crc32';
   }
   return 'crc32';
 }

@@ -106,6 +106,22 @@ describe('a large member of a tar', () => {
     expect(store.copiedBytes).toBeGreaterThan(2 * (size - 500));
   });
 
+  it('is looked up once, its shard never', async () => {
+    const store = storeOf({ 'a.mp4': 5_000, 'b.mp4': 6_000 });
+    const asked: string[] = [];
+    const [wholeCheck, head] = [store.wholeCheck.bind(store), store.head.bind(store)];
+    store.wholeCheck = (key, etag) => {
+      asked.push(key.slice(incoming.length));
+      return wholeCheck(key, etag);
+    };
+    store.head = (key) => {
+      asked.push(key);
+      return head(key);
+    };
+    await planAndPack(store, tar, RUN, from(3_000));
+    expect(asked.toSorted()).toEqual(['a.mp4', 'b.mp4']);
+  });
+
   it('is listed with the checksums of the store', async () => {
     const listed = async (kept: MemoryBlobStore['keptSum']) => {
       const store = storeOf({ 'a.mp4': 5_000 }, kept);
