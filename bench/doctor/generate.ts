@@ -13,7 +13,7 @@ export interface Case {
 
 const HEALTHY = 'nothing-wrong';
 /** The simulation starts no images. */
-type DrawnCause = Exclude<Cause, 'image'>;
+type DrawnCause = Exclude<Cause, 'image' | 'worker-restarts'>;
 
 /** Healthy ones come as often as several sick ones, so that a false alarm counts. */
 const ORDER: readonly DrawnCause[] = [

@@ -104,6 +104,7 @@ function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
       decodeShare: shape.decodeShare,
       batchSize: null,
       pinBusy: shape.pins ? perSecond('pin') : null,
+      restarts: null,
     },
     cpu: {
       cores: shape.cores,

@@ -3,11 +3,13 @@ import type { Cause, Change } from '../../../functions/core/doctor/verdict.ts';
 import type { Script } from '../../scripts/script.ts';
 
 /** How a person would take a remedy. */
+/** One line of a script, before and after. */
+export type ChangedLine = readonly [string, string];
+
 export interface Remedied {
   readonly arguments?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** One line of the script, before and after. */
-  readonly line?: readonly [string, string];
+  readonly line?: ChangedLine;
 }
 
 export interface Case {
@@ -15,6 +17,8 @@ export interface Case {
   /** One of ours in `written/`, or one of others as they have it. */
   readonly source: { readonly written: string } | { readonly script: Script };
   readonly arguments?: readonly string[];
+  /** For a script without arguments that ends too soon: the lines that say when. */
+  readonly lasting?: readonly ChangedLine[];
   /** What pip installs over the project's own packages. */
   readonly requirements?: readonly string[];
   /** Whichever of these a person would name; undefined: it is not known what holds it back. */

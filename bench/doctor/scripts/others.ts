@@ -47,6 +47,15 @@ const byLine =
     return workers === undefined ? undefined : { line: [before, after(workers)] };
   };
 
+const NBEATS_LOADER = 'train=True, batch_size=batch_size, num_workers=2';
+
+function nbeatsRemedied(change: Change): Remedied | undefined {
+  if (change.kind === 'keep-workers')
+    return { line: [NBEATS_LOADER, `${NBEATS_LOADER}, persistent_workers=True`] };
+  if (change.kind === 'out-of-order') return { line: [NBEATS_LOADER, `${NBEATS_LOADER}, in_order=False`] };
+  return byLine(NBEATS_LOADER, (workers) => NBEATS_LOADER.replace(/2$/, String(workers)))(change);
+}
+
 const other = (script: Script, remedied?: Case['remedied']): Case => ({
   name: script.name,
   source: { script },
@@ -133,16 +142,17 @@ export const OTHERS: readonly Case[] = [
     },
     byArgument('-j='),
   ),
-  other(
-    {
-      name: 'lightning-nbeats',
-      origin: { ...PYTORCH_FORECASTING, file: 'examples/nbeats.py' },
-    },
-    byLine(
-      'train=True, batch_size=batch_size, num_workers=2',
-      (workers) => `train=True, batch_size=batch_size, num_workers=${workers}`,
+  {
+    ...other(
+      { name: 'lightning-nbeats', origin: { ...PYTORCH_FORECASTING, file: 'examples/nbeats.py' } },
+      nbeatsRemedied,
     ),
-  ),
+    // Else it ends before two minutes of steps on quiet cores.
+    lasting: [
+      ['max_epochs=100,', 'max_epochs=100_000,'],
+      ['patience=10,', 'patience=100_000,'],
+    ],
+  },
   other(
     {
       name: 'hugging-face-sft',

@@ -11,7 +11,7 @@ import { environmentOf } from '../../scripts/environment.ts';
 import { requirementsOf, type Script } from '../../scripts/script.ts';
 import { layOutSource } from '../../scripts/source.ts';
 import { CACHE, root, type WorkFolder, writeJson } from '../../scripts/work-folder.ts';
-import type { Case, Remedied } from './case.ts';
+import type { Case, ChangedLine, Remedied } from './case.ts';
 
 /** Over which a gain is counted. */
 export const STEPS = 2_000;
@@ -36,7 +36,8 @@ export async function played(
   const folder = join(work, `source-${name}`);
   const python = await environmentOf(requirementsFor(one), ownPython(), CACHE);
   const entryPoint = await layOut(one, python, folder);
-  if (remedied.line !== undefined) await changeLine(join(folder, entryPoint), remedied.line);
+  for (const line of [...(one.lasting ?? []), ...(remedied.line ? [remedied.line] : [])])
+    await changeLine(join(folder, entryPoint), line);
   const trial: Trial = {
     folder,
     training: trainingOf(one, entryPoint, remedied),
@@ -84,7 +85,7 @@ async function layOut({ source }: Case, pythonPath: string, folder: string): Pro
   return source.written;
 }
 
-async function changeLine(file: string, [before, after]: readonly [string, string]): Promise<void> {
+async function changeLine(file: string, [before, after]: ChangedLine): Promise<void> {
   const text = await readFile(file, 'utf8');
   if (text.split(before).length !== 2) throw new Error(`${file} does not have this once: ${before}`);
   await writeFile(

@@ -56,6 +56,11 @@ export interface Point {
     readonly batchSize: number | null;
     /** Of the wall time of a training process, the CPU time of the thread that pins its batches; null without one. */
     readonly pinBusy: number | null;
+    /**
+     * How often loaders of one training process started their processes again, and the share of its wall time until
+     * those had given a batch; null where nothing tells.
+     */
+    readonly restarts: { readonly share: number; readonly count: number } | null;
   };
   /** Cores in use; `runQueue` counts processes that run or could. */
   readonly cpu: {

@@ -22,11 +22,17 @@ const IDLE_WORKERS = 0.8;
 const FAULTS_PER_SECOND = 50;
 const FULL_MEMORY = 0.9;
 const WORKERS_ERROR = 0.15;
+/** Steps wait for loader processes to start again, and for little else. */
+const MOSTLY = 0.5;
+const LEAST_RESTART = 0.05;
+
 /** Of all causes of waiting, the one that the evidence carries: they exclude each other. */
 export function inputFinding(evidence: Evidence, measures: Measures): Finding | undefined {
   const { pace } = measures;
   if (pace.wait <= 0) return undefined;
   const cost = costOf(pace);
+  if (pace.restart > MOSTLY * pace.wait && pace.restart > LEAST_RESTART * pace.stepSeconds)
+    return restartFinding(pace, cost);
   if (pace.majorFaultsPerSecond > FAULTS_PER_SECOND && pace.memoryUsed > FULL_MEMORY)
     return memoryFinding(evidence, pace, cost);
   const feed =
@@ -82,6 +88,26 @@ function memoryFinding({ alternatives, instance }: Evidence, pace: HostMeasures,
 /** A late worker stops one step in so many; what all batches pass one by one stops each a little. */
 const isUneven = ({ p95Seconds, medianSeconds, stepSeconds, wait }: HostMeasures): boolean =>
   Math.max(p95Seconds - stepSeconds, stepSeconds - medianSeconds) > wait / 2;
+
+/** Workers that live on still make the first batch of an epoch while a step waits. */
+function restartFinding(pace: HostMeasures, cost: BatchCost): Finding {
+  const firstBatches = Math.min(pace.restart, pace.restarts * cost.wallSeconds);
+  return {
+    cause: 'worker-restarts',
+    evidence: {
+      ...waitFacts(pace),
+      restartShare: pace.restart / pace.stepSeconds,
+      stepsPerStart: 1 / Math.max(pace.restarts, 1e-9),
+    },
+    change: { kind: 'keep-workers' },
+    stepSeconds: pace.stepSeconds - (pace.restart - firstBatches),
+    modelError: 0.3,
+    unknown: [
+      'the memory of workers that live on beside those of a validation',
+      'workers that live on draw other random transforms: results differ',
+    ],
+  };
+}
 
 function handOverFinding(pace: HostMeasures, cost: BatchCost): Finding {
   return {

@@ -23,6 +23,9 @@ export interface HostMeasures {
   readonly workerBusy: number;
   /** Of the thread that pins batches; undefined without one. */
   readonly pinBusy: number | undefined;
+  /** Seconds of a step until loader processes that were started again had given a batch, and how many such starts. */
+  readonly restart: number;
+  readonly restarts: number;
   readonly processes: number;
   /** With which all processes compute; undefined where nothing tells. */
   readonly threads: number | undefined;
@@ -139,6 +142,8 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     workers: last.loader.workers,
     workerBusy: of(({ loader }) => loader.workerBusy ?? 1),
     pinBusy: last.loader.pinBusy === null ? undefined : of(({ loader }) => loader.pinBusy ?? 0),
+    restart: of(({ loader }) => loader.restarts?.share ?? 0) * stepSeconds,
+    restarts: points.reduce((sum, { loader }) => sum + (loader.restarts?.count ?? 0), 0) / steps,
     processes: last.processes,
     threads: last.cpu.threads ?? undefined,
     cores: last.cpu.cores,

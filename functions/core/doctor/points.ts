@@ -42,6 +42,7 @@ export const pointSchema = z.object({
     decodeShare: share.nullable().default(null),
     batchSize: amount.nullable(),
     pinBusy: share.nullable().default(null),
+    restarts: z.object({ share, count: amount }).nullable().default(null),
   }),
   cpu: z.object({
     cores: amount.positive('write a number above 0'),

@@ -11,6 +11,7 @@ export type Cause =
   | 'decoding'
   | 'transforms'
   | 'periodic-gaps'
+  | 'worker-restarts'
   | 'hand-over'
   | 'host-memory'
   | 'network'
@@ -45,6 +46,7 @@ type DeclaredChange =
 type ScriptChange =
   | { readonly kind: 'workers'; readonly workers: number }
   | { readonly kind: 'out-of-order' }
+  | { readonly kind: 'keep-workers' }
   | { readonly kind: 'fewer-bytes' }
   | { readonly kind: 'load-in-workers'; readonly workers: number; readonly line: string | undefined }
   | { readonly kind: 'pause-less'; readonly line: string | undefined }
@@ -112,6 +114,7 @@ export function remedyOf(change: Change): Remedy {
 const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
   'workers',
   'out-of-order',
+  'keep-workers',
   'fewer-bytes',
   'load-in-workers',
   'pause-less',
@@ -155,6 +158,7 @@ function declaredText(change: DeclaredChange): string {
 /** Changes without a number. */
 const PLAIN = {
   'out-of-order': 'DataLoader(…, in_order=False)',
+  'keep-workers': 'DataLoader(…, persistent_workers=True)',
   'fewer-bytes':
     'samples of half the bytes from the Dataset (uint8 in place of floats, 16-bit floats, smaller images), converted on the accelerator',
   'save-in-background': 'torch.save(…): copy the state to host memory, and write it in a thread',
@@ -168,7 +172,7 @@ function scriptText(change: ScriptChange): string {
   if (isPlain(change)) return PLAIN[change.kind];
   switch (change.kind) {
     case 'workers':
-      return `DataLoader(…, num_workers=${change.workers}), or dataset.map(…, num_parallel_calls=${change.workers})`;
+      return `DataLoader(…, num_workers=${change.workers}), or dataset.map(…, num_parallel_calls=${change.workers}), or PyDataset(workers=${change.workers}, use_multiprocessing=True)`;
     case 'load-in-workers':
       return `${change.line ?? 'reading in the loop'}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
     case 'pause-less':

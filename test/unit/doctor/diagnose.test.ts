@@ -115,6 +115,25 @@ describe('the first verdict', () => {
     expect(top).toMatchObject({ cause: 'periodic-gaps', evidence: { gapEverySteps: 4 } });
   });
 
+  it('is workers that start again in each epoch', () => {
+    // In ten seconds of 50 steps, loaders started again five times, and 3 s passed until their first batches.
+    const restarts = { share: 0.3, count: 5 };
+    const top = topOf([{ ...waiting, gapped: true, workerBusy: 0.4, restarts }]);
+    expect(top).toMatchObject({
+      cause: 'worker-restarts',
+      remedy: { change: { kind: 'keep-workers' }, where: 'script' },
+    });
+    expect(top?.evidence['stepsPerStart']).toBeCloseTo(10);
+    // A batch takes one of four workers 0.32 s, so 0.032 of the 0.06 s a step stay.
+    expect((top?.gain.seconds.expected ?? 0) / 10_000).toBeCloseTo(0.028);
+  });
+
+  it('is a late worker where few start again', () => {
+    const restarts = { share: 0.04, count: 1 };
+    const top = topOf([{ ...waiting, gapped: true, workerBusy: 0.4, restarts }]);
+    expect(top?.cause).toBe('periodic-gaps');
+  });
+
   it('is a hand-over where all steps wait alike', () => {
     const top = topOf([{ ...waiting, workerBusy: 0.2, pinBusy: 0.75 }]);
     expect(top).toMatchObject({ cause: 'hand-over', evidence: { pinBusy: 0.75 } });

@@ -20,6 +20,7 @@ export interface Means {
   readonly workers?: number;
   readonly workerBusy?: number;
   readonly pinBusy?: number;
+  readonly restarts?: Point['loader']['restarts'];
   readonly processes?: number;
   readonly cpu?: Partial<Point['cpu']>;
   readonly faults?: number;
@@ -53,6 +54,7 @@ function pointsOf(host: number, means: Means): readonly Point[] {
       decodeShare: null,
       batchSize: 64,
       pinBusy: means.pinBusy ?? null,
+      restarts: means.restarts ?? null,
     },
     cpu: {
       cores,

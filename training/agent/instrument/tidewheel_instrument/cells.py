@@ -39,6 +39,9 @@ THREADS = 24
 """With how many threads the process computes, as its first step found it; 0.0: unknown."""
 PIN_CPU = 25
 """CPU seconds of the thread that pins batches, in the training process."""
+RESTART, RESTARTS = 26, 27
+"""Seconds from the start of a loader's processes to their first batch, and how often; the first
+start of all is left out."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096

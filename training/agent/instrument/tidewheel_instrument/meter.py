@@ -75,6 +75,8 @@ class Meter:
         self._is_decoding = False
         self.source = 0
         self._stepped_source = 0
+        self.starting: tuple[int, float] | None = None
+        """A loader's iterator whose workers start, and since when; until its first batch."""
         self._loader = (0, 0)
         self.pending: int | None = None
         self._marker: object = None

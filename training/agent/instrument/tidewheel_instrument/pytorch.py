@@ -13,7 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import _utils, dataloader
 
 from .arithmetic import ObservedStep
-from .cells import DOING, EXCHANGE, SAVE, SINCE, WAIT
+from .cells import DOING, EXCHANGE, RESTART, RESTARTS, SAVE, SINCE, STEPS, WAIT
 from .exchange import HiddenExchange
 from .frameworks import replace
 from .meter import Meter, timed
@@ -38,6 +38,7 @@ def _lay_loader(meter: Meter) -> None:
     """The iterator's class, not the loader: a wrapper of the loader finds the type it expects."""
     base = dataloader._BaseDataLoaderIter
     original = base.__next__
+    _lay_worker_starts(meter)
 
     @functools.wraps(original)
     def get(self: Any) -> Any:
@@ -55,6 +56,8 @@ def _lay_loader(meter: Meter) -> None:
             values[DOING] = 0.0
             meter.is_inside = False
         try:
+            if meter.starting is not None:
+                _count_restart(meter, self)
             if id(self) != meter.source:
                 _begin_source(meter, self)
             if meter.pending is not None:
@@ -68,6 +71,32 @@ def _lay_loader(meter: Meter) -> None:
         return batch
 
     replace(meter, base, "__next__", get)
+
+
+def _lay_worker_starts(meter: Meter) -> None:
+    workers = dataloader._MultiProcessingDataLoaderIter
+    original = workers.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        began = monotonic()
+        original(self, *args, **kwargs)
+        meter.starting = (id(self), began)
+
+    replace(meter, workers, "__init__", init)
+
+
+def _count_restart(meter: Meter, iterator: Any) -> None:
+    """At the first batch of an iterator whose workers have begun to start last."""
+    assert meter.starting is not None
+    started, began = meter.starting
+    if started != id(iterator):
+        return
+    meter.starting = None
+    values = meter.values
+    if values[STEPS] > 0.0:
+        values[RESTART] += monotonic() - began
+        values[RESTARTS] += 1.0
 
 
 def _begin_source(meter: Meter, iterator: Any) -> None:

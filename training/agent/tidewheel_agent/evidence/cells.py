@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEAD = struct.Struct("=26d")
+_HEAD = struct.Struct("=28d")
 _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
@@ -56,6 +56,10 @@ class ProcessCounts:
     """With which the process computes; 0: unknown."""
     pin_cpu: float = 0.0
     """Seconds of the thread that pins batches."""
+    restart: float = 0.0
+    """Seconds from the start of loader processes to their first batch; `restarts`: how often. The
+    first start of all is left out."""
+    restarts: float = 0.0
 
 
 def read_counts(folder: Path, now: float) -> list[ProcessCounts]:
@@ -98,6 +102,8 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
         bits16_work=head[22],
         threads=int(head[24]),
         pin_cpu=head[25],
+        restart=head[26],
+        restarts=head[27],
     )
 
 

@@ -105,6 +105,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
             "decodeShare": _decode_share(earlier, workers, worker_cpu),
             "batchSize": next((each.now.batch_size or None for each in trainers), None),
             "pinBusy": _pin_busy(earlier, trainers, seconds),
+            "restarts": _restarts(earlier, trainers, seconds),
         },
         "cpu": {
             "cores": place.cores,
@@ -153,6 +154,16 @@ def _rises(before: Look, after: Look, pid: int) -> list[float]:
     earlier = before.core_waits.get(pid, {})
     now = after.core_waits.get(pid, {})
     return [max(0.0, waited - earlier.get(thread, 0.0)) for thread, waited in now.items()]
+
+
+def _restarts(
+    earlier: Mapping[int, ProcessCounts], trainers: Sequence[_Trainer], seconds: float
+) -> dict[str, float]:
+    """Of one training process: how often its loaders started processes again, and the share of its
+    wall time until those had given a batch."""
+    share = _mean([_rise(earlier, each.now, "restart") for each in trainers]) / seconds
+    count = _mean([_rise(earlier, each.now, "restarts") for each in trainers])
+    return {"share": round(min(1.0, share), 4), "count": round(count, 2)}
 
 
 def _pin_busy(

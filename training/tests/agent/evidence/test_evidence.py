@@ -100,6 +100,7 @@ def test_ten_seconds_of_steps_are_a_point(host: Host, trainer: Values) -> None:
     trainer[writers.SAMPLES], trainer[writers.KNOWS_SAMPLES] = 640, 1
     trainer[writers.WORKERS], trainer[writers.BATCH_SIZE] = 2, 32
     trainer[writers.THREADS], trainer[writers.PIN_CPU] = 8, 7.5
+    trainer[writers.RESTART], trainer[writers.RESTARTS] = 2.5, 3
     count_steps(trainer, 20, host.now, 0.5)
     host.pass_seconds(10)
     (point,) = host.points()
@@ -112,6 +113,7 @@ def test_ten_seconds_of_steps_are_a_point(host: Host, trainer: Values) -> None:
         "decodeShare": None,
         "batchSize": 32,
         "pinBusy": 0.75,
+        "restarts": {"share": 0.25, "count": 3},
     }
     assert point["cpu"]["threads"] == 8
     assert (point["host"], point["processes"], point["cpu"]["all"]) == (1, 1, 2.0)

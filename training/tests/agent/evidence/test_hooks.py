@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hosts import TRAINING, free_ports
-from tidewheel_agent.evidence.cells import forward_line, read_counts, removed_hook
+from tidewheel_agent.evidence.cells import ProcessCounts, forward_line, read_counts, removed_hook
 
 pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -57,6 +57,36 @@ def test_a_slow_dataset_shows_as_waiting(tmp_path: Path) -> None:
     assert trainer.wait > 3 * 0.38
     assert sum(each.fetch for each in workers) > 0.38
     assert trainer.save > 0
+
+
+def test_workers_that_start_again_are_counted(tmp_path: Path) -> None:
+    script = (
+        "import sys, time, torch\n"
+        "from torch.utils.data import DataLoader\n"
+        "keeps = len(sys.argv) > 1\n"
+        "class Slow:\n"
+        "    def __len__(self): return 4\n"
+        "    def __getitem__(self, index):\n"
+        "        time.sleep(0.1)\n"
+        "        return torch.ones(2)\n"
+        "model = torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), 0.01)\n"
+        "loader = DataLoader(Slow(), 2, num_workers=1, persistent_workers=keeps)\n"
+        "for epoch in range(4):\n"
+        "    for batch in loader:\n"
+        "        model(batch).mean().backward()\n"
+        "        optimizer.step()\n"
+    )
+    hooked(tmp_path / "cells", "-c", script)
+    hooked(tmp_path / "kept", "-c", script, "keeps")
+    (again,) = _trainers(tmp_path / "cells")
+    (kept,) = _trainers(tmp_path / "kept")
+    assert (again.restarts, kept.restarts, kept.restart) == (3, 0, 0.0)
+    assert again.restart > 3 * 0.2
+
+
+def _trainers(folder: Path) -> list[ProcessCounts]:
+    return [each for each in read_counts(folder, time.monotonic()) if each.is_trainer]
 
 
 def test_decoders_are_told_apart_from_other_work(tmp_path: Path) -> None:
