@@ -54,8 +54,8 @@ export const isBesideOthers = (pace: HostMeasures): boolean =>
   pace.otherCores >= OTHERS_AT_WORK * pace.cores || pace.runQueue > pace.cores + ownThreads(pace);
 
 /**
- * As many of a host's threads could run as are its own, where nothing else does. A host that shares its machine counts
- * its own processes alone as the cores in use, so a longer queue is the only sign of others.
+ * As many of a host's threads could run as are its own, where nothing else does. Others that wait for cores show in a
+ * longer queue alone.
  */
 const ownThreads = ({ processes, threads, workers, cores }: HostMeasures): number =>
   workers + processes * (threads ?? cores);

@@ -62,7 +62,10 @@ export interface Point {
      */
     readonly restarts: { readonly share: number; readonly count: number } | null;
   };
-  /** Cores in use; `runQueue` counts processes that run or could. */
+  /**
+   * Cores in use: by training processes, by their workers, and by all programs of the host. Of a host that shares its
+   * machine, `all` holds what other programs take of its cores. `runQueue` counts threads of the machine that run or could.
+   */
   readonly cpu: {
     readonly cores: number;
     readonly main: number;

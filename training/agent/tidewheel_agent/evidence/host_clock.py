@@ -33,6 +33,10 @@ class HostClock:
         share = (moment - begin) / (end - begin)
         return self._seconds[after - 1] * (1 - share) + self._seconds[after] * share
 
+    def covers(self, moment: float) -> bool:
+        """Whether it was kept until then. A keeper that failed leaves a clock that has ended."""
+        return moment <= self._moments[-1]
+
 
 def read_clock(path: Path | None) -> HostClock | None:
     """None where the host goes by the machine's clock."""

@@ -45,6 +45,8 @@ class Between:
 class Place:
     host: int
     cores: int
+    machine_cores: int = 0
+    """Of the machine that the host shares with others; 0 where it has one for itself."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
             "cores": place.cores,
             "main": round(main_cpu / seconds, 3),
             "workers": round(worker_cpu / seconds, 3),
-            "all": round(_rate(before.reading.cpu_seconds, reading.cpu_seconds, seconds), 3),
+            "all": round(_cores_in_use(before.reading, reading, seconds, place), 3),
             "runQueue": round(between.run_queue, 2),
             "threads": sum(each.now.threads for each in trainers) or None,
             "waitForCore": _wait_for_core(before, after, trainers, seconds),
@@ -164,6 +166,15 @@ def _restarts(
     share = _mean([_rise(earlier, each.now, "restart") for each in trainers]) / seconds
     count = _mean([_rise(earlier, each.now, "restarts") for each in trainers])
     return {"share": round(min(1.0, share), 4), "count": round(count, 2)}
+
+
+def _cores_in_use(before: Reading, after: Reading, seconds: float, place: Place) -> float:
+    """By whatever program. On a shared machine others take a host's cores once they use more than
+    the rest of the machine."""
+    own = _rate(before.cpu_seconds, after.cpu_seconds, seconds)
+    others = _rate(before.other_cpu_seconds, after.other_cpu_seconds, seconds)
+    taken = others - max(0, place.machine_cores - place.cores)
+    return own + max(0.0, min(taken, place.cores - own))
 
 
 def _pin_busy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -257,11 +258,12 @@ def _all(
 
 def _record_evidence(run: HostRun, prepared: Prepared) -> EvidenceRecorder:
     job, identity = run.job, run_identity(run.job)
+    machine_cores = 0 if run.settings.cpus is None else os.cpu_count() or 0
     return EvidenceRecorder(
         job.checkpoint_dir,
         identity.attempt if identity else 1,
         job.current_host,
-        Place(job.hosts.index(job.current_host), prepared.hardware.cpus),
+        Place(job.hosts.index(job.current_host), prepared.hardware.cpus, machine_cores),
         prepared.files.instrument,
         Start(
             at=time.time(),

@@ -14,6 +14,7 @@ from ..evidence.cells import ProcessCounts, read_counts, step_ends
 from ..evidence.host_clock import HostClock, read_clock
 from ..evidence.recorder import EVIDENCE_FOLDER, evidence_name
 from ..files import write_atomically
+from ..log import log
 from ..trackers.identity import run_identity
 from .host_run import HostRun
 
@@ -21,6 +22,8 @@ _BLOCKS = 10
 _WARM_UP_SHARE = 0.2
 """The first steps compile kernels, fill caches and start loader workers."""
 _FIRST_STEPS = 2
+_LATE_SECONDS = 2.0
+"""On a busy machine its clock is written later than the script ends."""
 _TINY = 1e-6
 """Seconds: a step takes time, even where the host's clock was read between two looks."""
 
@@ -52,7 +55,7 @@ class StepLimit:
         job = self.run.job
         if job.script.most_steps is None or job.checkpoint_dir is None:
             return
-        clock = read_clock(self.run.settings.host_clock)
+        clock = self._whole_clock()
         blocks = self._counted(clock) or self._from_lines(clock)
         if blocks is None:
             return
@@ -64,6 +67,28 @@ class StepLimit:
             folder / f"{name}-steps.json",
             json.dumps({**blocks, "clock": "host" if clock else "machine"}) + "\n",
         )
+
+    def _whole_clock(self) -> HostClock | None:
+        """None where it ended before the last step: the rest went by the machine's clock."""
+        last = self._last_step()
+        until = time.monotonic() + _LATE_SECONDS
+        while True:
+            clock = read_clock(self.run.settings.host_clock)
+            if clock is None or last is None or clock.covers(last):
+                return clock
+            if time.monotonic() > until:
+                break
+            time.sleep(0.05)
+        log("WARNING: the clock of this host failed: the machine's clock measures the steps")
+        return None
+
+    def _last_step(self) -> float | None:
+        """Its moment."""
+        trainer = self._trainer()
+        steps = trainer.steps if trainer else 0
+        counted = step_ends(self.cells, trainer.pid, steps - 1, steps) if trainer else []
+        printed = [moment for _, moment in self._lines[-1:]]
+        return max([*counted[-1:], *printed], default=None)
 
     def _trainer(self) -> ProcessCounts | None:
         trainers = [each for each in read_counts(self.cells, time.monotonic()) if each.is_trainer]

@@ -1,7 +1,8 @@
 """Counters of CPU, memory, disk, network and GPUs, from /proc and the NVIDIA driver.
 
 A host with a machine of its own counts the whole machine. Where several hosts share a machine
-(TIDEWHEEL_CPUS is set), each counts the processes of its own script.
+(TIDEWHEEL_CPUS is set), each counts the processes of its own script, and apart from them the CPU
+time of all others.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Reading:
     wall: float
     """Unix seconds."""
     cpu_seconds: float | None = None
+    other_cpu_seconds: float | None = None
+    """Of the machine's other programs; None where `cpu_seconds` counts them too."""
     memory_bytes: int | None = None
     read_bytes: float | None = None
     written_bytes: float | None = None
@@ -110,10 +113,12 @@ class ProcessCounters:
                 self._last[pid] = (cpu, *_process_io(pid))
         # The last counts of ended processes stay in the sums, which therefore never fall.
         known = list(self._last.values())
+        own, machine = sum(cpu for cpu, _, _ in known), _machine_cpu_seconds()
         return Reading(
             at=now,
             wall=time.time(),
-            cpu_seconds=sum(cpu for cpu, _, _ in known),
+            cpu_seconds=own,
+            other_cpu_seconds=None if machine is None else machine - own,
             memory_bytes=memory,
             read_bytes=sum(read for _, read, _ in known),
             written_bytes=sum(written for _, _, written in known),

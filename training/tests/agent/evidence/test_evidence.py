@@ -16,7 +16,8 @@ from agent_runs import run
 from hosts import TRAINING
 from sagemaker_host import make_host
 from tidewheel_agent.evidence import cells as readers
-from tidewheel_agent.evidence.point import Place
+from tidewheel_agent.evidence.host_state import Memory
+from tidewheel_agent.evidence.point import Between, Look, Place, point_between
 from tidewheel_agent.evidence.recorder import EvidenceRecorder, Start
 from tidewheel_agent.metrics.counters import Reading
 from tidewheel_instrument import cells as writers
@@ -90,6 +91,29 @@ def count_steps(values: Values, steps: int, at: float, each: float) -> None:
         end = at + each * (number + 1)
         values[writers.RING + (done + number) % writers.RING_LENGTH] = end
     values[writers.STEPS] = done + steps
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "machine_cores", "expected"),
+    [
+        (0.5, 1.0, 0, 0.5),
+        (0.5, 1.0, 4, 0.5),
+        (0.5, 2.25, 4, 0.75),
+        (0.5, 3.5, 4, 2.0),
+        (2.5, 3.0, 4, 2.5),
+    ],
+)
+def test_other_programs_take_cores_of_a_shared_host(
+    own: float, others: float, machine_cores: int, expected: float
+) -> None:
+    def look(at: float) -> Look:
+        others_now = others * at if machine_cores else None
+        reading = Reading(at=at, wall=at, cpu_seconds=own * at, other_cpu_seconds=others_now)
+        return Look(reading, Memory(4, 1, 1, 0), [], {})
+
+    point = point_between(look(0.0), look(10.0), Between([], 0.0, None), Place(0, 2, machine_cores))
+    cpu: Any = point["cpu"]
+    assert cpu["all"] == expected
 
 
 def test_ten_seconds_of_steps_are_a_point(host: Host, trainer: Values) -> None:

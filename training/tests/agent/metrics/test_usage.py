@@ -157,6 +157,17 @@ def test_process_counters_measure_the_scripts_processes() -> None:
     assert after.memory_bytes is not None and after.memory_bytes > 10_000_000
 
 
+def test_process_counters_tell_other_programs_apart() -> None:
+    own = Process(os.getpid(), os.getppid(), ("pytest",), False)
+    counters = ProcessCounters(lambda: [own])
+    before = counters.read()
+    program = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-I", "-S", "-c", program], check=True)
+    after = counters.read()
+    assert before.other_cpu_seconds is not None and after.other_cpu_seconds is not None
+    assert after.other_cpu_seconds - before.other_cpu_seconds >= 0.4
+
+
 def test_machine_counters_measure_the_machine() -> None:
     counters = MachineCounters(None)
     before = counters.read()

@@ -106,6 +106,17 @@ def test_steps_are_measured_by_the_clock_of_the_host(tmp_path: Path) -> None:
     assert fmean(blocks(by_machine)["blockSeconds"]) >= 0.045 > max(blocks(base)["blockSeconds"])
 
 
+def test_a_clock_that_failed_measures_nothing(tmp_path: Path) -> None:
+    clock = tmp_path / "clock"
+    # Its keeper was gone before the first step.
+    clock.write_bytes(struct.pack("=4d", 0.0, 0.0, 1.0, 0.1))
+    base = limited(tmp_path, PRINTS, 20)
+    code, log = run(base, TIDEWHEEL_HOST_CLOCK=str(clock))
+    assert code == 0, log
+    assert "the clock of this host failed" in log
+    assert blocks(base)["clock"] == "machine"
+
+
 def test_a_script_that_ends_before_the_limit_has_finished(tmp_path: Path) -> None:
     base = limited(tmp_path, "print('tidewheel step=1 total=1')", 20)
     code, log = run(base)
