@@ -34,14 +34,14 @@ const tableOf = (value: unknown): object => (typeof value === 'object' && value 
 /** The packed dataset is there: what still lies in incoming/ is not counted. */
 const NO_ARRIVALS = { files: 1, bytes: 1 };
 
-/** @throws UsageError with every problem of every cell */
+/** @throws UsageError with every problem of the cells, each once */
 export async function planned(
   api: Api,
   pipeline: string,
   { cells, limits }: { readonly cells: readonly Cell[]; readonly limits: ProbeLimits },
 ): Promise<readonly PlannedCell[]> {
   const plans: PlannedCell[] = [];
-  const problems: string[] = [];
+  const refused: Refused[] = [];
   for (const cell of cells) {
     const body = { pipeline, change: changeOf(cell, limits), data: NO_ARRIVALS };
     const plan = await api.call('planRun', { body }).catch(async (error: unknown) => {
@@ -50,11 +50,36 @@ export async function planned(
       if (error.status !== 400) throw error;
       return error;
     });
-    if (plan instanceof ApiError) problems.push(`${cell.name}: ${plan.message}`);
+    if (plan instanceof ApiError) refused.push({ cell, lines: linesOf(plan) });
     else plans.push({ ...cell, ...placeOf(plan, limits) });
   }
-  if (problems.length > 0) throw new UsageError(problems);
+  if (refused.length > 0) throw new UsageError(problemsOf(refused, cells));
   return plans;
+}
+
+interface Refused {
+  readonly cell: Cell;
+  readonly lines: readonly string[];
+}
+
+/** Below a heading, one problem a line. */
+function linesOf({ message }: ApiError): readonly string[] {
+  const [heading = '', ...problems] = message.split('\n');
+  return problems.length === 0 ? [heading] : problems.map((line) => line.trim());
+}
+
+/** A value is in many combinations: each problem once, by the value that all of its combinations share. */
+function problemsOf(refused: readonly Refused[], cells: readonly Cell[]): readonly string[] {
+  const lines = [...new Set(refused.flatMap((each) => each.lines))];
+  return lines.map((line) => {
+    const wrong = refused.filter((each) => each.lines.includes(line)).map(({ cell }) => cell);
+    if (wrong.length === cells.length) return line;
+    const shared = wrong[0]?.assignments.find((assignment) => {
+      const having = cells.filter(({ assignments }) => assignments.includes(assignment));
+      return having.length === wrong.length && having.every((cell) => wrong.includes(cell));
+    });
+    return `${shared ?? wrong.map(({ name }) => name).join(' and ')}: ${line}`;
+  });
 }
 
 function placeOf(

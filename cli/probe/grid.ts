@@ -5,6 +5,8 @@ import { mistypedName, overridesOf } from '../command/overrides.ts';
 export interface Cell {
   /** Such as `training.strategy=mpi num_workers=4`. */
   readonly name: string;
+  /** Such as `training.strategy=mpi`, one for each `--vary`. */
+  readonly assignments: readonly string[];
   /** A part of a declaration. */
   readonly change: Readonly<Record<string, unknown>>;
 }
@@ -54,6 +56,7 @@ export function cellsOf(varied: readonly string[]): readonly Cell[] {
   );
   return combinations.map((assignments) => ({
     name: assignments.join(' '),
+    assignments,
     change: overridesOf(assignments),
   }));
 }

@@ -17,6 +17,14 @@ const BUDGET = 'write a number of dollars above 0';
 /** As a shell has it for a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 
+function checkVaried(varied: readonly string[], problems: z.RefinementCtx): void {
+  const found = varied.map(varyProblem);
+  for (const [place, message] of found.entries())
+    if (message !== undefined) problems.addIssue({ code: 'custom', path: [place], message });
+  const message = found.every((each) => each === undefined) ? gridProblem(varied) : undefined;
+  if (message !== undefined) problems.addIssue({ code: 'custom', message });
+}
+
 export const verb = defineVerb({
   name: 'probe',
   summary: 'try settings for some steps each, and say which are cheapest and fastest',
@@ -33,30 +41,21 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
     'dry-run': { type: 'boolean', about: 'say what it would cost, and start nothing' },
     yes: { type: 'boolean', short: 'y', about: 'do not ask' },
   },
-  schema: z.object({
-    vary: z
-      .array(
-        z.string().superRefine((text, problems) => {
-          const message = varyProblem(text);
-          if (message !== undefined) problems.addIssue({ code: 'custom', message });
-        }),
-      )
-      .default([]),
-    steps: z.coerce.number(STEPS).int(STEPS).min(20, STEPS).max(1e6, STEPS).default(200),
-    minutes: z.coerce.number(MINUTES).min(1, MINUTES).max(1_440, MINUTES).default(20),
-    budget: z.coerce.number(BUDGET).positive(BUDGET).optional(),
-    'dry-run': z.boolean().default(false),
-    yes: z.boolean().default(false),
-    web: z.boolean().default(false),
-  }),
-  check: (_, values) => {
-    if (values === undefined || values.web) return [];
-    const problem =
-      values.vary.length === 0
-        ? '--vary is missing: name what to try, such as --vary training.strategy=ddp,mpi'
-        : gridProblem(values.vary);
-    return problem === undefined ? [] : [problem];
-  },
+  schema: z
+    .object({
+      vary: z.array(z.string()).superRefine(checkVaried).default([]),
+      steps: z.coerce.number(STEPS).int(STEPS).min(20, STEPS).max(1e6, STEPS).default(200),
+      minutes: z.coerce.number(MINUTES).min(1, MINUTES).max(1_440, MINUTES).default(20),
+      budget: z.coerce.number(BUDGET).positive(BUDGET).optional(),
+      'dry-run': z.boolean().default(false),
+      yes: z.boolean().default(false),
+      web: z.boolean().default(false),
+    })
+    .refine(({ vary, web }) => web || vary.length > 0, {
+      error: '--vary is missing: name what to try, such as --vary training.strategy=ddp,mpi',
+      // Also where another option is wrong.
+      when: () => true,
+    }),
   examples: [
     ['digits --vary training.strategy=mpi,parameter-server', 'two ways to share the work'],
     ['digits --vary compute.instanceTypes=g5.xlarge,c5.9xlarge --budget 2', 'an accelerator or CPUs'],
@@ -72,10 +71,12 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
     const cells = await planned(api, pipeline, { cells: cellsOf(values.vary), limits });
     const estimate = estimateText(cells, values);
     if (values['dry-run']) {
-      terminal.print(json ? JSON.stringify({ pipeline, cells }, null, 2) : estimate);
+      const shown = cells.map(({ assignments: _assignments, ...cell }) => cell);
+      terminal.print(json ? JSON.stringify({ pipeline, cells: shown }, null, 2) : estimate);
       return EXIT.ok;
     }
     terminal.note(estimate);
+    checkBudget(cells, values.budget);
     if (!(await mayStart(terminal, values))) return EXIT.ok;
     const leaving = new AbortController();
     const leave = () => {
@@ -130,14 +131,22 @@ function estimateText(
   const rows = cells.map(({ name, place, usdPerHour, mostUsd }) => [
     name,
     place,
-    `$${usdPerHour.toFixed(3)}`,
-    `$${usdText(mostUsd)}`,
+    ...(usdPerHour === 0 ? ['-', '-'] : [`$${usdPerHour.toFixed(3)}`, `$${usdText(mostUsd)}`]),
   ]);
   const capped = budget === undefined ? '' : `, and no more than USD ${usdText(budget)} by --budget`;
   return [
     tableText([['settings', 'place', 'On-Demand/h', 'at most'], ...rows]),
     `${steps} steps each, at most ${minutes} minutes and USD ${usdText(most)} together${capped}`,
   ].join('\n');
+}
+
+/** @throws UsageError where it is too small for any of them */
+function checkBudget(cells: readonly PlannedCell[], budget: number | undefined): void {
+  const least = Math.min(...cells.filter(({ usdPerHour }) => usdPerHour > 0).map(({ mostUsd }) => mostUsd));
+  if (budget !== undefined && Number.isFinite(least) && budget < least)
+    throw new UsageError([
+      `--budget is "${budget}": the cheapest combination may cost USD ${usdText(least)}: raise it, or lower --minutes`,
+    ]);
 }
 
 /** @throws UsageError where no person could answer and nothing caps the cost */

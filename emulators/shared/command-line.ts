@@ -113,6 +113,8 @@ function valueProblems(
     const [option, place] = path;
     const name = String(option);
     const given = values[name];
+    // About all that an option which may come again was given: its words name the option.
+    if (Array.isArray(given) && place === undefined) return [message];
     // An option that may be given again has a list, and the problem is of one in it.
     const value = Array.isArray(given) && typeof place === 'number' ? given[place] : given;
     if (value === undefined) return [`--${name} is missing: ${message}`];

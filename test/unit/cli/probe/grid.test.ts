@@ -22,9 +22,14 @@ describe('the combinations', () => {
 
   it('make a list of each instance type', () => {
     expect(cellsOf(['compute.instanceTypes=g5.xlarge,[c5.xlarge,c5.2xlarge]'])).toEqual([
-      { name: 'compute.instanceTypes=[g5.xlarge]', change: { compute: { instanceTypes: ['g5.xlarge'] } } },
+      {
+        name: 'compute.instanceTypes=[g5.xlarge]',
+        assignments: ['compute.instanceTypes=[g5.xlarge]'],
+        change: { compute: { instanceTypes: ['g5.xlarge'] } },
+      },
       {
         name: 'compute.instanceTypes=[c5.xlarge,c5.2xlarge]',
+        assignments: ['compute.instanceTypes=[c5.xlarge,c5.2xlarge]'],
         change: { compute: { instanceTypes: ['c5.xlarge', 'c5.2xlarge'] } },
       },
     ]);
