@@ -94,6 +94,11 @@ def _mpi_pipe(python: Path, data: Path) -> Recipe:
     )
 
 
+def _mpi_tensorflow(python: Path, data: Path) -> Recipe:
+    job = deepfm("mpi", "train_tensorflow.py", python, data, tidewheel_processes_per_host=2)
+    return replace(_synchronous(job, world_size=4), name="deepfm, TensorFlow")
+
+
 def _horovod(python: Path, data: Path) -> Recipe:
     job = deepfm("mpi", "train_horovod.py", python, data, tidewheel_processes_per_host=2)
     return replace(_synchronous(job, world_size=4), name="deepfm, Horovod")
@@ -286,5 +291,6 @@ CATALOGUE = (
     Entry("data-service", "tf", _data_service),
     Entry("parameter-server", "tf", _parameter_server),
     Entry("multi-worker-mirrored", "tf", _mirrored),
+    Entry("mpi-tensorflow", "tf", _mpi_tensorflow),
     Entry("horovod", "horovod", _horovod),
 )

@@ -1,12 +1,13 @@
-"""Trains DeepFM under TensorFlow's strategies: parameter servers, or mirrored workers.
+"""Trains DeepFM with TensorFlow under whichever strategy started it: one entry point for all.
 
 TF_CONFIG decides: with the tasks chief and ps it is a parameter-server cluster, with workers alone
-MultiWorkerMirroredStrategy, without TF_CONFIG MirroredStrategy. With TIDEWHEEL_DATA_SERVICE one
-process trains, and the helper hosts prepare its data.
+MultiWorkerMirroredStrategy, without TF_CONFIG MirroredStrategy. Under mpiexec each process is a
+rank, and MPI sums the gradients. With TIDEWHEEL_DATA_SERVICE one process trains, and the helper
+hosts prepare its data. Model, data, settings and lines are the same under each.
 
-Mirrored workers take the same share of each batch at every step, so an interrupted run ends with
-the bits of an uninterrupted one. Asynchronous workers apply their batches in the order in which
-they finish, so the model differs slightly each time, interrupted or not.
+Mirrored workers and ranks take the same share of each batch at every step, so an interrupted run
+ends with the bits of an uninterrupted one. Asynchronous workers apply their batches in the order in
+which they finish, so the model differs slightly each time, interrupted or not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
 # TensorFlow reads it when it is imported; its messages would hide the training's.
@@ -62,16 +64,26 @@ class Trainer:
         `samples`: size of the whole batch, by which the sum of the losses is divided.
         """
         labels, ids, values = batch
-        names = [name for name in self.variables if not name.startswith("adagrad/")]
-        parts = [part for name in names for part in parts_of(self.variables[name])]
-        accumulators = [
-            part for name in names for part in parts_of(self.variables[f"adagrad/{name}"])
-        ]
         with tf.GradientTape() as tape:
             scores = logits(self.variables, ids, values, self.kind)
             losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=scores)
             loss = tf.reduce_sum(losses) / samples
-        return loss, list(zip(parts, accumulators, tape.gradient(loss, parts), strict=True))
+        pairs = self.pairs()
+        gradients = tape.gradient(loss, [part for part, _ in pairs])
+        return loss, [(*pair, gradient) for pair, gradient in zip(pairs, gradients, strict=True)]
+
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """Each part of each variable, with its part of Adagrad's sums."""
+        names = [name for name in self.variables if not name.startswith("adagrad/")]
+        return [
+            pair
+            for name in names
+            for pair in zip(
+                parts_of(self.variables[name]),
+                parts_of(self.variables[f"adagrad/{name}"]),
+                strict=True,
+            )
+        ]
 
     def finish(self, arrays: Arrays) -> None:
         if not self.run.is_main:
@@ -253,6 +265,33 @@ def _prepared(path: Any, begin: Any, config: Config, shape: tuple[int, int]) -> 
     return parse(read_records(path, begin, config.batch_size), *shape)
 
 
+def train_as_rank_of_mpi(config: Config) -> None:
+    # Only here: an image for the other strategies need not have MPI.
+    import mpi_ranks
+
+    mpi_ranks.use_own_gpu(os.environ)
+    ranks = mpi_ranks.all_ranks()
+    trainer = Trainer(config, tf.distribute.get_strategy(), index=ranks.rank, workers=ranks.size)
+    mpi_ranks.train_as_rank(config, trainer, ranks)
+
+
+def serve(resolver: Any, task: Mapping[str, Any]) -> None:  # noqa: ANN401
+    """A worker or a parameter server, which does what the chief says until it is ended."""
+    server = tf.distribute.Server(
+        resolver.cluster_spec(),
+        job_name=task["type"],
+        task_index=task["index"],
+        protocol="grpc",
+        start=True,
+    )
+    server.join()
+
+
+def is_rank(environment: Mapping[str, str]) -> bool:
+    """As MPICH's mpiexec and Open MPI's have it."""
+    return "PMI_RANK" in environment or "OMPI_COMM_WORLD_RANK" in environment
+
+
 def main() -> None:
     config = Config.from_arguments(sys.argv[1:])
     threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
@@ -268,7 +307,8 @@ def main() -> None:
     task = tf_config.get("task", {"type": "worker", "index": 0})
     has_servers = task["type"] == "chief" or "ps" in tf_config.get("cluster", {})
     service = os.environ.get("TIDEWHEEL_DATA_SERVICE")
-    if (has_servers or service) and config.cross_device_ops != "auto":
+    has_mirrors = not (has_servers or service or is_rank(os.environ))
+    if config.cross_device_ops != "auto" and not has_mirrors:
         raise ValueError(
             f"cross_device_ops={config.cross_device_ops} is for mirrored devices, and this "
             "strategy has none: leave it out"
@@ -276,21 +316,15 @@ def main() -> None:
     if has_servers:
         resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
         if task["type"] in ("worker", "ps"):
-            server = tf.distribute.Server(
-                resolver.cluster_spec(),
-                job_name=task["type"],
-                task_index=task["index"],
-                protocol="grpc",
-                start=True,
-            )
-            server.join()
+            serve(resolver, task)
         train_with_servers(config, resolver)
-        return
-    if service:
+    elif service:
         train_from_service(config, service)
-        return
-    workers = len(tf_config.get("cluster", {}).get("worker", [""]))
-    train_mirrored(config, task["index"], workers)
+    elif is_rank(os.environ):
+        train_as_rank_of_mpi(config)
+    else:
+        workers = len(tf_config.get("cluster", {}).get("worker", [""]))
+        train_mirrored(config, task["index"], workers)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,111 @@
+"""TensorFlow's DeepFM as one rank of an MPI job. mpi4py sums the gradients, for Horovod's last
+release does not build with a TensorFlow of today."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+from mpi4py import MPI
+
+import tidewheel
+from config import TensorFlowConfig as Config
+from tensorflow_input import Shares
+from tensorflow_model import adagrad, read_arrays
+
+if TYPE_CHECKING:
+    from train_tensorflow import Trainer
+
+
+def all_ranks() -> MPI.Intracomm:
+    return MPI.COMM_WORLD
+
+
+def use_own_gpu(environment: Mapping[str, str]) -> None:
+    """Else each rank of a host takes the memory of all its GPUs."""
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        # With training.pinGpus a rank sees one.
+        local = int(environment.get("TIDEWHEEL_LOCAL_RANK", "0"))
+        tf.config.set_visible_devices(gpus[local % len(gpus)], "GPU")
+
+
+def train_as_rank(config: Config, trainer: Trainer, ranks: MPI.Intracomm) -> None:
+    """Every rank computes its share of each batch, and applies the sums of all."""
+    if config.batch_size % ranks.size:
+        raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {ranks.size} ranks")
+    run, own = trainer.run, config.batch_size // ranks.size
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def compute(share: Any) -> Any:  # noqa: ANN401
+        loss, updates = trainer.gradients(share, config.batch_size)
+        return loss, [gradient for _, _, gradient in updates]
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def apply(gradients: Sequence[Any]) -> None:
+        for (part, accumulator), gradient in zip(trainer.pairs(), gradients, strict=True):
+            adagrad(part, accumulator, gradient, config.learning_rate)
+
+    run.print0(
+        f"{ranks.size} ranks, {own} samples each, products in {trainer.kind.name}, "
+        f"sums by MPI of {MPI.get_vendor()}"
+    )
+    _start_alike(trainer, ranks)
+    shares = Shares(run.plan, run.positions, trainer.step, own, trainer.shape)
+    place = tf.distribute.experimental.ValueContext(ranks.rank, ranks.size)
+    while trainer.step < run.plan.total:
+        loss, gradients = compute(shares(place))
+        trainer.step += 1
+        is_due = run.is_main and run.is_due(trainer.step)
+        # The flags are summed with the gradients: all save, and all leave, at the same step.
+        own_figures = [float(loss), float(tidewheel.stop_soon()), float(is_due)]
+        sums, (total_loss, stopping, due) = exchanged(gradients, own_figures, ranks)
+        apply(sums)
+        if due > 0 or stopping > 0 or trainer.step % 10 == 0:
+            run.report(trainer.step, loss=total_loss)
+        time.sleep(config.pause)
+        if trainer.stop_or_save(due > 0, stopping > 0):
+            break
+    else:
+        trainer.finish(read_arrays(trainer.variables))
+    ranks.Barrier()
+
+
+def _start_alike(trainer: Trainer, ranks: MPI.Intracomm) -> None:
+    """All take what rank 0 has resumed: other hosts may not have the checkpoint."""
+    first = (trainer.step, read_arrays(trainer.variables)) if ranks.rank == 0 else None
+    trainer.step, learned = ranks.bcast(first)
+    for name, value in learned.items():
+        trainer.variables[name].assign(value)
+
+
+def exchanged(
+    gradients: Sequence[Any], figures: Sequence[float], ranks: MPI.Intracomm
+) -> tuple[list[Any], list[float]]:
+    """Sums of all ranks; of a table only the rows that a rank has read. One message carries all
+    dense gradients and the figures."""
+    dense = [each for each in gradients if not isinstance(each, tf.IndexedSlices)]
+    flat = np.concatenate([*(each.numpy().ravel() for each in dense), figures]).astype(np.float32)
+    ranks.Allreduce(MPI.IN_PLACE, flat, MPI.SUM)
+    sums, begin = [], 0
+    for gradient in gradients:
+        if isinstance(gradient, tf.IndexedSlices):
+            values = _gathered(gradient.values.numpy(), ranks)
+            indices = _gathered(gradient.indices.numpy(), ranks)
+            sums.append(tf.IndexedSlices(tf.constant(values), tf.constant(indices)))
+        else:
+            end = begin + gradient.shape.num_elements()
+            sums.append(tf.constant(flat[begin:end].reshape(gradient.shape)))
+            begin = end
+    return sums, [float(value) for value in flat[begin:]]
+
+
+def _gathered(own: npt.NDArray[Any], ranks: MPI.Intracomm) -> npt.NDArray[Any]:
+    """In the order of the ranks, so that each of them adds up in the same order."""
+    gathered = np.empty((own.shape[0] * ranks.size, *own.shape[1:]), own.dtype)
+    ranks.Allgather(np.ascontiguousarray(own), gathered)
+    return gathered
