@@ -65,6 +65,7 @@ def train_as_rank(config: Config, trainer: Trainer, ranks: MPI.Intracomm) -> Non
         own_figures = [float(loss), float(tidewheel.stop_soon()), float(is_due)]
         sums, (total_loss, stopping, due) = exchanged(gradients, own_figures, ranks)
         apply(sums)
+        tidewheel.stepped(own)
         if due > 0 or stopping > 0 or trainer.step % 10 == 0:
             run.report(trainer.step, loss=total_loss)
         time.sleep(config.pause)

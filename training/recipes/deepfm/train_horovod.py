@@ -91,6 +91,7 @@ class Trainer:
         while self.step < total:
             loss = self._train_step()
             self.step += 1
+            tidewheel.stepped(self.own)
             is_due = self.run.is_main and self.run.is_due(self.step)
             # All ranks save, and all leave, at the same step.
             flags = torch.tensor([float(tidewheel.stop_soon()), float(is_due), loss])

@@ -60,6 +60,7 @@ class Trainer:
         while self.step < total:
             loss = self._train_step()
             self.step += 1
+            tidewheel.stepped(self.own)
             is_due = self.run.is_main and self.run.is_due(self.step)
             flags = np.array([tidewheel.stop_soon(), is_due], np.int32)
             # All ranks save, and all leave, at the same step.

@@ -150,6 +150,7 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
         ]
         coordinator.join()
         trainer.step += len(batches)
+        tidewheel.stepped(len(batches) * config.batch_size, len(batches))
         run.report(trainer.step, loss=float(np.mean([loss.fetch() for loss in losses])))
         time.sleep(config.pause * len(batches))
         due = run.is_due(trainer.step, len(batches))
@@ -211,6 +212,7 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
         loss, stopping, due = (
             float(value) for value in strategy.experimental_local_results(figures)[0]
         )
+        tidewheel.stepped(config.batch_size / workers)
         if due > 0 or stopping > 0 or trainer.step % 10 == 0:
             run.report(trainer.step, loss=loss)
         time.sleep(config.pause)
@@ -251,6 +253,7 @@ def train_from_service(config: Config, service: str) -> None:
         loss = 0.0
         for batch in data.prefetch(tf.data.AUTOTUNE):
             loss = float(train_step(batch))
+            tidewheel.stepped(config.batch_size)
             time.sleep(config.pause)
         trainer.step += len(batches)
         run.report(trainer.step, loss=loss)

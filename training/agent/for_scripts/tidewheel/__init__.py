@@ -4,6 +4,7 @@ import tidewheel
 newest = tidewheel.newest()
 for batch in tidewheel.batches(loader):
     tidewheel.progress(step, total, loss=loss, accuracy=accuracy)
+    tidewheel.stepped(len(batch))  # only where neither PyTorch's optimizers nor Keras step
     if tidewheel.save_due():
         tidewheel.save(step, write, state)
     if tidewheel.stop_soon():
@@ -42,6 +43,7 @@ __all__ = [
     "save_due",
     "save_soon",
     "saving",
+    "stepped",
     "stop_deadline",
     "stop_soon",
 ]
@@ -62,6 +64,15 @@ def progress(step: int, total: int, **metrics: float) -> None:
         return
     pairs = "".join(f" {name}={float(value):.6g}" for name, value in metrics.items())
     print(f"tidewheel step={int(step)} total={int(total)}{pairs}", flush=True)
+
+
+def stepped(samples: float, steps: int = 1) -> None:
+    """Counts steps in a loop that no hook of the agent knows: without an optimizer of PyTorch, and
+    without Keras.
+
+    `samples`: from which this process has learned in them. The agent's hooks do the counting, so a
+    script that runs without them goes on.
+    """
 
 
 def batches(loader: Iterable[T]) -> Iterator[T]:

@@ -94,6 +94,15 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
     replace(meter, module.CallbackList, "on_train_batch_end", on_train_batch_end)
 
 
+def _lay_stepped(module: ModuleType, meter: Meter) -> None:
+    """What a script says itself, of a loop that no other hook knows."""
+
+    def stepped(samples: float, steps: int = 1) -> None:
+        meter.stepped_by_script(samples, steps)
+
+    replace(meter, module, "stepped", wraps(module.stepped)(stepped))
+
+
 def _ask_input(meter: Meter, ask: Callable[[TensorFlowInput], None]) -> None:
     """What tf.data does not tell stays unknown."""
     if meter.tensorflow_input is None:
@@ -138,6 +147,7 @@ def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
 
 _KERAS_SAVES = ("Model.save", "Model.save_weights")
 LAYERS: dict[str, Lay] = {
+    "tidewheel": _lay_stepped,
     "torch": _lay_torch,
     "torch._dynamo.eval_frame": _lay_compiled,
     "PIL.ImageFile": _lay_pillow,

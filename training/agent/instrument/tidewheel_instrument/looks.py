@@ -67,6 +67,9 @@ _HOST_CALL = re.compile(
 _TENSOR_CALL = re.compile(r"\.(item|cpu|cuda|to|backward|tolist|synchronize)\(")
 """These wait for an accelerator, which computes meanwhile."""
 
+_DISTRIBUTE = os.sep.join(("", "tensorflow", "python", "distribute", ""))
+"""The chief of parameter servers waits in a thread for workers, which compute meanwhile."""
+
 
 def _place(filename: str) -> tuple[str, str]:
     """`script`, `package`, `library` or `none`, and the dotted name of the module there."""
@@ -117,6 +120,8 @@ def host_work(frame: FrameType | None, places: Places) -> str | None:
         if frame is None:
             return None
         place, host = places.of(frame.f_code)
+        if _DISTRIBUTE in frame.f_code.co_filename:
+            return None
         if not is_host:
             is_host = host or (place == "script" and _calls_host(frame))
             # Of what the standard library does for others, such as contextlib, the caller decides.

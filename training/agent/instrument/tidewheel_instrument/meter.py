@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _EXCHANGE_SECONDS = 1.0
 """Between two looks at the exchange that DDP hides."""
+_SCRIPT = -1
+"""A source of batches, and a marker, that no loader and no optimizer has."""
 _RANKS = ("RANK", "TIDEWHEEL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
@@ -165,6 +167,16 @@ class Meter:
         # The batches of another loop, such as a validation, are no part of the next step.
         self.source, self.pending = source, 0 if knows else None
         self._loader = (workers, batch_size)
+
+    def stepped_by_script(self, samples: float, count: int) -> None:
+        """Where a loader is known, that one tells the samples."""
+        try:
+            if self.source in (0, _SCRIPT):
+                self.source, self.pending = _SCRIPT, (self.pending or 0) + round(samples)
+                self._loader = (0, round(samples / max(1, count)))
+        except Exception as error:
+            self.remove("tidewheel.stepped", error)
+        self.stepped(_SCRIPT, count)
 
     def stepped(self, marker: object, count: int = 1) -> None:
         """`marker`: the optimizer. Of several that step in turn, one tells the steps."""

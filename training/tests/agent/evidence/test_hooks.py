@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from hosts import TRAINING, free_ports
-from tidewheel_agent.evidence.cells import ProcessCounts, forward_line, read_counts, removed_hook
+from tidewheel_agent.evidence.cells import (
+    ProcessCounts,
+    forward_line,
+    read_counts,
+    removed_hook,
+    step_seconds,
+)
 
 pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -42,6 +48,27 @@ def output(*arguments: str, environment: dict[str, str] | None = None) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+LOOP = """
+import time
+import tidewheel
+for _ in range(12):
+    time.sleep(0.01)
+    tidewheel.stepped(32)
+tidewheel.stepped(64, 2)
+"""
+
+
+def test_a_loop_without_a_framework_says_its_steps(tmp_path: Path) -> None:
+    own = str(TRAINING / "agent" / "for_scripts")
+    program = f"import sys; sys.path.append({own!r})\n{LOOP}"
+    assert output("-c", program) == hooked(tmp_path / "cells", "-c", program) == ""
+    (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
+    assert (trainer.steps, trainer.samples, trainer.knows_samples) == (14, 448, True)
+    assert (trainer.workers, trainer.batch_size) == (0, 32)
+    durations = step_seconds(tmp_path / "cells", trainer.pid, 2, 12)
+    assert min(durations) >= 0.01
 
 
 def test_a_slow_dataset_shows_as_waiting(tmp_path: Path) -> None:

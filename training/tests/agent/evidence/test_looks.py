@@ -57,6 +57,13 @@ def _blocked(thread: threading.Thread, file: str) -> FrameType | None:
     raise AssertionError("the thread never blocked")
 
 
+def test_a_wait_of_a_coordinator_is_no_host_work(look: Look) -> None:
+    waiting = "import threading; threading.Event().wait(5)"
+    coordinator = "site-packages/tensorflow/python/distribute/coordinator/cluster_coordinator.py"
+    assert look(coordinator, waiting) is None
+    assert look("train.py", waiting) is not None
+
+
 def test_a_wait_for_a_queue_is_host_work(look: Look) -> None:
     source = "import queue\ndef load():\n    return queue.Queue().get(timeout=5)\nload()\n"
     assert look("train.py", source) == "train.py:3 load"
