@@ -43,8 +43,8 @@ class Workload:
 
 _BLURS = 10
 _PHOTOGRAPHS = 400
-_PRINTED = 100
-"""Steps that tell a rate where no hook counts them and the script prints every tenth."""
+_SHORT_STEPS = 100
+"""Their steps take milliseconds, and the first ones far longer."""
 
 
 def _images(
@@ -144,25 +144,25 @@ WORKLOADS = (
         "deepfm-parameter-server",
         "tf",
         _deepfm("parameter-server", "train_tensorflow.py"),
-        _PRINTED,
+        _SHORT_STEPS,
     ),
     Workload(
         "deepfm-mirrored",
         "tf",
         _on_one_host(_deepfm("single", "train_tensorflow.py", devices=2)),
-        _PRINTED,
+        _SHORT_STEPS,
     ),
     Workload(
         "deepfm-multi-worker-mirrored",
         "tf",
         _deepfm("multi-worker-mirrored", "train_tensorflow.py"),
-        _PRINTED,
+        _SHORT_STEPS,
     ),
     Workload(
         "deepfm-horovod",
         "horovod",
         _deepfm("mpi", "train_horovod.py", tidewheel_processes_per_host=2),
-        _PRINTED,
+        _SHORT_STEPS,
     ),
 )
 
@@ -228,7 +228,7 @@ def main() -> int:
     if arguments.steps < workload.least_steps:
         parser.error(
             f"--steps {arguments.steps}: {workload.name} needs {workload.least_steps} or more, "
-            "for its script prints every tenth step"
+            "for its steps take milliseconds, and the first ones far longer"
         )
     size = Size(arguments.side, arguments.batch, arguments.steps)
     root = Path(tempfile.mkdtemp(prefix="tw-"))

@@ -1,5 +1,6 @@
 /** The answers about probes. */
 import { nameOfTopology } from '../attempts/doctor/topology-speed.ts';
+import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { pinOfNewest, type VersionReader } from '../dataset/dataset-version.ts';
 import { type Allowed, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
 import {
@@ -11,7 +12,6 @@ import {
 import { datasetSettings } from '../pipeline/dataset.ts';
 import { changeDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { hourlyUsdOf } from '../placement/decision/work.ts';
 import { attemptCost } from '../runs/attempt-cost.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { readStepSpeed } from '../runs/step-speeds.ts';
@@ -142,7 +142,7 @@ async function viewOf({ attempts, store }: ProbeDeps, run: RunRecord) {
     declaration,
     ...(placement !== undefined && {
       topology: nameOfTopology(placement),
-      usdPerHour: hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0),
+      usdPerHour: gangHourlyUsd(placement),
     }),
     costUsd: made.reduce((sum, attempt) => sum + attemptCost(attempt), 0),
     speed,

@@ -1,6 +1,7 @@
 /** What the API says of runs side by side. */
 import { beforeEach, expect, it } from 'vitest';
 import { answer } from '../../../functions/core/api/api.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
@@ -32,6 +33,21 @@ it('has a row for each run, as listed', async () => {
         { runId: 'digits-000001', status: 'training', costUsd: 0 },
       ],
     },
+  });
+});
+
+it('shows a probe by its own steps', async () => {
+  const runId = 'digits-probe-000001';
+  const probe = { number: 1 };
+  await at.runs.create({ ...runOf('digits', 1, { status: 'succeeded' }), runId, probe });
+  await at.attempts.create(attemptOf(runId, 1));
+  const blocks = { blockSeconds: [0.5, 0.5, 0.5], blockSteps: [10, 10, 10], samplesPerStep: 8 };
+  at.store.put(
+    `${bucketKeys.evidence('digits', runId)}1-algo-1-steps.json`,
+    JSON.stringify({ basis: 'hooks', steps: 50, ...blocks }),
+  );
+  expect(await compare({ runs: `${runId},digits-000001` })).toMatchObject({
+    body: { rows: [{ runId, topology: '2 x g5.xlarge', samplesPerSecond: 16 }, { runId: 'digits-000001' }] },
   });
 });
 

@@ -56,6 +56,25 @@ describe('runs side by side', () => {
     expect(rows.map(({ costToMetricUsd }) => costToMetricUsd)).toEqual([1.5, 4]);
   });
 
+  it('show a probe by the steps that it measured', () => {
+    const samplesPerSecond = { mean: 500, low: 400, high: 600 };
+    const stepSeconds = { mean: 0.04, low: 0.03, high: 0.05 };
+    const speed = {
+      basis: 'hooks',
+      clock: 'host',
+      hosts: 1,
+      steps: 60,
+      stepSeconds,
+      samplesPerSecond,
+    } as const;
+    const { rows } = compareRuns([{ ...comparedRun(4, [2, 1]), probed: { speed, usdPerHour: 0.9 } }]);
+    expect(rows[0]).toMatchObject({
+      topology: '1 x g5.xlarge',
+      samplesPerSecond: 500,
+      usdPerMillionSamples: expect.closeTo(0.5, 6),
+    });
+  });
+
   it('show what was not measured as absent', () => {
     const bare = { ...comparedRun(3, []), attempts: [attemptOf('digits-000003', 1)], series: [] };
     expect(compareRuns([bare, bare])).toMatchObject({ rows: [{ costUsd: 0 }, { costUsd: 0 }] });

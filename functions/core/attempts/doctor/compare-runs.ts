@@ -1,8 +1,10 @@
 /** Runs side by side: how fast they trained, how busy they were, and what they paid, also until the same metric. */
+
+import type { StepSpeed } from '../../doctor/probe/step-blocks.ts';
 import { attemptCost } from '../../runs/attempt-cost.ts';
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { readSeries } from '../../runs/series.ts';
-import { speedsOf } from './topology-speed.ts';
+import { nameOfTopology, speedsOf } from './topology-speed.ts';
 
 type Series = Awaited<ReturnType<typeof readSeries>>;
 
@@ -10,6 +12,8 @@ export interface ComparedRun {
   readonly run: Pick<RunRecord, 'runId' | 'status' | 'declaration'>;
   readonly attempts: readonly AttemptRecord[];
   readonly series: Series;
+  /** Of a probe, as its table has it. */
+  readonly probed?: { readonly speed: StepSpeed; readonly usdPerHour: number } | undefined;
 }
 
 interface ComparisonRow {
@@ -50,14 +54,28 @@ interface Target {
   readonly value: number;
 }
 
-function rowOf({ run, attempts, series }: ComparedRun, target: Target | undefined): ComparisonRow {
-  const [speed] = speedsOf(attempts).toSorted((a, b) => b.seconds - a.seconds);
-  const last = attempts.findLast(({ attempt }) => speed?.attempts.includes(attempt) === true)?.diagnosis
-    ?.speed;
+function rowOf(compared: ComparedRun, target: Target | undefined): ComparisonRow {
+  const { run, attempts, series } = compared;
   return {
     runId: run.runId,
     status: run.status,
     strategy: run.declaration?.training.strategy,
+    ...(probedSpeed(compared) ?? measuredSpeed(attempts)),
+    costUsd: attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0),
+    costToMetricUsd: target && costUntil(attempts, reachedAt(series, target)),
+  };
+}
+
+type RowSpeed = Pick<
+  ComparisonRow,
+  'topology' | 'samplesPerSecond' | 'usdPerMillionSamples' | 'stepSeconds' | 'cpuBusy' | 'gpuBusy'
+>;
+
+function measuredSpeed(attempts: readonly AttemptRecord[]): RowSpeed {
+  const [speed] = speedsOf(attempts).toSorted((a, b) => b.seconds - a.seconds);
+  const last = attempts.findLast(({ attempt }) => speed?.attempts.includes(attempt) === true)?.diagnosis
+    ?.speed;
+  return {
     topology: speed?.topology,
     samplesPerSecond: speed?.samplesPerSecond,
     usdPerMillionSamples:
@@ -65,8 +83,18 @@ function rowOf({ run, attempts, series }: ComparedRun, target: Target | undefine
     stepSeconds: speed?.stepSeconds,
     cpuBusy: last?.cpuBusy,
     gpuBusy: last?.gpuBusy,
-    costUsd: attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0),
-    costToMetricUsd: target && costUntil(attempts, reachedAt(series, target)),
+  };
+}
+
+/** Too short for the points of the doctor, and on one machine by another clock than theirs. */
+function probedSpeed({ attempts, probed }: ComparedRun): RowSpeed | undefined {
+  const last = attempts.at(-1);
+  if (probed === undefined || last === undefined) return undefined;
+  const rate = probed.speed.samplesPerSecond;
+  return {
+    topology: nameOfTopology(last.placement),
+    samplesPerSecond: rate?.mean,
+    usdPerMillionSamples: rate && (1e6 / rate.mean) * (probed.usdPerHour / 3_600),
   };
 }
 
