@@ -28,10 +28,16 @@ const HELP = `npm run articles [-- OPTIONS] [NAME...]
   --list     print the names
 Those of ray, tf and horovod need environments of their own (.venv-ray and so on), which are made on demand.`;
 
-const count = (most: number) =>
+const count = (most: number, least = 1) =>
   z
     .string()
-    .refine((text) => /^[1-9]\d{0,6}$/.test(text) && Number(text) <= most, `give a number from 1 to ${most}`);
+    .refine(
+      (text) => /^[1-9]\d{0,6}$/.test(text) && Number(text) <= most && Number(text) >= least,
+      `give a number from ${least} to ${most}`,
+    );
+
+/** Two batches of training/measure/small_files/train.py: the first one tells no rate. */
+const LEAST_FILES = 128;
 
 const spec = {
   options: {
@@ -46,7 +52,7 @@ const spec = {
     steps: count(100_000),
     side: count(4_096),
     batch: count(1_000_000),
-    files: count(1_000_000).transform(Number),
+    files: count(1_000_000, LEAST_FILES).transform(Number),
     write: z.boolean(),
     list: z.boolean(),
   }),

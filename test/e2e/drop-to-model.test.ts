@@ -22,7 +22,7 @@ import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion }
 import { FIRST_DAY_REPORT, playShort } from './first-day.ts';
 import { hearFrom, LISTEN } from './own-rule.ts';
 import { HOSTILE, type OpenPage, openPage } from './page-of-region.ts';
-import { probed, RUNS } from './probe.ts';
+import { probed, probedStrategies, RUNS } from './probe.ts';
 import { GOT, putTyped, TYPED } from './typed.ts';
 
 const run = promisify(execFile);
@@ -220,6 +220,11 @@ print(json.dumps(len(png)))`);
     expect(await page.data('digits', 'digits-000002')).toContain(HOSTILE);
   }, 400_000);
   it('is probed apart from the runs', async () => expect(await probed(test, api)).toBe(RUNS), 240_000);
+
+  it('is probed under two strategies', async () => {
+    const names = ['mpi', 'parameter-server'];
+    expect(await probedStrategies(test, api)).toEqual({ names, metric: 'loss' });
+  }, 240_000);
 });
 
 describe('a person', () => {

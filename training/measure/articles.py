@@ -159,6 +159,12 @@ WORKLOADS = (
         _SHORT_STEPS,
     ),
     Workload(
+        "deepfm-mpi",
+        "tf",
+        _deepfm("mpi", "train_tensorflow.py", tidewheel_processes_per_host=2),
+        _SHORT_STEPS,
+    ),
+    Workload(
         "deepfm-horovod",
         "horovod",
         _deepfm("mpi", "train_horovod.py", tidewheel_processes_per_host=2),
