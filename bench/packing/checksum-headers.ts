@@ -1,14 +1,18 @@
 /** The checksums that the made-up S3 keeps of objects, and those that it is sent. */
+import { hash } from 'node:crypto';
 import type http from 'node:http';
-import { crc64NvmeBase64 } from '../../functions/core/packing/formats/crc64-nvme.ts';
 import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
+import { SUM_KINDS, type SumKind } from '../../functions/core/packing/model/blob-store.ts';
 import type { Reply } from './exchange.ts';
 
 /**
  * S3 keeps CRC-64/NVME of an object whose client chose no checksum. An object that is older than December 2024 may have
- * none. `composite`: of the CRC-32 of parts of 8 MiB, as boto3 and the AWS CLI send them.
+ * none. `composite`: of the CRC-32 of parts of 8 MiB, as boto3 and the AWS CLI send them. `compositeCrc32c`: of CRC-32C.
  */
-export type StoredChecksum = 'crc32' | 'crc64nvme' | 'composite' | 'none';
+export type StoredChecksum = SumKind | 'composite' | 'compositeCrc32c' | 'sha256' | 'none';
+
+const kindOfParts = (checksum: StoredChecksum | undefined): SumKind =>
+  checksum === 'compositeCrc32c' ? 'crc32c' : 'crc32';
 
 const PART_BYTES = 8 * 1024 * 1024;
 
@@ -21,11 +25,14 @@ const partsOf = (body: Buffer): Buffer[] =>
 export function attributesAnswer(
   { body, etag }: { readonly body: Buffer; readonly etag: string },
   headers: http.IncomingHttpHeaders,
+  checksum: StoredChecksum | undefined,
 ): Reply {
+  const kind = kindOfParts(checksum);
+  const name = `Checksum${kind.toUpperCase()}`;
   const after = Number(headers['x-amz-part-number-marker']);
   const all = partsOf(body).map(
     (part, index) =>
-      `<Part><ChecksumCRC32>${sumOf('crc32', part)}</ChecksumCRC32><PartNumber>${index + 1}</PartNumber>` +
+      `<Part><${name}>${sumOf(kind, part)}</${name}><PartNumber>${index + 1}</PartNumber>` +
       `<Size>${part.length}</Size></Part>`,
   );
   const page = all.slice(after, after + 2);
@@ -37,10 +44,10 @@ export function attributesAnswer(
   return { status: 200, body: text };
 }
 
-function compositeOf(body: Buffer): Record<string, string> {
-  const sums = partsOf(body).map((part) => Buffer.from(sumOf('crc32', part), 'base64'));
+function compositeOf(body: Buffer, kind: SumKind): Record<string, string> {
+  const sums = partsOf(body).map((part) => Buffer.from(sumOf(kind, part), 'base64'));
   return {
-    'x-amz-checksum-crc32': `${sumOf('crc32', Buffer.concat(sums))}-${sums.length}`,
+    [`x-amz-checksum-${kind}`]: `${sumOf(kind, Buffer.concat(sums))}-${sums.length}`,
     'x-amz-checksum-type': 'COMPOSITE',
   };
 }
@@ -51,14 +58,15 @@ export function checksumHeaders(
   checksum: StoredChecksum = 'crc32',
 ): Record<string, string> {
   if (headers['x-amz-checksum-mode'] !== 'ENABLED' || checksum === 'none') return {};
-  if (checksum === 'crc64nvme') return { 'x-amz-checksum-crc64nvme': crc64NvmeBase64([body]) };
-  if (checksum === 'composite') return compositeOf(body);
-  return { 'x-amz-checksum-crc32': sumOf('crc32', body) };
+  if (checksum === 'composite' || checksum === 'compositeCrc32c')
+    return compositeOf(body, kindOfParts(checksum));
+  if (checksum === 'sha256') return { 'x-amz-checksum-sha256': hash('sha256', body, 'base64') };
+  return { [`x-amz-checksum-${checksum}`]: sumOf(checksum, body) };
 }
 
 /** Whether the body is what the request's checksum says. */
 export const isAsSummed = (headers: http.IncomingHttpHeaders, body: Buffer): boolean =>
-  (['crc32', 'crc64nvme'] as const).every((kind) => {
+  SUM_KINDS.every((kind) => {
     const sum = headers[`x-amz-checksum-${kind}`];
     return sum === undefined || sum === sumOf(kind, body);
   });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type http from 'node:http';
 import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
 import type { SumKind } from '../../functions/core/packing/model/blob-store.ts';
-import { failure, type Reply } from './exchange.ts';
+import { type Call, failure, type Reply } from './exchange.ts';
 
 interface Part {
   readonly body: Buffer;
@@ -40,8 +40,15 @@ export function copiedBytes(
   return found.body.subarray(Number(first), Number(last) + 1);
 }
 
+/** The call for as many bytes that begin one byte sooner. */
+export function ofOtherBytes(call: Call): Call {
+  const range = String(call.headers['x-amz-copy-source-range']);
+  const sooner = range.replaceAll(/[0-9]+/g, (place) => String(Number(place) - 1));
+  return { ...call, headers: { ...call.headers, 'x-amz-copy-source-range': sooner } };
+}
+
 /**
- * @param kind of the upload's checksums: crc32 or crc64nvme
+ * @param kind of the upload's checksums
  * @param isKept MD5 takes longer than all the rest, and the ETag of a part that is not kept says nothing
  */
 export function copyAnswer(copied: Buffer, kind: SumKind, isKept: boolean): Reply {

@@ -7,8 +7,9 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
+import { SUM_KINDS } from '../../functions/core/packing/model/blob-store.ts';
 import { attributesAnswer, checksumHeaders, isAsSummed, type StoredChecksum } from './checksum-headers.ts';
-import { copiedBytes, copyAnswer, type OpenUpload } from './copy-part.ts';
+import { copiedBytes, copyAnswer, type OpenUpload, ofOtherBytes } from './copy-part.ts';
 import { type Damage, spoil } from './damaged-answer.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
 import {
@@ -32,11 +33,12 @@ interface Stored {
 /** Larger bodies are forgotten at once where a server keeps none: what is packed would not fit into memory. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
-interface Faults {
+export interface Faults {
   /** What to do to the n-th request; undefined lets it pass. */
   decide(request: { method: string; path: string }): Fault | undefined;
 }
-export type Fault = 'slowDown' | 'internalError' | 'errorWith200' | 'reset' | 'stall' | Damage;
+/** `wrongCopy`: UploadPartCopy takes other bytes of the source, and names their checksum. */
+export type Fault = 'slowDown' | 'internalError' | 'errorWith200' | 'reset' | 'stall' | 'wrongCopy' | Damage;
 
 export interface MemoryS3Options {
   readonly corpus?: Corpus;
@@ -138,6 +140,7 @@ class Service {
     if (fault === 'errorWith200')
       return this.#send(response, method, { ...failure(500, 'InternalError'), status: 200 });
     if (fault === 'reset') return void response.socket?.destroy();
+    if (fault === 'wrongCopy') return this.#send(response, method, this.#answer(ofOtherBytes(call)));
     const reply = this.#answer(call);
     if (fault === 'internalError') return this.#send(response, method, failure(500, 'InternalError'));
     if (fault === 'stall') return;
@@ -213,7 +216,7 @@ class Service {
   #get({ key, headers, query }: Call): Reply {
     const found = this.#find(key);
     if (found === undefined) return failure(404, 'NoSuchKey');
-    if (query.has('attributes')) return attributesAnswer(found, headers);
+    if (query.has('attributes')) return attributesAnswer(found, headers, this.#parts.options.checksum);
     const wanted = headers['if-match'];
     if (wanted !== undefined && wanted !== `"${found.etag}"`) return failure(412, 'PreconditionFailed');
     const range = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '');
@@ -284,7 +287,8 @@ class Service {
   #createUpload({ headers }: Call): Reply {
     this.#uploadNumber += 1;
     const id = `upload-${this.#uploadNumber}`;
-    const sum = headers['x-amz-checksum-algorithm'] === 'CRC64NVME' ? 'crc64nvme' : 'crc32';
+    const named = String(headers['x-amz-checksum-algorithm']).toLowerCase();
+    const sum = SUM_KINDS.find((kind) => kind === named) ?? 'crc32';
     this.#parts.uploads.set(id, { parts: new Map(), sum });
     return {
       status: 200,

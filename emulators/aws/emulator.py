@@ -209,6 +209,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()
     patches.tell_what_was_copied()
+    patches.tell_checksums_of_parts()
     patches.notify_of_named_events()
     patches.refuse_impossible_schedules()
     policy_simulator.install()

@@ -178,7 +178,7 @@ def tell_what_was_copied() -> None:
         status, answer_headers, body = answer
         upload = s3._multipart_uploads.get(s3._qp(query, "uploadId"), {})
         algorithm = upload.get("checksum_algorithm")
-        if status != 200 or algorithm not in ("CRC32", "CRC64NVME"):
+        if status != 200 or algorithm not in ("CRC32", "CRC32C", "CRC64NVME"):
             return answer
         part = upload["parts"][int(s3._qp(query, "partNumber", "1"))]
         checksum = s3._compute_s3_checksum(algorithm, part["body"])
@@ -188,6 +188,43 @@ def tell_what_was_copied() -> None:
         return status, answer_headers, body.replace(end.encode(), (element + end).encode())
 
     s3._upload_part_copy = copy_and_tell
+
+
+def tell_checksums_of_parts() -> None:
+    """Names each part's checksum to GetObjectAttributes, as S3 does for a composite one.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_ObjectPart.html
+    """
+    asked = threading.local()
+    get_attributes = s3._get_object_attributes
+    append_parts = s3._append_object_parts
+
+    def get_and_remember(bucket_name: str, key: str, headers: Any, query: dict[str, Any]) -> Any:
+        asked.object = (bucket_name, key, s3._qp(query, "versionId", "") or None)
+        return get_attributes(bucket_name, key, headers, query)
+
+    def sum_up(algorithm: str, parts: list[dict[str, Any]]) -> None:
+        body = s3._get_object_data(*asked.object) or b""
+        offset = 0
+        for part in parts:
+            end = offset + part["Size"]
+            part["checksum"] = s3._compute_s3_checksum(algorithm, body[offset:end])
+            offset = end
+
+    def append_with_checksums(root: Any, record: dict[str, Any], headers: dict[str, str]) -> None:
+        append_parts(root, record, headers)
+        algorithm = next(iter(record.get("checksums") or {}), None)
+        if algorithm is None:
+            return
+        if any("checksum" not in part for part in record.get("parts") or ()):
+            sum_up(algorithm, record["parts"])
+        of_part = {str(part["PartNumber"]): part for part in record.get("parts") or ()}
+        for element in root.iter("Part"):
+            part = of_part[element.findtext("PartNumber")]
+            s3.SubElement(element, f"Checksum{algorithm}").text = part["checksum"]
+
+    s3._get_object_attributes = get_and_remember
+    s3._append_object_parts = append_with_checksums
 
 
 def notify_of_named_events() -> None:

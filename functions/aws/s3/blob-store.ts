@@ -1,21 +1,22 @@
 /** The packing port over S3: see functions/core/packing/model/blob-store.ts for what each call promises. */
-import type {
-  BlobStore,
-  CopiedPart,
-  GetOptions,
-  GetResult,
-  HeadResult,
-  KeyFailure,
-  ListOptions,
-  ListPage,
-  OpenUpload,
-  PartSource,
-  PutOptions,
-  PutResult,
-  SumKind,
-  Upload,
-  UploadedPart,
-  WholeCheck,
+import {
+  type BlobStore,
+  type CopiedPart,
+  type GetOptions,
+  type GetResult,
+  type HeadResult,
+  hasSum,
+  type KeyFailure,
+  type ListOptions,
+  type ListPage,
+  type OpenUpload,
+  type PartSource,
+  type PutOptions,
+  type PutResult,
+  type SumKind,
+  type Upload,
+  type UploadedPart,
+  type WholeCheck,
 } from '../../core/packing/model/blob-store.ts';
 import { bodyText, etagOf, headerOf } from './answer-parts.ts';
 import { compositeIn, crc32Of, isCheckable, keptSums, wholeCheckOf } from './checksum.ts';
@@ -155,7 +156,7 @@ export class S3BlobStore implements BlobStore {
     if (answer?.status !== 200) return undefined;
     const { headers } = answer;
     const whole = wholeCheckOf(headers);
-    if (whole?.sums?.crc32 !== undefined || whole?.sums?.crc64nvme !== undefined) return whole;
+    if (whole?.sums !== undefined && hasSum(whole.sums)) return whole;
     const composite = compositeIn(headers);
     if (composite === undefined) return whole;
     const composed = { key, etag, size: Number(headerOf(answer, 'content-length')), composite };

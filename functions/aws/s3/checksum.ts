@@ -99,6 +99,7 @@ export function wholeCheckOf(headers: IncomingHttpHeaders): WholeCheck | undefin
 /** Those that follow from the sums of parts. */
 export const keptSums = (headers: IncomingHttpHeaders): KeptSums => ({
   crc32: hexOf(wholeSum(headers, 'x-amz-checksum-crc32')),
+  crc32c: hexOf(wholeSum(headers, 'x-amz-checksum-crc32c')),
   crc64nvme: wholeSum(headers, 'x-amz-checksum-crc64nvme'),
 });
 

@@ -3,7 +3,7 @@
  * S3 tells their sizes only by GetObjectAttributes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAttributes.html
  */
 import { keptSum, startSum } from '../../core/packing/formats/running-sum.ts';
-import type { KeptSums, WholeCheck } from '../../core/packing/model/blob-store.ts';
+import { type KeptSums, SUM_KINDS, type WholeCheck } from '../../core/packing/model/blob-store.ts';
 import { bodyText } from './answer-parts.ts';
 import { type CompositeSum, isComposedOf, type Summing } from './checksum.ts';
 import type { Requester } from './requester.ts';
@@ -97,10 +97,11 @@ class PartsCheck implements WholeCheck {
     return this.#isIntact && this.#part === this.#parts.length;
   }
 
-  /** The CRC-32 of the whole follows from those of the parts. */
+  /** The CRC of the whole follows from those of the parts. A SHA does not. */
   get sums(): KeptSums {
-    if (this.#composite.algorithm !== 'CRC32') return {};
-    const whole = startSum('crc32');
+    const kind = SUM_KINDS.find((one) => one.toUpperCase() === this.#composite.algorithm);
+    if (kind === undefined) return {};
+    const whole = startSum(kind);
     for (const { sum, size } of this.#parts) whole.append(sum, size);
     return keptSum(whole);
   }

@@ -192,9 +192,9 @@ export function completeUploadXml(parts: readonly UploadedPart[]): string {
   const sum = (name: string, value: string | undefined): string =>
     value === undefined ? '' : `<${name}>${escapeXml(value)}</${name}>`;
   const items = parts.map(
-    ({ etag, crc32, crc64nvme }, index) =>
+    ({ etag, crc32, crc32c, crc64nvme }, index) =>
       `<Part><PartNumber>${index + 1}</PartNumber><ETag>&quot;${escapeXml(etag)}&quot;</ETag>` +
-      `${sum('ChecksumCRC32', crc32)}${sum('ChecksumCRC64NVME', crc64nvme)}</Part>`,
+      `${sum('ChecksumCRC32', crc32)}${sum('ChecksumCRC32C', crc32c)}${sum('ChecksumCRC64NVME', crc64nvme)}</Part>`,
   );
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${items.join('')}</CompleteMultipartUpload>`;
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { StoredChecksum } from '../../../bench/packing/checksum-headers.ts';
 import { corpusBody, regularCorpus } from '../../../bench/packing/listing.ts';
-import { type Fault, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
+import { type Fault, type Faults, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { memberLines } from '../../../functions/core/packing/model/member-lines.ts';
 import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
@@ -22,7 +22,11 @@ const corpus = regularCorpus({
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Packs and seals all files; copies are answered with the faults, in turn. */
-async function packed(faults: readonly (Fault | undefined)[], checksum: StoredChecksum = 'crc64nvme') {
+async function packed(
+  faults: readonly (Fault | undefined)[],
+  checksum: StoredChecksum = 'crc64nvme',
+  damage?: Faults['decide'],
+) {
   const left = [...faults];
   let partLists = 0;
   const isCopy = (path: string): boolean => path.includes('partNumber=2&');
@@ -30,9 +34,10 @@ async function packed(faults: readonly (Fault | undefined)[], checksum: StoredCh
     corpus,
     checksum,
     faults: {
-      decide: ({ path }) => {
+      decide: (request) => {
+        const { path } = request;
         partLists += Number(path.endsWith('?attributes='));
-        return isCopy(path) ? left.shift() : undefined;
+        return isCopy(path) ? left.shift() : damage?.(request);
       },
     },
   });
@@ -78,6 +83,22 @@ describe('large members of a tar', () => {
     }
     // The kind of the upload asks for the first one once more. A page names two of three or five parts.
     expect(partLists).toBe(2 + 2 + 3);
+  });
+
+  it.each(['crc32', 'crc32c', 'crc64nvme', 'composite', 'compositeCrc32c'] as const)(
+    'are not sealed with other bytes (%s)',
+    async (checksum) => {
+      await expect(packed(['wrongCopy'], checksum)).rejects.toThrow(/other bytes|BadDigest/);
+    },
+  );
+
+  it('are read if only a SHA-256 is known', async () => {
+    const { lines, digests } = await packed([], 'sha256');
+    expect(lines.map(({ sha256 }) => sha256).sort()).toEqual(digests.sort());
+    expect(lines.filter(({ unchecked }) => unchecked)).toEqual([]);
+    const damage: Faults['decide'] = ({ method, path }) =>
+      method === 'GET' && path.includes(corpus.keyAt(0)) ? 'corrupt' : undefined;
+    await expect(packed([], 'sha256', damage)).rejects.toThrow('other bytes');
   });
 
   it('are copied again after errors with 200', async () => {

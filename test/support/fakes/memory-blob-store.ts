@@ -1,8 +1,6 @@
 /** The packing port in memory, with S3's rules for conditions, order and multipart uploads. */
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
-import { crc64NvmeBase64 } from '../../../functions/core/packing/formats/crc64-nvme.ts';
-import { sumOf } from '../../../functions/core/packing/formats/running-sum.ts';
+import { keptSum, sumOf } from '../../../functions/core/packing/formats/running-sum.ts';
 import type {
   BlobStore,
   CopiedPart,
@@ -32,6 +30,8 @@ interface Held {
   readonly archived?: true;
 }
 
+const keptOf = (kind: SumKind, body: Uint8Array): KeptSums => keptSum({ kind, base64: sumOf(kind, body) });
+
 export class MemoryBlobStore implements BlobStore {
   readonly bucket = 'memory';
   readonly objects = new Map<string, Held>();
@@ -42,7 +42,7 @@ export class MemoryBlobStore implements BlobStore {
   /** False: as a server that keeps no checksum of what it is sent. */
   hasChecksums = true;
   /** The checksum of the whole that the server keeps beside the ETag. */
-  keptSum: 'crc32' | 'crc64nvme' | 'none' = 'none';
+  keptSum: SumKind | 'none' = 'none';
   /** By copyPart. */
   copiedBytes = 0;
   /** Of the objects that are written next. */
@@ -132,10 +132,7 @@ export class MemoryBlobStore implements BlobStore {
   head(key: string): Promise<HeadResult | undefined> {
     const held = this.objects.get(key);
     if (held === undefined) return Promise.resolve(undefined);
-    const sums = {
-      crc32: crc32(held.body).toString(16).padStart(8, '0'),
-      ...(this.keptSum === 'crc64nvme' && { crc64nvme: crc64NvmeBase64([held.body]) }),
-    };
+    const sums = { ...keptOf('crc32', held.body), ...this.#sumsOf(key) };
     return Promise.resolve({ size: held.body.length, etag: held.etag, sums });
   }
 
@@ -151,9 +148,7 @@ export class MemoryBlobStore implements BlobStore {
   }
 
   #sumsOf(key: string): KeptSums {
-    const body = this.body(key);
-    if (this.keptSum === 'crc64nvme') return { crc64nvme: crc64NvmeBase64([body]) };
-    return this.keptSum === 'none' ? {} : { crc32: crc32(body).toString(16).padStart(8, '0') };
+    return this.keptSum === 'none' ? {} : keptOf(this.keptSum, this.body(key));
   }
 
   put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {

@@ -1,4 +1,5 @@
 /** The store copies large sources of lines. The shard equals one whose sources were read. */
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
@@ -21,12 +22,18 @@ interface Packed {
   readonly problems: readonly string[];
 }
 
+interface PackOptions {
+  readonly checksCopies?: boolean;
+  readonly kept?: MemoryBlobStore['keptSum'];
+}
+
 async function packed(
   sources: Readonly<Record<string, string>>,
   packing: PackingSettings,
-  checksCopies = true,
+  { checksCopies = true, kept = 'crc32' }: PackOptions = {},
 ): Promise<Packed> {
   const store = new MemoryBlobStore();
+  store.keptSum = kept;
   store.checksCopies = checksCopies;
   for (const [key, body] of Object.entries(sources)) store.seed(`${incoming}${key}`, body);
   await packAll(store, packing);
@@ -51,6 +58,34 @@ describe('a large source of lines', () => {
     ]);
   });
 
+  it('is read if only its MD5 is known', async () => {
+    const body = 'id,name\n'.concat('1,one\n'.repeat(500));
+    const { store, shards, problems } = await packed({ 'a.csv': body, 'b.csv': body }, csv, { kept: 'none' });
+    const rows = '1,one\n'.repeat(500);
+    expect(shards).toEqual([`id,name\n${rows}${rows}`]);
+    expect(problems).toEqual([]);
+    expect(store.copiedBytes).toBe(0);
+    const sha256 = hash('sha256', rows);
+    const line = { sha256, media: { lines: 501 } };
+    expect(memberLines(store)).toMatchObject([line, line]);
+    expect(memberLines(store).map(({ crc32, unchecked }) => [crc32, unchecked])).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
+  it('fails if it was read with other bytes', async () => {
+    const store = new MemoryBlobStore();
+    store.seed(`${incoming}a.txt`, text(4_000));
+    const get = store.get.bind(store);
+    store.get = async (key, options) => {
+      const found = await get(key, options);
+      if (options?.range?.length !== 1_000 || found.kind !== 'found') return found;
+      return { ...found, chunks: [Buffer.alloc(found.size, 'x')] };
+    };
+    await expect(packAll(store, plain)).rejects.toThrow('other bytes');
+  });
+
   it('is copied without its header', async () => {
     // A source with another header is rejected.
     const body = 'id,name\n'.concat('1,one\n'.repeat(500));
@@ -67,7 +102,10 @@ describe('a large source of lines', () => {
   it('is read if the copy has no checksum', async () => {
     // The sealed bytes are the same in both cases.
     const sources = { 'a.txt': text(4_000, ''), 'b.txt': 'small', 'c.txt': text(9_999) };
-    const [copied, read] = [await packed(sources, plain), await packed(sources, plain, false)];
+    const [copied, read] = [
+      await packed(sources, plain),
+      await packed(sources, plain, { checksCopies: false }),
+    ];
     expect(read.store.copiedBytes).toBe(0);
     const generation = bucketKeys.generation(PIPELINE, RUN);
     expect(read.store.keys(generation)).toEqual(copied.store.keys(generation));
@@ -117,6 +155,7 @@ describe('a large source of lines', () => {
     const calm = (await packed(sources, plain)).shards;
     for (let seed = 0; seed < 10; seed += 1) {
       const store = new MemoryBlobStore();
+      store.keptSum = 'crc32';
       for (const [key, body] of Object.entries(sources)) store.seed(`${incoming}${key}`, body);
       for (let attempt = 0; ; attempt += 1) {
         try {
@@ -131,6 +170,7 @@ describe('a large source of lines', () => {
       );
     }
     const changing = new MemoryBlobStore();
+    changing.keptSum = 'crc32';
     for (const [key, body] of Object.entries(sources)) changing.seed(`${incoming}${key}`, body);
     const copyPart = changing.copyPart.bind(changing);
     changing.copyPart = (upload, part, source) => {

@@ -4,11 +4,15 @@
  */
 import nodeModule from 'node:module';
 
+/** Bit-reflected. */
+export const CRC32C_POLYNOMIAL = 0x82f63b78;
+
 const TABLES = ((): Uint32Array[] => {
   const first = new Uint32Array(256);
   for (let byte = 0; byte < 256; byte += 1) {
     let value = byte;
-    for (let bit = 0; bit < 8; bit += 1) value = (value & 1) === 0 ? value >>> 1 : (value >>> 1) ^ 0x82f63b78;
+    for (let bit = 0; bit < 8; bit += 1)
+      value = (value & 1) === 0 ? value >>> 1 : (value >>> 1) ^ CRC32C_POLYNOMIAL;
     first[byte] = value;
   }
   const tables = [first];

@@ -103,22 +103,31 @@ export interface WholeCheck {
   readonly sums?: KeptSums;
 }
 
-/** A checksum that follows from those of an object's parts. */
-export type SumKind = 'crc32' | 'crc64nvme';
+/** Checksums that the store keeps of a whole object and that follow from those of its parts. */
+export const SUM_KINDS = ['crc32', 'crc32c', 'crc64nvme'] as const;
+export type SumKind = (typeof SUM_KINDS)[number];
 
-/** Checksums of a whole object, as the store keeps them. */
+/** Of an object, of a shard or of a part of it. */
 export interface KeptSums {
   /** In 8 hexadecimal digits. */
   readonly crc32?: string | undefined;
+  /** In 8 hexadecimal digits. */
+  readonly crc32c?: string | undefined;
   /** In base64. */
   readonly crc64nvme?: string | undefined;
 }
 
+export const kindsIn = (sums: KeptSums): SumKind[] => SUM_KINDS.filter((kind) => sums[kind] !== undefined);
+
+export const hasSum = (sums: KeptSums): boolean => SUM_KINDS.some((kind) => sums[kind] !== undefined);
+
+/** Whether two objects have different ones of a kind. One that only one of them has says nothing. */
+export const sumsDiffer = (a: KeptSums, b: KeptSums): boolean =>
+  SUM_KINDS.some((kind) => a[kind] !== undefined && b[kind] !== undefined && a[kind] !== b[kind]);
+
 /** With the checksum of the upload's kind, in base64 as S3 requires. */
-export interface UploadedPart {
+export interface UploadedPart extends KeptSums {
   readonly etag: string;
-  readonly crc32?: string | undefined;
-  readonly crc64nvme?: string | undefined;
 }
 
 export interface PartSource {

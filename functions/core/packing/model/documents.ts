@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { SPLITS } from '../../pipeline/splits.ts';
 import { tableOf } from '../../shared/tables.ts';
+import { hasSum, type KeptSums } from './blob-store.ts';
 import { deferralSchema, exclusionSchema, rejectionSchema } from './rejections.ts';
 
 /**
@@ -199,8 +200,8 @@ export interface MediaFacts {
   readonly notJson?: number;
 }
 
-/** A line of a shard's member list, in the shard's order. */
-export interface MemberLine {
+/** A line of a shard's member list, in the shard's order. A source that the store copied has a sum in place of the digest. */
+export interface MemberLine extends KeptSums {
   /** Path in the shard. */
   readonly name: string;
   /** The source's key; absent for a member that packing made (a label). */
@@ -210,10 +211,6 @@ export interface MemberLine {
   /** First byte of the data in the shard. */
   readonly offset: number;
   readonly sha256: string;
-  /** In place of the digest, of a source that the store copied: CRC-32 in 8 hexadecimal digits. */
-  readonly crc32?: string;
-  /** In place of the digest or beside the CRC-32: CRC-64/NVME in base64. */
-  readonly crc64nvme?: string;
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';
@@ -231,14 +228,18 @@ export interface MemberLine {
 }
 
 /** The bytes of a copied source are known by its checksum, and all others by their digest. */
-export const isCopied = ({ crc32, crc64nvme }: Pick<MemberLine, 'crc32' | 'crc64nvme'>): boolean =>
-  crc32 !== undefined || crc64nvme !== undefined;
+export const isCopied = (line: KeptSums): boolean => hasSum(line);
 
 /** Equal for equal bytes that were packed in the same way. */
-export const contentOf = ({ crc32, crc64nvme, sha256 }: MemberLine): string => crc32 ?? crc64nvme ?? sha256;
+export const contentOf = ({ crc32, crc32c, crc64nvme, sha256 }: MemberLine): string =>
+  crc32 ?? crc32c ?? crc64nvme ?? sha256;
 
-/** Of a shard or a part of it: CRC-64/NVME if a large member brought it, and CRC-32 of any other. */
-export const shardSums = { crc32: z.string().optional(), crc64nvme: z.string().optional() };
+/** Of a shard or a part of it: one, of the kind that its large members brought. */
+export const shardSums = {
+  crc32: z.string().optional(),
+  crc32c: z.string().optional(),
+  crc64nvme: z.string().optional(),
+};
 
 /** The record that commits one shard: its bytes, and the upload that any worker can complete. */
 export const shardRecordSchema = z.object({

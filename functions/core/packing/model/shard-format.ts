@@ -3,7 +3,8 @@
  * verified. A format omits the parts that it does not need. formats/formats.ts lists the formats.
  */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import type { MemberLine } from './documents.ts';
+import type { KeptSums } from './blob-store.ts';
+import type { MediaFacts, MemberLine } from './documents.ts';
 import type { Manifest } from './manifest.ts';
 import type { Rejection } from './rejections.ts';
 
@@ -19,20 +20,18 @@ export interface ShardSink {
   recent(length: number): Uint8Array | undefined;
 }
 
-/** What is known of a member that the store copied. */
-export interface StoredSums {
-  /** Empty, because the bytes were not read. */
-  readonly sha256: '';
-  /** In 8 hexadecimal digits. */
-  readonly crc32?: string | undefined;
-  /** In base64. */
-  readonly crc64nvme?: string | undefined;
+/** What is known of a member that the store copied, or the digest of one that had to be read. */
+export interface StoredSums extends KeptSums {
+  /** Empty for a copied one, because its bytes were not read. */
+  readonly sha256: string;
 }
 
 /** A large member that the store copies. Only a format that says `copiesMembers` gets one. */
 export interface StoredBody {
   /** The first bytes, once the member was appended. */
   readonly head: Uint8Array;
+  /** Of a text all of which had to be read. */
+  readonly facts: MediaFacts | undefined;
   /** Appends all bytes to the shard. */
   append(): Promise<StoredSums>;
 }
@@ -54,14 +53,12 @@ export interface EncodedMember {
 }
 
 /** Where a member's bytes lie in the shard, and their digest. */
-export interface WrittenMember {
+export interface WrittenMember extends KeptSums {
   readonly offset: number;
   /** Bytes in the shard, if they differ from the source's. */
   readonly size?: number;
+  /** Empty for a member that the store copied: that has sums. */
   readonly sha256: string;
-  /** In place of the digest, of a member that the store copied. */
-  readonly crc32?: string | undefined;
-  readonly crc64nvme?: string | undefined;
 }
 
 type TextFault = 'notText' | 'notJson';

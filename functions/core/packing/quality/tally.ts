@@ -4,6 +4,7 @@ import type { SplitName } from '../../pipeline/splits.ts';
 import { tableOf } from '../../shared/tables.ts';
 import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
+import type { KeptSums } from '../model/blob-store.ts';
 import { isCopied, type MemberLine } from '../model/documents.ts';
 import { splitOfShard } from '../splits/split-rule.ts';
 import { halfOf, NumberList } from './digest-list.ts';
@@ -62,7 +63,7 @@ class ColumnTally {
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
 
-  add(line: Pick<MemberLine, 'name' | 'size' | 'media' | 'key' | 'crc32' | 'crc64nvme'>): void {
+  add(line: Pick<MemberLine, 'name' | 'size' | 'media' | 'key'> & KeptSums): void {
     const { name, size, media, key } = line;
     this.members += 1;
     this.bytes += size;

@@ -1,5 +1,5 @@
 /** Reads the records of a plan's committed shards, and checks that the shards exist before they are sealed. */
-import type { BlobStore, KeptSums } from '../model/blob-store.ts';
+import { type BlobStore, sumsDiffer } from '../model/blob-store.ts';
 import type { ShardRecord } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Exclusion } from '../model/rejections.ts';
@@ -71,13 +71,14 @@ export async function sealedShards(
 
 async function sealedShard(store: BlobStore, record: CommittedShard): Promise<Manifest['shards'][number]> {
   const head = await store.head(record.key);
-  if (head === undefined || head.size !== record.bytes || differs(head.sums, record))
+  if (head === undefined || head.size !== record.bytes || sumsDiffer(head.sums, record))
     throw new ShardMissingError(record.key, record.shard);
-  const { name, bytes, crc32, crc64nvme, samples, members, memberList } = record;
+  const { name, bytes, crc32, crc32c, crc64nvme, samples, members, memberList } = record;
   return {
     name,
     bytes,
     crc32,
+    crc32c,
     crc64nvme,
     etag: head.etag,
     samples,
@@ -86,10 +87,3 @@ async function sealedShard(store: BlobStore, record: CommittedShard): Promise<Ma
     memberListSha256: memberList.sha256,
   };
 }
-
-/** A checksum that only one of both has says nothing. */
-const differs = (stored: KeptSums, record: KeptSums): boolean =>
-  [
-    [stored.crc32, record.crc32],
-    [stored.crc64nvme, record.crc64nvme],
-  ].some(([kept, expected]) => kept !== undefined && expected !== undefined && kept !== expected);

@@ -3,7 +3,7 @@
  * can then complete the upload that the record names. So a worker may die at any line, and two workers may have read
  * different things: all of them see one shard.
  */
-import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks, SUM_KINDS } from '../model/blob-store.ts';
 import { readDocument, type ShardRecord, shardRecordSchema } from '../model/documents.ts';
 
 interface StoredRecord {
@@ -22,8 +22,7 @@ const encode = (record: ShardRecord): Buffer => Buffer.from(JSON.stringify(recor
 
 const sameBytes = (a: ShardRecord, b: ShardRecord): boolean =>
   a.bytes === b.bytes &&
-  a.crc32 === b.crc32 &&
-  a.crc64nvme === b.crc64nvme &&
+  SUM_KINDS.every((kind) => a[kind] === b[kind]) &&
   a.memberList.sha256 === b.memberList.sha256;
 
 async function isVisible(store: BlobStore, record: ShardRecord): Promise<boolean> {

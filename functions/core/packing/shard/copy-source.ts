@@ -1,12 +1,22 @@
 /**
  * Packs a large source by having the store copy it into the shard (UploadPartCopy). Only its head is read, for a header
- * and for the part before the copy, and its last byte. Small sources are never copied, because a copy costs as much as
+ * and for the part before the copy, and its last byte. A source whose checksum does not follow from those of copied
+ * ranges is read and compared with that. Small sources are never copied, because a copy costs as much as
  * 12 reads. https://aws.amazon.com/s3/pricing/
  */
+import { createHash, type Hash } from 'node:crypto';
 import { bundlePlace } from '../arrivals/bundle-place.ts';
 import { keptBase64, keptSum, type RunningSum, startSum } from '../formats/running-sum.ts';
-import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../model/blob-store.ts';
-import type { MemberLine, PlannedMember } from '../model/documents.ts';
+import { textScan } from '../media/media-facts.ts';
+import type { TextScan } from '../media/text-scan.ts';
+import {
+  type BlobStore,
+  joinChunks,
+  type SourceRead,
+  sourceFailure,
+  type WholeCheck,
+} from '../model/blob-store.ts';
+import type { MediaFacts, MemberLine, PlannedMember } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import type { SampleLayout } from '../model/sample-layout.ts';
 import { HEAD_BYTES, UnfitSampleError, type WrittenMember } from '../model/shard-format.ts';
@@ -21,6 +31,8 @@ export interface CopiedMember {
   readonly member: PlannedMember;
   /** How many of its first bytes are left out; throws UnfitSampleError. */
   readonly copyFrom: (head: Buffer) => number;
+  /** Sees all bytes if they are read. */
+  readonly text: () => TextScan | undefined;
 }
 
 export interface CopyJob extends CopiedMember {
@@ -49,13 +61,17 @@ export function copiedMember(
   if (copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
   const { member } = part;
   if (bundlePlace(member.etag) !== undefined) return undefined;
-  return member.size > largerThan ? { member, copyFrom: (head) => copyFrom(head, sourceSchema) } : undefined;
+  if (member.size <= largerThan) return undefined;
+  const isJsonLines = format.takes === 'files' && format.isJsonLines?.(packing) === true;
+  const text = (): TextScan | undefined => textScan(part.name, isJsonLines);
+  return { member, copyFrom: (head) => copyFrom(head, sourceSchema), text };
 }
 
 export async function copySample(job: CopyJob, layout: SampleLayout): Promise<CopiedSample> {
   try {
     const copy = new SourceCopy(job);
-    const line = lineOfCopy(layout, await copy.run());
+    const written = await copy.run();
+    const line = lineOfCopy(layout, written, copy.facts);
     return { kind: 'packed', line: copy.isChecked ? line : { ...line, unchecked: true } };
   } catch (error: unknown) {
     if (error instanceof UnfitSampleError)
@@ -67,10 +83,10 @@ export async function copySample(job: CopyJob, layout: SampleLayout): Promise<Co
   }
 }
 
-function lineOfCopy(layout: SampleLayout, written: WrittenMember): MemberLine {
+function lineOfCopy(layout: SampleLayout, written: WrittenMember, media: MediaFacts | undefined): MemberLine {
   const [part] = layout.members;
   if (part === undefined) throw new Error('a sample without members was copied');
-  return lineOf(layout, { part, member: { ...part, body: [] } }, written);
+  return lineOf(layout, { part, member: { ...part, body: [] }, ...(media && { media }) }, written);
 }
 
 const NEWLINE = Buffer.of(0x0a);
@@ -93,7 +109,11 @@ class SourceCopy {
   readonly #source: RunningSum;
   /** Of the bytes in the shard. */
   readonly #written: RunningSum;
-  isChecked = false;
+  /** What the store keeps of the source. */
+  #kept: WholeCheck | undefined;
+  /** Of the bytes in the shard, if all of the source is read and compared. */
+  #digest: Hash | undefined;
+  #text: TextScan | undefined;
 
   constructor(job: CopyJob) {
     this.#job = job;
@@ -102,31 +122,58 @@ class SourceCopy {
   }
 
   async run(): Promise<WrittenMember> {
-    const { upload, member } = this.#job;
+    const { store, upload, member } = this.#job;
+    this.#kept = await store.wholeCheck(member.key, member.etag);
+    const isRead = this.#kept !== undefined && this.#kept.sums?.[upload.sumKind] === undefined;
+    if (isRead) {
+      this.#digest = createHash('sha256');
+      this.#text = this.#job.text();
+    }
     const last = await this.#read(member.size - 1, 1);
     const head = await this.#read(0, Math.min(member.size, HEAD_BYTES));
     const offset = upload.position;
     this.#at = this.#job.copyFrom(head);
-    this.#source.add(head.subarray(0, this.#at));
+    this.#see(head.subarray(0, this.#at));
     const { missingBeforeCopy, copiedBytes } = upload;
     const left = member.size - this.#at - missingBeforeCopy;
-    if (left < copiedBytes.least) await this.#send(member.size);
+    if (isRead || left < copiedBytes.least) await this.#send(member.size);
     else {
       await this.#send(this.#at + missingBeforeCopy);
       await this.#copyRest();
     }
-    await this.#compare();
+    this.#compare();
     if (!last.equals(NEWLINE) && upload.position > offset) await this.#write(NEWLINE);
     const size = upload.position - offset;
+    if (this.#digest !== undefined) return { offset, size, sha256: this.#digest.digest('hex') };
     return { offset, size, sha256: '', ...keptSum(this.#written) };
   }
 
-  async #compare(): Promise<void> {
-    const { store, member, upload, damaged } = this.#job;
-    const kept = (await store.wholeCheck(member.key, member.etag))?.sums ?? {};
-    const sum = keptBase64(kept, upload.sumKind);
-    if (sum !== undefined && sum !== this.#source.base64) throw damaged();
-    this.isChecked = sum !== undefined;
+  /** Of a text all of which was read. Call it once, at the end. */
+  get facts(): MediaFacts | undefined {
+    return this.#text?.finish();
+  }
+
+  get isChecked(): boolean {
+    return this.#kept !== undefined;
+  }
+
+  #compare(): void {
+    const { upload, damaged } = this.#job;
+    const sum = keptBase64(this.#kept?.sums ?? {}, upload.sumKind);
+    const isIntact =
+      this.#digest === undefined
+        ? sum === undefined || sum === this.#source.base64
+        : this.#kept?.isIntact() !== false;
+    if (!isIntact) throw damaged();
+  }
+
+  /** The next bytes of the source. */
+  #see(bytes: Uint8Array): void {
+    if (this.#digest === undefined) this.#source.add(bytes);
+    else {
+      this.#kept?.add(bytes);
+      this.#text?.add(bytes);
+    }
   }
 
   async #copyRest(): Promise<void> {
@@ -145,14 +192,15 @@ class SourceCopy {
   async #send(until: number): Promise<void> {
     while (this.#at < until) {
       const bytes = await this.#read(this.#at, Math.min(this.#job.pieceBytes, until - this.#at));
-      this.#source.add(bytes);
+      this.#see(bytes);
       await this.#write(bytes);
       this.#at += bytes.length;
     }
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    this.#written.add(bytes);
+    if (this.#digest === undefined) this.#written.add(bytes);
+    else this.#digest.update(bytes);
     await this.#job.upload.write(bytes);
   }
 

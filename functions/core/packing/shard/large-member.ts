@@ -5,18 +5,22 @@
  *
  * If S3 keeps a checksum of the source of the upload's kind, the first bytes are not summed here. Their checksum follows
  * from the source's and from those of the copied ranges, and S3 refuses the part if it got other bytes. So the shard is
- * compared with the source from end to end.
+ * compared with the source from end to end. A source of which S3 keeps only something else, such as a SHA-256 or the MD5
+ * in a plain ETag, is read and compared with that.
  */
-import { keptBase64, keptSum, SumCheck, startSum, sumOf, sumOfFirst } from '../formats/running-sum.ts';
-import { HEAD_BYTES, isTextName } from '../media/media-facts.ts';
+import { createHash } from 'node:crypto';
+import { keptBase64, keptSum, startSum, sumOf, sumOfFirst } from '../formats/running-sum.ts';
+import { HEAD_BYTES, isTextName, textScan } from '../media/media-facts.ts';
 import {
   type BlobStore,
   joinChunks,
   type KeptSums,
   type SourceRead,
   sourceFailure,
+  sumsDiffer,
+  type WholeCheck,
 } from '../model/blob-store.ts';
-import type { PlannedMember } from '../model/documents.ts';
+import type { MediaFacts, PlannedMember } from '../model/documents.ts';
 import type { SampleLayout } from '../model/sample-layout.ts';
 import type { StoredBody, StoredSums } from '../model/shard-format.ts';
 import { rangesOf, sumOfRanges } from './copied-ranges.ts';
@@ -55,16 +59,19 @@ export interface LargeMemberJob {
   readonly readBuffers: ReadBuffers;
   readonly upload: ShardUpload;
   readonly member: PlannedMember;
+  /** Path in the shard. */
+  readonly name: string;
   /** Throws if the sample must not be in the shard. */
   readonly inspect: (read: SourceRead, isHead: boolean) => void;
   readonly damaged: () => Error;
-  /** Called if the store keeps no checksum of the source that a copy can be compared with. */
+  /** Called if the store keeps nothing that the source can be compared with. */
   readonly unchecked: () => void;
 }
 
 export class LargeMember implements StoredBody {
   readonly #job: LargeMemberJob;
   head: Uint8Array = new Uint8Array();
+  facts: MediaFacts | undefined;
   /** What the store keeps of the whole source. */
   #kept: KeptSums = {};
 
@@ -74,16 +81,14 @@ export class LargeMember implements StoredBody {
 
   async append(): Promise<StoredSums> {
     const { sources, member, upload, unchecked } = this.#job;
-    this.#kept = await sources.of(member);
-    if (!this.#isKept) unchecked();
+    const check = await sources.take(member);
+    this.#kept = check?.sums ?? {};
+    if (check === undefined) unchecked();
+    else if (this.#kept[upload.sumKind] === undefined) return { sha256: await this.#sendCompared(check) };
     const first = upload.missingBeforeCopy;
     const isLarge = member.size - first >= upload.copiedBytes.least;
     const copied = isLarge ? await this.#copy(first) : undefined;
-    return { sha256: '', ...this.#kept, ...(copied ?? (await this.#send())) };
-  }
-
-  get #isKept(): boolean {
-    return this.#kept.crc32 !== undefined || this.#kept.crc64nvme !== undefined;
+    return { sha256: '', ...(copied ?? (await this.#sendSummedUp())) };
   }
 
   /**
@@ -143,26 +148,45 @@ export class LargeMember implements StoredBody {
     return { sent: own, all: all.base64 };
   }
 
-  /** Reads and writes all of it. */
-  async #send(): Promise<KeptSums> {
-    const { upload, member, window, readBuffers, damaged } = this.#job;
+  async #sendSummedUp(): Promise<KeptSums> {
+    const { upload, damaged } = this.#job;
     const sum = startSum(upload.sumKind);
-    const check = this.#isKept ? new SumCheck(this.#kept) : undefined;
+    await this.#send((bytes) => sum.add(bytes));
+    const found = keptSum(sum);
+    if (sumsDiffer(found, this.#kept)) throw damaged();
+    return found;
+  }
+
+  /** No checksum of the copied ranges gives one that the store keeps of this source. @returns its digest */
+  async #sendCompared(check: WholeCheck): Promise<string> {
+    const { damaged, name } = this.#job;
+    const digest = createHash('sha256');
+    const text = textScan(name, false);
+    await this.#send((bytes) => {
+      check.add(bytes);
+      digest.update(bytes);
+      text?.add(bytes);
+    });
+    if (!check.isIntact()) throw damaged();
+    this.facts = text?.finish();
+    return digest.digest('hex');
+  }
+
+  /** Reads and writes all of it. */
+  async #send(see: (bytes: Uint8Array) => void): Promise<void> {
+    const { upload, member, window, readBuffers } = this.#job;
     for (let offset = 0; offset < member.size; offset += window.pieceBytes) {
       const length = Math.min(window.pieceBytes, member.size - offset);
       const into = readBuffers.isSmall(length) ? undefined : readBuffers.take(length);
       try {
         const bytes = await this.#read({ offset, length, into });
         if (offset === 0) this.head = Uint8Array.prototype.slice.call(bytes, 0, HEAD_BYTES);
-        sum.add(bytes);
-        check?.add(bytes);
+        see(bytes);
         await upload.write(bytes);
       } finally {
         if (into !== undefined) readBuffers.release(into);
       }
     }
-    if (check?.problem !== undefined) throw damaged();
-    return keptSum(sum);
   }
 
   async #read({ offset, length, into }: PieceToRead): Promise<Uint8Array> {

@@ -60,6 +60,7 @@ export function lineOf(
     offset: at.offset,
     sha256: at.sha256,
     ...(at.crc32 !== undefined && { crc32: at.crc32 }),
+    ...(at.crc32c !== undefined && { crc32c: at.crc32c }),
     ...(at.crc64nvme !== undefined && { crc64nvme: at.crc64nvme }),
     sample: layout.ordinal,
     ...(layout.sample.repeat > 0 ? { repeat: layout.sample.repeat } : {}),

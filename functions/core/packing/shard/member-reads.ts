@@ -27,6 +27,12 @@ export interface MemberRules {
   readonly sources: SourceSums;
 }
 
+interface NamedMember {
+  readonly member: PlannedMember;
+  /** Path in the shard. */
+  readonly name: string;
+}
+
 export class MemberReads {
   readonly #deps: PackDeps;
   readonly #rules: MemberRules;
@@ -76,12 +82,13 @@ export class MemberReads {
   }
 
   /** A member that the store copies. It is not in the window. */
-  large(sample: PlannedSample, member: PlannedMember, upload: ShardUpload): LargeMember {
+  large(sample: PlannedSample, { member, name }: NamedMember, upload: ShardUpload): LargeMember {
     return new LargeMember({
       ...this.#deps,
       sources: this.#rules.sources,
       upload,
       member,
+      name,
       inspect: (read, isHead) => this.#refuseUnfit(sample, member, read, isHead),
       damaged: () => damaged(member),
       unchecked: () => void this.#rules.unchecked.add(member),

@@ -89,12 +89,13 @@ export class SampleWriter {
   }
 
   /** A text that was read while it was written. @throws UnfitSampleError */
-  #checkStreamed({ body, column }: EncodedMember): void {
-    if (!(body instanceof Head) || body.text === undefined) return;
+  #checkStreamed({ body, column, stored }: EncodedMember): void {
+    const facts = stored?.facts ?? (body instanceof Head ? body.facts : undefined);
+    if (facts === undefined) return;
     const { format, packing } = this.#job;
     const stopsAt = format.takes === 'samples' ? (format.stopsAt?.(column) ?? []) : [];
     for (const reason of [...stopsAt, ...(packing.reject ?? [])])
-      if (body.facts?.[reason] !== undefined) throw new UnfitSampleError(reason);
+      if (facts[reason] !== undefined) throw new UnfitSampleError(reason);
   }
 
   #withBody(part: MemberLayout, body: EncodedMember['body'] | StoredBody): EncodedMember {
@@ -110,7 +111,7 @@ export class SampleWriter {
 
   #factsOf(part: MemberLayout, { name, body, size, stored }: EncodedMember): MediaFacts | undefined {
     if (part.kind === 'made') return undefined;
-    if (stored !== undefined) return mediaFacts(name, [stored.head], size);
+    if (stored !== undefined) return stored.facts ?? mediaFacts(name, [stored.head], size);
     if (body instanceof Head)
       return body.text === undefined ? mediaFacts(name, body.chunks, size) : body.facts;
     return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size, this.#isJsonLines);

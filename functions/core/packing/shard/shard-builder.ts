@@ -310,7 +310,7 @@ class ShardBuilder {
     if (part.kind === 'made') return [part.bytes];
     const [{ sample }, { member }] = [layout, part];
     return this.#large(layout).includes(member)
-      ? this.#reads.large(sample, member, this.#upload)
+      ? this.#reads.large(sample, part, this.#upload)
       : this.#reads.stream(sample, member);
   }
 

@@ -1,21 +1,35 @@
-/** The checksums that the store keeps of sources. */
-import type { BlobStore, KeptSums } from '../model/blob-store.ts';
+/** What the store keeps of sources that their bytes can be compared with. */
+import type { BlobStore, KeptSums, WholeCheck } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
+
+type Source = Pick<PlannedMember, 'key' | 'etag'>;
 
 /** Keeps the last answer, because a shard needs that of its first large source twice. */
 export class SourceSums {
   readonly #store: BlobStore;
-  #last: { readonly source: string; readonly sums: KeptSums } | undefined;
+  #last: { readonly source: string; readonly check: WholeCheck | undefined } | undefined;
 
   constructor(store: BlobStore) {
     this.#store = store;
   }
 
-  async of({ key, etag }: Pick<PlannedMember, 'key' | 'etag'>): Promise<KeptSums> {
-    const source = JSON.stringify([key, etag]);
-    if (this.#last?.source === source) return this.#last.sums;
-    const sums = (await this.#store.wholeCheck(key, etag))?.sums ?? {};
-    this.#last = { source, sums };
-    return sums;
+  async of(source: Source): Promise<KeptSums> {
+    const check = await this.#ask(source);
+    this.#last = { source: nameOf(source), check };
+    return check?.sums ?? {};
+  }
+
+  /** For one comparison. */
+  async take(source: Source): Promise<WholeCheck | undefined> {
+    const check = await this.#ask(source);
+    this.#last = undefined;
+    return check;
+  }
+
+  async #ask(source: Source): Promise<WholeCheck | undefined> {
+    if (this.#last?.source === nameOf(source)) return this.#last.check;
+    return this.#store.wholeCheck(source.key, source.etag);
   }
 }
+
+const nameOf = ({ key, etag }: Source): string => JSON.stringify([key, etag]);

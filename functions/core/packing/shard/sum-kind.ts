@@ -1,13 +1,14 @@
 /** The kind of checksum that an upload gets. It has one kind, and S3 tells the checksum of a copied part in that kind. */
-import type { SumKind } from '../model/blob-store.ts';
+import { kindsIn, type SumKind } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
 import type { ShardJob } from './shard-job.ts';
 import type { SourceSums } from './source-sums.ts';
 
 /**
- * That of the first source that the store will copy, so that the copy is compared with it. Sources of one client have
- * the same kind. CRC-32 otherwise, because Node computes it natively and CRC-64/NVME takes six times as long.
+ * That of the first large source that has one, so that the store copies it and the copy is compared with it. Sources of
+ * one client have the same kind. CRC-32 otherwise, because Node computes it natively and CRC-64/NVME takes six times as
+ * long.
  * @param from bytes of the smallest source that is copied
  */
 export async function sumKindOf(
@@ -18,10 +19,10 @@ export async function sumKindOf(
 ): Promise<SumKind> {
   for (const sample of samples) {
     if (!sample.members.some(({ size }) => size >= from)) continue;
-    const [first] = copiedOf(layOutSample(sample, { incoming, format, settings }));
-    if (first === undefined) continue;
-    const { crc32, crc64nvme } = await sources.of(first);
-    return crc32 === undefined && crc64nvme !== undefined ? 'crc64nvme' : 'crc32';
+    for (const member of copiedOf(layOutSample(sample, { incoming, format, settings }))) {
+      const [kind] = kindsIn(await sources.of(member));
+      if (kind !== undefined) return kind;
+    }
   }
   return 'crc32';
 }

@@ -1,4 +1,5 @@
 /** Compares the bytes of one stored shard with its member list. */
+
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -21,11 +22,6 @@ export interface ExpectedShard {
   readonly complain: (what: string) => void;
 }
 
-const checksOf = ({ crc32, crc64nvme }: MemberLine): SumCheck[] => [
-  ...(crc32 === undefined ? [] : [new SumCheck({ crc32 })]),
-  ...(crc64nvme === undefined ? [] : [new SumCheck({ crc64nvme })]),
-];
-
 const isCodedAsZlib = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
@@ -37,8 +33,8 @@ export class ShardVerifier {
   readonly #sum: SumCheck;
   #next = 0;
   #digest = createHash('sha256');
-  /** Of a member that the store copied: one for each checksum that is known of it. */
-  #memberSums: readonly SumCheck[] | undefined;
+  /** Of a member that the store copied. */
+  #memberSum: SumCheck | undefined;
   /** Bytes since the last member, compared with what must be there. */
   #between: Uint8Array[] = [];
   /** After the last member. */
@@ -103,13 +99,13 @@ export class ShardVerifier {
       this.#digest.update(bytes);
       return;
     }
-    this.#memberSums ??= checksOf(line);
-    for (const sum of this.#memberSums) sum.add(bytes);
+    this.#memberSum ??= new SumCheck(line);
+    this.#memberSum.add(bytes);
   }
 
   #isIntact(line: MemberLine): boolean {
     if (!isCopied(line)) return this.#digest.digest('hex') === line.sha256;
-    return (this.#memberSums ?? checksOf(line)).every(({ problem }) => problem === undefined);
+    return (this.#memberSum ?? new SumCheck(line)).problem === undefined;
   }
 
   #end(): void {
@@ -142,7 +138,7 @@ export class ShardVerifier {
     if (this.#position !== line.offset + line.size) return;
     if (!this.#isIntact(line)) this.#complain(`holds other bytes for ${quoted(line.name)} than were packed`);
     this.#digest = createHash('sha256');
-    this.#memberSums = undefined;
+    this.#memberSum = undefined;
     this.#next += 1;
     this.#closeEmpty();
   }

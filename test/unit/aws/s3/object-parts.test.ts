@@ -109,10 +109,10 @@ describe('a composite checksum', () => {
     );
   });
 
-  it('of CRC-32 gives that of the whole', async () => {
-    const uploaded = new Uploaded(PARTS);
+  it.each(['crc32', 'crc32c'] as const)('gives that of the whole (%s)', async (kind) => {
+    const uploaded = new Uploaded(PARTS, kind === 'crc32' ? 'CRC32' : 'CRC32C');
     const check = await storeOf(uploaded).wholeCheck('key', ETAG);
-    expect(check?.sums).toEqual(keptSum({ kind: 'crc32', base64: sumOf('crc32', uploaded.body) }));
+    expect(check?.sums).toEqual(keptSum({ kind, base64: sumOf(kind, uploaded.body) }));
   });
 
   it.each([

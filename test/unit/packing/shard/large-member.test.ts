@@ -1,6 +1,7 @@
 /** The store copies large members into a tar. The shard equals one whose members were read. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { kindsIn, SUM_KINDS } from '../../../../functions/core/packing/model/blob-store.ts';
 import { readSealedManifest } from '../../../../functions/core/packing/model/sealed-arrivals.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
@@ -69,7 +70,7 @@ describe('a large member of a tar', () => {
       maxLength: 5,
     });
     const parts = fc.constantFrom([500, 2_000] as const, [LEAST, 2_000] as const, [LEAST, ROOMY] as const);
-    const kinds = fc.constantFrom('crc32', 'crc64nvme', 'none');
+    const kinds = fc.constantFrom(...SUM_KINDS, 'none' as const);
     await fc.assert(
       fc.asyncProperty(samples, kinds, parts, async (sizes, kept, part) => {
         const sources = Object.fromEntries(
@@ -84,7 +85,7 @@ describe('a large member of a tar', () => {
         expect(shardsOf(copied)).toEqual(shardsOf(read));
         expect(await problemsOf(copied)).toEqual([]);
         expect([copied.copiedBytes > 0, read.copiedBytes]).toEqual([
-          sizes.some(([bytes]) => bytes >= 3_000),
+          kept !== 'none' && sizes.some(([bytes]) => bytes >= 3_000),
           0,
         ]);
       }),
@@ -127,29 +128,77 @@ describe('a large member of a tar', () => {
       const store = storeOf({ 'a.mp4': 5_000 }, kept);
       await seal(store);
       const [line] = memberLines(store);
-      return { ...line, has64: line?.crc64nvme !== undefined };
+      return { ...line, kinds: kindsIn(line ?? {}) };
     };
-    const crc32 = expect.stringMatching(/^[0-9a-f]{8}$/);
-    expect(await listed('crc32')).toMatchObject({ sha256: '', crc32, has64: false });
-    expect(await listed('crc64nvme')).toMatchObject({ sha256: '', has64: true });
-    expect((await listed('crc64nvme')).unchecked).toBeUndefined();
-    expect(await listed('none')).toMatchObject({ crc32, unchecked: true });
+    for (const kind of SUM_KINDS) {
+      const line = await listed(kind);
+      expect(line).toMatchObject({ sha256: '', kinds: [kind] });
+      expect(line.unchecked).toBeUndefined();
+    }
+  });
+
+  it('is read if only its MD5 is known', async () => {
+    const store = storeOf({ 'a.mp4': 5_000, 'b.txt': 4_000 }, 'none');
+    await seal(store);
+    expect(store.copiedBytes).toBe(0);
+    const sums = { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
+    const [video, text] = memberLines(store);
+    expect([video, text]).toMatchObject([sums, { ...sums, media: { lines: expect.any(Number) } }]);
+    expect([video, text].flatMap((line) => [...kindsIn(line ?? {}), line?.unchecked])).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('is copied unchecked if nothing is known', async () => {
+    const store = storeOf({ 'a.mp4': 5_000 }, 'none');
+    store.hasChecksums = false;
+    await seal(store);
+    expect(store.copiedBytes).toBeGreaterThan(3_000);
+    expect(memberLines(store)).toMatchObject([{ sha256: '', crc32: expect.any(String), unchecked: true }]);
+  });
+
+  it('is read if its sum has another kind', async () => {
+    const store = storeOf({ 'a.mp4': 5_000, 'b.mp4': 5_000, 'c.mp4': 6_000 }, 'none');
+    const wholeCheck = store.wholeCheck.bind(store);
+    const kinds = new Map([['b.mp4', 'crc32c'] as const, ['c.mp4', 'crc64nvme'] as const]);
+    store.wholeCheck = async (key, etag) => {
+      store.keptSum = [...kinds].find(([name]) => key.endsWith(name))?.[1] ?? 'none';
+      return wholeCheck(key, etag);
+    };
+    await seal(store);
+    // The first one with a sum gives the kind.
+    expect(memberLines(store).map((line) => kindsIn(line))).toEqual([[], ['crc32c'], []]);
+    expect(memberLines(store).map(({ sha256 }) => sha256.length)).toEqual([64, 0, 64]);
+    expect(await problemsOf(store)).toEqual([]);
+  });
+
+  it.each([...SUM_KINDS, 'none'] as const)('is verified byte by byte (%s)', async (kept) => {
+    const store = storeOf({ 'a.mp4': 5_000, 'b.mp4': 4_000 }, kept);
+    await seal(store);
+    const [shard = ''] = store.keys(bucketKeys.shards(PIPELINE, RUN));
+    const body = store.body(shard);
+    body.writeUInt8(body.readUInt8(3_000) ^ 1, 3_000);
+    store.objects.set(shard, { body, etag: store.objects.get(shard)?.etag ?? '' });
+    expect((await problemsOf(store)).join()).toMatch(/holds other bytes for "a\.mp4"/);
   });
 
   it.each([
+    ['none', {}],
     ['crc32', { crc32: '00000000' }],
+    ['crc32c', { crc32c: '00000000' }],
     ['crc64nvme', { crc64nvme: 'AAAAAAAAAAA=' }],
-  ] as const)('fails if the copy differs from the source (%s)', async (kept, sums) => {
+  ] as const)('fails if its bytes differ from the source (%s)', async (kept, sums) => {
     const store = storeOf({ 'a.mp4': 5_000 }, kept);
     const wholeCheck = store.wholeCheck.bind(store);
     store.wholeCheck = async (key, etag) => {
       const check = await wholeCheck(key, etag);
-      return check && { ...check, sums };
+      return check && { ...check, sums, isIntact: () => false };
     };
     await expect(seal(store)).rejects.toThrow(TransientError);
   });
 
-  it.each(['crc32', 'crc64nvme'] as const)('fails if its first bytes differ (%s)', async (kept) => {
+  it.each(SUM_KINDS)('fails if its first bytes differ (%s)', async (kept) => {
     const store = storeOf({ 'a.mp4': 5_000 }, kept);
     const get = store.get.bind(store);
     store.get = async (key, options) => {
