@@ -110,7 +110,7 @@ export function measuresOf(evidence: Evidence): Measures | undefined {
 }
 
 function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
-  const ordered = all.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const ordered = sinceFirstStep(all.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)));
   const points = ordered.slice(EDGE, -EDGE);
   const [before, last] = [ordered[0], points.at(-1)];
   if (before === undefined || last === undefined || points.length < LEAST_POINTS) return undefined;
@@ -165,6 +165,12 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
     late: thirdOf(points.slice(-third)),
     error: spread / Math.max(1, mean(inEach)) / Math.sqrt(points.length),
   };
+}
+
+/** The wait for the first batch is the start's: no step waits as long again. One point of it is the edge anyway. */
+function sinceFirstStep(ordered: readonly Point[]): readonly Point[] {
+  const first = ordered.findIndex(({ steps }) => steps > 0);
+  return first > EDGE ? ordered.slice(first) : ordered;
 }
 
 const newest = <Value>(

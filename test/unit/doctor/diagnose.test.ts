@@ -11,6 +11,14 @@ describe('the first verdict', () => {
     expect(diagnose(evidenceOf([{}])).map(({ cause }) => cause)).toEqual(['nothing-wrong']);
   });
 
+  it('leaves out the wait for the first batch', () => {
+    const evidence = evidenceOf([{}]);
+    const points = evidence.points.map((point, k) =>
+      k < 5 ? { ...point, steps: 0, shares: { wait: 1, compute: 0, save: 0, exchange: 0 } } : point,
+    );
+    expect(diagnose({ ...evidence, points }).map(({ cause }) => cause)).toEqual(['nothing-wrong']);
+  });
+
   it('is absent before three points', () => {
     const evidence = evidenceOf([{}]);
     expect(diagnose({ ...evidence, points: evidence.points.slice(0, 4) })).toEqual([]);
