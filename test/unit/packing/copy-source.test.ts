@@ -114,6 +114,24 @@ describe('a large source of lines', () => {
     expect(memberLines(read.store)).toEqual(memberLines(copied.store));
   });
 
+  it('loses its byte-order mark, copied or read', async () => {
+    const mark = '\ufeff';
+    const sources = {
+      'a.txt': `${mark}1`,
+      'b.txt': `${mark}${text(4_000)}`,
+      'c.txt': `${mark}3\n`,
+      'd.txt': mark,
+    };
+    const [copied, read] = [
+      await packed(sources, plain),
+      await packed(sources, plain, { checksCopies: false }),
+    ];
+    expect(copied.shards).toEqual([`1\n${text(4_000)}3\n`]);
+    expect(read.shards).toEqual(copied.shards);
+    expect(copied.store.copiedBytes).toBeGreaterThan(0);
+    expect([...copied.problems, ...read.problems]).toEqual([]);
+  });
+
   it('gives the same shard copied or read', async () => {
     const size = fc.oneof(fc.nat(600), fc.integer({ min: 900, max: 6_000 }));
     await fc.assert(

@@ -7,6 +7,9 @@ import { isNoText } from '../model/sniff.ts';
 const [NEWLINE, RETURN, QUOTE] = [0x0a, 0x0d, 0x22];
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
+/** Of a byte-order mark, in the first bytes of a source. */
+export const markBytes = (head: Buffer): number => (head.subarray(0, 3).equals(BOM) ? 3 : 0);
+
 interface HeaderPlace {
   readonly start: number;
   readonly end: number;
@@ -19,7 +22,7 @@ interface HeaderPlace {
  * Undefined if these bytes do not hold the end.
  */
 function placeOf(head: Buffer, isAll: boolean): HeaderPlace | undefined {
-  const start = head.subarray(0, 3).equals(BOM) ? 3 : 0;
+  const start = markBytes(head);
   let isQuoted = false;
   for (let at = start; at < head.length; at += 1) {
     const byte = head[at];

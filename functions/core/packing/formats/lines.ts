@@ -9,7 +9,7 @@ import {
   type WrittenMember,
 } from '../model/shard-format.ts';
 import { isNoText, NO_TEXT_BYTES } from '../model/sniff.ts';
-import { hasHeader, headerOf, rowsAfter } from './csv-header.ts';
+import { hasHeader, headerOf, markBytes, rowsAfter } from './csv-header.ts';
 
 const NEWLINE = 0x0a;
 
@@ -21,12 +21,15 @@ async function* chunksOf(body: MemberBody): AsyncGenerator<Uint8Array> {
     else {
       head = Buffer.concat([head, chunk]);
       if (head.length < NO_TEXT_BYTES) continue;
-      yield textOf(head);
+      yield withoutMark(textOf(head));
       head = undefined;
     }
   }
-  if (head !== undefined) yield textOf(head);
+  if (head !== undefined) yield withoutMark(textOf(head));
 }
+
+/** A byte-order mark would lie in the midst of the shard, where it belongs to a value. */
+const withoutMark = (head: Buffer): Buffer => head.subarray(markBytes(head));
 
 /** A compressed file has no lines, and joined with others it can no longer be decompressed. */
 function textOf(head: Buffer): Buffer {
@@ -91,7 +94,7 @@ export const lines: FileFormat = {
   },
   copyFrom: (head, { csvHeader }) => {
     const text = textOf(head);
-    return csvHeader === undefined ? 0 : rowsAfter(text, csvHeader);
+    return csvHeader === undefined ? markBytes(text) : rowsAfter(text, csvHeader);
   },
   encoder: ({ settings, sourceSchema }) =>
     encoder(sourceSchema.csvHeader, settings.lines.header === 'perShard'),
