@@ -5,6 +5,7 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { diagnose as described } from '../../../functions/diagnose/function.ts';
 import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import type { JobScript } from '../../support/fakes/training.ts';
@@ -45,17 +46,65 @@ it('waits for two minutes of steps', async () => {
   expect(await at.verdicts()).toEqual([]);
 });
 
+it('says its first verdict within three minutes of steps', async () => {
+  const at = await launched();
+  const [minutes] = JSON.stringify(described.events).match(/(?<=rate\()\d+(?= minutes?\))/) ?? [];
+  const firstAfter = async (tenSeconds: number): Promise<number> => {
+    at.write([STARVED], tenSeconds);
+    await at.look();
+    if ((await at.verdicts()).length > 0) return tenSeconds * 10;
+    at.pass(Number(minutes) * 60);
+    return firstAfter(tenSeconds + Number(minutes) * 6);
+  };
+  // The worst case: a look just before the second minute is over.
+  expect(await firstAfter(11)).toBeLessThanOrEqual(180);
+});
+
+it('asks an attempt with a verdict every five minutes', async () => {
+  const at = await launched();
+  at.write([STARVED]);
+  const asked: number[] = [];
+  for (let minute = 0; minute <= 10; minute++) {
+    if ((await at.look()).diagnosed.length > 0) asked.push(minute);
+    at.pass(60);
+  }
+  expect(asked).toEqual([0, 5, 10]);
+});
+
+it('leaves what is left to the next pass', async () => {
+  const at = await launched();
+  at.write([STARVED]);
+  const clock = {
+    now: () => {
+      at.pass(46);
+      return at.clock.now();
+    },
+  };
+  expect(await diagnoseOpen({ ...at, clock })).toEqual({ diagnosed: [], failures: [] });
+  expect((await at.look()).diagnosed).toHaveLength(1);
+});
+
+it('reads no points of a pipeline without hooks', async () => {
+  const at = await launched();
+  const declaration = declarationOf('digits', { training: { strategy: 'ddp', instrument: false } });
+  await at.runs.update(RUN, { declaration, updatedAt: at.clock.now().toISOString() });
+  at.write([STARVED]);
+  expect((await at.look()).diagnosed).toEqual([]);
+});
+
 it('announces each change of the first verdict once', async () => {
   const at = await launched();
   at.write([STARVED]);
   at.pass(300);
   const { diagnosed } = await at.look();
   expect(diagnosed).toMatchObject([{ pipeline: 'digits', diagnosis: { speed: { samplesPerSecond: 320 } } }]);
+  at.pass(300);
   await at.look();
   const first = await at.verdicts();
   expect(first.map(({ id }) => id)).toEqual(['doctor-1-1-too-few-workers']);
   expect(first[0]?.text).toMatch(/would save \d+ to \d+ s and \$0\.\d{4} to 0\.\d{4} over the job/);
   at.write([{ type: 'g5.xlarge' }]);
+  at.pass(300);
   await at.look();
   expect((await at.verdicts()).map(({ id }) => id)).toEqual([
     'doctor-1-1-too-few-workers',

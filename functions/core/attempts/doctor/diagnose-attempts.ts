@@ -25,11 +25,18 @@ export interface Diagnosed {
   readonly failures: readonly string[];
 }
 
-/** Every open attempt; a failure of one does not stop the others. */
+/** A diagnosis stands this long: its measurements are up to 64 MB. */
+const STANDS_SECONDS = 270;
+/** A pass ends before the next begins, a minute after it: two at once would announce a verdict twice. */
+const PASS_SECONDS = 45;
+
+/** Open attempts that are due; a failure of one does not stop the others, and the next pass takes what is left. */
 export async function diagnoseOpen(deps: DoctorDeps): Promise<Diagnosed> {
   const diagnosed: { readonly pipeline: string; readonly diagnosis: Diagnosis }[] = [];
   const failures: string[] = [];
-  for (const attempt of await deps.attempts.listOpen()) {
+  const began = deps.clock.now().getTime();
+  for (const attempt of dueOf(await deps.attempts.listOpen(), began)) {
+    if (deps.clock.now().getTime() - began > PASS_SECONDS * 1000) break;
     try {
       const diagnosis = await diagnoseAttempt(deps, attempt);
       if (diagnosis !== undefined) diagnosed.push({ pipeline: attempt.pipeline, diagnosis });
@@ -38,6 +45,15 @@ export async function diagnoseOpen(deps: DoctorDeps): Promise<Diagnosed> {
     }
   }
   return { diagnosed, failures };
+}
+
+/** Those without a diagnosis first, then the oldest diagnosis. */
+function dueOf(open: readonly AttemptRecord[], now: number): readonly AttemptRecord[] {
+  const diagnosedAt = ({ diagnosis }: AttemptRecord): number =>
+    diagnosis === undefined ? 0 : Date.parse(diagnosis.at);
+  return open
+    .filter((each) => now - diagnosedAt(each) >= STANDS_SECONDS * 1000)
+    .toSorted((a, b) => diagnosedAt(a) - diagnosedAt(b));
 }
 
 /** The newest attempt of a run, once after its end. Judge has copied home what it measured in another region. */
@@ -54,7 +70,8 @@ async function diagnoseAttempt(deps: DoctorDeps, attempt: AttemptRecord): Promis
   if (!isFinal && attempt.placement.pool.region !== undefined) return undefined;
   await tellHooks(deps, attempt);
   const run = await deps.runs.get(attempt.runId);
-  if (run === undefined) return undefined;
+  // Without hooks the points tell no steps, however many there are.
+  if (run === undefined || run.declaration?.training.instrument === false) return undefined;
   const evidence = await evidenceOfAttempt(deps.store, {
     run,
     attempt,
