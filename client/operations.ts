@@ -700,8 +700,8 @@ export type RunDeclaration = {
     readonly require?: "learn" | readonly (string)[] | undefined;
     /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */
     readonly waitHours: number;
-    /** Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. Default: they are packed and counted in the quality report. */
-    readonly reject?: readonly ("notText" | "notJson")[] | undefined;
+    /** Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. conflictingLabels (the same bytes have another label) and singleSampleClasses (the class has one sample) leave them under incoming/ while the reason lasts. Default: they are packed and counted in the quality report. */
+    readonly reject?: readonly ("notText" | "notJson" | "conflictingLabels" | "singleSampleClasses")[] | undefined;
     /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
     readonly mayReject: string;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */
@@ -2015,8 +2015,8 @@ export type Declaration = {
     readonly require?: "learn" | readonly (string)[] | undefined;
     /** So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later. */
     readonly waitHours?: number | undefined;
-    /** Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. Default: they are packed and counted in the quality report. */
-    readonly reject?: readonly ("notText" | "notJson")[] | undefined;
+    /** Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. conflictingLabels (the same bytes have another label) and singleSampleClasses (the class has one sample) leave them under incoming/ while the reason lasts. Default: they are packed and counted in the quality report. */
+    readonly reject?: readonly ("notText" | "notJson" | "conflictingLabels" | "singleSampleClasses")[] | undefined;
     /** So many of the new objects, and always ten, may be unreadable and are left for a later run. If more are, the run fails, because its role is at fault. */
     readonly mayReject?: string | undefined;
     /** Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later. */

@@ -19,6 +19,33 @@ export const annotationsSchema = z
   })
   .describe('For annotations: the file that says which sample has which label.');
 
+/** Found when a text is read. */
+const TEXT_FAULTS = ['notText', 'notJson'] as const;
+/** Found when a run is planned. */
+const CLASS_FAULTS = ['conflictingLabels', 'singleSampleClasses'] as const;
+const FAULTS = [...TEXT_FAULTS, ...CLASS_FAULTS] as const;
+type Fault = (typeof FAULTS)[number];
+export type TextFault = (typeof TEXT_FAULTS)[number];
+export type ClassFault = (typeof CLASS_FAULTS)[number];
+
+export const rejectSchema = z
+  .array(z.enum(FAULTS))
+  .min(1)
+  .max(FAULTS.length)
+  .describe(
+    'Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. conflictingLabels (the same bytes have another label) and singleSampleClasses (the class has one sample) leave them under incoming/ while the reason lasts. Default: they are packed and counted in the quality report.',
+  );
+
+interface Rejecting {
+  readonly reject?: readonly Fault[] | undefined;
+}
+
+export const rejectedTexts = ({ reject = [] }: Rejecting): readonly TextFault[] =>
+  TEXT_FAULTS.filter((fault) => reject.includes(fault));
+
+export const rejectedClasses = ({ reject = [] }: Rejecting): readonly ClassFault[] =>
+  CLASS_FAULTS.filter((fault) => reject.includes(fault));
+
 const side = (what: string) => z.number().int().min(1).max(16_384).optional().describe(what);
 
 const prepareImageSchema = z

@@ -7,6 +7,8 @@ import {
   ignoreSchema,
   percentSchema,
   prepareSchema,
+  rejectedClasses,
+  rejectSchema,
   requireSchema,
 } from './packing-parts.ts';
 import {
@@ -117,14 +119,7 @@ export const packingSchema = z
       .describe(
         'So long an incomplete sample waits for the rest of its members. Then it is rejected, and joined if the rest comes later.',
       ),
-    reject: z
-      .array(z.enum(['notText', 'notJson']))
-      .min(1)
-      .max(2)
-      .optional()
-      .describe(
-        'Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. Default: they are packed and counted in the quality report.',
-      ),
+    reject: rejectSchema.optional(),
     mayReject: percentSchema
       .default('1 %')
       .describe(
@@ -200,6 +195,15 @@ export const packingSchema = z
     path: ['reject'],
     message: 'files of records are joined without decoding: leave it out',
   })
+  .refine(
+    ({ reject, format, label }) =>
+      rejectedClasses({ reject }).length === 0 || (label !== 'none' && !takesFiles(format)),
+    {
+      ...besideOthers,
+      path: ['reject'],
+      message: `conflictingLabels and singleSampleClasses need a label, which ${FILE_FORMATS} and label: none do not give: leave them out`,
+    },
+  )
   .refine(({ prepare, format }) => prepare === undefined || !takesFiles(format), {
     ...besideOthers,
     path: ['prepare'],

@@ -43,6 +43,17 @@ describe('packing.reject', () => {
   });
 });
 
+describe('packing.reject of classes', () => {
+  it('needs a label', () => {
+    const reject = 'reject: [conflictingLabels, singleSampleClasses]';
+    expect(problemsOf(`packing: { ${reject} }`)).toEqual([]);
+    for (const settings of ['label: none', 'format: lines'])
+      expect(problemsOf(`packing: { ${settings}, ${reject} }`)).toEqual([
+        expect.stringMatching(/^packing.reject: .*need a label/),
+      ]);
+  });
+});
+
 describe('packing.hold', () => {
   it('takes a limit of leakage only with a split', () => {
     expect(problemsOf('packing: { hold: { leakage: 0 % } }')).toEqual([

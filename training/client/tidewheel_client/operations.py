@@ -523,7 +523,7 @@ class DeclarationPacking(TypedDict, total=False):
     split: DeclarationPackingSplit
     require: Literal["learn"] | list[str]
     waitHours: float
-    reject: list[Literal["notText", "notJson"]]
+    reject: list[Literal["notText", "notJson", "conflictingLabels", "singleSampleClasses"]]
     mayReject: str
     remainder: Literal["ragged", "even", "drop"]
     balance: Literal["over", "under"]
@@ -2052,7 +2052,7 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     leastShardsPerWorker: int
     split: RunDeclarationPackingSplit
     require: Literal["learn"] | list[str]
-    reject: list[Literal["notText", "notJson"]]
+    reject: list[Literal["notText", "notJson", "conflictingLabels", "singleSampleClasses"]]
     balance: Literal["over", "under"]
     tfrecord: RunDeclarationPackingTfrecord
     prepare: RunDeclarationPackingPrepare

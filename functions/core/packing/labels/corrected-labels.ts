@@ -108,7 +108,7 @@ interface LabelledSample {
 }
 
 /** Samples whose label packing made, without their copies. */
-function labelledSamples(lines: readonly MemberLine[]): LabelledSample[] {
+export function labelledSamples(lines: readonly MemberLine[]): LabelledSample[] {
   const samples = new Map<number, { objects: string[]; label: string | undefined }>();
   for (const { sample, repeat, key, label } of lines) {
     if (repeat !== undefined) continue;

@@ -46,7 +46,8 @@ export const rejectionSchema = z.enum(REJECTIONS);
 /**
  * Why an arrival is left to a later generation. `unreadable`: the store refused it. `archived`: its storage class says
  * that it cannot be read. `incomplete`: the rest of its sample has not arrived. `groupMissing`: no group is found in its
- * key, so that it belongs to no split. `remainder`: the shards would have had unequal counts.
+ * key, so that it belongs to no split. `conflictingLabels` and `singleSampleClasses`: `packing.reject` names them.
+ * `remainder`: the shards would have had unequal counts.
  */
 const DEFERRALS = [
   'changed',
@@ -56,6 +57,8 @@ const DEFERRALS = [
   'archived',
   'incomplete',
   'groupMissing',
+  'conflictingLabels',
+  'singleSampleClasses',
   'remainder',
 ] as const;
 export type Deferral = (typeof DEFERRALS)[number];

@@ -1,7 +1,8 @@
 /** Which samples lie beside each other in a bundle, so that one request can read them. */
+
+import { GrowingNumbers } from '../../shared/growing-numbers.ts';
 import { bundlePlace, cellOf } from '../arrivals/bundle-place.ts';
 import type { Neighbours } from './assign-samples.ts';
-import { GrowingNumbers } from './growing-numbers.ts';
 
 export class BundledSamples {
   readonly #groups = new GrowingNumbers();

@@ -8,6 +8,7 @@ import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import type { ComparedLabels } from '../labels/compared-labels.ts';
 import { type CorrectedLabels, correctedLabels } from '../labels/corrected-labels.ts';
+import { heldLabels } from '../labels/held-labels.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { type HeldSamples, NOTHING_HELD } from '../model/held-samples.ts';
@@ -132,6 +133,12 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     earlier: columnsBefore(sealed.manifests),
     labels: sealed.manifests.flatMap((manifest) => manifest.labels ?? []),
     at: Date.parse(at),
+    held: await heldLabels(deps.store, {
+      manifests: sealed.manifests,
+      marks: draft.marks,
+      planned: () => draft.arrivals.read(),
+      replaces: onChange === 'replace',
+    }),
   });
   const listed = listedRangesBody(
     sealed.manifests.map(({ generation }) => generation),

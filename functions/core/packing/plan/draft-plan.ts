@@ -2,8 +2,11 @@
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { SplitName } from '../../pipeline/splits.ts';
+import { GrowingNumbers } from '../../shared/growing-numbers.ts';
 import type { IsIgnored } from '../arrivals/ignored-files.ts';
 import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
+import { type ClassFaults, classFaults, type HeldLabels } from '../labels/class-faults.ts';
+import { PlannedClasses } from '../labels/planned-classes.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
 import { CompressedLines } from '../model/compressed-lines.ts';
@@ -17,7 +20,6 @@ import type { ShardFormat } from '../model/shard-format.ts';
 import { SampleSplits } from '../splits/sample-splits.ts';
 import { type Balance, balance } from './balance.ts';
 import { BundledSamples } from './bundled-samples.ts';
-import { GrowingNumbers } from './growing-numbers.ts';
 import { ReturningSamples } from './returning-samples.ts';
 import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
 import { type EarlierColumns, type Waiting, WaitingSamples } from './waiting-samples.ts';
@@ -38,6 +40,7 @@ interface Earlier {
   readonly labels: Iterable<string>;
   /** When the listing began, in milliseconds. */
   readonly at: number;
+  readonly held: HeldLabels;
 }
 
 const DIGESTED_AT_ONCE = 64 * 1024;
@@ -104,14 +107,15 @@ export class DraftPlan {
   learnt: readonly string[] | undefined;
   /** Set by `finish`, if the pipeline declares a balance. */
   balance: Balance | undefined;
-  /** Each sample's class by its key; only where classes are compared. Equal texts are held once. */
-  readonly #classes: (string | undefined)[] = [];
-  readonly #classNames = new Map<string, string>();
+  /** Only where classes are compared. */
+  readonly #classes = new PlannedClasses();
+  readonly #faults: ClassFaults | undefined;
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
     const { require, waitHours, label, split } = rules.settings;
     this.#labelNumber = labelNumberOf(rules);
+    this.#faults = classFaults(rules.settings);
     this.#splits = split && new SampleSplits(split);
     this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
     this.#sources = rules.settings.prepare === undefined ? undefined : new GrowingNumbers();
@@ -136,9 +140,10 @@ export class DraftPlan {
 
   #waitingOf(ordinal: number): Waiting | undefined {
     const waiting = this.#waiting.of(ordinal);
-    if (waiting !== undefined || this.#splits === undefined || this.#splits.of(ordinal) !== undefined)
-      return waiting;
-    return { reason: 'groupMissing', since: this.#waiting.arrivedAt(ordinal) };
+    if (waiting !== undefined) return waiting;
+    const isGroupless = this.#splits !== undefined && this.#splits.of(ordinal) === undefined;
+    const reason = isGroupless ? 'groupMissing' : this.#faults?.of(ordinal);
+    return reason && { reason, since: this.#waiting.arrivedAt(ordinal) };
   }
 
   #refusalOf(ordinal: number): Rejection | undefined {
@@ -158,12 +163,14 @@ export class DraftPlan {
   /**
    * Call it once, after the last arrival. It rejects samples as a whole: for their label, or to balance the classes.
    */
-  finish({ earlier, labels: sealed, at }: Earlier): void {
+  finish({ earlier, labels: sealed, at, held }: Earlier): void {
     const { labels, settings } = this.#rules;
     if (this.#rules.format.takes === 'samples') {
       this.sampleColumns = { samples: this.#samples, columns: mostCommon(this.#columns) };
       this.learnt = this.#waiting.decide(this.sampleColumns, earlier, at);
     }
+    const plannedClass = (sample: number) => (this.isPlanned(sample) ? this.#classOf(sample) : undefined);
+    this.#faults?.find({ samples: this.#samples, classOf: plannedClass, sealed, held });
     this.#checkNumbers(sealed);
     const { balance: mode } = settings;
     if (mode !== undefined) {
@@ -180,7 +187,7 @@ export class DraftPlan {
   }
 
   #classOf(sample: number): string | undefined {
-    return this.#rules.labels?.labelOf(sample) ?? this.#classes[sample];
+    return this.#rules.labels?.labelOf(sample) ?? this.#classes.of(sample);
   }
 
   /** @throws ConfigurationError if the shards would hold two classes as one number */
@@ -196,7 +203,8 @@ export class DraftPlan {
 
   /** Whether some samples may not be planned. */
   get #mayLeave(): boolean {
-    const isAnyWaiting = this.#waiting.isAny || this.#splits?.isAnyMissing === true;
+    const isAnyWaiting =
+      this.#waiting.isAny || this.#splits?.isAnyMissing === true || this.#faults?.isAny === true;
     return this.#rules.labels !== undefined || this.balance !== undefined || isAnyWaiting;
   }
 
@@ -222,6 +230,10 @@ export class DraftPlan {
     const labelled = this.#labelled > 0 && this.#labelled * 2 >= samples;
     if (labelled && !most.includes('label')) most.push('label');
     return most.sort();
+  }
+
+  get marks(): ReadonlySet<number> | undefined {
+    return this.#faults?.marks(this.#samples);
   }
 
   bytesOf(ordinal: number): number {
@@ -291,7 +303,8 @@ export class DraftPlan {
     if (first) this.#begin(ordinal, key);
     if (first) this.bundled.add(ordinal, object.etag);
     // A sample's own label file is read only when the sample is packed.
-    if (column === 'label') this.#classes[ordinal] = undefined;
+    if (column === 'label') this.#classes.forget(ordinal);
+    this.#faults?.add(ordinal, object);
     this.#count(column);
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
     this.#sources?.add(ordinal, object.size);
@@ -317,11 +330,8 @@ export class DraftPlan {
 
   #noteLabel(ordinal: number, label: string | undefined): void {
     if (label !== undefined) this.#labelled += 1;
-    const isCompared = this.#rules.settings.balance !== undefined || this.#labelNumber !== undefined;
-    if (label === undefined || !isCompared) return;
-    const shared = this.#classNames.get(label) ?? label;
-    this.#classNames.set(shared, shared);
-    this.#classes[ordinal] = shared;
+    const isNumbered = this.#rules.settings.balance !== undefined || this.#labelNumber !== undefined;
+    if (label !== undefined && (isNumbered || this.#faults !== undefined)) this.#classes.note(ordinal, label);
   }
 
   #member(key: string): SampleMembership {

@@ -2,11 +2,12 @@
  * Samples that a later run packs: one of their objects cannot be read yet, or has not arrived. Those that wait too long
  * are rejected.
  */
+
+import { GrowingNumbers } from '../../shared/growing-numbers.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Deferral } from '../model/rejections.ts';
 import { hasData, isSidecar, NO_COLUMNS, type SampleColumns, sumOfColumns } from '../model/sample-columns.ts';
-import { GrowingNumbers } from './growing-numbers.ts';
 
 export interface WaitingRules {
   /** Columns that each sample must have; `learn`: those of nearly all samples of the first generation. */

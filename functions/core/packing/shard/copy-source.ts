@@ -4,7 +4,9 @@
  * ranges is read and compared with that. Small sources are never copied, because a copy costs as much as
  * 12 reads. https://aws.amazon.com/s3/pricing/
  */
+
 import { createHash, type Hash } from 'node:crypto';
+import { rejectedTexts } from '../../pipeline/packing-parts.ts';
 import { bundlePlace } from '../arrivals/bundle-place.ts';
 import { keptBase64, keptSum, type RunningSum, startSum } from '../formats/running-sum.ts';
 import { textScan } from '../media/media-facts.ts';
@@ -56,7 +58,7 @@ export function copiedMember(
   largerThan: number,
 ): CopiedMember | undefined {
   // Faults are found by reading.
-  const isRead = packing.reject !== undefined;
+  const isRead = rejectedTexts(packing).length > 0;
   const copyFrom = format.takes === 'files' && !isRead ? format.copyFrom : undefined;
   if (copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
   const { member } = part;

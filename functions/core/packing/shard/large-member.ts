@@ -8,7 +8,9 @@
  * compared with the source from end to end. A source of which S3 keeps only something else, such as a SHA-256 or the MD5
  * in a plain ETag, is read and compared with that.
  */
+
 import { createHash } from 'node:crypto';
+import { rejectedTexts } from '../../pipeline/packing-parts.ts';
 import { keptBase64, keptSum, startSum, sumOf, sumOfFirst } from '../formats/running-sum.ts';
 import { HEAD_BYTES, isTextName, textScan } from '../media/media-facts.ts';
 import {
@@ -42,7 +44,8 @@ export function largeMembers(
 ): readonly PlannedMember[] {
   const copies = format.takes === 'samples' && format.copiesMembers === true;
   if (!copies || !layout.members.some(({ size }) => size >= from) || held?.has(layout.ordinal)) return NONE;
-  const isRead = (name: string): boolean => packing.reject !== undefined && isTextName(name);
+  const mayReject = rejectedTexts(packing).length > 0;
+  const isRead = (name: string): boolean => mayReject && isTextName(name);
   return layout.members.flatMap((part) =>
     part.kind === 'source' && !part.prepares && part.member.size >= from && !isRead(part.name)
       ? [part.member]

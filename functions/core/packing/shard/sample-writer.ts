@@ -1,4 +1,5 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
+import { rejectedTexts } from '../../pipeline/packing-parts.ts';
 import { HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
 import type { TextScan } from '../media/text-scan.ts';
 import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';
@@ -78,8 +79,8 @@ export class SampleWriter {
 
   /** @throws UnfitSampleError before a byte of the sample is written */
   #checkTexts(layout: SampleLayout, members: readonly EncodedMember[]): void {
-    const { reject } = this.#job.packing;
-    if (reject === undefined) return;
+    const reject = rejectedTexts(this.#job.packing);
+    if (reject.length === 0) return;
     for (const [index, member] of members.entries()) {
       const part = layout.members[index];
       const facts =
@@ -94,7 +95,7 @@ export class SampleWriter {
     if (facts === undefined) return;
     const { format, packing } = this.#job;
     const stopsAt = format.takes === 'samples' ? (format.stopsAt?.(column) ?? []) : [];
-    for (const reason of [...stopsAt, ...(packing.reject ?? [])])
+    for (const reason of [...stopsAt, ...rejectedTexts(packing)])
       if (facts[reason] !== undefined) throw new UnfitSampleError(reason);
   }
 
