@@ -18,7 +18,8 @@ FETCH = 4
 CPU = 5
 """CPU seconds of a loader worker."""
 DOING, SINCE = 6, 7
-"""What goes on now: WAIT, SAVE, EXCHANGE, FETCH or 0; and since when."""
+"""What goes on now: WAIT, SAVE, EXCHANGE, FETCH, RESTART (while processes begin) or 0; and since
+when, except for RESTART."""
 STEPS, SAMPLES = 8, 9
 KNOWS_SAMPLES = 10
 WORKERS, BATCH_SIZE = 11, 12

@@ -79,8 +79,17 @@ def _lay_worker_starts(meter: Meter) -> None:
 
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        values = meter.values
+        is_training = get_ident() == meter.thread and not meter.is_inside
         began = monotonic()
-        original(self, *args, **kwargs)
+        if is_training:
+            # The looks would take the start of a process for work in the script's loop.
+            values[DOING] = RESTART
+        try:
+            original(self, *args, **kwargs)
+        finally:
+            if is_training:
+                values[DOING] = 0.0
         meter.starting = (id(self), began)
 
     replace(meter, workers, "__init__", init)

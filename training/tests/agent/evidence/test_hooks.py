@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from hooked_programs import hooked, output
 from hosts import TRAINING, free_ports
 from tidewheel_agent.evidence.cells import (
-    ProcessCounts,
     forward_line,
     read_counts,
     removed_hook,
@@ -21,33 +18,6 @@ from tidewheel_agent.evidence.cells import (
 
 pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parent / "scripts"
-HOOKS = TRAINING / "agent" / "instrument"
-
-
-def hooked(folder: Path, *arguments: str, before: str = "") -> str:
-    """The output of a Python program with the hooks on its path. `before` runs at its start."""
-    path = [str(HOOKS)]
-    if before:
-        own = folder.parent / "own"
-        own.mkdir()
-        (own / "sitecustomize.py").write_text(before)
-        path.append(str(own))
-    folder.mkdir()
-    environment = {"PYTHONPATH": os.pathsep.join(path), "TIDEWHEEL_INSTRUMENT_DIR": str(folder)}
-    return output(*arguments, environment=environment)
-
-
-def output(*arguments: str, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 LOOP = """
@@ -84,36 +54,6 @@ def test_a_slow_dataset_shows_as_waiting(tmp_path: Path) -> None:
     assert trainer.wait > 3 * 0.38
     assert sum(each.fetch for each in workers) > 0.38
     assert trainer.save > 0
-
-
-def test_workers_that_start_again_are_counted(tmp_path: Path) -> None:
-    script = (
-        "import sys, time, torch\n"
-        "from torch.utils.data import DataLoader\n"
-        "keeps = len(sys.argv) > 1\n"
-        "class Slow:\n"
-        "    def __len__(self): return 4\n"
-        "    def __getitem__(self, index):\n"
-        "        time.sleep(0.1)\n"
-        "        return torch.ones(2)\n"
-        "model = torch.nn.Linear(2, 1)\n"
-        "optimizer = torch.optim.SGD(model.parameters(), 0.01)\n"
-        "loader = DataLoader(Slow(), 2, num_workers=1, persistent_workers=keeps)\n"
-        "for epoch in range(4):\n"
-        "    for batch in loader:\n"
-        "        model(batch).mean().backward()\n"
-        "        optimizer.step()\n"
-    )
-    hooked(tmp_path / "cells", "-c", script)
-    hooked(tmp_path / "kept", "-c", script, "keeps")
-    (again,) = _trainers(tmp_path / "cells")
-    (kept,) = _trainers(tmp_path / "kept")
-    assert (again.restarts, kept.restarts, kept.restart) == (3, 0, 0.0)
-    assert again.restart > 3 * 0.2
-
-
-def _trainers(folder: Path) -> list[ProcessCounts]:
-    return [each for each in read_counts(folder, time.monotonic()) if each.is_trainer]
 
 
 def test_decoders_are_told_apart_from_other_work(tmp_path: Path) -> None:
