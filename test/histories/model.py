@@ -71,7 +71,7 @@ class Model:
         self.sealed: dict[str, tuple[int, str]] = {}  # what a run took last: step and ETag
         self.samples: list[Sample] = []
         self.version: list[Sample] = []
-        self.retracted: set[tuple[str, str]] = set()  # key and ETag
+        self.retracted: set[tuple[str, str]] = set()  # key and body
         self.packed: dict[str, tuple[Version, str]] = {}  # by the last run, and the packed ETag
         self.taken: set[tuple[str, str]] = set()  # by runs that delete: key and packed ETag
         self.cleans = False  # some run has
@@ -176,7 +176,7 @@ class Model:
             _, body, etag = version
             if not takes_all and not self.is_news(key, version):
                 continue
-            if (key, self.same.get((key, etag), etag)) not in self.retracted:
+            if (key, body) not in self.retracted:
                 samples.setdefault(stem_of(key), {})[key] = (body, etag)
         return samples.values()
 
@@ -248,7 +248,7 @@ class Model:
         if left:
             for sample in self.samples:
                 if key in sample:
-                    self.retracted.update((each, etag) for each, (_, etag) in sample.items())
+                    self.retracted.update((each, body) for each, (body, _) in sample.items())
             self.samples = left
 
     def members(self) -> Held:

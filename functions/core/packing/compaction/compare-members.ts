@@ -1,6 +1,7 @@
 /** Proves that joined shards hold the members of the old ones, without the samples that the plan leaves out. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
+import { sumOfSource } from '../formats/retracted-bytes.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { contentOf, type MemberLine, type PreparedTotals } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -15,7 +16,7 @@ import { shardIndex, writeIndexFile } from '../seal/index-files.ts';
 import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { evenCountOf, SplitCheck } from '../splits/split-rule.ts';
-import type { LeftOut } from './left-out.ts';
+import type { LeftOutArrival } from './left-out.ts';
 import { type CompactionPlan, isJoined, leftOutOf, samplesEachOf } from './plan-compaction.ts';
 
 export interface JoinedGeneration {
@@ -33,7 +34,7 @@ export interface ComparedMembers {
   readonly images: Omit<PreparedTotals, 'by'>;
   readonly content: ContentFacts;
   /** For each input the arrivals that are left out, by `arrivalOf`. */
-  readonly leftOut: readonly ReadonlyMap<string, LeftOut>[];
+  readonly leftOut: readonly ReadonlyMap<string, LeftOutArrival>[];
 }
 
 export async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promise<ComparedMembers> {
@@ -82,8 +83,8 @@ async function tallyInputs(
   store: BlobStore,
   { plan, manifests }: JoinedGeneration,
   tally: MemberTally,
-): Promise<Map<string, LeftOut>[]> {
-  const arrivals = manifests.map(() => new Map<string, LeftOut>());
+): Promise<Map<string, LeftOutArrival>[]> {
+  const arrivals = manifests.map(() => new Map<string, LeftOutArrival>());
   for (const [input, manifest] of manifests.entries()) {
     const from = packingKeys(plan.pipeline, manifest.generation);
     const leftOut = leftOutOf(plan, input);
@@ -93,7 +94,10 @@ async function tallyInputs(
         const reason = leftOut.get(line.sample);
         if (isJoined(plan, leftOut, line)) kept.push(line);
         else if (reason === undefined) continue;
-        else if (line.key !== undefined) arrivals[input]?.set(arrivalOf(line.key, line.etag ?? ''), reason);
+        else if (line.key !== undefined) {
+          const sum = reason === 'retracted' ? sumOfSource(line) : undefined;
+          arrivals[input]?.set(arrivalOf(line.key, line.etag ?? ''), { reason, sum });
+        }
       }
       tally.add(`${input}/${shard.name}`, kept);
     }

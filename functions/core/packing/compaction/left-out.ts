@@ -7,5 +7,11 @@
 export const LEFT_OUT = ['replaced', 'correctionIncomplete', 'retracted', 'removed'] as const;
 export type LeftOut = (typeof LEFT_OUT)[number];
 
+export interface LeftOutArrival {
+  readonly reason: LeftOut;
+  /** Of retracted bytes, as of retracted-bytes.ts. */
+  readonly sum: string | undefined;
+}
+
 /** Of one generation, by the number of the sample. */
 export type LeftOutSamples = ReadonlyMap<number, LeftOut>;

@@ -6,14 +6,14 @@ import { arrivalOf } from '../model/order.ts';
 import type { Rejection } from '../model/rejections.ts';
 import { byArrival, inOrder, listingsOf, sealedLines } from '../model/sealed-lines.ts';
 import type { ArrivalsWriter } from '../seal/audit.ts';
-import type { LeftOut } from './left-out.ts';
+import type { LeftOutArrival } from './left-out.ts';
 
 export interface GenerationArrivals {
   readonly manifest: Manifest;
   /** New shard of each old shard, by their numbers. */
   readonly shardOf: ReadonlyMap<number, number>;
   /** Arrivals of samples that are left out, by `arrivalOf`. */
-  readonly leftOut: ReadonlyMap<string, LeftOut>;
+  readonly leftOut: ReadonlyMap<string, LeftOutArrival>;
 }
 
 export interface MergeInput {
@@ -35,10 +35,11 @@ async function* linesFrom(
   for await (const [key, etag, size, outcome, written, listing = 0] of sealedLines(store, manifest)) {
     const at = listed[listing] ?? 0;
     if (typeof outcome === 'number') {
-      const reason = leftOut.get(arrivalOf(key, etag));
-      if (reason === undefined)
+      const left = leftOut.get(arrivalOf(key, etag));
+      if (left === undefined)
         yield shortest([key, etag, size, shardOf.get(outcome) ?? neverAssigned(key)], at);
-      else if (reason !== 'replaced' && reason !== 'removed') yield shortest([key, etag, size, reason], at);
+      else if (left.reason !== 'replaced' && left.reason !== 'removed')
+        yield shortest([key, etag, size, left.reason, left.sum], at);
     } else {
       const note = noteOf(outcome, { written: written ?? undefined, mine, newest });
       yield shortest([key, etag, size, outcome, note], at);
@@ -52,7 +53,7 @@ function shortest([key, etag, size, outcome, note]: SealedLine, listing: number)
   return note === undefined ? [key, etag, size, outcome] : [key, etag, size, outcome, note];
 }
 
-/** The version of the annotations under which a label was missing, or the ETag of the packed object. */
+/** The version of the annotations under which a label was missing, the ETag of the packed object, or a sum. */
 function noteOf(
   outcome: Rejection,
   {
@@ -65,7 +66,7 @@ function noteOf(
     readonly newest: string | undefined;
   },
 ): string | undefined {
-  if (outcome === 'unchanged') return written;
+  if (outcome === 'unchanged' || outcome === 'retracted') return written;
   if (outcome !== 'labelMissing' && outcome !== 'labelDoubled') return undefined;
   const version = written ?? mine;
   return version === newest ? undefined : version;

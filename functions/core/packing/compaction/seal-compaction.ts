@@ -18,7 +18,7 @@ import { sealedSplits } from '../splits/split-rule.ts';
 import { spotCheck } from '../verify/spot-check.ts';
 import { manifestsOfPlan } from './compact-shards.ts';
 import { compareMembers } from './compare-members.ts';
-import type { LeftOut } from './left-out.ts';
+import type { LeftOutArrival } from './left-out.ts';
 import { type GenerationArrivals, mergeArrivals } from './merge-arrivals.ts';
 import { type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
 
@@ -182,7 +182,7 @@ async function sealArrivals(
   }: {
     readonly plan: CompactionPlan;
     readonly manifests: readonly Manifest[];
-    readonly leftOut: readonly ReadonlyMap<string, LeftOut>[];
+    readonly leftOut: readonly ReadonlyMap<string, LeftOutArrival>[];
   },
 ): Promise<Pick<Manifest, 'arrivals' | 'rejections'>> {
   const all = manifests.map((manifest, input): GenerationArrivals & { shardOf: Map<number, number> } => ({

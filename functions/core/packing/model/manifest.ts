@@ -163,7 +163,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 /**
  * A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the reason of the rejection. For
- * `unchanged`, the ETag of the object with the same bytes follows. In a joined generation the version of the
+ * `unchanged`, the ETag of the object with the same bytes follows, and for `retracted` a sum of the bytes. In a joined generation the version of the
  * annotations follows, under which a label was missing, unless it is the manifest's; and the index of the listing that
  * the arrival comes from, unless it is the oldest.
  */

@@ -107,6 +107,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     annotations: annotations?.version,
     onChange,
     uncovers: removed?.isAnyDeletedByRun === false,
+    readsRetracted: true,
   };
   const newer = onChange === 'replace' ? annotations : undefined;
   const { corrected, compared } = await correctedLabels(deps.store, sealed.manifests, newer);
@@ -167,9 +168,9 @@ async function knownRanges(
 /** A packed object whose sample has another label now. */
 const withCorrected =
   (stateOf: SealedFilter, corrected: CorrectedLabels): SealedFilter =>
-  (key, etag, bundledAt) => {
-    if (!corrected.has(key)) return stateOf(key, etag, bundledAt);
-    return Promise.resolve(stateOf(key, etag, bundledAt)).then((is) => (is === 'sealed' ? 'relabelled' : is));
+  (object) => {
+    if (!corrected.has(object.key)) return stateOf(object);
+    return Promise.resolve(stateOf(object)).then((is) => (is === 'sealed' ? 'relabelled' : is));
   };
 
 function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifest[]) {

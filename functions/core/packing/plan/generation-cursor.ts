@@ -1,6 +1,7 @@
 /** A walk through what one generation packed or rejected, in the order of the bucket's listing. */
 import type { OnChange } from '../../pipeline/dataset.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
+import type { Retracted } from '../formats/retracted-bytes.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
@@ -60,8 +61,9 @@ export class GenerationCursor {
   #lines: Iterator<string> | undefined;
   #key = '';
   #etag = '';
+  #size = 0;
   #outcome: SealedLine[3] = 0;
-  /** Version of the annotations, or the packed ETag. */
+  /** Version of the annotations, the packed ETag, or the sum of retracted bytes. */
   #note: string | undefined;
   readonly #annotations: string | undefined;
   readonly #isJoined: boolean;
@@ -99,14 +101,14 @@ export class GenerationCursor {
     return fate;
   }
 
-  /** Whether the generation calls this arrival retracted. For a cursor that finds nothing else. */
-  async retracts(key: string, etag: string): Promise<boolean> {
-    let isRetracted = false;
+  /** What the generation calls retracted of this key. For a cursor that finds nothing else. */
+  async retracted(key: string): Promise<readonly Retracted[]> {
+    const all: Retracted[] = [];
     await this.#walk(key, () => {
-      isRetracted ||= this.#outcome === 'retracted' && contentEtag(this.#etag) === contentEtag(etag);
-      return isRetracted;
+      if (this.#outcome === 'retracted') all.push({ etag: this.#etag, size: this.#size, sum: this.#note });
+      return false;
     });
-    return isRetracted;
+    return all;
   }
 
   /**
@@ -201,8 +203,8 @@ export class GenerationCursor {
       this.#lines = undefined;
       return;
     }
-    const [key, etag, , outcome, note, listing = 0] = sealedLine.parse(JSON.parse(next.value));
+    const [key, etag, size, outcome, note, listing = 0] = sealedLine.parse(JSON.parse(next.value));
     [this.#key, this.#etag, this.#outcome, this.#listing] = [key, etag, outcome, listing];
-    this.#note = note ?? undefined;
+    [this.#size, this.#note] = [size, note ?? undefined];
   }
 }

@@ -5,7 +5,7 @@ import type { ListedRange, RangeCollector } from '../model/listed-ranges.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import { compareKeys } from '../model/order.ts';
 import type { RemovedObjects } from './removed-objects.ts';
-import { type ArrivalState, type SealedFilter, stateOfListed } from './sealed-filter.ts';
+import { type ArrivalState, type SealedFilter } from './sealed-filter.ts';
 import type { WholeSamples } from './whole-samples.ts';
 
 interface Finding {
@@ -101,7 +101,7 @@ export class NewArrivals {
   }
 
   #look(object: ListedBlob): void | Promise<void> {
-    const state = stateOfListed(this.#finding.stateOf, object);
+    const state = this.#finding.stateOf(object);
     if (typeof state !== 'string') return state.then((is) => this.#note(object, is));
     this.#note(object, state);
   }

@@ -1,5 +1,6 @@
 /** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
 import { contentEtag } from '../arrivals/bundle-place.ts';
+import { holdsRetracted, type Retracted } from '../formats/retracted-bytes.ts';
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Rejection } from '../model/rejections.ts';
@@ -16,7 +17,7 @@ import {
  * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
  * corrects was gone. `freed`: rejected for the same reason, but no generation holds an object of this key any more.
  * `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else
- * comes of its sample. `removed`: it was deleted. If it is listed, it is there again. `superseded`: a bundle goes on to
+ * comes of its sample. `retractedBytes`: the same, of bytes that were retracted under another ETag. `removed`: it was deleted. If it is listed, it is there again. `superseded`: a bundle goes on to
  * list it, and the dataset has what came after it. `relabelled`: sealed, but its sample has another label now.
  */
 export type ArrivalState =
@@ -26,30 +27,26 @@ export type ArrivalState =
   | 'freed'
   | 'late'
   | 'retracted'
+  | 'retractedBytes'
   | 'removed'
   | 'superseded'
   | 'relabelled'
   | 'sealed';
 
-/**
- * Must be called in the listing's order.
- * @param bundledAt when the bundle arrived that holds it. A bundle goes on to list what another version has replaced,
- * and that is no news.
- */
-export type SealedFilter = (
-  key: string,
-  etag: string,
-  bundledAt?: string,
-) => ArrivalState | Promise<ArrivalState>;
+/** Must be called in the listing's order. */
+export type SealedFilter = (listed: ListedBlob) => ArrivalState | Promise<ArrivalState>;
 
-export const stateOfListed = (
-  stateOf: SealedFilter,
-  { key, etag, lastModified }: ListedBlob,
-): ReturnType<SealedFilter> => stateOf(key, etag, contentEtag(etag) === etag ? undefined : lastModified);
+/**
+ * When the bundle arrived that holds it. A bundle goes on to list what another version has replaced, and that is no news.
+ */
+const bundledAtOf = ({ etag, lastModified }: ListedBlob): string | undefined =>
+  contentEtag(etag) === etag ? undefined : lastModified;
 
 export interface FilterRules extends FindRules {
   /** A deletion that uncovers what a bundle holds counts: then nothing is superseded. */
   readonly uncovers?: boolean;
+  /** Retracted bytes are looked for under other ETags too. */
+  readonly readsRetracted?: boolean;
 }
 
 /** Whether a correction may wait for nothing any more, because the sample that it corrects has left the dataset. */
@@ -96,13 +93,10 @@ async function packedEtag(cursors: readonly GenerationCursor[], key: string, eta
   return etag;
 }
 
-async function anyRetracted(
-  cursors: readonly GenerationCursor[],
-  key: string,
-  etag: string,
-): Promise<boolean> {
-  for (const cursor of cursors) if (await cursor.retracts(key, etag)) return true;
-  return false;
+async function retractedOf(cursors: readonly GenerationCursor[], key: string): Promise<readonly Retracted[]> {
+  const all: Retracted[] = [];
+  for (const cursor of cursors) all.push(...(await cursor.retracted(key)));
+  return all;
 }
 
 /** Undefined where an older generation may say more. */
@@ -158,19 +152,22 @@ export function sealedFilter(
   const openWith = (reason: Rejection): GenerationCursor[] =>
     open(manifests.filter(({ rejections }) => rejections.byReason[reason] !== undefined));
   const unchanging = openWith('unchanged');
-  // A cursor finds a key once: one set for the ETag that is listed, one for that of the same bytes.
-  const [asListed, asPacked] = [openWith('retracted'), openWith('retracted')];
+  const retracting = openWith('retracted');
   const holding = mayBeFreed(manifests) ? open(manifests.filter(({ pruned }) => pruned !== true)) : undefined;
   if (cursors.length === 0) return () => 'new';
-  return async (key, listed, bundledAt) => {
+  return async (object) => {
+    const { key, etag: listed } = object;
+    const bundledAt = bundledAtOf(object);
     // The bytes may have been packed again since they were no news, with the ETag that is listed.
     const etag = await packedEtag(unchanging, key, listed);
-    const isRetracted =
-      (await anyRetracted(asListed, key, listed)) ||
-      (etag !== listed && (await anyRetracted(asPacked, key, etag)));
-    if (isRetracted) return 'retracted';
+    const retracted = await retractedOf(retracting, key);
+    const etags = [listed, etag].map(contentEtag);
+    if (retracted.some((one) => etags.includes(contentEtag(one.etag)))) return 'retracted';
     const { state, isSeen } = await newestOf(cursors, { key, etags: [listed, etag], bundledAt }, rules);
+    if (state === 'changed' && rules.uncovers !== true && isSeen) return 'superseded';
+    const isRead = rules.readsRetracted === true && state !== 'sealed';
+    if (isRead && (await holdsRetracted(store, object, retracted))) return 'retractedBytes';
     if (state === 'incomplete') return (await isHeld(holding, key)) ? state : 'freed';
-    return state === 'changed' && rules.uncovers !== true && isSeen ? 'superseded' : (state ?? 'new');
+    return state ?? 'new';
   };
 }

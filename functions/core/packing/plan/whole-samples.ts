@@ -6,7 +6,7 @@
 import type { ListedBlob } from '../model/blob-store.ts';
 import { belongsTo } from '../model/listed-ranges.ts';
 import { splitKey } from '../model/member-names.ts';
-import { type ArrivalState, type SealedFilter, stateOfListed } from './sealed-filter.ts';
+import { type ArrivalState, type SealedFilter } from './sealed-filter.ts';
 
 export interface WholeSampleRules {
   /** @param isKnown an earlier generation packed its key */
@@ -34,13 +34,14 @@ interface Held {
   readonly state: ArrivalState | 'gone';
 }
 
-/** States for which a sample may have to be packed. */
+/** States for which a sample may have to be packed, or something of it noted. */
 const WAKING: ReadonlySet<Held['state']> = new Set([
   'new',
   'changed',
   'incomplete',
   'freed',
   'removed',
+  'retractedBytes',
   'gone',
 ]);
 /** States with which the whole sample is packed. */
@@ -66,7 +67,8 @@ export class WholeSamples {
     if (!this.#rules.isWhole) {
       const isChange = state === 'changed' || state === 'removed';
       if (isChange && !this.#rules.isIgnored(object)) this.changes += 1;
-      if (state === 'new' || isChange) this.#rules.add(object, state === 'changed');
+      if (state === 'retractedBytes') this.#retract(object);
+      else if (state === 'new' || isChange) this.#rules.add(object, state === 'changed');
       return;
     }
     this.#hold(object, state);
@@ -76,6 +78,11 @@ export class WholeSamples {
   seeRemoved(object: ListedBlob): void {
     if (this.#rules.isWhole) this.#hold(object, 'gone');
     else this.#remove(object);
+  }
+
+  /** Their ETag is noted, so that the next run need not read them. */
+  #retract(object: ListedBlob): void {
+    this.#rules.add({ ...object, refused: 'retracted' }, false);
   }
 
   #remove(object: ListedBlob): void {
@@ -97,12 +104,11 @@ export class WholeSamples {
     if (!this.#rules.looksBack || last === undefined) return;
     const begins =
       first === undefined ? 0 : countWhile(objects, ({ key }) => belongsTo(key, first.object.key));
-    for (const object of objects.slice(0, begins)) this.see(object, await stateOfListed(stateOf, object));
+    for (const object of objects.slice(0, begins)) this.see(object, await stateOf(object));
     const { stem } = splitKey(last.key);
     const rest = objects.slice(begins).toReversed();
     const ends = countWhile(rest, ({ key }) => splitKey(key).stem === stem);
-    for (const object of rest.slice(0, ends).toReversed())
-      this.see(object, await stateOfListed(stateOf, object));
+    for (const object of rest.slice(0, ends).toReversed()) this.see(object, await stateOf(object));
   }
 
   /** Adds what is held, if any of it is to be packed. */
@@ -126,7 +132,8 @@ export class WholeSamples {
   }
 
   #addIfNews({ object }: Held, state: ArrivalState, ofSample: ReadonlySet<Held['state']>): void {
-    if (state === 'retracted' || !this.#isToBePacked(state, ofSample)) return;
+    if (state === 'retractedBytes') this.#retract(object);
+    if (state === 'retractedBytes' || state === 'retracted' || !this.#isToBePacked(state, ofSample)) return;
     if (state !== 'new' && state !== 'late' && !this.#rules.isIgnored(object)) this.changes += 1;
     // The dataset holds no sample like the rest of this one.
     this.#rules.add(object, !UNHELD.has(state) && !ofSample.has('gone'));

@@ -8,7 +8,7 @@ import { compareKeys } from '../model/order.ts';
 import { sealedGenerations } from '../model/sealed-arrivals.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
 import { listInParallel } from '../plan/parallel-listing.ts';
-import { sealedFates, sealedFilter, stateOfListed } from '../plan/sealed-filter.ts';
+import { sealedFates, sealedFilter } from '../plan/sealed-filter.ts';
 
 /** @returns the names of the bundles that may be deleted */
 export async function packedBundles(
@@ -29,7 +29,7 @@ export async function packedBundles(
   for (const { member, holders } of bundles.members()) {
     // What a newer version replaces goes with it.
     if (holders.every((bundle) => wanted.has(bundle))) continue;
-    const state = await stateOfListed(stateOf, member);
+    const state = await stateOf(member);
     const isRejected = (await fateOf(member.key, member.etag)) === 'rejected';
     const isDone = state === 'superseded' || (state === 'sealed' && !isRejected);
     if (!isDone) for (const bundle of holders) wanted.add(bundle);

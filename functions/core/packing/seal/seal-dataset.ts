@@ -46,7 +46,7 @@ export interface SealInput {
 }
 
 export interface SealResult {
-  /** `unchanged`: the dataset holds the bytes of every arrival that is not ignored. */
+  /** `unchanged`: the dataset holds the bytes of every arrival that is neither ignored nor retracted. */
   readonly status: 'sealed' | 'alreadySealed' | 'nothingToTrain' | 'unchanged';
   readonly generation: string;
   readonly shards: number;
@@ -135,12 +135,17 @@ function rejectedOf({
 /** Of a generation without shards. Undefined where it removes samples: the compaction makes a version without them. */
 function emptyStatus({
   rejected,
+  rejections,
   unchanged,
   removed,
   ignored,
-}: Pick<SealResult, 'rejected' | 'unchanged' | 'removed' | 'ignored'>): SealResult['status'] | undefined {
+}: Pick<SealResult, 'rejected' | 'rejections' | 'unchanged' | 'removed' | 'ignored'>):
+  | SealResult['status']
+  | undefined {
   if (removed > 0) return undefined;
-  return rejected === 0 && unchanged + ignored > 0 ? 'unchanged' : 'nothingToTrain';
+  const { retracted = 0 } = rejections.byReason;
+  const isNoNews = rejected === retracted && unchanged + ignored + retracted > 0;
+  return isNoNews ? 'unchanged' : 'nothingToTrain';
 }
 
 const emptyResult = (generation: string): SealResult => ({

@@ -91,7 +91,10 @@ export async function keepRetractions(
   if (found.length === 0) return new Set();
   const keys = packingKeys(pipeline, generation);
   const writer = new ArrivalsWriter(store, { ...keys, arrivals: keys.retractions });
-  for (const [key, etag, size] of found) await writer.rejected([key, etag, size, 'retracted']);
+  for (const [key, etag, size, , sum] of found)
+    await writer.rejected(
+      sum === undefined ? [key, etag, size, 'retracted'] : [key, etag, size, 'retracted', sum],
+    );
   const { arrivals, rejections } = await writer.finish(found.length);
   const record = manifestSchema.parse({
     version: DOCUMENT_VERSION,

@@ -5,6 +5,7 @@ import { blobVersions, newestVersion } from '../../../../functions/core/packing/
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { deletePacked } from '../../../../functions/core/packing/seal/delete-packed.ts';
 import { type SealResult, sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
+import { pruneGenerations } from '../../../../functions/core/packing/versions/prune-generations.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { accounts, contents, incoming, problems, runOf } from '../../../support/builders/compaction.ts';
 import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../support/builders/packing.ts';
@@ -157,6 +158,54 @@ describe('the same bytes under another ETag', () => {
     world.put({ 'a/0.jpg': 'new' });
     expect(await world.run()).toMatchObject({ samples: 1 });
     expect((await world.held()).map((line) => line.split(' ')[0])).toEqual(['a/0.jpg', 'a/2.jpg']);
+  });
+
+  it.each(FORMATS)('stay retracted with %o', async (packing) => {
+    const world = new World(settings({ shardMegabytes: 0.06, ...packing }));
+    world.put({ 'a/1.txt': 'one', 'a/2.txt': 'two', 'b/3.txt': 'three' });
+    await world.run();
+    await world.compact(new Set([`${incoming}a/1.txt`]));
+    const before = await world.held();
+    world.put({ 'a/1.txt': 'one' }, 'other-2');
+    expect(await world.run()).toMatchObject({
+      status: 'unchanged',
+      rejections: { byReason: { retracted: 1 } },
+    });
+    expect(await world.held()).toEqual(before);
+    // It was noted, so the next run has nothing to read.
+    const again = await world.run();
+    expect([again.rejected, again.samples]).toEqual([0, 0]);
+    world.put({ 'a/1.txt': 'new' }, 'other-3');
+    expect(await world.run()).toMatchObject({ samples: 1 });
+  });
+
+  it('stay retracted where the store copied them', async () => {
+    const world = new World(settings({ format: 'lines', shuffle: false }));
+    world.store.keptSum = 'crc32';
+    const body = 'large\n'.repeat(2_000);
+    world.put({ 'a/1.txt': body, 'a/2.txt': 'two' });
+    await world.run();
+    expect(world.store.copiedBytes).toBeGreaterThan(0);
+    await world.compact(new Set([`${incoming}a/1.txt`]));
+    world.put({ 'a/1.txt': body }, 'parts-3');
+    expect(await world.run()).toMatchObject({ rejections: { byReason: { retracted: 1 } } });
+  });
+
+  it('stay retracted after further compactions', async () => {
+    const world = new World();
+    world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
+    await world.run();
+    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    world.put({ 'a/2.jpg': 'TWO' });
+    await world.run();
+    await pruneGenerations(world.store, {
+      pipeline: PIPELINE,
+      what: 'replaced',
+      pin: () => Promise.resolve(undefined),
+    });
+    world.put({ 'a/1.jpg': 'one', 'a/1.json': '{"new":true}' }, 'other');
+    await world.run();
+    expect((await world.held()).map((line) => line.split(' ')[0])).toEqual(['a/1.json', 'a/2.jpg']);
   });
 
   it('do not bring a retracted sample back', async () => {

@@ -9,7 +9,14 @@ import {
   repairGeneration,
 } from '../../../../functions/core/packing/versions/repair-generation.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { compactAll, contents, current, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
+import {
+  compactAll,
+  contents,
+  current,
+  incoming,
+  packedInDrops,
+  runOf,
+} from '../../../support/builders/compaction.ts';
 import { now, PIPELINE, packAll, SMALL, settings } from '../../../support/builders/packing.ts';
 import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
@@ -194,6 +201,7 @@ describe('a generation that is given up', () => {
         retracted: 1,
         unread: [],
       });
+    store.seed(`${incoming}a/1.jpg`, store.body(`${incoming}a/1.jpg`).toString(), 'copied');
     await packAll(store, packing, runOf(3));
     expect([...before, ...(await contents(store))].join()).not.toContain('a/1.jpg');
     expect(await contents(store)).toEqual(before);

@@ -1,0 +1,71 @@
+/**
+ * A retraction holds for bytes, not for an ETag: a copy, another part size or a KMS key gives the same bytes another
+ * one. The retracted arrival keeps a sum of its bytes. The plan reads an object that comes under its key with its size,
+ * and compares it.
+ */
+import { createHash } from 'node:crypto';
+import { readArrival } from '../arrivals/read-arrival.ts';
+import { type BlobStore, kindsIn, type ListedBlob, SUM_KINDS, sourceFailure } from '../model/blob-store.ts';
+import { contentOf, type MemberLine } from '../model/documents.ts';
+import { keptSum, startSum } from './running-sum.ts';
+
+export interface Retracted {
+  readonly etag: string;
+  readonly size: number;
+  /** Of sumOfSource. Earlier releases noted none. */
+  readonly sum: string | undefined;
+}
+
+const DIGEST = 'sha256';
+
+/** The sum of the object that a member was made from, with its kind. */
+export function sumOfSource(line: MemberLine): string {
+  const [kind] = line.source === undefined ? kindsIn(line) : [];
+  return `${kind ?? DIGEST} ${line.source?.sha256 ?? contentOf(line)}`;
+}
+
+/** Whether an object has the bytes of one of these. The worker says why an object cannot be read. */
+export async function holdsRetracted(
+  store: BlobStore,
+  object: ListedBlob,
+  retracted: readonly Retracted[],
+): Promise<boolean> {
+  const sums = retracted.flatMap(({ size, sum }) => (size === object.size && sum !== undefined ? [sum] : []));
+  if (sums.length === 0) return false;
+  const found = await sumsIn(store, object, new Set(sums.map((sum) => sum.split(' ')[0] ?? '')));
+  return found.some((sum) => sums.includes(sum));
+}
+
+const LINE_END = Buffer.from('\n');
+
+/** An object may be larger than the memory. */
+const READ_BYTES = 16 * 1024 * 1024;
+
+async function sumsIn(
+  store: BlobStore,
+  object: ListedBlob,
+  kinds: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const digest = createHash(DIGEST);
+  const sums = SUM_KINDS.filter((kind) => kinds.has(kind)).map(startSum);
+  for (let offset = 0; offset < object.size; offset += READ_BYTES) {
+    const range = { offset, length: Math.min(READ_BYTES, object.size - offset) };
+    const read = await (object.size <= READ_BYTES
+      ? readArrival(store, object)
+      : store.get(object.key, { ifMatch: object.etag, range }).catch(sourceFailure));
+    if (read.kind !== 'found') return [];
+    for (const chunk of read.chunks) {
+      digest.update(chunk);
+      for (const sum of sums) sum.add(chunk);
+    }
+  }
+  const found = (): string[] => [
+    `${DIGEST} ${digest.copy().digest('hex')}`,
+    ...sums.map((sum) => `${sum.kind} ${keptSum(sum)[sum.kind] ?? ''}`),
+  ];
+  const asListed = found();
+  // Packing ends the last line of a text file where it has no end.
+  digest.update(LINE_END);
+  for (const sum of sums) sum.add(LINE_END);
+  return [...asListed, ...found()];
+}
