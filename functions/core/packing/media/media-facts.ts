@@ -1,5 +1,6 @@
 /** What a member's own bytes say about it, for the member list. */
 import type { MediaFacts } from '../model/documents.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { imageSize } from './image-size.ts';
 import { soundFacts } from './sound-length.ts';
 import { type TextKind, textFacts, textFaults } from './text-facts.ts';
@@ -9,7 +10,7 @@ import { TextScan } from './text-scan.ts';
 export const HEAD_BYTES = 256 * 1024;
 
 const IMAGES = /\.(jpe?g|jpe|jfif|png|gif|webp|bmp|tiff?|avif|heic|heif)$/i;
-const SOUNDS = /\.(wav|flac|mp3|m4a|mp4|m4v|mov)$/i;
+const SOUNDS = /\.(wav|flac|mp3|aac|ogg|oga|opus|webm|mkv|mka|m4a|mp4|m4v|mov)$/i;
 const TEXTS = /\.(txt|text|md|jsonl|ndjson|csv|tsv|libsvm)$/i;
 /** Texts of which only faults are noted. */
 const SIDECARS = /\.(json|cls|xml|yaml|yml)$/i;
@@ -28,7 +29,7 @@ export function mediaFacts(
   isJsonLines = false,
 ): MediaFacts | undefined {
   if (IMAGES.test(name)) return imageSize(headOf(chunks));
-  if (SOUNDS.test(name)) return soundFacts(headOf(chunks), size);
+  if (SOUNDS.test(name)) return soundFacts(new HeldBytes(chunks, size));
   const [isCounted, isText] = [isJsonLines || TEXTS.test(name), SIDECARS.test(name)];
   if (!(isCounted || isText) || lengthOf(chunks) !== size) return undefined;
   const faults = textFaults(chunks, isJsonLines ? 'jsonLines' : kindOf(name));

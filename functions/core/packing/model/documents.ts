@@ -189,7 +189,7 @@ export interface MediaFacts {
   readonly std?: readonly number[];
   /** Of audio and video. */
   readonly seconds?: number;
-  /** Samples of the audio per second. */
+  /** Samples of the audio or, of a file with video, frames per second. */
   readonly rate?: number;
   /** Of text; tokens are separated by blanks and control characters. */
   readonly lines?: number;
