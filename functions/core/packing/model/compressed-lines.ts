@@ -9,15 +9,25 @@ const PIECE_BYTES = 1024 * 1024;
 const SMALL_PIECE_BYTES = 16 * 1024;
 
 /**
+ * V8 collects everything when it holds 64 MiB outside of its heap, so a short list must not take a whole megabyte.
+ * A longer output takes another piece.
+ */
+const pieceFor = (text: string | Uint8Array): number =>
+  Math.min(PIECE_BYTES, text.length + SMALL_PIECE_BYTES);
+
+/**
  * For sealed lists, because every tool reads gzip. The same lines give the same bytes: there is no time stamp. Level 1
  * takes a third of the time of level 6.
  */
 export const compress = (text: string | Uint8Array): Buffer =>
-  gzipSync(text, { level: 1, chunkSize: PIECE_BYTES });
+  gzipSync(text, { level: 1, chunkSize: pieceFor(text) });
 
 /** For the lists of a plan, which only Tidewheel reads. zstd takes a fifth of gzip's time, and less space. */
 export const compressPlanned = (text: string | Uint8Array): Buffer =>
-  zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: PIECE_BYTES });
+  zstdCompressSync(text, {
+    params: { [constants.ZSTD_c_compressionLevel]: 1 },
+    chunkSize: pieceFor(text),
+  });
 
 /** https://www.rfc-editor.org/rfc/rfc8878#section-3.1.1 */
 const ZSTD_MAGIC = 0xfd2fb528;

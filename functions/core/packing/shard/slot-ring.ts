@@ -4,7 +4,9 @@
  * collected.
  */
 export class SlotRing {
-  readonly #bytes: Buffer;
+  readonly #size: number;
+  /** Made at the first use: a shard of large files has no small bodies. */
+  #bytes: Buffer | undefined;
   /** Bytes of the largest slot. */
   readonly largest: number;
   /** Below this position the ring goes on into fresh memory only while its beginning is in use. */
@@ -18,7 +20,7 @@ export class SlotRing {
 
   /** @param bytes most memory; the process touches only as much as it needs at once */
   constructor(bytes: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(bytes);
+    this.#size = bytes;
     this.largest = Math.floor(bytes / 8);
     this.#comfortable = Math.floor(bytes / 4);
   }
@@ -30,6 +32,7 @@ export class SlotRing {
     if (start === undefined) return undefined;
     this.#head = start + length;
     this.#ends.push(this.#head);
+    this.#bytes ??= Buffer.allocUnsafeSlow(this.#size);
     return this.#bytes.subarray(start, this.#head);
   }
 
@@ -55,7 +58,7 @@ export class SlotRing {
     const fitsAtStart = length < this.#tail;
     const isFar = this.#head >= this.#comfortable && this.#tail >= this.#comfortable / 2;
     if (isFar && fitsAtStart) return 0;
-    if (this.#head + length <= this.#bytes.length) return this.#head;
+    if (this.#head + length <= this.#size) return this.#head;
     return fitsAtStart ? 0 : undefined;
   }
 }

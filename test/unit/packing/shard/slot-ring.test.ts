@@ -52,4 +52,12 @@ describe('a ring of slots', () => {
     expect([ring.take(101), ring.take(0)]).toEqual([undefined, undefined]);
     expect(ring.take(100)).toHaveLength(100);
   });
+
+  it('takes no memory before its first slot', () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const ring = new SlotRing(64e6);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32e6);
+    expect(ring.take(100)).toHaveLength(100);
+    expect(process.memoryUsage().arrayBuffers - before).toBeGreaterThan(32e6);
+  });
 });
