@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
+import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { current, incoming, linesIn, problems, runOf } from '../../../support/builders/compaction.ts';
@@ -51,6 +52,20 @@ describe('samples of the same bytes with different labels', () => {
     expect(first).toEqual({ held: ['dog/2.txt'], left: { conflictingLabels: 2 } });
     const second = await drops.run({ 'dog/3.txt': 'new' }, ['dog/1.txt']);
     expect(second).toEqual({ held: ['cat/1.txt', 'dog/2.txt', 'dog/3.txt'], left: {} });
+  });
+
+  it('are shown by the report with their keys', async () => {
+    const drops = new Drops(conflicts);
+    await drops.run({ 'cat/1.txt': 'same', 'dog/1.txt': 'same', 'dog/2.txt': 'other' });
+    const report = await writeQualityReport(
+      { store: drops.store },
+      { pipeline: PIPELINE, generation: runOf(1) },
+    );
+    const reason = 'conflictingLabels';
+    expect(report?.left?.examples).toMatchObject([
+      { key: `${incoming}cat/1.txt`, reason },
+      { key: `${incoming}dog/1.txt`, reason },
+    ]);
   });
 
   it('are packed where the labels agree', async () => {
