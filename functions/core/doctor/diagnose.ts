@@ -56,7 +56,11 @@ function nothingWrong(evidence: Evidence, measures: Measures): Verdict {
     remedy: undefined,
     gain: { seconds: none, dollars: none },
     ...(halved && {
-      others: othersOf([halved], (each) => gainOf(each, { evidence, measures, stepNow: pace.stepSeconds })),
+      others: othersOf(
+        [halved],
+        (each) => gainOf(each, { evidence, measures, stepNow: pace.stepSeconds }),
+        evidence,
+      ),
     }),
     also: halved === undefined && gainsBy16Bits(evidence, measures) ? (ALSO['nothing-wrong'] ?? []) : [],
     unknown: ['what a profile of the model itself would show'],

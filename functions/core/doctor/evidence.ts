@@ -108,11 +108,24 @@ export interface Phases {
   readonly firstStep: number;
 }
 
+/** Lines of the script as `data/load.py:42 main`, relative to its code folder; with the package through which it calls. */
+export interface ScriptLines {
+  /** Where it makes the loader that the steps take their batches from. */
+  readonly loader?: string | undefined;
+  /** Where it saves for longest. */
+  readonly save?: string | undefined;
+  /** Where it wraps its model in `DistributedDataParallel`. */
+  readonly ddp?: string | undefined;
+  /** Where it calls `fit` of Keras. */
+  readonly fit?: string | undefined;
+}
+
 /** What the agent notes of a host's start, and of its hooks. Seconds; null where the agent cannot know, or not yet. */
 export interface HostStart {
   readonly startedAt: string;
   readonly phases: { readonly [Name in Exclude<keyof Phases, 'image'>]: number | null };
   readonly hooks: HooksState;
+  readonly lines: ScriptLines;
 }
 
 /** `removed`: a hook failed, or the script inside of one; it went on without all of them. `declined`: `training.instrument: false`. */
@@ -130,6 +143,8 @@ export interface PricedType {
 export interface Evidence {
   readonly points: readonly Point[];
   readonly phases: Phases;
+  /** Where remedies in the script belong; absent where no hook has found it. */
+  readonly lines?: ScriptLines | undefined;
   /** What the training channel holds, downloaded or streamed. */
   readonly data: { readonly bytes: number; readonly files: number };
   readonly inputMode: 'File' | 'FastFile';

@@ -47,9 +47,9 @@ export function verdictOf(finding: Finding, evidence: Evidence, measures: Measur
   return {
     cause: finding.cause,
     evidence: finding.evidence,
-    remedy: remedyOf(finding.change),
+    remedy: remedyOf(finding.change, evidence.lines),
     gain: gain(finding),
-    ...(finding.others && { others: othersOf(finding.others, gain) }),
+    ...(finding.others && { others: othersOf(finding.others, gain, evidence) }),
     also: ALSO[finding.cause] ?? [],
     unknown: finding.unknown,
     next: finding.next ?? nextAfter(finding.cause, measures),
@@ -60,9 +60,10 @@ export function verdictOf(finding: Finding, evidence: Evidence, measures: Measur
 export const othersOf = (
   options: readonly Option[],
   gain: (option: Option) => Gain,
+  { lines }: Evidence,
 ): NonNullable<Verdict['others']> =>
   options
-    .map((each) => ({ remedy: remedyOf(each.change), gain: gain(each), unknown: each.unknown }))
+    .map((each) => ({ remedy: remedyOf(each.change, lines), gain: gain(each), unknown: each.unknown }))
     .toSorted((a, b) => b.gain.dollars.expected - a.gain.dollars.expected);
 
 interface Job {

@@ -15,8 +15,10 @@ export const amount = z
 const share = amount.max(1, 'write a share from 0 to 1');
 export const count = z.number('write a number').int('write a whole number').min(0, 'write 0 or more');
 
-/** A file name, a number and a function: the script may have any names, and these are shown. */
-const lineOfScript = z.string().regex(/^[\w .,:<>-]{1,200}$/);
+/** A path in the code folder, a number and a function: the script may have any names, and these are shown. */
+const lineOfScript = z.string().regex(/^[\w .,:<>/-]{1,200}$/);
+const oneLine = lineOfScript.optional().catch(undefined);
+export const linesSchema = z.object({ loader: oneLine, save: oneLine, ddp: oneLine, fit: oneLine });
 
 export const pointSchema = z.object({
   at: z.iso.datetime('write an ISO 8601 time that ends with Z'),
@@ -85,6 +87,7 @@ const startSchema = z.object({
     z.object({ kind: z.literal('declined') }),
     z.object({ kind: z.literal('removed'), hook: z.string(), reason: z.string() }),
   ]),
+  lines: linesSchema.default({}).catch({}),
 });
 
 const FILE = /\/(?<attempt>[1-9]\d{0,4})-(?<host>[A-Za-z0-9._-]{1,100}?)(?<kind>\.jsonl|-phases\.json)$/;

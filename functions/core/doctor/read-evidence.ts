@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { instanceFacts, trainingPrice } from '../catalog/catalog.ts';
 import type { Evidence, PricedType } from './evidence.ts';
-import { amount, count, pointSchema } from './points.ts';
+import { amount, count, linesSchema, pointSchema } from './points.ts';
 
 const fileSchema = z.object({
   points: z.array(pointSchema, 'write a list of points'),
@@ -14,6 +14,7 @@ const fileSchema = z.object({
     firstBatch: amount,
     firstStep: amount,
   }),
+  lines: linesSchema.optional(),
   data: z.object({ bytes: amount, files: count }),
   inputMode: z.enum(['File', 'FastFile'], 'write File or FastFile'),
   instanceType: z.string('write an EC2 type such as g5.2xlarge'),

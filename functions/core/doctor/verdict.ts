@@ -1,4 +1,5 @@
 /** What the doctor says: a cause, its evidence, a remedy, its gain, and what cannot be known. */
+import type { ScriptLines } from './evidence.ts';
 
 export type Cause =
   | 'download'
@@ -98,8 +99,11 @@ export interface Verdict {
   readonly next: string | undefined;
 }
 
-/** A remedy in words: the field of the declaration, or the line of the script. */
-export function remedyOf(change: Change): Remedy {
+/**
+ * A remedy in words: the field of the declaration, or the line of the script.
+ * @param lines where the script makes the calls that remedies change
+ */
+export function remedyOf(change: Change, lines: ScriptLines = {}): Remedy {
   if (change.kind === 'replace-host')
     return {
       change,
@@ -108,7 +112,7 @@ export function remedyOf(change: Change): Remedy {
     };
   return isDeclared(change)
     ? { change, where: 'declaration', text: declaredText(change) }
-    : { change, where: 'script', text: scriptText(change) };
+    : { change, where: 'script', text: scriptText(change, lines) };
 }
 
 const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
@@ -168,11 +172,11 @@ const PLAIN = {
 type PlainChange = Extract<ScriptChange, { readonly kind: keyof typeof PLAIN }>;
 const isPlain = (change: ScriptChange): change is PlainChange => Object.hasOwn(PLAIN, change.kind);
 
-function scriptText(change: ScriptChange): string {
-  if (isPlain(change)) return PLAIN[change.kind];
+function scriptText(change: ScriptChange, lines: ScriptLines): string {
+  if (isPlain(change)) return `${before(lines[CALL_OF[change.kind]])}${PLAIN[change.kind]}`;
   switch (change.kind) {
     case 'workers':
-      return `DataLoader(…, num_workers=${change.workers}), or dataset.map(…, num_parallel_calls=${change.workers}), or PyDataset(workers=${change.workers}, use_multiprocessing=True)`;
+      return workersText(change.workers, lines);
     case 'load-in-workers':
       return `${change.line ?? 'reading in the loop'}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
     case 'pause-less':
@@ -181,10 +185,29 @@ function scriptText(change: ScriptChange): string {
     case 'tf32':
       return precisionText(change);
     case 'batch-size':
-      return `batch size x ${change.factor}, with the learning rate that goes with it`;
+      return `${before(lines.loader ?? lines.fit)}batch size x ${change.factor}, with the learning rate that goes with it`;
     default:
       return change satisfies never;
   }
+}
+
+/** The call of the script that a change without a number belongs to. */
+const CALL_OF = {
+  'out-of-order': 'loader',
+  'keep-workers': 'loader',
+  'fewer-bytes': 'loader',
+  'save-in-background': 'save',
+  'compress-exchange': 'ddp',
+} as const satisfies Record<keyof typeof PLAIN, keyof ScriptLines>;
+
+const before = (line: string | undefined): string => (line === undefined ? '' : `${line}: `);
+
+/** Without a line, nothing tells which of the loaders it is. */
+function workersText(workers: number, { loader, fit }: ScriptLines): string {
+  const torch = `DataLoader(…, num_workers=${workers})`;
+  if (loader !== undefined) return before(loader) + torch;
+  const others = `dataset.map(…, num_parallel_calls=${workers}), or PyDataset(workers=${workers}, use_multiprocessing=True)`;
+  return fit === undefined ? `${torch}, or ${others}` : `${fit}: fit(…) of ${others}`;
 }
 
 const precisionText = (change: Extract<ScriptChange, { readonly kind: 'bf16' | 'tf32' }>): string =>

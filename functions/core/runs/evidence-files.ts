@@ -1,5 +1,5 @@
 /** Reads what the agent measured of an attempt: two files of each host, beside the checkpoints. */
-import type { HostStart, Phases, Point } from '../doctor/evidence.ts';
+import type { HostStart, Phases, Point, ScriptLines } from '../doctor/evidence.ts';
 import { evidenceFileOf, readHostStart, readPoints } from '../doctor/points.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -10,6 +10,8 @@ export interface MeasuredAttempt {
   readonly points: readonly Point[];
   /** The longest of any host; absent where no host knows. */
   readonly phases: { readonly [Name in keyof Phases]?: number };
+  /** Of the first host that knows each. */
+  readonly lines: ScriptLines;
 }
 
 /** A file grows by some 5 MB a day. Of very many hosts or days, the first hosts have to do. */
@@ -33,9 +35,11 @@ export async function readMeasured(
   );
   const textsOf = (kind: 'points' | 'start'): readonly string[] =>
     files.filter((file) => file.kind === kind).map(({ text }) => text);
+  const starts = textsOf('start').flatMap((text) => readHostStart(text) ?? []);
   return {
     points: sinceFirstStep(textsOf('points').flatMap((text) => readPoints(text))),
-    phases: longest(textsOf('start').flatMap((text) => readHostStart(text) ?? [])),
+    phases: longest(starts),
+    lines: starts.reduceRight<ScriptLines>((all, { lines }) => ({ ...all, ...lines }), {}),
   };
 }
 

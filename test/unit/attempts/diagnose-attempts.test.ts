@@ -113,6 +113,18 @@ it('announces each change of the first verdict once', async () => {
   expect(at.notifier.notices.filter(({ notice }) => notice.type === 'DoctorVerdict')).toHaveLength(2);
 });
 
+it('names the line that a host has noted', async () => {
+  const at = await launched();
+  at.write([STARVED]);
+  const phases = { download: null, install: 1, scriptStart: 2, firstBatch: 3, firstStep: 4 };
+  const start = { startedAt: '2026-01-01T00:00:00Z', phases, hooks: { kind: 'on' } };
+  const name = `${bucketKeys.evidence('digits', RUN)}1-algo-1-phases.json`;
+  at.store.put(name, JSON.stringify({ ...start, lines: { loader: 'train.py:42 main' } }));
+  at.pass(300);
+  await at.look();
+  expect((await at.verdicts())[0]?.text).toContain('train.py:42 main: DataLoader(…, num_workers=');
+});
+
 it('reports speed and verdicts of each attempt and topology', async () => {
   const at = await launched([
     { at: 0, status: 'InProgress', secondary: 'Training' },

@@ -45,8 +45,14 @@ describe('the start of a host', () => {
     hooks: { kind: 'removed', hook: 'torch.save', reason: "TypeError('x')" },
   };
 
+  it('keeps the lines that can be shown', () => {
+    const lines = { loader: 'data/load.py:5 training', save: '<script>alert("train.py:1")</script>' };
+    expect(readHostStart(JSON.stringify({ ...start, lines }))?.lines.loader).toBe(lines.loader);
+    expect(readHostStart(JSON.stringify({ ...start, lines }))?.lines.save).toBeUndefined();
+  });
+
   it('is read with phases and hooks', () => {
-    expect(readHostStart(JSON.stringify(start))).toEqual(start);
+    expect(readHostStart(JSON.stringify(start))).toEqual({ ...start, lines: {} });
   });
 
   it('is unknown when the file is cut short', () => {

@@ -47,7 +47,7 @@ export async function evidenceOfAttempt(
   store: ObjectStore,
   { run, attempt, startUp, leastSeconds, runsPerMonth: runs }: AttemptQuestion,
 ): Promise<Evidence | undefined> {
-  const { points, phases } = await readMeasured(store, attempt);
+  const { points, phases, lines } = await readMeasured(store, attempt);
   const instance = instanceOf(attempt.placement);
   const least = Math.max(LEAST_POINTS, Math.ceil(leastSeconds / POINT_SECONDS));
   const hosts = [...Map.groupBy(points, ({ host }) => host).values()];
@@ -56,6 +56,7 @@ export async function evidenceOfAttempt(
   return {
     points,
     phases: allPhases(phases, startUp),
+    lines,
     data: { bytes: input?.bytes ?? 0, files: input?.shards ?? 0 },
     inputMode: input === undefined || input.mode === 'File' ? 'File' : 'FastFile',
     instance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from types import ModuleType
@@ -83,6 +84,7 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
         count = batch - last if isinstance(batch, int) and batch > last else 1
         last = batch if isinstance(batch, int) else -1
         meter.stepped("keras", count)
+        meter.sites.note_first("fit", sys._getframe(1))
         _ask_input(meter, lambda known: known.stepped(meter.values))
         if arithmetic is not None:
             try:

@@ -39,6 +39,13 @@ _PACKAGES = tuple(
     {sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")}
     | {os.sep + folder + os.sep for folder in ("site-packages", "dist-packages")}
 )
+_ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+_AGENT = tuple(
+    os.path.join(_ROOT, each, "")
+    for each in ("instrument", "for_scripts", "automatic", "tidewheel_agent")
+)
+_CODE = os.getcwd() + os.sep
+"""Where the script starts: lines are shown relative to it."""
 _HOST_PACKAGES = frozenset(
     re.findall(
         r"\S+",
@@ -71,10 +78,12 @@ _DISTRIBUTE = os.sep.join(("", "tensorflow", "python", "distribute", ""))
 """The chief of parameter servers waits in a thread for workers, which compute meanwhile."""
 
 
-def _place(filename: str) -> tuple[str, str]:
+def place_of(filename: str) -> tuple[str, str]:
     """`script`, `package`, `library` or `none`, and the dotted name of the module there."""
     if filename.startswith("<"):
         return "none", ""
+    if filename.startswith(_AGENT):
+        return "package", ""
     for mark in _PACKAGES:
         start = filename.find(mark)
         if start >= 0:
@@ -98,7 +107,7 @@ class Places:
         """The place, and whether the module does the host's work."""
         found = self._known.get(code)
         if found is None:
-            place, module = _place(code.co_filename)
+            place, module = place_of(code.co_filename)
             found = self._known[code] = (place, _is_host(place, module))
         return found
 
@@ -153,8 +162,19 @@ def calling_line(frame: FrameType | None, places: Places) -> str | None:
 
 
 def _line_of(frame: FrameType) -> str:
-    name = os.path.basename(frame.f_code.co_filename)
-    return f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
+    return f"{_name_of(frame.f_code.co_filename)}:{frame.f_lineno} {frame.f_code.co_name}"
+
+
+def short_line(frame: FrameType) -> str:
+    """As `train.py:12 load`, or `train.py:12` outside of functions."""
+    return _line_of(frame).removesuffix(" <module>")
+
+
+def _name_of(path: str) -> str:
+    """Of a file outside of the code folder, its name alone: the rest is private."""
+    if path.startswith(_CODE):
+        return path[len(_CODE) :]
+    return os.path.basename(path)
 
 
 class Looker:

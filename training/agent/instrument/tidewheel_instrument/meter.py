@@ -28,6 +28,7 @@ from .cells import (
     RING,
     RING_LENGTH,
     SAMPLES,
+    SAVE,
     SINCE,
     STEPS,
     THREADS,
@@ -38,6 +39,7 @@ from .cells import (
     Cells,
 )
 from .looks import Looker
+from .sites import Sites
 from .tensorflow_input import TensorFlowInput
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ _EXCHANGE_SECONDS = 1.0
 """Between two looks at the exchange that DDP hides."""
 _SCRIPT = -1
 """A source of batches, and a marker, that no loader and no optimizer has."""
+_GONE = -2
 _RANKS = ("RANK", "TIDEWHEEL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
@@ -80,6 +83,8 @@ class Meter:
         self.starting: tuple[int, float] | None = None
         """A loader's iterator whose workers start, and since when; until its first batch."""
         self._loader = (0, 0)
+        self._loader_line: str | None = None
+        self.sites = Sites(self.folder)
         self.pending: int | None = None
         self._marker: object = None
         self._other: object = None
@@ -159,14 +164,24 @@ class Meter:
         except Exception as error:
             self.remove("the loop", error)
 
-    def takes_from(self, source: int, workers: int, batch_size: int, *, knows: bool) -> None:
-        """Another iterator than before gives a batch. `knows`: how many samples it holds."""
+    def takes_from(
+        self, source: int, workers: int, batch_size: int, line: str | None, *, knows: bool
+    ) -> None:
+        """Another iterator than before gives a batch. `line`: where the script makes its loader;
+        `knows`: how many samples the batch holds."""
         values = self.values
         if values[GOT_FIRST_BATCH] == 0.0:
             values[GOT_FIRST_BATCH] = monotonic()
         # The batches of another loop, such as a validation, are no part of the next step.
         self.source, self.pending = source, 0 if knows else None
-        self._loader = (workers, batch_size)
+        self._loader, self._loader_line = (workers, batch_size), line
+
+    def forgets(self, source: int) -> None:
+        """A new iterator has the number of an old one, which is gone."""
+        if source == self.source:
+            self.source = 0
+        if source == self._stepped_source:
+            self._stepped_source = _GONE
 
     def stepped_by_script(self, samples: float, count: int) -> None:
         """Where a loader is known, that one tells the samples."""
@@ -197,6 +212,7 @@ class Meter:
             if self.source != self._stepped_source:
                 self._stepped_source = self.source
                 values[WORKERS], values[BATCH_SIZE] = self._loader
+                self.sites.note("loader", self._loader_line)
                 values[KNOWS_SAMPLES] = 0.0 if self.pending is None else 1.0
             if self.pending:
                 values[SAMPLES] += self.pending
@@ -307,6 +323,7 @@ def timed(meter: Meter, kind: int, original: Callable[..., Any]) -> Callable[...
     import functools
 
     begin, end = meter.begin, meter.end
+    saves = kind == SAVE
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -315,5 +332,7 @@ def timed(meter: Meter, kind: int, original: Callable[..., Any]) -> Callable[...
             return original(*args, **kwargs)
         finally:
             end(kind, began)
+            if saves and began:
+                meter.sites.saved(began, sys._getframe(1))
 
     return call

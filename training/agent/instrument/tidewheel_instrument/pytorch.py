@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import sys
 from _thread import get_ident
 from collections.abc import Callable, Mapping
 from time import monotonic
+from types import FrameType
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from .cells import DOING, EXCHANGE, RESTART, RESTARTS, SAVE, SINCE, STEPS, WAIT
 from .exchange import HiddenExchange
 from .frameworks import replace
 from .meter import Meter, timed
+from .sites import notes_construction
 
 _DEEPEST = 3
 _SEQUENCES = (list, tuple)
@@ -39,6 +42,7 @@ def _lay_loader(meter: Meter) -> None:
     base = dataloader._BaseDataLoaderIter
     original = base.__next__
     _lay_worker_starts(meter)
+    _lay_new_loaders(meter)
 
     @functools.wraps(original)
     def get(self: Any) -> Any:
@@ -71,6 +75,26 @@ def _lay_loader(meter: Meter) -> None:
         return batch
 
     replace(meter, base, "__next__", get)
+
+
+def _lay_new_loaders(meter: Meter) -> None:
+    """After a fork, the meter has other sites."""
+
+    def made(loader: Any, frame: FrameType | None) -> None:
+        meter.sites.made(loader, frame)
+
+    loader = dataloader.DataLoader
+    replace(meter, loader, "__init__", notes_construction(loader.__init__, made))
+    base = dataloader._BaseDataLoaderIter
+    original = base.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, loader, *args, **kwargs)
+        meter.forgets(id(self))
+        meter.sites.iterates(loader, self)
+
+    replace(meter, base, "__init__", init)
 
 
 def _lay_worker_starts(meter: Meter) -> None:
@@ -111,7 +135,8 @@ def _count_restart(meter: Meter, iterator: Any) -> None:
 def _begin_source(meter: Meter, iterator: Any) -> None:
     knows = bool(iterator._auto_collation)
     size = getattr(iterator._index_sampler, "batch_size", None) if knows else None
-    meter.takes_from(id(iterator), iterator._num_workers, size or 0, knows=knows)
+    line = meter.sites.trains_from(iterator)
+    meter.takes_from(id(iterator), iterator._num_workers, size or 0, line, knows=knows)
 
 
 def _add_samples(meter: Meter, batch: Any) -> None:
@@ -181,6 +206,7 @@ def _lay_exchange(meter: Meter) -> None:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         hidden.add(self)
+        meter.sites.note_first("ddp", sys._getframe(1))
         meter.exchange_of_step = hidden.seconds
 
     replace(meter, DistributedDataParallel, "__init__", init)

@@ -137,6 +137,12 @@ def forward_line(folder: Path, pids: Collection[int]) -> str | None:
     return _line_in(folder, pids, "forward")
 
 
+def remedy_lines(folder: Path, pids: Collection[int]) -> dict[str, str]:
+    """The script's lines where it makes its loader, saves, wraps its model in DDP, calls `fit`."""
+    found = {call: _line_in(folder, pids, call) for call in ("loader", "save", "ddp", "fit")}
+    return {call: line for call, line in found.items() if line is not None}
+
+
 def _line_in(folder: Path, pids: Collection[int], ending: str) -> str | None:
     for pid in sorted(pids):
         with contextlib.suppress(OSError):

@@ -20,6 +20,7 @@ from .cells import (
     busiest_line,
     forward_line,
     read_counts,
+    remedy_lines,
     remove_ended,
     removed_hook,
     step_seconds,
@@ -151,13 +152,15 @@ class EvidenceRecorder:
         ]
 
     def _tell_start(self, processes: Sequence[ProcessCounts]) -> None:
-        """Writes the phases as they become known, and what became of the hooks."""
+        """Writes the phases and the script's lines as they become known, and what became of the
+        hooks."""
         removed = removed_hook(self._cells)
         hooks = {"kind": self._start.hooks} if removed is None else {"kind": "removed", **removed}
         document: dict[str, object] = {
             "startedAt": iso(self._start.at),
             "phases": _phases(self._start, processes),
             "hooks": hooks,
+            "lines": remedy_lines(self._cells, [each.pid for each in processes if each.is_trainer]),
         }
         if document == self._told:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -278,6 +279,15 @@ def test_points_are_fewer_after_six_hours(host: Host) -> None:
     host.recorder.observe(host.reading())
     host.pass_seconds(120)
     assert [round(point["seconds"]) for point in host.points()] == [6 * 3600, 60, 60]
+
+
+@pytest.mark.usefixtures("trainer")
+def test_a_start_says_the_lines_of_remedies(host: Host, folder: Path) -> None:
+    host.pass_seconds(10)
+    assert host.start()["lines"] == {}
+    (folder / f"{os.getpid()}.loader").write_text("train.py:42 main")
+    host.pass_seconds(10)
+    assert host.start()["lines"] == {"loader": "train.py:42 main"}
 
 
 def test_hooks_and_agent_agree_on_the_cells() -> None:

@@ -1,0 +1,42 @@
+/** A remedy in the script names the line where the script makes the call. */
+import { expect, it } from 'vitest';
+import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
+import type { ScriptLines } from '../../../functions/core/doctor/evidence.ts';
+import { type Change, remedyOf } from '../../../functions/core/doctor/verdict.ts';
+import { evidenceOf } from './evidence.ts';
+
+const lines: ScriptLines = {
+  loader: 'data/load.py:5 training',
+  save: 'train.py:60 save',
+  ddp: 'train.py:33, through accelerate',
+};
+
+it.each<readonly [Change['kind'], Change, string]>([
+  ['workers', { kind: 'workers', workers: 6 }, 'data/load.py:5 training: DataLoader(…, num_workers=6)'],
+  ['out-of-order', { kind: 'out-of-order' }, 'data/load.py:5 training: DataLoader(…, in_order=False)'],
+  ['keep-workers', { kind: 'keep-workers' }, 'data/load.py:5 training: DataLoader('],
+  ['fewer-bytes', { kind: 'fewer-bytes' }, 'data/load.py:5 training: samples of half the bytes'],
+  ['batch-size', { kind: 'batch-size', factor: 4 }, 'data/load.py:5 training: batch size x 4'],
+  ['save-in-background', { kind: 'save-in-background' }, 'train.py:60 save: torch.save('],
+  ['compress-exchange', { kind: 'compress-exchange' }, 'train.py:33, through accelerate: model.register'],
+])('names the line of %s', (_, change, text) => {
+  expect(remedyOf(change, lines).text.startsWith(text)).toBe(true);
+});
+
+it('names the fit of Keras without a loader', () => {
+  expect(remedyOf({ kind: 'workers', workers: 6 }, { fit: 'train.py:9' }).text).toMatch(
+    /^train\.py:9: fit\(…\) of dataset\.map\(…, num_parallel_calls=6\)/,
+  );
+});
+
+it('names calls alone where no line is known', () => {
+  expect(remedyOf({ kind: 'workers', workers: 6 }).text).toMatch(/^DataLoader\(…, num_workers=6\), or /);
+});
+
+it('comes from the evidence', () => {
+  const starved = { shares: { wait: 0.5, compute: 0.5 }, workerBusy: 1, gpuBusy: 0.45, workers: 2 };
+  const evidence = evidenceOf([{ ...starved, cpu: { workers: 2, all: 2.5 } }]);
+  expect(diagnose({ ...evidence, lines })[0]?.remedy?.text).toBe(
+    'data/load.py:5 training: DataLoader(…, num_workers=5)',
+  );
+});

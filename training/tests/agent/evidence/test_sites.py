@@ -1,0 +1,118 @@
+"""Which line of a real PyTorch script a remedy names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hosts import TRAINING, free_ports
+from tidewheel_agent.evidence.cells import read_counts, remedy_lines
+
+pytestmark = pytest.mark.slow
+HOOKS = TRAINING / "agent" / "instrument"
+
+LOAD = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+data = TensorDataset(torch.ones(8, 2))
+def training(): return DataLoader(data, 2)
+def validation(): return DataLoader(data, 4)
+"""
+
+TRAIN = """
+import io, torch, kit
+from data import load
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+def save(state):
+    torch.save(state, io.BytesIO())
+loaders = load.training(), load.validation()
+def epoch(loader):
+    for (batch,) in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+for _ in range(2):
+    epoch(loaders[0])
+    save({"weights": torch.ones(1_000_000)})
+    for _ in loaders[1]: pass
+torch.save({}, io.BytesIO())
+"""
+
+
+def lines_of(folder: Path, train: str, **more: str) -> dict[str, str]:
+    """What the hooks note of `train.py` in a code folder with these files."""
+    code, packages, cells = folder / "code", folder / "lib" / "site-packages", folder / "cells"
+    for each in (code / "data", packages, cells):
+        each.mkdir(parents=True)
+    (code / "train.py").write_text(train)
+    (code / "data" / "load.py").write_text(LOAD)
+    (packages / "kit.py").write_text(LOAD)
+    paths = [str(HOOKS), str(packages), str(folder)]
+    done = subprocess.run(
+        [sys.executable, "train.py"],
+        cwd=code,
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(paths),
+            "TIDEWHEEL_INSTRUMENT_DIR": str(cells),
+            **more,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (pid,) = [int(each.stem) for each in cells.glob("*.cells")]
+    return remedy_lines(cells, [pid])
+
+
+def test_a_remedy_names_the_lines_of_the_script(tmp_path: Path) -> None:
+    assert lines_of(tmp_path, TRAIN) == {
+        "loader": "data/load.py:5 training",
+        "save": "train.py:7 save",
+    }
+
+
+def test_a_loader_of_a_package_names_the_call_into_it(tmp_path: Path) -> None:
+    script = TRAIN.replace("load.training()", "kit.training()")
+    assert lines_of(tmp_path, script)["loader"] == "train.py:8, through kit"
+
+
+def test_a_line_outside_of_the_code_shows_no_path(tmp_path: Path) -> None:
+    (tmp_path / "private.py").write_text(LOAD)
+    script = TRAIN.replace("load.training()", "private.training()")
+    lines = lines_of(tmp_path, script.replace("import io", "import private, io"))
+    assert lines["loader"] == "private.py:5 training"
+
+
+def test_the_wrap_in_ddp_is_a_line(tmp_path: Path) -> None:
+    script = TRAIN.replace(
+        "optimizer =",
+        "torch.distributed.init_process_group('gloo')\n"
+        "model = torch.nn.parallel.DistributedDataParallel(model)\n"
+        "optimizer =",
+    )
+    port = free_ports(1)
+    environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    lines = lines_of(
+        tmp_path,
+        script + "torch.distributed.destroy_process_group()\n",
+        **environment,
+        RANK="0",
+        WORLD_SIZE="1",
+    )
+    assert lines["ddp"] == "train.py:6"
+
+
+def test_the_batch_size_is_that_of_the_training(tmp_path: Path) -> None:
+    """The iterator of an epoch may have the address of the validation's before it."""
+    lines_of(tmp_path, TRAIN)
+    (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
+    assert (trainer.batch_size, trainer.samples) == (2, 16)
