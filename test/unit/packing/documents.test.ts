@@ -30,7 +30,7 @@ async function compactionPlan(store: MemoryBlobStore): Promise<Stored> {
 function shardRecord(store: MemoryBlobStore): Stored {
   const records = store.keys(bucketKeys.plan(PIPELINE, runOf(1))).filter((name) => name.includes('/done-'));
   const [key = ''] = records;
-  return { key, read: () => finishedShard(store, key) };
+  return { key, read: async () => (await finishedShard(store, key))?.record };
 }
 
 const DOCUMENTS: Readonly<Record<string, (store: MemoryBlobStore) => Stored | Promise<Stored>>> = {

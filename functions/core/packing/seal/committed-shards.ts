@@ -1,5 +1,5 @@
 /** Reads the records of a plan's committed shards, and checks that the shards exist before they are sealed. */
-import { type BlobStore, sumsDiffer } from '../model/blob-store.ts';
+import { type BlobStore, type HeadResult, sumsDiffer } from '../model/blob-store.ts';
 import type { ShardRecord } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Exclusion } from '../model/rejections.ts';
@@ -27,7 +27,10 @@ export interface RecordedPlan {
 }
 
 /** A record without its exclusions, which may be 100,000 and would take much memory. */
-export type CommittedShard = Omit<ShardRecord, 'exclusions'>;
+export interface CommittedShard extends Omit<ShardRecord, 'exclusions'> {
+  /** Of the shard's object; undefined if the upload was completed just now, or there are no samples. */
+  readonly head: HeadResult | undefined;
+}
 
 /**
  * Reads a few records at a time, and completes the upload of a shard if its worker did not.
@@ -37,12 +40,12 @@ export async function readCommittedShards(store: BlobStore, plan: RecordedPlan):
   const records: CommittedShard[] = [];
   let atOnce = PARALLEL_LARGE_RECORDS;
   const read = async (shard: number): Promise<CommittedShard> => {
-    const record = await finishedShard(store, plan.recordKey(shard));
-    if (record === undefined) throw new ShardMissingError(plan.runId, shard);
-    const { exclusions, ...committed } = record;
+    const finished = await finishedShard(store, plan.recordKey(shard));
+    if (finished === undefined) throw new ShardMissingError(plan.runId, shard);
+    const { exclusions, ...committed } = finished.record;
     for (const one of exclusions) plan.exclude?.(one);
     if (exclusions.length > LARGE_RECORD) atOnce = PARALLEL_LARGE_RECORDS;
-    return committed;
+    return { ...committed, head: finished.head };
   };
   while (records.length < plan.shards) {
     const first = records.length;
@@ -70,7 +73,7 @@ export async function sealedShards(
 }
 
 async function sealedShard(store: BlobStore, record: CommittedShard): Promise<Manifest['shards'][number]> {
-  const head = await store.head(record.key);
+  const head = record.head ?? (await store.head(record.key));
   if (head === undefined || head.size !== record.bytes || sumsDiffer(head.sums, record))
     throw new ShardMissingError(record.key, record.shard);
   const { name, bytes, crc32, crc32c, crc64nvme, samples, members, memberList } = record;

@@ -3,7 +3,7 @@
  * can then complete the upload that the record names. So a worker may die at any line, and two workers may have read
  * different things: all of them see one shard.
  */
-import { type BlobStore, joinChunks, SUM_KINDS } from '../model/blob-store.ts';
+import { type BlobStore, type HeadResult, joinChunks, SUM_KINDS } from '../model/blob-store.ts';
 import { readDocument, type ShardRecord, shardRecordSchema } from '../model/documents.ts';
 
 interface StoredRecord {
@@ -25,9 +25,16 @@ const sameBytes = (a: ShardRecord, b: ShardRecord): boolean =>
   SUM_KINDS.every((kind) => a[kind] === b[kind]) &&
   a.memberList.sha256 === b.memberList.sha256;
 
-async function isVisible(store: BlobStore, record: ShardRecord): Promise<boolean> {
+/** A shard that is committed and visible. */
+export interface FinishedShard {
+  readonly record: ShardRecord;
+  /** Of the shard's object; undefined if the upload was completed just now, or there are no samples. */
+  readonly head: HeadResult | undefined;
+}
+
+async function visibleHead(store: BlobStore, record: ShardRecord): Promise<HeadResult | undefined> {
   const head = await store.head(record.key);
-  return head !== undefined && head.size === record.bytes;
+  return head?.size === record.bytes ? head : undefined;
 }
 
 /**
@@ -38,20 +45,24 @@ async function makeVisible(
   store: BlobStore,
   record: ShardRecord,
   isNew = false,
-): Promise<'visible' | 'lost'> {
-  if (record.samples === 0 || (!isNew && (await isVisible(store, record)))) return 'visible';
+): Promise<FinishedShard | 'lost'> {
+  if (record.samples === 0) return { record, head: undefined };
+  const before = isNew ? undefined : await visibleHead(store, record);
+  if (before !== undefined) return { record, head: before };
   if (record.upload !== undefined) {
     const done = await store.completeUpload({ key: record.key, id: record.upload.id }, record.upload.parts);
-    if (done !== 'gone') return 'visible';
+    if (done !== 'gone') return { record, head: undefined };
   }
-  return (await isVisible(store, record)) ? 'visible' : 'lost';
+  const head = await visibleHead(store, record);
+  return head === undefined ? 'lost' : { record, head };
 }
 
-/** The record of a shard that is committed and visible; undefined if the shard must be built. */
-export async function finishedShard(store: BlobStore, recordKey: string): Promise<ShardRecord | undefined> {
+/** Undefined if the shard must be built. */
+export async function finishedShard(store: BlobStore, recordKey: string): Promise<FinishedShard | undefined> {
   const stored = await readStored(store, recordKey);
   if (stored === undefined) return undefined;
-  return (await makeVisible(store, stored.record)) === 'visible' ? stored.record : undefined;
+  const finished = await makeVisible(store, stored.record);
+  return finished === 'lost' ? undefined : finished;
 }
 
 /** Commits `mine` unless another record was committed before. Returns the committed record, whose shard is visible. */
@@ -65,7 +76,7 @@ export async function commitShard(
     put.kind === 'written' ? { record: mine, etag: put.etag } : await readStored(store, recordKey);
   if (stored === undefined)
     throw new Error(`the record ${recordKey} was removed while its shard was committed; run the step again`);
-  if ((await makeVisible(store, stored.record, put.kind === 'written')) === 'visible') {
+  if ((await makeVisible(store, stored.record, put.kind === 'written')) !== 'lost') {
     await abortLosingUpload(store, mine, stored.record);
     return stored.record;
   }
