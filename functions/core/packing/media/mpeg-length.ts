@@ -3,6 +3,8 @@ import type { HeldBytes } from './held-bytes.ts';
 import { lasting, type SoundFacts } from './sound-facts.ts';
 
 const FULL_RATES = [44_100, 48_000, 32_000] as const;
+/** Of the rate, by the version in the frame: MPEG 2.5, none, 2 and 1. */
+const DIVISORS = [4, 1, 2, 1] as const;
 /** Kilobits per second of layer III, by the index in the frame: MPEG 1, then MPEG 2 and 2.5. */
 const BITRATES_1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320] as const;
 const BITRATES_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160] as const;
@@ -45,7 +47,7 @@ function mp3Frame(head: Uint8Array): Frame | undefined {
   const isFrame = first === 0xff && (second & 0xe6) === 0xe2 && version !== 1;
   const kilobits = (version === 3 ? BITRATES_1 : BITRATES_2)[third >> 4];
   if (!isFrame || full === undefined || kilobits === undefined) return undefined;
-  const rate = full / (version === 3 ? 1 : version === 2 ? 2 : 4);
+  const rate = full / (DIVISORS[version] ?? 1);
   const samples = version === 3 ? 1_152 : 576;
   const bitsPerSecond = 1_000 * kilobits;
   const bytes = Math.floor((samples * bitsPerSecond) / 8 / rate) + ((third >> 1) & 1);

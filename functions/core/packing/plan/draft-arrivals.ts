@@ -130,17 +130,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const bundles = await openBundles(deps, input.pipeline);
   const at = await listIncoming(deps, input, { known, arrivals, see, bundles });
   const ranges = await arrivals.finish();
-  draft.finish({
-    earlier: columnsBefore(sealed.manifests),
-    labels: sealed.manifests.flatMap((manifest) => manifest.labels ?? []),
-    at: Date.parse(at),
-    held: await heldLabels(deps.store, {
-      manifests: sealed.manifests,
-      marks: draft.marks,
-      planned: () => draft.arrivals.read(),
-      replaces: onChange === 'replace',
-    }),
-  });
+  await finishDraft(deps.store, draft, { manifests: sealed.manifests, at, onChange });
   const listed = listedRangesBody(
     sealed.manifests.map(({ generation }) => generation),
     { ranges, at },
@@ -150,6 +140,33 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const isHeld = annotations === undefined && !sharesHeader(input.packing);
   const held = isHeld ? await heldOf(deps.store, returned) : NOTHING_HELD;
   return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held, compared };
+}
+
+interface Finishing {
+  /** Oldest first. */
+  readonly manifests: readonly Manifest[];
+  /** When the listing began, ISO 8601. */
+  readonly at: string;
+  readonly onChange: OnChange;
+}
+
+async function finishDraft(
+  store: BlobStore,
+  draft: DraftPlan,
+  { manifests, at, onChange }: Finishing,
+): Promise<void> {
+  const held = await heldLabels(store, {
+    manifests,
+    marks: draft.marks,
+    planned: () => draft.arrivals.read(),
+    replaces: onChange === 'replace',
+  });
+  draft.finish({
+    earlier: columnsBefore(manifests),
+    labels: manifests.flatMap((manifest) => manifest.labels ?? []),
+    at: Date.parse(at),
+    held,
+  });
 }
 
 /** Labels of other annotations may be packed again, and freed corrections: then every arrival is looked up. */

@@ -300,8 +300,7 @@ export class DraftPlan {
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
     const column = columnOf(suffix);
     this.#rules.labels?.add(ordinal, key, column === 'label');
-    if (first) this.#begin(ordinal, key);
-    if (first) this.bundled.add(ordinal, object.etag);
+    if (first) this.#begin(ordinal, key, object.etag);
     // A sample's own label file is read only when the sample is packed.
     if (column === 'label') this.#classes.forget(ordinal);
     this.#faults?.add(ordinal, object);
@@ -322,8 +321,9 @@ export class DraftPlan {
     return as === 'mask' ? expectedMaskBytes(image, size) : expectedBytes(image, size);
   }
 
-  /** @param key of its first member */
-  #begin(ordinal: number, key: string): void {
+  /** By its first member. */
+  #begin(ordinal: number, key: string, etag: string): void {
+    this.bundled.add(ordinal, etag);
     this.#splits?.add(key);
     this.#noteLabel(ordinal, labelOfKey(key, this.#rules.settings));
   }
