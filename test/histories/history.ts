@@ -18,8 +18,9 @@ import { current, incoming, problems, runOf } from '../support/builders/compacti
 import { PIPELINE, planAndPack } from '../support/builders/packing.ts';
 import { faultyStore, Killed } from '../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
+import { damage } from './damage.ts';
 import { ANNOTATIONS, type Options, optionsOf } from './options.ts';
-import type { Row, Step } from './steps.ts';
+import type { Persist, Row, Step } from './steps.ts';
 
 const STEMS = 6;
 const BODIES = 3;
@@ -80,6 +81,7 @@ class World {
   readonly #randomOfCases: () => number;
   readonly #randomOfJunk: () => number;
   readonly #randomOfReturns: () => number;
+  readonly #randomOfDamage: () => number;
   /** What was deleted last. */
   #deleted: { readonly key: string; readonly body: string; readonly etag: string } | undefined;
   /** The files of each bundle, by the key of its index. */
@@ -100,6 +102,7 @@ class World {
     this.#randomOfCases = seededUint32(`cases ${seed}`);
     this.#randomOfJunk = seededUint32(`junk ${seed}`);
     this.#randomOfReturns = seededUint32(`returns ${seed}`);
+    this.#randomOfDamage = seededUint32(`damage ${seed}`);
     this.#store.now = () => this.#clock();
     this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
@@ -124,6 +127,7 @@ class World {
     else if (dice < 18) await this.#compact();
     else if (dice < 19) await this.#retract();
     else await this.#prune();
+    if (this.#randomOfDamage() % 12 === 0) await this.#damage();
   }
 
   /** Each of a stream of its own, so that the others stay as they are. */
@@ -283,6 +287,12 @@ class World {
     const request = { pipeline: PIPELINE, what: 'replaced', pin: () => Promise.resolve(undefined) } as const;
     await this.#persist((store) => pruneGenerations(store, request));
     await this.#observe({ kind: 'prune' });
+  }
+
+  async #damage(): Promise<void> {
+    const persist: Persist = (work) => this.#persist(work);
+    const done = await damage(this.#store, { packing: this.#packing, random: this.#randomOfDamage, persist });
+    if (done !== undefined) await this.#observe(done);
   }
 
   /** Starts over after every kill. */

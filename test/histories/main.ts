@@ -1,7 +1,7 @@
 /**
  * `npm run test:histories [-- --seeds 1-50]`: random histories of drops, overwrites, deletions, corrections, labels,
- * compactions, retractions, prunes, deletions by runs and kills. A model in Python says what each version must hold, and
- * reads the shards.
+ * compactions, retractions, prunes, repairs, deletions by runs and kills. A model in Python says what each version must
+ * hold, and reads the shards.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -90,6 +90,8 @@ class Model:
             self.plain.pop(key, None)
         elif kind == "retract":
             self.retract(key)
+        elif kind == "giveUp":
+            self.give_up(step["packed"], step["rejected"])
         elif kind == "junk":
             self.junk.add(key)
         elif kind == "annotate":
@@ -102,6 +104,13 @@ class Model:
             self.run()
         # A dataset has a sample: the version before stays where none is left.
         self.version = self.samples or self.version
+
+    def give_up(self, packed: list[str], rejected: list[str]) -> None:
+        """It is as if the generation had never been, but for what was retracted."""
+        self.samples = [one for one in self.samples if not one.keys() & set(packed)]
+        self.version = self.samples
+        for key in packed + rejected:
+            self.sealed.pop(key, None)
 
     def clean(self, cleaned: dict[str, Any]) -> None:
         """A run has deleted what it packed, or only some of it."""

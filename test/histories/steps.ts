@@ -1,4 +1,5 @@
 /** What happens in a history, as the model reads it. */
+import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
 
 export interface Step {
@@ -13,6 +14,8 @@ export interface Step {
     | 'prune'
     | 'declare'
     | 'clean'
+    | 'repair'
+    | 'giveUp'
     | 'annotate';
   readonly key?: string;
   readonly body?: string;
@@ -24,6 +27,9 @@ export interface Step {
   readonly rows?: readonly Row[];
   /** What a new declaration says. */
   readonly onDelete?: OnDelete;
+  /** Keys of a generation that was given up, without retracted ones. */
+  readonly packed?: readonly string[];
+  readonly rejected?: readonly string[];
   /** What `whenDone: delete` has left, and how far it came. */
   readonly cleaned?: Cleaned;
   /** Name, bytes in base64 and generation, of the newest version after a step that may change it. */
@@ -39,3 +45,6 @@ interface Cleaned {
   /** Each with its files. */
   readonly bundles: readonly Readonly<Record<string, string>>[];
 }
+
+/** Starts over after every kill. */
+export type Persist = (work: (store: BlobStore) => Promise<unknown>) => Promise<boolean>;

@@ -66,7 +66,9 @@ export async function sealedRanges(
   const found = await store.get(packingKeys(pipeline, manifest.generation).planRanges(manifest.plan));
   const listed = found.kind === 'found' ? parsed(joinChunks(found.chunks)) : undefined;
   if (listed === undefined) return NOTHING_KNOWN;
-  const known = new Set([...sealed.manifests.map(({ generation }) => generation), ...sealed.replaced]);
+  // Of a generation that was given up, only what was retracted may be left.
+  const holding = sealed.manifests.filter(({ pruned, arrivals }) => pruned !== true || arrivals.packed > 0);
+  const known = new Set([...holding.map(({ generation }) => generation), ...sealed.replaced]);
   if (!listed.generations.every((generation) => known.has(generation))) return NOTHING_KNOWN;
   const isAnyReplaced = [manifest.generation, ...listed.generations].some((generation) =>
     sealed.replaced.includes(generation),

@@ -207,6 +207,17 @@ describe('a generation that is given up', () => {
     expect(await contents(store)).toEqual(before);
   });
 
+  it('is packed again after a run that listed it', async () => {
+    const store = await twoDrops();
+    const generation = await retract(store, 'a/1.jpg');
+    const before = await contents(store);
+    store.seed(`${incoming}folder/`, '');
+    await packAll(store, packing, runOf(3));
+    await giveUpGeneration(store, { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) });
+    await packAll(store, packing, runOf(4));
+    expect(await contents(store)).toEqual(before);
+  });
+
   it('names lists of retractions that are gone', async () => {
     const store = await twoDrops();
     const generation = await retract(store, 'a/1.jpg');

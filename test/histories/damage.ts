@@ -1,0 +1,55 @@
+/** Damages one generation of the newest version, and repairs it, or gives it up where that cannot be. */
+import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
+import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import { sealedLines } from '../../functions/core/packing/model/sealed-lines.ts';
+import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
+import {
+  giveUpGeneration,
+  repairGeneration,
+} from '../../functions/core/packing/versions/repair-generation.ts';
+import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
+import { incoming } from '../support/builders/compaction.ts';
+import { PIPELINE } from '../support/builders/packing.ts';
+
+import type { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
+import type { Persist, Step } from './steps.ts';
+
+interface Damaging {
+  readonly packing: PackingSettings;
+  readonly random: () => number;
+  readonly persist: Persist;
+}
+
+/** @returns what became of it, or undefined where there is none to damage */
+export async function damage(
+  store: MemoryBlobStore,
+  { packing, random, persist }: Damaging,
+): Promise<Step | undefined> {
+  const { generations = [] } = (await newestVersion(blobVersions(store), PIPELINE)) ?? {};
+  const [manifest] = await manifestsOf(
+    store,
+    PIPELINE,
+    generations.slice(random() % (generations.length || 1)),
+  );
+  if (manifest === undefined) return undefined;
+  const { generation, revision, shards } = manifest;
+  const keys = packingKeys(PIPELINE, generation);
+  const [packed, rejected]: [string[], string[]] = [[], []];
+  for await (const [key, , , outcome] of sealedLines(store, manifest)) {
+    if (outcome === 'retracted') continue;
+    (typeof outcome === 'number' ? packed : rejected).push(key.slice(incoming.length));
+  }
+  const dice = random() % 3;
+  if (dice === 0) store.objects.delete(keys.manifest);
+  if (dice === 1) store.objects.delete(`${keys.shards(revision)}${shards[0]?.name ?? ''}`);
+  const request = { pipeline: PIPELINE, generation };
+  let isWhole = false;
+  if (random() % 2 === 0)
+    await persist(async (one) => {
+      const { problems } = await repairGeneration(one, { ...request, packing });
+      isWhole = problems.length === 0;
+    });
+  if (isWhole) return { kind: 'repair' };
+  await persist((one) => giveUpGeneration(one, { ...request, pin: () => Promise.resolve(undefined) }));
+  return { kind: 'giveUp', packed, rejected };
+}
