@@ -5,16 +5,22 @@ export interface SoundFacts {
   readonly rate?: number;
 }
 
-const rounded = (value: number): number => Math.round(value * 1e3) / 1e3;
+/** In thousandths; undefined for what is less, or no number. */
+function rounded(units: number, perSecond: number): number | undefined {
+  const value = Math.round((1e3 * units) / perSecond) / 1e3;
+  return value > 0 && Number.isFinite(value) ? value : undefined;
+}
 
 /** Without what is not known: units of 0, or none per second. */
-export const lasting = (units: number, perSecond: number): SoundFacts =>
-  perSecond > 0 && units > 0 && Number.isFinite(units / perSecond)
-    ? { seconds: rounded(units / perSecond) }
-    : {};
+export function lasting(units: number, perSecond: number): SoundFacts {
+  const seconds = rounded(units, perSecond);
+  return seconds === undefined ? {} : { seconds };
+}
 
-export const atRate = (perSecond: number): SoundFacts =>
-  perSecond > 0 && Number.isFinite(perSecond) ? { rate: rounded(perSecond) } : {};
+export function atRate(perSecond: number): SoundFacts {
+  const rate = rounded(perSecond, 1);
+  return rate === undefined ? {} : { rate };
+}
 
 /** Undefined if nothing is known. */
 export const known = (facts: SoundFacts): SoundFacts | undefined =>

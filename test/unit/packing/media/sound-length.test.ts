@@ -52,6 +52,10 @@ describe('duration and rate', () => {
     expect(factsOf('a.mp3', Buffer.concat(frames))).toEqual({ rate: 44_100 });
   });
 
+  it('are absent below a thousandth', () => {
+    expect(factsOf('a.opus', opus(313, 312))).toEqual({ rate: 48_000 });
+  });
+
   it('are numbers, whatever is damaged', () => {
     const damaged = fc.tuple(fc.constantFrom(...FILES), fc.nat(2_000), fc.uint8Array({ maxLength: 8 }));
     fc.assert(
