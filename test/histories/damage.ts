@@ -1,4 +1,5 @@
 /** Damages one generation of the newest version, and repairs it, or gives it up where that cannot be. */
+import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
 import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
 import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import { sealedLines } from '../../functions/core/packing/model/sealed-lines.ts';
@@ -10,7 +11,6 @@ import {
 import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
 import { incoming } from '../support/builders/compaction.ts';
 import { PIPELINE } from '../support/builders/packing.ts';
-
 import type { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
 import type { Persist, Step } from './steps.ts';
 
@@ -32,16 +32,9 @@ export async function damage(
     generations.slice(random() % (generations.length || 1)),
   );
   if (manifest === undefined) return undefined;
-  const { generation, revision, shards } = manifest;
-  const keys = packingKeys(PIPELINE, generation);
-  const [packed, rejected]: [string[], string[]] = [[], []];
-  for await (const [key, , , outcome] of sealedLines(store, manifest)) {
-    if (outcome === 'retracted') continue;
-    (typeof outcome === 'number' ? packed : rejected).push(key.slice(incoming.length));
-  }
-  const dice = random() % 3;
-  if (dice === 0) store.objects.delete(keys.manifest);
-  if (dice === 1) store.objects.delete(`${keys.shards(revision)}${shards[0]?.name ?? ''}`);
+  const { generation } = manifest;
+  const held = await heldBy(store, manifest);
+  lose(store, manifest, random() % 3);
   const request = { pipeline: PIPELINE, generation };
   let isWhole = false;
   if (random() % 2 === 0)
@@ -51,5 +44,22 @@ export async function damage(
     });
   if (isWhole) return { kind: 'repair' };
   await persist((one) => giveUpGeneration(one, { ...request, pin: () => Promise.resolve(undefined) }));
-  return { kind: 'giveUp', packed, rejected };
+  return { kind: 'giveUp', ...held };
+}
+
+/** Keys that the generation has packed or rejected. */
+async function heldBy(store: MemoryBlobStore, manifest: Manifest) {
+  const [packed, rejected]: [string[], string[]] = [[], []];
+  for await (const [key, , , outcome] of sealedLines(store, manifest)) {
+    if (outcome === 'retracted') continue;
+    (typeof outcome === 'number' ? packed : rejected).push(key.slice(incoming.length));
+  }
+  return { packed, rejected };
+}
+
+/** The manifest, the first shard, or nothing. */
+function lose(store: MemoryBlobStore, { generation, revision, shards }: Manifest, dice: number): void {
+  const keys = packingKeys(PIPELINE, generation);
+  if (dice === 0) store.objects.delete(keys.manifest);
+  if (dice === 1) store.objects.delete(`${keys.shards(revision)}${shards[0]?.name ?? ''}`);
 }

@@ -80,20 +80,13 @@ class Model:
         self.same: dict[tuple[str, str], str] = {}  # the ETag of the packed object with these bytes
 
     def take(self, number: int, step: dict[str, Any]) -> None:
-        kind, key, body = step["kind"], step.get("key", ""), step.get("body", "")
-        if kind == "put":
-            self.plain[key] = (number, body, step.get("etag") or md5(body))
-        elif kind == "bundle":
-            self.bundles = [one for one in self.bundles if one[1] != step["files"]]
-            self.bundles.append((number, step["files"]))
-        elif kind == "delete":
-            self.plain.pop(key, None)
+        kind = step["kind"]
+        if kind in ("put", "bundle", "delete", "junk"):
+            self.change(number, step)
         elif kind == "retract":
-            self.retract(key)
+            self.retract(step["key"])
         elif kind == "giveUp":
             self.give_up(step["packed"], step["rejected"])
-        elif kind == "junk":
-            self.junk.add(key)
         elif kind == "annotate":
             self.rows = step["rows"]
         elif kind == "declare":
@@ -104,6 +97,19 @@ class Model:
             self.run()
         # A dataset has a sample: the version before stays where none is left.
         self.version = self.samples or self.version
+
+    def change(self, number: int, step: dict[str, Any]) -> None:
+        """What the owner does to the objects under incoming/."""
+        kind, key, body = step["kind"], step.get("key", ""), step.get("body", "")
+        if kind == "put":
+            self.plain[key] = (number, body, step.get("etag") or md5(body))
+        elif kind == "bundle":
+            self.bundles = [one for one in self.bundles if one[1] != step["files"]]
+            self.bundles.append((number, step["files"]))
+        elif kind == "delete":
+            self.plain.pop(key, None)
+        else:
+            self.junk.add(key)
 
     def give_up(self, packed: list[str], rejected: list[str]) -> None:
         """It is as if the generation had never been, but for what was retracted."""

@@ -29,6 +29,15 @@ export interface Means {
   readonly gpuBusy?: number;
 }
 
+const loaderOf = (means: Means, workers: number): Point['loader'] => ({
+  workers,
+  workerBusy: means.workerBusy ?? 0.5,
+  decodeShare: null,
+  batchSize: 64,
+  pinBusy: means.pinBusy ?? null,
+  restarts: means.restarts ?? null,
+});
+
 function pointsOf(host: number, means: Means): readonly Point[] {
   const stepSeconds = means.stepSeconds ?? 0.2;
   const shares = { wait: 0, compute: 1, save: 0, exchange: 0, ...means.shares };
@@ -48,14 +57,7 @@ function pointsOf(host: number, means: Means): readonly Point[] {
     hostWork: means.hostWork ?? null,
     arithmetic: means.arithmetic ?? null,
     rankSkewSeconds: null,
-    loader: {
-      workers,
-      workerBusy: means.workerBusy ?? 0.5,
-      decodeShare: null,
-      batchSize: 64,
-      pinBusy: means.pinBusy ?? null,
-      restarts: means.restarts ?? null,
-    },
+    loader: loaderOf(means, workers),
     cpu: {
       cores,
       main: 0.5,
