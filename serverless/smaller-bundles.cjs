@@ -65,4 +65,15 @@ const yamlAsModules = {
   },
 };
 
-module.exports = [operationsInUse, credentialsOfLambda, noJsonSchema, yamlAsModules, builtPage];
+/** A client imports all of its package.json for its version, which it sends with each request. */
+const versionsOfClients = {
+  name: 'versions-of-clients',
+  setup(build) {
+    build.onLoad({ filter: /@aws-sdk[/\\]client-[^/\\]+[/\\]package\.json$/ }, async ({ path: file }) => {
+      const { version } = JSON.parse(await fs.readFile(file, 'utf8'));
+      return { contents: JSON.stringify({ version }), loader: 'json' };
+    });
+  },
+};
+
+module.exports = [operationsInUse, credentialsOfLambda, versionsOfClients, noJsonSchema, yamlAsModules, builtPage];

@@ -115,7 +115,7 @@ export interface ScriptLines {
   /** Where it saves for longest. */
   readonly save?: string | undefined;
   /** Where it wraps its model in `DistributedDataParallel`. */
-  readonly ddp?: string | undefined;
+  readonly exchange?: string | undefined;
   /** Where it calls `fit` of Keras. */
   readonly fit?: string | undefined;
 }

@@ -197,7 +197,7 @@ const CALL_OF = {
   'keep-workers': 'loader',
   'fewer-bytes': 'loader',
   'save-in-background': 'save',
-  'compress-exchange': 'ddp',
+  'compress-exchange': 'exchange',
 } as const satisfies Record<keyof typeof PLAIN, keyof ScriptLines>;
 
 const before = (line: string | undefined): string => (line === undefined ? '' : `${line}: `);

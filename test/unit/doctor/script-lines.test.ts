@@ -8,7 +8,7 @@ import { evidenceOf } from './evidence.ts';
 const lines: ScriptLines = {
   loader: 'data/load.py:5 training',
   save: 'train.py:60 save',
-  ddp: 'train.py:33, through accelerate',
+  exchange: 'train.py:33, through accelerate',
 };
 
 it.each<readonly [Change['kind'], Change, string]>([

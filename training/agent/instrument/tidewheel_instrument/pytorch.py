@@ -206,7 +206,7 @@ def _lay_exchange(meter: Meter) -> None:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         hidden.add(self)
-        meter.sites.note_first("ddp", sys._getframe(1))
+        meter.sites.note_first("exchange", sys._getframe(1))
         meter.exchange_of_step = hidden.seconds
 
     replace(meter, DistributedDataParallel, "__init__", init)

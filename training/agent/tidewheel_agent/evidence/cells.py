@@ -139,7 +139,7 @@ def forward_line(folder: Path, pids: Collection[int]) -> str | None:
 
 def remedy_lines(folder: Path, pids: Collection[int]) -> dict[str, str]:
     """The script's lines where it makes its loader, saves, wraps its model in DDP, calls `fit`."""
-    found = {call: _line_in(folder, pids, call) for call in ("loader", "save", "ddp", "fit")}
+    found = {call: _line_in(folder, pids, call) for call in ("loader", "save", "exchange", "fit")}
     return {call: line for call, line in found.items() if line is not None}
 
 

@@ -108,7 +108,7 @@ def test_the_wrap_in_ddp_is_a_line(tmp_path: Path) -> None:
         RANK="0",
         WORLD_SIZE="1",
     )
-    assert lines["ddp"] == "train.py:6"
+    assert lines["exchange"] == "train.py:6"
 
 
 def test_the_batch_size_is_that_of_the_training(tmp_path: Path) -> None:
