@@ -34,7 +34,9 @@ export async function probedStrategies(
   const { clients, stack } = region;
   const Key = `${bucketKeys.source('digits')}either.py`;
   await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body: EITHER }));
-  const varied = ['training.strategy=mpi,parameter-server', 'training.entryPoint=either.py'];
+  // Parameter servers need an image of TensorFlow, which no host here pulls.
+  const image = ['training.framework=tensorflow', 'training.frameworkVersion="2.19"'];
+  const varied = ['training.strategy=mpi,parameter-server', 'training.entryPoint=either.py', ...image];
   const words = [...varied, 'compute.purchaseOption=on-demand'].flatMap((each) => ['--vary', each]);
   const limits = ['--steps', '25', '--budget', '1', '--json', '--state', stateDirectory];
   const { stdout } = await run(
