@@ -91,10 +91,10 @@ export async function keepRetractions(
   if (found.length === 0) return new Set();
   const keys = packingKeys(pipeline, generation);
   const writer = new ArrivalsWriter(store, { ...keys, arrivals: keys.retractions });
-  for (const [key, etag, size, , sum] of found)
-    await writer.rejected(
-      sum === undefined ? [key, etag, size, 'retracted'] : [key, etag, size, 'retracted', sum],
-    );
+  // With the listing that found each, which decides whether what a bundle holds of the key came after it.
+  const { listings = [UNKNOWN_TIME] } = manifest?.compacted ?? {};
+  for (const [key, etag, size, , sum, listing = 0] of found)
+    await writer.rejected([key, etag, size, 'retracted', sum, listing < listings.length ? listing : 0]);
   const { arrivals, rejections } = await writer.finish(found.length);
   const record = manifestSchema.parse({
     version: DOCUMENT_VERSION,
@@ -103,6 +103,7 @@ export async function keepRetractions(
     // Nothing reads the format of a generation without shards.
     format: manifest?.format ?? FORMAT_NAMES[0],
     schema: {},
+    compacted: { of: [], numbers: 0, listings },
     seed: 0,
     plan: '',
     listedAt: manifest?.listedAt ?? UNKNOWN_TIME,
