@@ -117,6 +117,7 @@ class Model:
         self.version = self.samples
         for key in packed + rejected:
             self.sealed.pop(key, None)
+        self.taken = {one for one in self.taken if one[0] not in packed}
 
     def clean(self, cleaned: dict[str, Any]) -> None:
         """A run has deleted what it packed, or only some of it."""

@@ -7,6 +7,7 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { deletePacked } from '../../../functions/core/packing/seal/delete-packed.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { pruneGenerations } from '../../../functions/core/packing/versions/prune-generations.ts';
+import { giveUpGeneration } from '../../../functions/core/packing/versions/repair-generation.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { seedBundle } from '../../support/builders/bundles.ts';
@@ -74,6 +75,15 @@ class World {
   prune(): Promise<unknown> {
     const request = { pipeline: PIPELINE, what: 'replaced', pin: () => Promise.resolve(undefined) } as const;
     return pruneGenerations(this.store, request);
+  }
+
+  /** The newest joined generation of the newest version. */
+  async giveUp(loses: 'manifest' | 'nothing'): Promise<void> {
+    const joined = (await current(this.store)).findLast(({ compacted }) => compacted !== undefined);
+    const generation = joined?.generation ?? '';
+    if (loses === 'manifest') this.store.objects.delete(bucketKeys.manifest(PIPELINE, generation));
+    const request = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
+    expect(await giveUpGeneration(this.store, request)).toMatchObject({ kind: 'pruned' });
   }
 
   /** Characters of the body of each sample's image, in the newest version. */
@@ -226,5 +236,46 @@ describe('the newest version', () => {
     world.put('a/2', '22', ['json']);
     await world.run(2);
     expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 2 });
+  });
+});
+
+describe.each(['manifest', 'nothing'] as const)('a generation that lost its %s and is given up', (loses) => {
+  /** Retracts the image of `a/1`, which a bundle held. */
+  async function retracted(...older: readonly Record<string, string>[]): Promise<World> {
+    const world = new World();
+    for (const files of older) {
+      seedBundle(world.store, files);
+      world.hour += 1;
+    }
+    const newest = seedBundle(world.store, { 'a/1.jpg': '"new"', 'a/1.json': '1' });
+    world.put('b/2', 'other');
+    world.hour += 1;
+    await world.run(1);
+    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    for (const key of [newest.data, newest.index]) world.store.objects.delete(key);
+    world.hour += 1;
+    return world;
+  }
+
+  it('keeps what waits beside a retraction', async () => {
+    const world = await retracted();
+    seedBundle(world.store, { 'a/1.jpg': '"newer"' });
+    world.hour += 1;
+    world.put('b/3', 'third');
+    await world.run(2);
+    await world.giveUp(loses);
+    world.put('a/1', 'json', ['json']);
+    world.hour += 1;
+    await world.run(3);
+    expect(await world.images()).toEqual({ 'a/1': 5, 'b/2': 5, 'b/3': 5 });
+  });
+
+  it('does not uncover what a retracted object replaced', async () => {
+    const world = await retracted({ 'a/1.jpg': '"oldest"' });
+    await world.giveUp(loses);
+    world.put('a/1', 'json', ['json']);
+    world.hour += 1;
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'b/2': 5 });
   });
 });

@@ -6,7 +6,7 @@ import { DOCUMENT_VERSION, type PreparedTotals } from '../model/documents.ts';
 import { type Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { sumOfColumns } from '../model/sample-columns.ts';
-import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { listingsOf } from '../model/sealed-lines.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
@@ -215,6 +215,22 @@ const compactedOf = (
 
 const listingsIn = (manifests: readonly Manifest[]): string[] =>
   [...new Set(manifests.flatMap(listingsOf))].sort();
+
+/**
+ * Of a joined generation whose manifest is gone, as that had them: its lines refer to them.
+ * @returns undefined if the plan or one of the inputs is gone too
+ */
+export async function plannedListings(
+  store: BlobStore,
+  pipeline: string,
+  generation: string,
+): Promise<readonly string[] | undefined> {
+  if ((await store.head(packingKeys(pipeline, generation).planCommit)) === undefined) return undefined;
+  const { of } = await readCompactionPlan(store, pipeline, generation);
+  const names = of.map((input) => input.generation);
+  const manifests = await manifestsOf(store, pipeline, names);
+  return manifests.length === names.length ? listingsIn(manifests) : undefined;
+}
 
 const newestAnnotated = (manifests: readonly Manifest[]): Manifest | undefined =>
   manifests

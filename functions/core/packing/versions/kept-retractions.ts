@@ -4,6 +4,7 @@
  */
 import { FORMAT_NAMES } from '../../pipeline/shard-formats.ts';
 import { parseGeneration } from '../../shared/keys.ts';
+import { plannedListings } from '../compaction/seal-compaction.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
 import { linesOf, readableText } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION } from '../model/documents.ts';
@@ -92,7 +93,8 @@ export async function keepRetractions(
   const keys = packingKeys(pipeline, generation);
   const writer = new ArrivalsWriter(store, { ...keys, arrivals: keys.retractions });
   // With the listing that found each, which decides whether what a bundle holds of the key came after it.
-  const { listings = [UNKNOWN_TIME] } = manifest?.compacted ?? {};
+  const listings = manifest?.compacted?.listings ??
+    (await plannedListings(store, pipeline, generation)) ?? [UNKNOWN_TIME];
   for (const [key, etag, size, , sum, listing = 0] of found)
     await writer.rejected([key, etag, size, 'retracted', sum, listing < listings.length ? listing : 0]);
   const { arrivals, rejections } = await writer.finish(found.length);
@@ -106,7 +108,7 @@ export async function keepRetractions(
     compacted: { of: [], numbers: 0, listings },
     seed: 0,
     plan: '',
-    listedAt: manifest?.listedAt ?? UNKNOWN_TIME,
+    listedAt: manifest?.listedAt ?? listings.at(-1) ?? UNKNOWN_TIME,
     samples: 0,
     members: 0,
     repeated: 0,
