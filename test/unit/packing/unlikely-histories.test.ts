@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bundleKeys } from '../../../functions/core/packing/arrivals/bundle-place.ts';
 import { makeBundle } from '../../../functions/core/packing/arrivals/make-bundle.ts';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
+import type { CompactionInput } from '../../../functions/core/packing/compaction/plan-compaction.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { deletePacked } from '../../../functions/core/packing/seal/delete-packed.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
@@ -52,12 +53,9 @@ class World {
     this.store.seed(bucketKeys.report(PIPELINE, runOf(batch)), '{}');
   }
 
-  async compact(retracted?: ReadonlySet<string>): Promise<void> {
+  async compact(how: Pick<CompactionInput, 'retracted' | 'everything'> = {}): Promise<void> {
     const input = { pipeline: PIPELINE, packing: this.#packing, after: 2, onChange: 'replace' } as const;
-    await compact(this.store, retracted === undefined ? input : { ...input, retracted }, {
-      ...SMALL,
-      readBytes: 1_000,
-    });
+    await compact(this.store, { ...input, ...how }, { ...SMALL, readBytes: 1_000 });
   }
 
   async run(batch: number): Promise<void> {
@@ -118,7 +116,7 @@ describe('the newest version', () => {
     const world = new World();
     for (const stem of ['a/1', 'b/1']) world.put(stem, '1');
     await world.run(1);
-    await world.compact(new Set([`${incoming}a/1.jpg`, `${incoming}a/1.json`]));
+    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`, `${incoming}a/1.json`]) });
     world.hour = 11;
     // Too large to be joined with the others.
     world.put('a/1', '2'.repeat(30_000));
@@ -220,7 +218,7 @@ describe('the newest version', () => {
     await world.run(2);
     world.hour = 12;
     await world.clean(2);
-    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`]) });
     await world.run(3);
     await world.clean(3);
     expect(world.store.keys(incoming)).toEqual([]);
@@ -231,7 +229,7 @@ describe('the newest version', () => {
     world.put('a/1', '1');
     world.put('a/2', '22', ['jpg']);
     await world.run(1);
-    await world.compact(new Set([`${incoming}a/2.jpg`]));
+    await world.compact({ retracted: new Set([`${incoming}a/2.jpg`]) });
     expect(await world.images()).toEqual({ 'a/1': 1 });
     world.put('a/2', '22', ['json']);
     await world.run(2);
@@ -239,7 +237,7 @@ describe('the newest version', () => {
   });
 });
 
-describe.each(['manifest', 'nothing'] as const)('a generation that lost its %s and is given up', (loses) => {
+describe.each(['manifest', 'nothing'] as const)('a given-up generation that lost its %s', (loses) => {
   /** Retracts the image of `a/1`, which a bundle held. */
   async function retracted(...older: readonly Record<string, string>[]): Promise<World> {
     const world = new World();
@@ -251,7 +249,7 @@ describe.each(['manifest', 'nothing'] as const)('a generation that lost its %s a
     world.put('b/2', 'other');
     world.hour += 1;
     await world.run(1);
-    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`]) });
     for (const key of [newest.data, newest.index]) world.store.objects.delete(key);
     world.hour += 1;
     return world;
@@ -263,6 +261,7 @@ describe.each(['manifest', 'nothing'] as const)('a generation that lost its %s a
     world.hour += 1;
     world.put('b/3', 'third');
     await world.run(2);
+    await world.compact({ everything: true });
     await world.giveUp(loses);
     world.put('a/1', 'json', ['json']);
     world.hour += 1;
