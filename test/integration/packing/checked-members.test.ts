@@ -8,10 +8,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type ChecksumAlgorithm, CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { type ChecksumAlgorithm, S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
+import { type OpenStore } from '../../../functions/aws/s3/open-store.ts';
 import { keptSum, sumOf } from '../../../functions/core/packing/formats/running-sum.ts';
 import { joinChunks } from '../../../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../../../functions/core/packing/model/manifest.ts';
@@ -22,6 +22,7 @@ import { verifyGeneration } from '../../../functions/core/packing/verify/verify.
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packPipeline, settings } from '../../support/builders/packing.ts';
 import { clientConfiguration, projectPython, startTestEmulator, TEST_KEY } from '../../support/emulator.ts';
+import { openTestBucket } from '../../support/test-bucket.ts';
 import type { RunningServer } from './tools.ts';
 
 const BUCKET = 'checked';
@@ -38,18 +39,11 @@ let opened: OpenStore;
 
 beforeAll(async () => {
   server = await startTestEmulator();
-  const { endpoint, region, credentials } = clientConfiguration(server.url);
-  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  await uploadByBoto(endpoint);
+  opened = await openTestBucket(server.url, BUCKET);
+  await uploadByBoto(server.url);
+  const client = new S3Client({ ...clientConfiguration(server.url), forcePathStyle: true });
   await uploadBySdk(client, 'crc32c/incoming/parts.bin', 'CRC32C');
   client.destroy();
-  opened = await openBlobStore({
-    bucket: BUCKET,
-    endpoint,
-    region,
-    credentials: () => Promise.resolve(credentials),
-  });
 }, 300_000);
 
 afterAll(async () => {

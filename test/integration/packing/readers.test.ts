@@ -5,22 +5,17 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
+import { type OpenStore } from '../../../functions/aws/s3/open-store.ts';
 import { joinChunks } from '../../../functions/core/packing/model/blob-store.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
 import { type MemberLine } from '../../../functions/core/packing/model/documents.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
-import {
-  clientConfiguration,
-  projectPython,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../support/emulator.ts';
+import { projectPython, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { openTestBucket } from '../../support/test-bucket.ts';
 import { runWorker } from './run-worker.ts';
 import { packingTools } from './tools.ts';
 
@@ -34,16 +29,7 @@ let opened: OpenStore;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
-  const { endpoint, region, credentials } = clientConfiguration(emulator.url);
-  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  client.destroy();
-  opened = await openBlobStore({
-    bucket: BUCKET,
-    endpoint,
-    region,
-    credentials: () => Promise.resolve(credentials),
-  });
+  opened = await openTestBucket(emulator.url, BUCKET);
 }, 60_000);
 
 afterAll(async () => {

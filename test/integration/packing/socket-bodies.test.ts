@@ -4,8 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
-import { Sockets } from '../../../functions/aws/s3/sockets.ts';
+import { describe, expect, it } from 'vitest';
 import {
   type Cancellation,
   cancel,
@@ -14,7 +13,7 @@ import {
 } from '../../../functions/aws/s3/transport.ts';
 import { send } from '../../support/fakes/send.ts';
 import { selfSigned } from '../../support/self-signed.ts';
-import { rawServer } from './raw-server.ts';
+import { closeAfterTest, serve, sockets } from './raw-sockets.ts';
 
 /** More than the kernel keeps of what a peer does not read. */
 const LARGE = randomBytes(24 * 1024 * 1024);
@@ -27,26 +26,6 @@ const PUT: Exchange = {
 const GET: Exchange = { method: 'GET', path: '/k', headers: ['host', 'h'] };
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 const BUSY = 'HTTP/1.1 503 Slow Down\r\ncontent-length: 4\r\n\r\nbusy';
-
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
-});
-
-async function serve(...how: Parameters<typeof rawServer>): ReturnType<typeof rawServer> {
-  const peer = await rawServer(...how);
-  open.push(peer);
-  return peer;
-}
-
-function sockets(
-  port: number,
-  { connections = 4, silence = 5_000, origin = `http://127.0.0.1:${port}` } = {},
-): Sockets {
-  const opened = new Sockets({ origin, connections, silenceMilliseconds: silence });
-  open.push(opened);
-  return opened;
-}
 
 const textOf = async (over: Transport, exchange: Exchange = { ...PUT }): Promise<string> =>
   Buffer.concat((await send(over, exchange)).chunks).toString();
@@ -73,7 +52,7 @@ async function bodyServer(pauseMilliseconds = 0, identity?: { key: string; cert:
   const server =
     identity === undefined ? http.createServer(listener) : https.createServer(identity, listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  open.push({
+  closeAfterTest({
     close: () => {
       server.closeAllConnections();
       server.close();

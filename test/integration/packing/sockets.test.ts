@@ -1,8 +1,7 @@
 /** Our own sockets against well-behaved and misbehaving servers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
-import { Sockets } from '../../../functions/aws/s3/sockets.ts';
+import { describe, expect, it } from 'vitest';
 import {
   type Cancellation,
   cancel,
@@ -11,30 +10,10 @@ import {
 } from '../../../functions/aws/s3/transport.ts';
 import { send } from '../../support/fakes/send.ts';
 import { selfSigned } from '../../support/self-signed.ts';
-import { rawServer } from './raw-server.ts';
+import { serve, sockets } from './raw-sockets.ts';
 
 const GET: Exchange = { method: 'GET', path: '/k', headers: ['host', 'h'] };
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
-
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
-});
-
-async function serve(...how: Parameters<typeof rawServer>): ReturnType<typeof rawServer> {
-  const peer = await rawServer(...how);
-  open.push(peer);
-  return peer;
-}
-
-function sockets(
-  port: number,
-  { connections = 4, silence = 5_000, origin = `http://127.0.0.1:${port}` } = {},
-) {
-  const opened = new Sockets({ origin, connections, silenceMilliseconds: silence });
-  open.push(opened);
-  return opened;
-}
 
 const textOf = async (transport: Transport, exchange: Exchange = { ...GET }): Promise<string> =>
   Buffer.concat((await send(transport, exchange)).chunks).toString();
@@ -72,7 +51,7 @@ describe('reads over our own sockets', () => {
 
   it('fail when the connection is refused', async () => {
     const peer = await serve(() => OK);
-    open.splice(0).forEach((one) => one.close());
+    peer.close();
     await expect(textOf(sockets(peer.port))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 

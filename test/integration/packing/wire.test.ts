@@ -1,7 +1,6 @@
 /** The data path against two independent S3 servers. */
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
+import { type OpenStore } from '../../../functions/aws/s3/open-store.ts';
 import { readText } from '../../../functions/core/packing/model/blob-store.ts';
 import { readPlan } from '../../../functions/core/packing/model/committed-plan.ts';
 import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
@@ -12,7 +11,8 @@ import { verifyGeneration } from '../../../functions/core/packing/verify/verify.
 import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { describesBlobStore } from '../../support/contracts/blob-store.ts';
-import { clientConfiguration, startTestEmulator } from '../../support/emulator.ts';
+import { startTestEmulator } from '../../support/emulator.ts';
+import { openTestBucket } from '../../support/test-bucket.ts';
 import { type RunningServer, startMoto } from './tools.ts';
 
 const BUCKET = 'wire';
@@ -28,16 +28,7 @@ describe.each(SERVERS)('the data path on %s', (name, start) => {
 
   beforeAll(async () => {
     server = await start();
-    const client = new S3Client({ ...clientConfiguration(server.url), forcePathStyle: true });
-    await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-    client.destroy();
-    const { endpoint, region, credentials } = clientConfiguration(server.url);
-    opened = await openBlobStore({
-      bucket: BUCKET,
-      endpoint,
-      region,
-      credentials: () => Promise.resolve(credentials),
-    });
+    opened = await openTestBucket(server.url, BUCKET);
   }, 300_000);
 
   afterAll(async () => {

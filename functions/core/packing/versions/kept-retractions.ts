@@ -92,9 +92,7 @@ export async function keepRetractions(
   if (found.length === 0) return new Set();
   const keys = packingKeys(pipeline, generation);
   const writer = new ArrivalsWriter(store, { ...keys, arrivals: keys.retractions });
-  // With the listing that found each, which decides whether what a bundle holds of the key came after it.
-  const listings = manifest?.compacted?.listings ??
-    (await plannedListings(store, pipeline, generation)) ?? [UNKNOWN_TIME];
+  const listings = await listingsBehind(store, { pipeline, generation, manifest });
   for (const [key, etag, size, , sum, listing = 0] of found)
     await writer.rejected([key, etag, size, 'retracted', sum, listing < listings.length ? listing : 0]);
   const { arrivals, rejections } = await writer.finish(found.length);
@@ -122,4 +120,16 @@ export async function keepRetractions(
     contentType: 'application/json',
   });
   return new Set([keys.pruned, ...arrivals.parts.map(({ list }) => `${keys.generation}${list}`)]);
+}
+
+/**
+ * The listings that the lines refer to. They decide whether what a bundle holds of a key came after its retraction. Where
+ * nothing has them, it counts as later.
+ */
+async function listingsBehind(
+  store: BlobStore,
+  { pipeline, generation, manifest }: Damaged,
+): Promise<readonly string[]> {
+  const known = manifest?.compacted?.listings ?? (await plannedListings(store, pipeline, generation));
+  return known ?? [UNKNOWN_TIME];
 }

@@ -1,0 +1,30 @@
+/** Raw servers and our own sockets to them, for the tests of one file. All are closed after each test. */
+import { afterEach } from 'vitest';
+import { Sockets } from '../../../functions/aws/s3/sockets.ts';
+import { rawServer } from './raw-server.ts';
+
+interface Closable {
+  close(): unknown;
+}
+
+const open: Closable[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+export const closeAfterTest = (one: Closable): void => void open.push(one);
+
+export async function serve(...how: Parameters<typeof rawServer>): ReturnType<typeof rawServer> {
+  const peer = await rawServer(...how);
+  closeAfterTest(peer);
+  return peer;
+}
+
+export function sockets(
+  port: number,
+  { connections = 4, silence = 5_000, origin = `http://127.0.0.1:${port}` } = {},
+): Sockets {
+  const opened = new Sockets({ origin, connections, silenceMilliseconds: silence });
+  closeAfterTest(opened);
+  return opened;
+}
