@@ -2,11 +2,11 @@
 
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { DOCUMENT_VERSION, type PreparedTotals } from '../model/documents.ts';
+import { DOCUMENT_VERSION, DocumentError, type PreparedTotals } from '../model/documents.ts';
 import { type Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { sumOfColumns } from '../model/sample-columns.ts';
-import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
+import { ManifestError, manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { listingsOf } from '../model/sealed-lines.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
@@ -218,7 +218,7 @@ const listingsIn = (manifests: readonly Manifest[]): string[] =>
 
 /**
  * Of a joined generation whose manifest is gone, as that had them: its lines refer to them.
- * @returns undefined if the plan or one of the inputs is gone too
+ * @returns undefined if the plan or one of the inputs is gone or damaged too
  */
 export async function plannedListings(
   store: BlobStore,
@@ -226,10 +226,15 @@ export async function plannedListings(
   generation: string,
 ): Promise<readonly string[] | undefined> {
   if ((await store.head(packingKeys(pipeline, generation).planCommit)) === undefined) return undefined;
-  const { of } = await readCompactionPlan(store, pipeline, generation);
-  const names = of.map((input) => input.generation);
-  const manifests = await manifestsOf(store, pipeline, names);
-  return manifests.length === names.length ? listingsIn(manifests) : undefined;
+  try {
+    const { of } = await readCompactionPlan(store, pipeline, generation);
+    const names = of.map((input) => input.generation);
+    const manifests = await manifestsOf(store, pipeline, names);
+    return manifests.length === names.length ? listingsIn(manifests) : undefined;
+  } catch (error: unknown) {
+    if (error instanceof DocumentError || error instanceof ManifestError) return undefined;
+    throw error;
+  }
 }
 
 const newestAnnotated = (manifests: readonly Manifest[]): Manifest | undefined =>

@@ -1,6 +1,7 @@
 /** A generation that a person damaged: one command makes it right or gives it up. */
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
+import { packingKeys } from '../../../../functions/core/packing/model/packing-keys.ts';
 import { readSealedManifest } from '../../../../functions/core/packing/model/sealed-arrivals.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
@@ -205,6 +206,16 @@ describe('a generation that is given up', () => {
     await packAll(store, packing, runOf(3));
     expect([...before, ...(await contents(store))].join()).not.toContain('a/1.jpg');
     expect(await contents(store)).toEqual(before);
+  });
+
+  it('needs neither its manifest nor its plan', async () => {
+    const store = await twoDrops();
+    const generation = await retract(store, 'a/1.jpg');
+    const keys = packingKeys(PIPELINE, generation);
+    store.objects.delete(keys.manifest);
+    store.seed(keys.planCommit, '{');
+    const again = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
+    expect(await giveUpGeneration(store, again)).toMatchObject({ kind: 'pruned', retracted: 1 });
   });
 
   it('is packed again after a run that listed it', async () => {
