@@ -17,8 +17,9 @@ import {
  * `changed`: what is sealed of the key has another ETag. `incomplete`: rejected because the rest of the sample that it
  * corrects was gone. `freed`: rejected for the same reason, but no generation holds an object of this key any more.
  * `late`: rejected because the rest of the sample had not arrived. `retracted`: never to be packed again, whatever else
- * comes of its sample. `retractedBytes`: the same, of bytes that were retracted under another ETag. `removed`: it was deleted. If it is listed, it is there again. `superseded`: a bundle goes on to
- * list it, and the dataset has what came after it. `relabelled`: sealed, but its sample has another label now.
+ * comes of its sample. `retractedBytes`: the same, of bytes that were retracted under another ETag. `removed`: it was
+ * deleted. If it is listed, it is there again. `superseded`: a bundle goes on to list it, and the dataset has what came
+ * after it. `relabelled`: sealed, but its sample has another label now.
  */
 export type ArrivalState =
   | 'new'
