@@ -224,8 +224,8 @@ async function prepareJob(deps: LaunchDeps, sources: JobSources): Promise<Prepar
 
 /** What the doctor changed is not what the pipeline declares. */
 const advised = (prepared: PreparedJob, applied: readonly Change[]): PreparedJob =>
-  applied.some(({ kind }) => kind === 'input-mode')
-    ? { ...prepared, inputReason: prepared.inputReason.replace(/as declared$/, 'as the doctor advised') }
+  applied.some((change) => change.kind === 'input-mode' && change.inputMode === prepared.inputMode)
+    ? { ...prepared, inputReason: `${prepared.inputMode}: as the doctor advised` }
     : prepared;
 
 async function prepareAs(
