@@ -1,8 +1,8 @@
 /** `--set NAME=VALUE`: a part of a declaration, as the API takes it. */
-import { parse } from 'yaml';
 import * as z from 'zod';
 import { HYPERPARAMETERS } from '../../functions/core/pipeline/script/placeholders.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
+import { writtenValue } from '../../functions/core/pipeline/written-numbers.ts';
 import { nearest } from '../../functions/core/shared/nearest.ts';
 
 type Part = { [field: string]: unknown };
@@ -94,7 +94,7 @@ export function overridesOf(assignments: readonly string[]): Part {
   for (const text of assignments) {
     const [, name = '', value = ''] = ASSIGNMENT.exec(text) ?? [];
     const path = pathOf(name);
-    put(change, path, value === '' ? null : valueOf(value));
+    put(change, path, value === '' ? null : writtenValue(path, value));
   }
   return change;
 }
@@ -106,15 +106,6 @@ function pathOf(name: string): readonly string[] {
   return SECTIONS.includes(section) && fields.length > 0
     ? [section, ...fields]
     : ['training', 'hyperparameters', name];
-}
-
-function valueOf(text: string): unknown {
-  try {
-    const value: unknown = parse(text);
-    return value;
-  } catch {
-    return text;
-  }
 }
 
 function put(into: Part, [field = '', ...rest]: readonly string[], value: unknown): void {

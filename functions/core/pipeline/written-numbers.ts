@@ -1,8 +1,8 @@
 /**
  * Keeps numbers and booleans as a declaration writes them, where a script gets them: 0.0 would otherwise arrive as 0.
- * Arguments and variables are text, so there the source is the value. Hyperparameters stay numbers.
+ * Arguments, variables and versions are text, so there the source is the value. Hyperparameters stay numbers.
  */
-import { type Document, isScalar, visit } from 'yaml';
+import { type Document, isScalar, parseDocument, visit } from 'yaml';
 
 /** A number of JSON. YAML's other forms (.5, 0x1f) become one. */
 export const WRITTEN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
@@ -35,6 +35,8 @@ const USES: Readonly<Record<string, Use>> = {
   arguments: 'text',
   command: 'text',
   environment: 'text',
+  // 2.10 is no 2.1.
+  frameworkVersion: 'text',
 };
 
 /** Replaces the marks: by a text or a number in its form in the fields of a script, and by the value elsewhere. */
@@ -51,6 +53,15 @@ export function settleWritten(root: unknown): unknown {
     ...tableFrom(Object.entries(others).map(([field, value]) => [field, plain(value)])),
     training: tableFrom(settled),
   };
+}
+
+/** The value of one field that stands alone, as on a command line; what is no YAML is text. */
+export function writtenValue([section, field = '']: readonly string[], source: string): unknown {
+  const document = parseDocument(source);
+  if (document.errors.length > 0) return source;
+  keepWritten(document);
+  const isText = section === 'training' && Object.hasOwn(USES, field) && USES[field] === 'text';
+  return copier(isText ? 'text' : 'plain')(document.toJS());
 }
 
 const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -15,6 +15,17 @@ describe('overrides', () => {
     });
   });
 
+  it('keep texts of the script as they are written', () => {
+    const set = [
+      'training.frameworkVersion=2.10',
+      'training.environment.SEED=007',
+      'training.arguments=[--lr, 1.0]',
+    ];
+    expect(overridesOf(set)).toEqual({
+      training: { frameworkVersion: '2.10', environment: { SEED: '007' }, arguments: ['--lr', '1.0'] },
+    });
+  });
+
   it('know the limits by short names', () => {
     expect(overridesOf(['deadline=12', 'budget='])).toEqual({
       limits: { deadlineHours: 12, budgetUsd: null },
