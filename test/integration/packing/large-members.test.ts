@@ -47,6 +47,7 @@ async function packed(
       region: 'us-east-1',
       endpoint: server.url,
       credentials: () => Promise.resolve({ accessKeyId: 'a', secretAccessKey: 'b' }),
+      retry: { attempts: 10, baseMilliseconds: 2, maximumMilliseconds: 200 },
     });
     const packing = settings({ label: 'none', shuffle: false });
     const sealed = await packPipeline(opened.store, { runId: RUN, pipeline: PIPELINE, packing });
