@@ -4,8 +4,13 @@ import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts
 import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
 import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
 import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import {
+  type RetractedObjects,
+  retractedObjects,
+} from '../../functions/core/packing/verify/retracted-members.ts';
 import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
 import { otherDatasets } from './open.ts';
+import { describeRetractions, type RetractedKeys, retractedKeys, tellRetracted } from './verify-retracted.ts';
 import { complain, counted, found, type Outcome, type Tell } from './words.ts';
 
 const PROBLEMS_SHOWN = 50;
@@ -76,13 +81,16 @@ export async function verifyAndPrint(
     const missing = all.length === 0 ? 'nothing is sealed' : `no generation ${wanted ?? ''} is sealed`;
     return complain(`${missing} under s3://${store.bucket}/${pipeline}/dataset/; ${there}`);
   }
+  const sealed = all.flatMap((one) => (one instanceof ManifestError ? [] : [one]));
+  const retracted = await retractedObjects(store, pipeline, sealed);
   const verified: Verified[] = [];
   for (const generation of generations)
     verified.push(
       generation instanceof ManifestError
         ? tellDamaged(generation, tell)
-        : await verifyOne(store, generation, tell),
+        : await verifyOne(store, generation, { retracted, tell }),
     );
+  tellRetracted(retracted, verified, tell);
   const isIntact = verified.every(({ problems }) => problems.length === 0);
   return found({ pipeline, generations: verified }, isIntact ? 0 : 1);
 }
@@ -94,6 +102,8 @@ interface Verified {
   readonly members?: number;
   /** Read. */
   readonly bytes?: number;
+  /** Keys whose members have retracted bytes, without those of the problems. */
+  readonly retracted?: RetractedKeys;
   readonly problems: readonly string[];
 }
 
@@ -102,24 +112,31 @@ function tellDamaged({ generation, message }: ManifestError, tell: Tell): Verifi
   return { generation, problems: [message] };
 }
 
-async function verifyOne(store: BlobStore, manifest: Manifest, tell: Tell): Promise<Verified> {
+async function verifyOne(
+  store: BlobStore,
+  manifest: Manifest,
+  { retracted, tell }: { readonly retracted: RetractedObjects; readonly tell: Tell },
+): Promise<Verified> {
   const { generation } = manifest;
   if (manifest.pruned === true) {
     tell(`${generation}: pruned, nothing to read`);
     return { generation, isPruned: true, problems: [] };
   }
-  const report = await verifyGeneration(store, manifest);
-  const { shards, members, bytes, problems } = report;
+  const report = await verifyGeneration(store, manifest, retracted);
+  const { shards, members, bytes, retractions } = report;
+  const problems = [...report.problems, ...(retractions?.problems ?? [])];
   const verdict =
     problems.length === 0 ? 'intact' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
   tell(
     `${generation}: ${verdict}; ${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read`,
   );
   for (const line of describe(manifest, report)) tell(`  ${line}`);
+  for (const line of describeRetractions(retractions, store, manifest)) tell(`  ${line}`);
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) tell(`  ✗ ${problem}`);
   const more = problems.length - PROBLEMS_SHOWN;
   if (more > 0) tell(`  ✗ and ${counted(more, 'more problem')}`);
-  if (problems.length > 0)
+  if (report.problems.length > 0)
     tell(`  restore what is damaged, or run ${packingKeys(manifest.pipeline, generation).repair}`);
-  return { generation, shards, members, bytes, problems };
+  const keys = retractedKeys(retractions);
+  return { generation, shards, members, bytes, ...(keys && { retracted: keys }), problems };
 }

@@ -290,7 +290,11 @@ describe('tidewheel data', () => {
     );
     expect((await dataset('compare', ADDRESS, runOf(5), runOf(6))).errors).toContain('was pruned');
     expect((await dataset('compare', ADDRESS, 'a', 'b', 'c')).errors).toContain('"c" is one word too many');
-    expect((await dataset('verify', ADDRESS)).code).toBe(0);
+    const proof = await dataset('verify', ADDRESS);
+    expect(proof.code).toBe(0);
+    expect(proof.output).toMatch(/its shards hold retracted objects until .* --replaced: 6\/ü 1\+\.jpg$/m);
+    expect(proof.output).toMatch(/other keys have retracted bytes, .*: 6\/twin\.jpg$/m);
+    expect(proof.output).toMatch(/^1 retracted object: no shard of the dataset holds the bytes/m);
   }, 60_000);
 
   it('repairs a generation and gives one up', async () => {

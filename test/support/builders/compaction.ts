@@ -9,8 +9,14 @@ import {
   type SealedLine,
   sealedLine,
 } from '../../../functions/core/packing/model/manifest.ts';
-import { manifestsOf, sealedGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import {
+  listGenerations,
+  ManifestError,
+  manifestsOf,
+  sealedGenerations,
+} from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
+import { retractedObjects } from '../../../functions/core/packing/verify/retracted-members.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -78,10 +84,16 @@ export async function accounts(store: MemoryBlobStore): Promise<string[]> {
     .sort();
 }
 
-/** The problems of all generations in the newest version. */
+const wholeOnes = (one: Manifest | ManifestError): Manifest[] => (one instanceof ManifestError ? [] : [one]);
+
+/** The problems of all generations in the newest version. No generation says that one of them holds what was retracted. */
 export async function problems(store: MemoryBlobStore): Promise<string[]> {
   const found: string[] = [];
-  for (const manifest of await current(store))
-    found.push(...(await verifyGeneration(store, manifest)).problems);
+  const all = await listGenerations(store, PIPELINE);
+  const retracted = await retractedObjects(store, PIPELINE, all.flatMap(wholeOnes));
+  for (const manifest of await current(store)) {
+    const report = await verifyGeneration(store, manifest, retracted);
+    found.push(...report.problems, ...(report.retractions?.problems ?? []));
+  }
   return found;
 }

@@ -5,7 +5,14 @@
  */
 import { createHash } from 'node:crypto';
 import { readArrival } from '../arrivals/read-arrival.ts';
-import { type BlobStore, kindsIn, type ListedBlob, SUM_KINDS, sourceFailure } from '../model/blob-store.ts';
+import {
+  type BlobStore,
+  kindsIn,
+  type ListedBlob,
+  type SourceRead,
+  SUM_KINDS,
+  sourceFailure,
+} from '../model/blob-store.ts';
 import { contentOf, type MemberLine } from '../model/documents.ts';
 import { keptSum, startSum } from './running-sum.ts';
 
@@ -16,13 +23,16 @@ export interface Retracted {
   readonly sum: string | undefined;
 }
 
-const DIGEST = 'sha256';
+export const DIGEST = 'sha256';
 
 /** The sum of the object that a member was made from, with its kind. */
 export function sumOfSource(line: MemberLine): string {
   const [kind] = line.source === undefined ? kindsIn(line) : [];
   return `${kind ?? DIGEST} ${line.source?.sha256 ?? contentOf(line)}`;
 }
+
+/** Sums of two kinds cannot be compared. */
+export const kindOfSum = (sum: string): string => sum.slice(0, sum.indexOf(' '));
 
 /** Whether an object has the bytes of one of these. The worker says why an object cannot be read. */
 export async function holdsRetracted(
@@ -32,7 +42,7 @@ export async function holdsRetracted(
 ): Promise<boolean> {
   const sums = retracted.flatMap(({ size, sum }) => (size === object.size && sum !== undefined ? [sum] : []));
   if (sums.length === 0) return false;
-  const found = await sumsIn(store, object, new Set(sums.map((sum) => sum.split(' ')[0] ?? '')));
+  const found = await sumsIn(store, object, new Set(sums.map(kindOfSum)));
   return found.some((sum) => sums.includes(sum));
 }
 
@@ -46,15 +56,30 @@ async function sumsIn(
   object: ListedBlob,
   kinds: ReadonlySet<string>,
 ): Promise<readonly string[]> {
+  const sums = await sumsOfPieces(object.size, kinds, (range) =>
+    object.size <= READ_BYTES
+      ? readArrival(store, object)
+      : store.get(object.key, { ifMatch: object.etag, range }).catch(sourceFailure),
+  );
+  return sums ?? [];
+}
+
+/**
+ * All sums of these kinds that packing may note of such bytes, and the digest.
+ * @param read one piece after the other
+ * @returns undefined if one of them cannot be read
+ */
+export async function sumsOfPieces(
+  size: number,
+  kinds: ReadonlySet<string>,
+  read: (range: { readonly offset: number; readonly length: number }) => Promise<SourceRead>,
+): Promise<readonly string[] | undefined> {
   const digest = createHash(DIGEST);
   const sums = SUM_KINDS.filter((kind) => kinds.has(kind)).map(startSum);
-  for (let offset = 0; offset < object.size; offset += READ_BYTES) {
-    const range = { offset, length: Math.min(READ_BYTES, object.size - offset) };
-    const read = await (object.size <= READ_BYTES
-      ? readArrival(store, object)
-      : store.get(object.key, { ifMatch: object.etag, range }).catch(sourceFailure));
-    if (read.kind !== 'found') return [];
-    for (const chunk of read.chunks) {
+  for (let offset = 0; offset < size; offset += READ_BYTES) {
+    const piece = await read({ offset, length: Math.min(READ_BYTES, size - offset) });
+    if (piece.kind !== 'found') return undefined;
+    for (const chunk of piece.chunks) {
       digest.update(chunk);
       for (const sum of sums) sum.add(chunk);
     }

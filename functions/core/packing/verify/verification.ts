@@ -9,6 +9,7 @@ import { arrivalOf } from '../model/order.ts';
 import { ClassCounter } from '../seal/class-counter.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { SplitCheck } from '../splits/split-rule.ts';
+import type { GenerationCheck, RetractedObjects } from './retracted-members.ts';
 
 /** Counts what the generation's objects hold, and collects its problems. */
 export class Verification {
@@ -23,13 +24,15 @@ export class Verification {
   readonly copies = new CopyCounter();
   readonly classes: ClassCounter;
   readonly splitCheck: SplitCheck;
+  readonly retracted: GenerationCheck | undefined;
   /** Prepared images, with their bytes before and after. */
   readonly prepared = { images: 0, sourceBytes: 0, bytes: 0 };
   members = 0;
   bytes = 0;
 
-  constructor(store: BlobStore, manifest: Manifest) {
+  constructor(store: BlobStore, manifest: Manifest, retracted?: RetractedObjects) {
     this.store = store;
+    this.retracted = retracted?.check(manifest);
     this.manifest = manifest;
     this.classes = new ClassCounter(manifest.splits !== undefined);
     this.splitCheck = new SplitCheck(manifest.split, bucketKeys.incoming(manifest.pipeline));

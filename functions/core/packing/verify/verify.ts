@@ -11,6 +11,7 @@ import { arrivalOf, compareKeys } from '../model/order.ts';
 import { shardNumberOf } from '../model/packing-keys.ts';
 import type { ClassCount } from '../seal/class-counter.ts';
 import { evenCountOf, misplacedText, sealedSplits } from '../splits/split-rule.ts';
+import type { RetractedObjects, RetractionReport } from './retracted-members.ts';
 import { Verification } from './verification.ts';
 import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-index-files.ts';
 import { ShardVerifier } from './verify-shard.ts';
@@ -23,13 +24,19 @@ export interface VerifyReport {
   readonly classes: ReadonlyMap<string, ClassCount> | undefined;
   /** Empty if the generation is whole. */
   readonly problems: readonly string[];
+  readonly retractions?: RetractionReport | undefined;
 }
 
 const PIECE_BYTES = 8 * 1024 * 1024;
 type Shard = Manifest['shards'][number];
 
-export async function verifyGeneration(store: BlobStore, manifest: Manifest): Promise<VerifyReport> {
-  const check = new Verification(store, manifest);
+/** @param retracted from the whole dataset, to prove that the generation holds none of it */
+export async function verifyGeneration(
+  store: BlobStore,
+  manifest: Manifest,
+  retracted?: RetractedObjects,
+): Promise<VerifyReport> {
+  const check = new Verification(store, manifest, retracted);
   for (const shard of manifest.shards) await verifyShard(check, shard);
   await verifyArrivals(check);
   await verifyDatasetIndex(check);
@@ -49,6 +56,7 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
     bytes: check.bytes,
     classes: check.classes.counts,
     problems: check.problems,
+    retractions: await check.retracted?.finish(),
   };
 }
 
@@ -115,6 +123,7 @@ export async function verifyShard(check: Verification, shard: Shard): Promise<vo
   for (const line of lines) {
     const { key, repeat } = line;
     check.copies.add(shard.name, line);
+    check.retracted?.add(shard, line);
     check.classes.add(line, shard.name);
     check.splitCheck.add(shard.name, line);
     countPrepared(check, line);
