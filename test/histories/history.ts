@@ -1,6 +1,9 @@
 /** One random history of a pipeline's data: the service's own steps, killed at random, and what lies in the bucket after each. */
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
-import type { CompactionInput } from '../../functions/core/packing/compaction/plan-compaction.ts';
+import {
+  type CompactionInput,
+  readCompactionPlan,
+} from '../../functions/core/packing/compaction/plan-compaction.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
@@ -40,7 +43,7 @@ export interface History {
   readonly annotated: boolean;
   /** All shards of a generation, or of its split, have as many samples. */
   readonly even: boolean;
-  /** All classes that a run packed to train on have as many samples. */
+  /** All classes to train on have as many samples: of a run, and of a compaction that leaves samples out. */
   readonly balanced: boolean;
   readonly steps: readonly Step[];
 }
@@ -327,6 +330,17 @@ class World {
         return [name, body, manifest.generation] as const;
       }),
     );
-    this.steps.push({ ...step, shards });
+    this.steps.push({ ...step, shards, thinned: await this.#thinned() });
+  }
+
+  /** Generations of the newest version whose compaction left samples out. */
+  async #thinned(): Promise<string[]> {
+    const names: string[] = [];
+    for (const { generation, compacted } of await current(this.#store)) {
+      if (compacted === undefined) continue;
+      const { of } = await readCompactionPlan(this.#store, PIPELINE, generation);
+      if (of.some(({ leftOut = [] }) => leftOut.length > 0)) names.push(generation);
+    }
+    return names;
   }
 }

@@ -332,7 +332,7 @@ def main() -> int:
             notes = {
                 "in two splits": parts.moved(found),
                 "uneven": history["even"] and uneven(shards),
-                "unbalanced": history["balanced"] and unbalanced(shards),
+                "unbalanced": history["balanced"] and unbalanced(shards, step["thinned"]),
                 "lacks": dict(expected - found),
                 "has besides": dict(found - expected),
             }

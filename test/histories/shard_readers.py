@@ -119,12 +119,17 @@ def uneven(shards: dict[str, Held]) -> list[str]:
     return [folder for folder, some in counts.items() if len(some) > 1]
 
 
-def unbalanced(shards: dict[str, Held]) -> list[str]:
-    """Folders that a run packed to train on, where classes have unequal numbers of samples."""
+def unbalanced(shards: dict[str, Held], thinned: list[str]) -> list[str]:
+    """Folders to train on where classes have unequal numbers of samples.
+
+    A run packed them, or a compaction left samples out. Other compactions join what is balanced.
+    """
     classes: dict[str, Counter[str]] = {}
     for name, held in shards.items():
         folder = name.rpartition("/")[0]
-        if not re.search(r"-\d{6}(/train)?$", folder):
+        generation, _, split = folder.partition("/")
+        is_balanced = generation in thinned or re.search(r"-\d{6}$", generation)
+        if not is_balanced or split not in ("", "train"):
             continue
         for (_, key, label), count in held.items():
             if key.endswith(".cls"):

@@ -34,6 +34,8 @@ export interface Step {
   readonly cleaned?: Cleaned;
   /** Name, bytes in base64 and generation, of the newest version after a step that may change it. */
   shards?: readonly (readonly [name: string, body: string, generation: string])[];
+  /** Generations of it whose compaction left samples out. */
+  thinned?: readonly string[];
 }
 
 export type Row = readonly [stem: string, label: string];

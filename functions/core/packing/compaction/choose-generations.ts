@@ -7,6 +7,7 @@ import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../mo
 import { batchOf } from '../model/versions.ts';
 import { assignShards } from './assign-shards.ts';
 import { type AssignedShards, everySplit } from './assign-splits.ts';
+import type { BalancedAgain } from './balance-again.ts';
 import type { LeftOutSamples } from './left-out.ts';
 
 export interface CompactionRules {
@@ -27,6 +28,8 @@ export interface CompactionChoice {
   readonly leftOut?: readonly LeftOutSamples[];
   /** Copies that made old shards equal are not joined either. */
   readonly leavesCopies?: true;
+  /** Copies that make the classes equal, if they are balanced again. */
+  readonly balanced?: BalancedAgain;
 }
 
 export const byBatch = (a: Manifest, b: Manifest): number =>

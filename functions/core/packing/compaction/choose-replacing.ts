@@ -15,6 +15,7 @@ import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../mo
 import { blobVersions, type DatasetVersion, waitingGenerations } from '../model/versions.ts';
 import { assignSurvivors } from './assign-shards.ts';
 import type { AssignedShards } from './assign-splits.ts';
+import { balancedAgain, type CopyChanges, DroppedCopies, NO_CHANGES } from './balance-again.ts';
 import { byBatch, type CompactionChoice, joinKey } from './choose-generations.ts';
 import { headersDiffer, withHeaderOf } from './differing-headers.ts';
 import type { LeftOutSamples } from './left-out.ts';
@@ -119,13 +120,15 @@ async function chosen(
   { inputs, leftOut }: Required<Pick<CompactionChoice, 'inputs' | 'leftOut'>>,
   rules: { readonly packing: PackingSettings; readonly countRules: ShardCountRules },
 ): Promise<CompactionChoice> {
+  const balanced = await balancedAgain(store, { inputs, leftOut }, rules.packing);
   const counts: Survivors[][] = [];
   for (const [index, manifest] of inputs.entries())
-    counts.push(await survivorsOf(store, manifest, leftOut[index] ?? new Map()));
+    counts.push(await survivorsOf(store, manifest, leftOut[index] ?? new Map(), balanced?.changes[index]));
   const assignedBy = (count: (of: Survivors) => number): AssignedShards =>
     assignSurvivors(inputs, rules, (input, shard) => count(counts[input]?.[shard] ?? NONE));
   const assigned = assignedBy(({ samples, copies }) => samples + copies);
-  if (!areCopiesMadeAgain(inputs, rules.packing)) return { inputs, assigned, leftOut };
+  if (!areCopiesMadeAgain(inputs, rules.packing))
+    return { inputs, assigned, leftOut, ...(balanced && { balanced }) };
   const withoutCopies = assignedBy(({ samples }) => samples);
   // Old shards that hold nothing else may be needed, so that every reader has a shard.
   return isAsMany(withoutCopies, assigned)
@@ -160,19 +163,22 @@ async function survivorsOf(
   store: BlobStore,
   manifest: Manifest,
   leftOut: LeftOutSamples,
+  changes: CopyChanges = NO_CHANGES,
 ): Promise<Survivors[]> {
-  if (leftOut.size === 0 && manifest.repeated === 0)
+  if (leftOut.size === 0 && manifest.repeated === 0 && changes.added.size === 0)
     return manifest.shards.map(({ samples }) => ({ samples, copies: 0 }));
   const keys = packingKeys(manifest.pipeline, manifest.generation);
+  const dropped = new DroppedCopies(changes.dropped);
   const found: Survivors[] = [];
-  for (const shard of manifest.shards) {
+  for (const [index, shard] of manifest.shards.entries()) {
     const [samples, copies] = [new Set<number>(), new Set<string>()];
     for (const { sample, repeat } of await memberLines(store, keys, shard)) {
-      if (leftOut.has(sample)) continue;
+      if (leftOut.has(sample) || dropped.has(index, sample, repeat)) continue;
       if (repeat === undefined) samples.add(sample);
       else copies.add(`${sample}/${repeat}`);
     }
-    found.push({ samples: samples.size, copies: copies.size });
+    const added = [...samples].reduce((sum, sample) => sum + (changes.added.get(sample) ?? 0), 0);
+    found.push({ samples: samples.size, copies: copies.size + added });
   }
   return found;
 }

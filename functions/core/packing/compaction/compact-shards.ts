@@ -12,12 +12,14 @@ import type { Extents, Join, SampleLines } from '../model/shard-format.ts';
 import { commitShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
 import { plannedSplitOf } from '../splits/split-rule.ts';
+import { DroppedCopies } from './balance-again.ts';
 import { concatenate, interleave } from './interleave.ts';
 import type { JoinInput } from './join-job.ts';
 import { joinShard } from './join-shard.ts';
 import {
   type CompactionItem,
   type CompactionPlan,
+  copyChangesOf,
   isJoined,
   leftOutOf,
   readCompactionPlan,
@@ -136,8 +138,14 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
     const keys = packingKeys(plan.pipeline, manifest.generation);
     const samples = samplesOf(await memberLines(deps.store, keys, old));
     const leftOut = leftOutOf(plan, input);
+    const { added, dropped } = copyChangesOf(plan, input);
+    const droppedCopies = new DroppedCopies(dropped);
     const kept = [...samples.entries()].flatMap(([index, [first]]) =>
-      first !== undefined && isJoined(plan, leftOut, first) ? [index] : [],
+      first !== undefined &&
+      isJoined(plan, leftOut, first) &&
+      !droppedCopies.has(number, first.sample, first.repeat)
+        ? [index]
+        : [],
     );
     const key = `${keys.shards(manifest.revision)}${old.name}`;
     const what = { key, shard: old, pieceBytes, compaction: plan.generation };
@@ -150,6 +158,7 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
       readFrom: (offset) => new ShardReader(deps.store, { ...what, isGzipped }, offset),
       samples,
       kept,
+      added,
       extents,
       base,
     });

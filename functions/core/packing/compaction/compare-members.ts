@@ -10,14 +10,16 @@ import { MultisetHash } from '../model/multiset-hash.ts';
 import { arrivalOf } from '../model/order.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { AuditError, checkSplits } from '../seal/audit.ts';
+import { ClassCounter } from '../seal/class-counter.ts';
 import type { CommittedShard } from '../seal/committed-shards.ts';
 import { ContentFacts } from '../seal/content-facts.ts';
 import { shardIndex, writeIndexFile } from '../seal/index-files.ts';
 import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { evenCountOf, SplitCheck } from '../splits/split-rule.ts';
+import { DroppedCopies } from './balance-again.ts';
 import type { LeftOutArrival } from './left-out.ts';
-import { type CompactionPlan, isJoined, leftOutOf, samplesEachOf } from './plan-compaction.ts';
+import { type CompactionPlan, copyChangesOf, isJoined, leftOutOf, samplesEachOf } from './plan-compaction.ts';
 
 export interface JoinedGeneration {
   readonly plan: CompactionPlan;
@@ -33,14 +35,17 @@ export interface ComparedMembers {
   readonly repeated: number;
   readonly images: Omit<PreparedTotals, 'by'>;
   readonly content: ContentFacts;
+  readonly classes: ClassCounter;
   /** For each input the arrivals that are left out, by `arrivalOf`. */
   readonly leftOut: readonly ReadonlyMap<string, LeftOutArrival>[];
 }
 
 export async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promise<ComparedMembers> {
   const { plan, keys, shards, packing } = joined;
-  const [before, after] = [new MemberTally(), new MemberTally()];
+  const isAnyAdded = plan.of.some(({ added = [] }) => added.length > 0);
+  const [before, after] = [new MemberTally(isAnyAdded), new MemberTally(isAnyAdded)];
   const content = new ContentFacts();
+  const classes = new ClassCounter(plan.splits !== undefined);
   const splitCheck = new SplitCheck(packing.split, bucketKeys.incoming(plan.pipeline));
   const leftOut = await tallyInputs(store, joined, before);
   for (const shard of shards) {
@@ -48,13 +53,15 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
     after.add(shard.name, lines);
     for (const line of lines) {
       content.add(line);
+      classes.add(line, shard.name);
       splitCheck.add(shard.name, line);
     }
     checkExtent(formatIn(joined), shard, lines);
     await writeIndexFile(store, keys, shardIndex(packing, shard, lines));
   }
   const outputs = joined.records.reduce((sum, { samples }) => sum + samples, 0);
-  const added = plan.samplesEach === undefined ? 0 : outputs - before.samples;
+  const balancing = plan.of.flatMap(({ added = [] }) => added).reduce((sum, [, count]) => sum + count, 0);
+  const added = plan.samplesEach === undefined ? balancing : outputs - before.samples;
   const isSame = before.equals(after) && (plan.samplesEach !== undefined || before.hasCopiesOf(after));
   if (!isSame || before.samples + added !== outputs || before.copies.count + added !== after.copies.count)
     throw new AuditError(
@@ -63,7 +70,7 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
     );
   checkCounts(joined);
   checkSplits(plan.generation, splitCheck);
-  return { repeated: after.copies.count, images: after.images, content, leftOut };
+  return { repeated: after.copies.count, images: after.images, content, classes, leftOut };
 }
 
 function checkCounts({ plan, records }: JoinedGeneration): void {
@@ -88,10 +95,13 @@ async function tallyInputs(
   for (const [input, manifest] of manifests.entries()) {
     const from = packingKeys(plan.pipeline, manifest.generation);
     const leftOut = leftOutOf(plan, input);
-    for (const shard of manifest.shards) {
+    const { added, dropped } = copyChangesOf(plan, input);
+    const droppedCopies = new DroppedCopies(dropped);
+    for (const [index, shard] of manifest.shards.entries()) {
       const kept: MemberLine[] = [];
       for (const line of await memberLines(store, from, shard)) {
         const reason = leftOut.get(line.sample);
+        if (droppedCopies.has(index, line.sample, line.repeat)) continue;
         if (isJoined(plan, leftOut, line)) kept.push(line);
         else if (reason === undefined) continue;
         else if (line.key !== undefined) {
@@ -100,6 +110,7 @@ async function tallyInputs(
         }
       }
       tally.add(`${input}/${shard.name}`, kept);
+      tally.addCopies(kept, added);
     }
   }
   return arrivals;
@@ -109,12 +120,18 @@ async function tallyInputs(
 class MemberTally {
   readonly #sum = new MultisetHash();
   readonly #copies = new MultisetHash();
+  readonly #isAnyAdded: boolean;
   readonly copies = new CopyCounter();
   readonly images = { images: 0, sourceBytes: 0, bytes: 0 };
   #last = '';
   members = 0;
   /** With copies. */
   samples = 0;
+
+  /** @param isAnyAdded copies are new, and nothing has said their numbers */
+  constructor(isAnyAdded: boolean) {
+    this.#isAnyAdded = isAnyAdded;
+  }
 
   add(shard: string, lines: readonly MemberLine[]): void {
     for (const line of lines) {
@@ -125,7 +142,7 @@ class MemberTally {
       this.#last = name;
       const content = `${etag}\0${contentOf(line)}\0${size}`;
       if (repeat !== undefined) {
-        this.#copies.add(`${key}\0${column}\0${repeat}`, content);
+        this.#copies.add(`${key}\0${column}\0${this.#isAnyAdded ? '' : repeat}`, content);
         continue;
       }
       this.members += 1;
@@ -134,6 +151,16 @@ class MemberTally {
       this.images.images += 1;
       this.images.sourceBytes += source.size;
       this.images.bytes += size;
+    }
+  }
+
+  /** The copies that a compaction is to make of these. */
+  addCopies(lines: readonly MemberLine[], added: ReadonlyMap<number, number>): void {
+    for (const line of lines) {
+      const count = line.repeat === undefined ? (added.get(line.sample) ?? 0) : 0;
+      const { key = '', etag = '', column = '', size } = line;
+      for (let copy = 0; copy < count; copy += 1)
+        this.#copies.add(`${key}\0${column}\0`, `${etag}\0${contentOf(line)}\0${size}`);
     }
   }
 

@@ -12,6 +12,8 @@ export interface JoinInput {
   readonly samples: readonly SampleLines[];
   /** Indexes of the samples that are joined, in order. */
   readonly kept: readonly number[];
+  /** New copies of samples, by their numbers in the input. */
+  readonly added: ReadonlyMap<number, number>;
   /** Undefined if only the frames tell where its samples lie. */
   readonly extents: Extents | undefined;
   /** Added to its numbers of samples. */
@@ -46,6 +48,19 @@ export interface JoinJob {
   readonly samples?: number | undefined;
 }
 
+/** The new copies of a sample that the input keeps. */
+const addedTo = ({ added, samples }: JoinInput, index: number): number => {
+  const [first] = samples[index] ?? [];
+  return first === undefined || first.repeat !== undefined ? 0 : (added.get(first.sample) ?? 0);
+};
+
+/** Samples of the new shard, with copies that balance the classes. */
+export const samplesIn = ({ inputs, order }: JoinJob): number =>
+  inputs.reduce(
+    (sum, input) => sum + input.kept.reduce((copies, index) => copies + addedTo(input, index), 0),
+    order.length,
+  );
+
 /** A place of the new shard's order, and the old sample that it gets. */
 export interface Place {
   readonly input: JoinInput;
@@ -57,9 +72,10 @@ export interface Place {
 }
 
 /** All places in order; each input gives the samples that it keeps one after the other. */
-export function* placesOf({ inputs, order, samples = 0 }: JoinJob): Generator<Place> {
+export function* placesOf(job: JoinJob): Generator<Place> {
+  const { inputs, order, samples = 0 } = job;
   const taken = inputs.map(() => 0);
-  const missing = Math.max(0, samples - order.length);
+  const missing = Math.max(0, samples - samplesIn(job));
   for (const [place, index] of order.entries()) {
     const input = inputs[index];
     const number = input?.kept[taken[index] ?? 0];
@@ -67,8 +83,8 @@ export function* placesOf({ inputs, order, samples = 0 }: JoinJob): Generator<Pl
     if (input === undefined || number === undefined || sample === undefined)
       throw new Error('the order names more samples than the shard holds');
     taken[index] = (taken[index] ?? 0) + 1;
-    const copies = Math.floor(missing / order.length) + (place < missing % order.length ? 1 : 0);
-    yield { input, number, sample, copies };
+    const evening = Math.floor(missing / order.length) + (place < missing % order.length ? 1 : 0);
+    yield { input, number, sample, copies: evening + addedTo(input, number) };
   }
 }
 

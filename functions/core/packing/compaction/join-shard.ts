@@ -8,7 +8,15 @@ import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { againOf, type JoinInput, type JoinJob, lastRepeat, type Place, placesOf } from './join-job.ts';
+import {
+  againOf,
+  type JoinInput,
+  type JoinJob,
+  lastRepeat,
+  type Place,
+  placesOf,
+  samplesIn,
+} from './join-job.ts';
 import { joinRows } from './join-rows.ts';
 import { UniqueNames } from './joined-names.ts';
 
@@ -30,7 +38,7 @@ export async function joinShard(
       job.format.join.by === 'rows' ? await joinRows(job, sink) : await new Joiner(job, sink).join();
     await gzip?.finish();
     for (const { reader } of job.inputs) await reader.finish();
-    return { ...(await upload.finish()), list, samples: Math.max(job.order.length, job.samples ?? 0) };
+    return { ...(await upload.finish()), list, samples: Math.max(samplesIn(job), job.samples ?? 0) };
   } catch (error: unknown) {
     for (const { reader } of job.inputs) await reader.close();
     await upload.abandon();

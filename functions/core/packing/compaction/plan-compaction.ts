@@ -8,6 +8,7 @@ import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys, compactedName } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
 import {
+  balanceSchema,
   DOCUMENT_VERSION,
   evenSchema,
   type MemberLine,
@@ -19,6 +20,7 @@ import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { LikelyReaders } from '../model/shard-count.ts';
 import { batchOf, blobVersions, type DatasetVersion, newestVersion } from '../model/versions.ts';
+import { type CopyChanges, NO_CHANGES } from './balance-again.ts';
 import { type CompactionChoice, chooseInputs, fewestToJoin } from './choose-generations.ts';
 import { chooseReplacing, withoutReplaced } from './choose-replacing.ts';
 import { LEFT_OUT, type LeftOutSamples } from './left-out.ts';
@@ -35,6 +37,10 @@ const compactionPlanSchema = z.object({
       base: z.number().int(),
       /** Numbers of samples that are not joined, and why. */
       leftOut: z.array(z.tuple([z.number().int(), z.enum(LEFT_OUT)])).optional(),
+      /** Numbers of samples, and how many more copies each gets. */
+      added: z.array(z.tuple([z.number().int(), z.number().int()])).optional(),
+      /** Copies that are not joined: index of the shard, and the numbers of sample and copy. */
+      dropped: z.array(z.tuple([z.number().int(), z.number().int(), z.number().int()])).optional(),
     }),
   ),
   /** Above the numbers of all samples. */
@@ -47,6 +53,8 @@ const compactionPlanSchema = z.object({
   samplesEach: z.union([z.number().int(), z.array(z.number().int())]).optional(),
   /** Copies in old shards are not joined either. New ones make the counts equal. */
   leavesCopies: z.literal(true).optional(),
+  /** Samples of each class that train, if they are balanced again, and as planned with their copies. */
+  classes: balanceSchema.shape.classes.optional(),
   /** First shard of each item and, last, the number of shards. */
   itemShards: z.array(z.number().int()),
 });
@@ -160,14 +168,21 @@ const numbersOf = ({ arrivals, compacted }: Manifest): number => compacted?.numb
 
 function planOf(
   { pipeline, packing }: CompactionInput,
-  { inputs, assigned, leftOut, leavesCopies }: CompactionChoice,
+  { inputs, assigned, leftOut, leavesCopies, balanced }: CompactionChoice,
 ): CompactionPlan {
   let numbers = 0;
   const of = inputs.map((manifest, index) => {
     const base = numbers;
     numbers += numbersOf(manifest);
     const some = [...(leftOut?.[index] ?? [])];
-    return { generation: manifest.generation, base, ...(some.length > 0 && { leftOut: some }) };
+    const { added, dropped } = balanced?.changes[index] ?? NO_CHANGES;
+    return {
+      generation: manifest.generation,
+      base,
+      ...(some.length > 0 && { leftOut: some }),
+      ...(added.size > 0 && { added: [...added] }),
+      ...(dropped.length > 0 && { dropped: dropped.map((copy): [number, number, number] => [...copy]) }),
+    };
   });
   const shards = assigned.shards.map((some) =>
     some.map(([input, shard]): [number, number] => [input, shard]),
@@ -188,6 +203,7 @@ function planOf(
     ...(assigned.even && leftOut && { samplesEach: assigned.even.samples }),
     ...splitsOf(packing, assigned, leftOut !== undefined),
     ...(leavesCopies && { leavesCopies }),
+    ...(balanced && { classes: balanced.classes }),
     itemShards: groupItems(inputs, shards),
   };
 }
@@ -224,6 +240,12 @@ export const isJoined = (
 /** The samples of an input that are not joined. */
 export const leftOutOf = ({ of }: CompactionPlan, input: number): LeftOutSamples =>
   new Map(of[input]?.leftOut ?? []);
+
+/** What becomes of the copies of an input. */
+export const copyChangesOf = ({ of }: CompactionPlan, input: number): CopyChanges => ({
+  added: new Map(of[input]?.added ?? []),
+  dropped: of[input]?.dropped ?? [],
+});
 
 /** A Lambda joins this in well under a minute. */
 const ITEM_BYTES = 512e6;

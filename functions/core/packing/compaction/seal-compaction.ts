@@ -10,6 +10,7 @@ import { ManifestError, manifestsOf, readSealedManifest } from '../model/sealed-
 import { listingsOf } from '../model/sealed-lines.ts';
 import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
+import type { ClassCounter } from '../seal/class-counter.ts';
 import { readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
 import { writeDatasetIndexes } from '../seal/index-files.ts';
 import { newestLabels } from '../seal/label-numbers.ts';
@@ -80,7 +81,7 @@ async function seal(
     recordKey,
   });
   const shards = await sealedShards(store, records);
-  const { repeated, images, content, leftOut } = await compareMembers(store, {
+  const { repeated, images, content, classes, leftOut } = await compareMembers(store, {
     plan,
     manifests,
     keys,
@@ -112,7 +113,7 @@ async function seal(
     ...arrivals,
     ...columnsOf(manifests),
     ...workersOf(shards, plan, manifests),
-    ...balanceOf(manifests),
+    ...balanceOf(plan, manifests, classes),
     ...content.sealed,
     ...newestLabels(manifests),
     ...preparedIn(manifests, images),
@@ -244,7 +245,12 @@ const newestAnnotated = (manifests: readonly Manifest[]): Manifest | undefined =
     .at(-1);
 
 /** Sums the classes of all inputs. Empty if some inputs were balanced and others not. */
-function balanceOf(manifests: readonly Manifest[]): Pick<Manifest, 'balance'> {
+function balanceOf(
+  { classes: again }: CompactionPlan,
+  manifests: readonly Manifest[],
+  counted: ClassCounter,
+): Pick<Manifest, 'balance'> {
+  if (again !== undefined) return counted.sealedBalance({ balance: { mode: 'over', classes: again } });
   const balances = manifests.filter(({ shards }) => shards.length > 0).map(({ balance }) => balance);
   const mode = balances[0]?.mode;
   if (mode === undefined || balances.some((balance) => balance?.mode !== mode)) return {};

@@ -19,11 +19,11 @@ export interface Balance {
   readonly classes: Readonly<Record<string, { readonly samples: number; readonly planned: number }>>;
 }
 
-const MOST_CLASSES = 10_000;
+export const MOST_CLASSES = 10_000;
 /** Most copies of one sample. A class that needs more has too few samples to learn from. */
 export const MOST_COPIES = 1_000;
 /** Ten thousand small classes beside a large one would need billions of copies. */
-const MOST_COPIES_IN_ALL = 10_000_000;
+export const MOST_COPIES_IN_ALL = 10_000_000;
 
 function membersOf(samples: ClassedSamples): Map<string, number[]> {
   const classes = new Map<string, number[]>();
@@ -42,7 +42,8 @@ function membersOf(samples: ClassedSamples): Map<string, number[]> {
   return classes;
 }
 
-const copiesFor = (size: number, target: number): number =>
+/** How many copies make a class of this size as large as the target. */
+export const copiesFor = (size: number, target: number): number =>
   Math.min(Math.max(0, target - size), size * MOST_COPIES);
 
 function refuseTooMany(sizes: readonly number[], target: number): void {

@@ -44,7 +44,7 @@ export class ClassCounter {
   }
 
   /** Samples of each class as planned, and as sealed. */
-  sealedBalance({ balance }: Plan): { readonly balance?: NonNullable<Plan['balance']> } {
+  sealedBalance({ balance }: Pick<Plan, 'balance'>): { readonly balance?: NonNullable<Plan['balance']> } {
     if (balance === undefined) return {};
     const classes = Object.entries(balance.classes).map(
       ([name, count]) => [name, { ...count, sealed: this.sealedOf(name) }] as const,

@@ -83,9 +83,8 @@ function verifyPrepared({ manifest: { prepared: sealed }, prepared, problems }: 
     );
 }
 
-/** The classes of a joined generation are those of its inputs, and are not counted again. */
-function verifyClasses({ manifest: { balance, compacted }, classes, problems }: Verification): void {
-  if (compacted !== undefined) return;
+/** A joined generation that was not balanced again has the classes of its inputs, which were not counted. */
+function verifyClasses({ manifest: { balance }, classes, problems }: Verification): void {
   for (const [name, { sealed }] of Object.entries(balance?.classes ?? {})) {
     const counted = classes.sealedOf(name);
     if (sealed !== undefined && counted !== sealed)
