@@ -61,6 +61,18 @@ const NO_HEADERS = [] as const;
 const WHOLE_ANSWERS = [200, 404, 412];
 const RANGE_ANSWERS = [206, 404, 412];
 
+/** A server or proxy may answer with the right number of bytes from another place, and says so. */
+function otherRange({
+  offset,
+  length,
+}: NonNullable<GetOptions['range']>): (answer: Answer) => string | undefined {
+  const asked = `bytes ${offset}-${offset + length - 1}/`;
+  return (answer) => {
+    const given = answer.status === 206 ? headerOf(answer, 'content-range') : '';
+    return given === '' || given.startsWith(asked) ? undefined : 'OtherRange';
+  };
+}
+
 type PartHead = Parameters<BlobStore['uploadPart']>[1];
 
 export class S3BlobStore implements BlobStore {
@@ -83,8 +95,12 @@ export class S3BlobStore implements BlobStore {
       damage: (cut) => (isWholeListing(bodyText(cut)) ? undefined : 'DamagedListing'),
     });
     const serverTime = Date.parse(headerOf(answer, 'date'));
+    const page = parseListing(bodyText(answer));
+    // Such a server never comes to an end.
+    if (page.next !== undefined && page.next === options.next)
+      throw classify({ operation: 'ListObjectsV2', key: '', status: 0, code: 'RepeatedToken' });
     return {
-      ...parseListing(bodyText(answer)),
+      ...page,
       serverTime: Number.isNaN(serverTime) ? undefined : serverTime,
     };
   }
@@ -105,6 +121,7 @@ export class S3BlobStore implements BlobStore {
       accept: whole ? WHOLE_ANSWERS : RANGE_ANSWERS,
       verify: whole,
       size: range?.length ?? size,
+      damage: range && otherRange(range),
       into,
     };
     return this.#requester

@@ -117,7 +117,7 @@ const OF_THE_CALLER = new Set([
   'AllAccessDisabled',
 ]);
 /** Damage that ten answers had, so it is the object's. */
-const LASTING_DAMAGE = new Set(['ChecksumMismatch', 'OtherLength']);
+const LASTING_DAMAGE = new Set(['ChecksumMismatch', 'OtherLength', 'OtherRange']);
 
 /**
  * The same error, or UnreadableBlobError if it concerns the object that was read: no permission (403), a key of KMS that

@@ -44,7 +44,7 @@ export interface S3Request {
   /** Compare the body with the checksum that S3 sends. */
   readonly verify?: boolean;
   /** Names the damage of an accepted answer, which is then requested again. */
-  readonly damage?: (answer: Answer) => string | undefined;
+  readonly damage?: ((answer: Answer) => string | undefined) | undefined;
   /** A good answer's body has exactly this length. */
   readonly size?: number | undefined;
   /** Where a body of exactly this length may be put. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { S3BlobStore } from '../../../../functions/aws/s3/blob-store.ts';
 import { crc32Of } from '../../../../functions/aws/s3/checksum.ts';
 import { S3Refused, S3Throttled, S3Transient } from '../../../../functions/aws/s3/errors.ts';
 import { Requester, type S3Request } from '../../../../functions/aws/s3/requester.ts';
@@ -64,6 +65,27 @@ describe('a request', () => {
     const damage = ({ size }: Answer) => (size < 5 ? 'Cut' : undefined);
     const answer = await world.requester.send({ ...GET, damage });
     expect(Buffer.concat(answer.chunks).toString()).toBe('whole');
+  });
+
+  it('asks again for a range of another place', async () => {
+    const part = (place: string, body: string) => ({
+      status: 206,
+      headers: { 'content-range': `bytes ${place}/9`, etag: '"e"' },
+      ...text(body),
+    });
+    const store = new S3BlobStore('b', scripted([part('2-4', 'cde'), part('3-5', 'def')]).requester);
+    const found = await store.get('k', { range: { offset: 3, length: 3 } });
+    expect(found.kind === 'found' && Buffer.concat(found.chunks).toString()).toBe('def');
+  });
+
+  it('ends a listing whose token repeats', async () => {
+    const page = text(
+      '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>',
+    );
+    const store = new S3BlobStore('b', scripted([page, page]).requester);
+    const { next } = await store.listPage('p/');
+    expect(next).toBe('t');
+    await expect(store.listPage('p/', { next })).rejects.toThrow('RepeatedToken');
   });
 
   it('is sent once when S3 refuses for good', async () => {
