@@ -31,21 +31,25 @@ export interface KnownRanges {
   readonly ranges: readonly ListedRange[];
   /** When the plan that knew it began to list, ISO 8601. Absent of earlier releases. */
   readonly at?: string | undefined;
+  /** By which it rejected arrivals. Absent of earlier releases. */
+  readonly rules?: string | undefined;
 }
 export const NOTHING_KNOWN: KnownRanges = { ranges: [] };
 
 const rangesSchema = z.object({
   version: z.literal(DOCUMENT_VERSION),
   at: z.iso.datetime().optional(),
+  rules: z.string().optional(),
   /** Generations that sealed the arrivals which were not planned. */
   generations: z.array(z.string()),
   ranges: z.array(z.tuple([z.string(), z.int(), z.string().regex(/^[0-9a-f]{32}$/), z.boolean()])),
 });
 
-export function listedRangesBody(generations: readonly string[], { ranges, at }: KnownRanges): Buffer {
+export function listedRangesBody(generations: readonly string[], { ranges, at, rules }: KnownRanges): Buffer {
   const document: z.input<typeof rangesSchema> = {
     version: DOCUMENT_VERSION,
     at,
+    rules,
     generations: [...generations],
     ranges: ranges.map(({ last, objects, digest, planned }) => [last, objects, digest, planned]),
   };
@@ -85,6 +89,7 @@ export async function sealedRanges(
   return {
     ranges: ranges.map((range) => (isCertain || !range.planned ? range : { ...range, objects: UNKNOWN })),
     at: listed.at,
+    rules: listed.rules,
   };
 }
 

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 
 /**
- * Reasons for which an arrival is rejected for good. `ignored`: a file that systems and tools leave. `unchanged`: the dataset holds its bytes under another ETag.
+ * Reasons for which an arrival is rejected: for good, or as long as the declaration gives them. `ignored`: a file that
+ * systems and tools leave. `unchanged`: the dataset holds its bytes under another ETag.
  * `removed` is said of a packed object, which its owner has deleted; if it comes again, it is packed again.
  */
 const REJECTIONS = [

@@ -2,6 +2,7 @@
 import type { OnChange, OnDelete } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
+import { hasDeclaredRejections, lapsedUnder, rejectingRules } from '../arrivals/declared-rejections.ts';
 import { ignoredFiles } from '../arrivals/ignored-files.ts';
 import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
 import { formatOf } from '../formats/formats.ts';
@@ -105,6 +106,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     onDelete === 'retract' ? await removedObjects(deps.store, input.pipeline, sealed) : undefined;
   const rules = {
     annotations: annotations?.version,
+    isLapsed: lapsedUnder({ incoming, settings, isIgnored }),
     onChange,
     uncovers: removed?.isAnyDeletedByRun === false,
     readsRetracted: true,
@@ -133,7 +135,7 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   await finishDraft(deps.store, draft, { manifests: sealed.manifests, at, onChange });
   const listed = listedRangesBody(
     sealed.manifests.map(({ generation }) => generation),
-    { ranges, at },
+    { ranges, at, rules: rejectingRules(settings) },
   );
   const returned = { pipeline: input.pipeline, manifests: sealed.manifests, draft };
   // The same bytes may get another label of other annotations, and the same rows may follow another header.
@@ -169,17 +171,19 @@ async function finishDraft(
   });
 }
 
-/** Labels of other annotations may be packed again, and freed corrections: then every arrival is looked up. */
+/** Arrivals that were rejected or freed may have to be packed now: then each one is looked up. */
 async function knownRanges(
   store: BlobStore,
-  { pipeline, onDelete }: PlanInput,
+  { pipeline, packing, onDelete }: PlanInput,
   {
     sealed,
     annotations,
   }: { readonly sealed: SealedGenerations; readonly annotations: Annotations | undefined },
 ): Promise<KnownRanges> {
   const isAnyKnown = annotations === undefined && onDelete !== 'retract' && !mayBeFreed(sealed.manifests);
-  return isAnyKnown ? sealedRanges(store, pipeline, sealed) : NOTHING_KNOWN;
+  const known = isAnyKnown ? await sealedRanges(store, pipeline, sealed) : NOTHING_KNOWN;
+  const mayLapse = known.rules !== rejectingRules(packing) && hasDeclaredRejections(sealed.manifests);
+  return mayLapse ? NOTHING_KNOWN : known;
 }
 
 /** A packed object whose sample has another label now. */

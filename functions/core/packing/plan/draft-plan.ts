@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { SplitName } from '../../pipeline/splits.ts';
 import { GrowingNumbers } from '../../shared/growing-numbers.ts';
+import { isAccepted } from '../arrivals/declared-rejections.ts';
 import type { IsIgnored } from '../arrivals/ignored-files.ts';
 import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
 import { type ClassFaults, classFaults, type HeldLabels } from '../labels/class-faults.ts';
@@ -61,11 +62,7 @@ function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection
   if (object.refused !== undefined) return object.refused;
   if (rules.isIgnored?.(key) === true) return 'ignored';
   if (object.size === 0 && isFolder(key)) return 'folderPlaceholder';
-  const lower = key.toLowerCase();
-  const { accept } = rules.settings;
-  if (accept !== undefined && !accept.some((suffix) => lower.endsWith(suffix.toLowerCase()))) {
-    return 'suffixNotAccepted';
-  }
+  if (!isAccepted(key, rules.settings)) return 'suffixNotAccepted';
   return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
 }
 

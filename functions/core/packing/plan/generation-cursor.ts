@@ -1,6 +1,7 @@
 /** A walk through what one generation packed or rejected, in the order of the bucket's listing. */
 import type { OnChange } from '../../pipeline/dataset.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
+import type { IsLapsed } from '../arrivals/declared-rejections.ts';
 import type { Retracted } from '../formats/retracted-bytes.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';
@@ -11,19 +12,11 @@ import { listingsOf, sealedText } from '../model/sealed-lines.ts';
 type Part = Manifest['arrivals']['parts'][number];
 
 /**
- * `unlabelled`: rejected for its label under other annotations. `incomplete`: a correction that lacked the rest of its
- * sample. `late`: the rest of its sample did not arrive in time. `removed`: it was deleted. `other`: only other ETags of
- * the key.
+ * `lapsed`: rejected for its label under other annotations, or by a rule that is not declared any more. `incomplete`: a
+ * correction that lacked the rest of its sample. `late`: the rest of its sample did not arrive in time. `removed`: it was
+ * deleted. `other`: only other ETags of the key.
  */
-export type Found =
-  | 'same'
-  | 'unlabelled'
-  | 'incomplete'
-  | 'late'
-  | 'retracted'
-  | 'removed'
-  | 'other'
-  | 'none';
+export type Found = 'same' | 'lapsed' | 'incomplete' | 'late' | 'retracted' | 'removed' | 'other' | 'none';
 
 export type Fate = 'packed' | 'rejected';
 
@@ -32,12 +25,12 @@ export interface Statement {
   readonly found: Found;
   /** When the listing began that it comes from. Milliseconds since 1970. */
   readonly listedAt: number;
-  /** The same of this arrival, where it was rejected for its label under other annotations. */
-  readonly unlabelledAt: number;
+  /** The same of this arrival, where its rejection has lapsed. */
+  readonly lapsedAt: number;
 }
 
 const NEVER = Number.NEGATIVE_INFINITY;
-export const NOTHING_SAID: Statement = { found: 'none', listedAt: NEVER, unlabelledAt: NEVER };
+export const NOTHING_SAID: Statement = { found: 'none', listedAt: NEVER, lapsedAt: NEVER };
 
 export interface FindRules {
   /**
@@ -45,6 +38,8 @@ export interface FindRules {
    * again.
    */
   readonly annotations?: string | undefined;
+  /** By default none is. */
+  readonly isLapsed?: IsLapsed | undefined;
   /**
    * `keep`: an arrival is sealed if any generation holds it. `replace`: only if it is what was listed last of its key, so
    * going back to earlier bytes is a change.
@@ -114,7 +109,7 @@ export class GenerationCursor {
   /**
    * Whether the generation packed or rejected this key: of one of these ETags, or only of others. The caller must ask
    * for keys in order, each once. A joined generation may hold several ETags of one key: the newest listed counts. An
-   * arrival that was rejected for its label is to be packed, so the lines before it count.
+   * arrival whose rejection has lapsed is to be packed, so the lines before it count.
    */
   async find(key: string, etags: readonly string[], rules: FindRules): Promise<Statement> {
     let last = NOTHING_SAID;
@@ -127,9 +122,9 @@ export class GenerationCursor {
       if (!isOwn && rules.onChange === 'keep') return false;
       // Earlier releases noted no listings: then the whole generation is as new as its newest listing.
       const listedAt = this.#listings[this.#listing] || this.lastListing;
-      const found = isOwn ? this.#sameAs(rules.annotations) : 'other';
+      const found = isOwn ? this.#sameAs(rules) : 'other';
       const isNewer = listedAt > last.listedAt || (listedAt === last.listedAt && isOwn);
-      if (found === 'unlabelled') last = { ...last, unlabelledAt: Math.max(listedAt, last.unlabelledAt) };
+      if (found === 'lapsed') last = { ...last, lapsedAt: Math.max(listedAt, last.lapsedAt) };
       else if (isNewer) last = { ...last, found, listedAt };
       return false;
     });
@@ -176,13 +171,14 @@ export class GenerationCursor {
   }
 
   /** Other annotations may have a label that was missing, and the rest of a sample may come again. */
-  #sameAs(annotations: string | undefined): Found {
-    if (this.#outcome === 'correctionIncomplete') return 'incomplete';
-    if (this.#outcome === 'requiredMissing') return 'late';
-    if (this.#outcome === 'retracted' || this.#outcome === 'removed') return this.#outcome;
-    const wantsLabel = this.#outcome === 'labelMissing' || this.#outcome === 'labelDoubled';
-    const isDone = !wantsLabel || (this.#note ?? this.#annotations) === annotations;
-    return isDone ? 'same' : 'unlabelled';
+  #sameAs({ annotations, isLapsed }: FindRules): Found {
+    const outcome = this.#outcome;
+    if (outcome === 'correctionIncomplete') return 'incomplete';
+    if (outcome === 'requiredMissing') return 'late';
+    if (outcome === 'retracted' || outcome === 'removed') return outcome;
+    if (outcome === 'labelMissing' || outcome === 'labelDoubled')
+      return (this.#note ?? this.#annotations) === annotations ? 'same' : 'lapsed';
+    return typeof outcome === 'string' && isLapsed?.(this.#key, outcome) === true ? 'lapsed' : 'same';
   }
 
   #skip(): Part | undefined {

@@ -123,18 +123,18 @@ async function newestOf(
   rules: FilterRules,
 ): Promise<{ readonly state: ArrivalState | undefined; readonly isSeen: boolean }> {
   let [state, isSeen]: [ArrivalState | undefined, boolean] = [undefined, false];
-  let { listedAt, unlabelledAt } = NOTHING_SAID;
+  let { listedAt, lapsedAt } = NOTHING_SAID;
   for (const cursor of cursors) {
     if (listedAt >= cursor.lastListing) break;
     const statement = await cursor.find(key, etags, rules);
     // A generation that noted the key as no news has seen it too.
     isSeen ||= cursor.hasSeen(bundledAt);
-    unlabelledAt = Math.max(unlabelledAt, statement.unlabelledAt);
+    lapsedAt = Math.max(lapsedAt, statement.lapsedAt);
     const newer = statement.listedAt > listedAt ? stateOf(statement.found) : undefined;
     if (newer !== undefined) [state, listedAt] = [newer, statement.listedAt];
   }
   // Where it was rejected after all others, nothing has replaced it.
-  return { state, isSeen: isSeen && unlabelledAt < listedAt };
+  return { state, isSeen: isSeen && lapsedAt < listedAt };
 }
 
 /** A filter for a sorted listing: what earlier generations say of each arrival. */
