@@ -123,6 +123,13 @@ describe('the reader of a sealed dataset', () => {
     expect(seen).toMatchObject({ samples: 3, labels: { a: 0, b: 1 } });
   });
 
+  it('gives the class in a label file', async () => {
+    const store = await packedInDrops([{ 'a/1.jpg': 'one', 'a/1.cls': 'zebra\n' }], settings());
+    const seen = await read(written(store, 'own-label'));
+    expect(seen.labels).toEqual({ zebra: 0 });
+    expect(seen.found['a/1.jpg']?.label).toBe('zebra');
+  });
+
   it('reads the samples of one split', async () => {
     const split = { train: 0.5, validation: 0.5, by: 'key' } as const;
     const many = Array.from({ length: 20 }, (_, index) => [`a/${index}.jpg`, `image ${index}`] as const);

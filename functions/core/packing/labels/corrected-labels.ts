@@ -88,7 +88,8 @@ interface Comparing {
 }
 
 function compare(lines: readonly MemberLine[], { annotations, incoming, corrected }: Comparing): void {
-  for (const { label, objects } of labelledSamples(lines)) {
+  for (const { label, objects, isOwn } of labelledSamples(lines)) {
+    if (isOwn) continue;
     const now = annotations.labelOfSample(objects.map((key) => key.slice(incoming.length)));
     const isCorrected = now !== undefined && sealedText(now) !== label;
     // A newer generation may hold the corrected sample, and wait for its compaction.
@@ -103,19 +104,21 @@ const sealedText = (label: string): string => label.toWellFormed();
 
 interface LabelledSample {
   readonly objects: readonly string[];
-  /** Undefined where the sample brought its own label file, which wins. */
   readonly label: string | undefined;
+  /** It brought its own label file, which wins. */
+  readonly isOwn: boolean;
 }
 
-/** Samples whose label packing made, without their copies. */
+/** Samples with a label, without their copies. */
 export function labelledSamples(lines: readonly MemberLine[]): LabelledSample[] {
-  const samples = new Map<number, { objects: string[]; label: string | undefined }>();
+  const samples = new Map<number, { objects: string[]; label: string | undefined; isOwn: boolean }>();
   for (const { sample, repeat, key, label } of lines) {
     if (repeat !== undefined) continue;
-    const one = samples.get(sample) ?? { objects: [], label: undefined };
+    const one = samples.get(sample) ?? { objects: [], label: undefined, isOwn: false };
     samples.set(sample, one);
     if (key !== undefined) one.objects.push(key);
     one.label ??= label;
+    one.isOwn ||= label !== undefined && key !== undefined;
   }
   return [...samples.values()].filter(({ label }) => label !== undefined);
 }

@@ -3,9 +3,9 @@ import type { Rejection } from '../model/rejections.ts';
 import type { Annotations } from './annotations.ts';
 
 const UNSET = 0;
-const DOUBLED = -1;
-/** The sample has its own label file (.cls), which wins. */
-const OWN = -2;
+/** A bit. The sample has its own label file (.cls), which wins. */
+const OWN = 2 ** 30;
+const DOUBLED = OWN - 1;
 
 /** Labels by the number of the sample. Equal texts are held once. */
 export class SampleLabels {
@@ -31,25 +31,37 @@ export class SampleLabels {
       this.#labels = larger;
     }
     const held = this.#labels[ordinal] ?? UNSET;
-    if (isLabel) this.#labels[ordinal] = OWN;
+    const own = isLabel ? OWN : held & OWN;
+    const before = held & DOUBLED;
     const found = this.#annotations.labelOf(key);
-    if (isLabel || held === OWN || held === DOUBLED || found === undefined) return;
-    const number = found.kind === 'doubled' ? DOUBLED : this.#numberOf(found.label);
-    this.#labels[ordinal] = held === UNSET || held === number ? number : DOUBLED;
+    const number = found === undefined ? before : this.#numberOf(found);
+    this.#labels[ordinal] = own | (before === UNSET || before === number ? number : DOUBLED);
   }
 
   labelOf(ordinal: number): string | undefined {
-    const number = this.#labels[ordinal] ?? UNSET;
-    return number > 0 ? this.#texts[number - 1] : undefined;
+    return this.#isOwn(ordinal) ? undefined : this.annotatedOf(ordinal);
+  }
+
+  /** What the file says, also where the sample has its own label file. */
+  annotatedOf(ordinal: number): string | undefined {
+    const number = (this.#labels[ordinal] ?? UNSET) & DOUBLED;
+    return number === DOUBLED ? undefined : this.#texts[number - 1];
+  }
+
+  #isOwn(ordinal: number): boolean {
+    return ((this.#labels[ordinal] ?? UNSET) & OWN) !== 0;
   }
 
   refusalOf(ordinal: number): Rejection | undefined {
     const number = this.#labels[ordinal] ?? UNSET;
     if (number === UNSET) return 'labelMissing';
+    if (this.#isOwn(ordinal)) return undefined;
     return number === DOUBLED ? 'labelDoubled' : undefined;
   }
 
-  #numberOf(label: string): number {
+  #numberOf(found: NonNullable<ReturnType<Annotations['labelOf']>>): number {
+    if (found.kind === 'doubled') return DOUBLED;
+    const { label } = found;
     const known = this.#numbers.get(label);
     if (known !== undefined) return known;
     this.#texts.push(label);

@@ -214,8 +214,10 @@ export interface MemberLine extends KeptSums {
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';
-  /** Text of a label that packing made. */
+  /** The class, of a label that packing made or of a label file that arrived. */
   readonly label?: string;
+  /** The class that the declaration would give, if a label file says another one. */
+  readonly declared?: string;
   /** The object that was read, if the member was prepared from it. */
   readonly source?: { readonly size: number; readonly sha256: string };
   /** Number of the copy; absent for the sample itself. */

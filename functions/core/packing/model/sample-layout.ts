@@ -22,6 +22,8 @@ export type MemberLayout =
 export interface SampleLayout extends Outline {
   readonly sample: PlannedSample;
   readonly members: readonly MemberLayout[];
+  /** The class by the declaration, of a sample with a label file. */
+  readonly declared?: string | undefined;
 }
 
 export interface LayoutRules {
@@ -137,12 +139,13 @@ export function layOutSample(sample: PlannedSample, rules: LayoutRules): SampleL
   const members = named(readKeys(sample, rules.incoming), settings);
   let { label } = sample;
   for (const { key } of sample.members) label ??= labelOfKey(key.slice(rules.incoming.length), settings);
-  if (format.takes === 'samples' && label !== undefined && !members.some(({ column }) => column === LABEL)) {
+  const isLabelled = members.some(({ column }) => column === LABEL);
+  if (format.takes === 'samples' && label !== undefined && !isLabelled)
     members.push(labelOf(label, members[0]?.stem ?? ''));
-  }
   return {
     ordinal: sample.ordinal,
     sample,
+    ...(isLabelled && { declared: label }),
     members: format.takes === 'samples' && members.length > 1 ? members.sort(by(format.order)) : members,
   };
 }

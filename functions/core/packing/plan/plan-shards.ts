@@ -129,7 +129,7 @@ async function makePlan(
     assignment,
     samples: draft.samples,
     copies,
-    labelOf: labels && ((sample) => labels.labelOf(sample)),
+    labelOf: labels && ((sample) => labels.annotatedOf(sample)),
   }))
     await deps.store.put(keys.planList(digest, item), bytes);
   await deps.store.put(keys.planRanges(digest), drafted.listed);

@@ -23,6 +23,7 @@ ${arrivals.objects} objects arrived: ${arrivals.packed} packed, ${arrivals.rejec
 to the next run. ${then}</p>
 ${splitPart(report)}
 ${classPart(report)}
+${ownLabelPart(report)}
 ${columnPart(report)}
 ${unpreparedPart(report)}
 ${faultyPart(report)}
@@ -66,6 +67,29 @@ ${tableOfRows(classes.slice(0, MOST_CLASSES_SHOWN), columns, 'No sample has a la
 ${more > 0 ? html`<p>And ${more} more in report.json.</p>` : html``}
 ${single > 0 ? html`<p>${single} with a single sample.</p>` : html``}
 ${alike.slice(0, MOST_CLASSES_SHOWN).map((names) => html`<p>These may be one class: <bdi>${names.map(quoted).join(', ')}</bdi>. The shards hold them as ${names.length}.</p>`)}`;
+}
+
+function ownLabelPart({ pipeline, generationTally: { ownLabels } }: QualityReport): Html {
+  if (ownLabels === undefined) return html``;
+  const { samples, differing, examples } = ownLabels;
+  return html`<p>${samples} samples of this generation brought their class in a label file (.cls), which wins. The
+declaration gives ${differing} of them another class.</p>
+${
+  differing === 0
+    ? html``
+    : tableOfRows(
+        examples,
+        [
+          {
+            head: 'such as',
+            cell: ({ key }) => html`<code><bdi>${belowIncoming(pipeline, key)}</bdi></code>`,
+          },
+          { head: 'its label file', cell: ({ label }) => html`<bdi>${label}</bdi>` },
+          { head: 'folder, name or annotation', cell: ({ declared }) => html`<bdi>${declared}</bdi>` },
+        ],
+        '',
+      )
+}`;
 }
 
 function splitPart({ pipeline, splits }: QualityReport): Html {

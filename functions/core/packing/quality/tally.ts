@@ -10,6 +10,7 @@ import { splitOfShard } from '../splits/split-rule.ts';
 import { halfOf, NumberList } from './digest-list.ts';
 import { Distribution, distributionSchema } from './distribution.ts';
 import { FaultyTexts, faultyTextsSchema } from './faulty-texts.ts';
+import { OwnLabels, ownLabelsSchema } from './own-labels.ts';
 
 const count = z.number().int().min(0);
 
@@ -36,6 +37,8 @@ export const tallySchema = z.object({
   /** Only if the samples are split. */
   splits: tableOf(z.object({ samples: count, copies: count })).optional(),
   columns: tableOf(columnSchema),
+  /** Only if samples brought their own label. */
+  ownLabels: ownLabelsSchema.optional(),
   /** Of prepared images. */
   pixels: pixelsSchema.optional(),
 });
@@ -118,6 +121,7 @@ export class TallyCounter {
   readonly #splits = new Map<string, { samples: number; copies: number }>();
   readonly #columns = new Map<string, ColumnTally>();
   readonly #pixels = new PixelSums();
+  readonly #ownLabels = new OwnLabels();
   readonly #preparesImages: boolean;
 
   constructor(preparesImages = false) {
@@ -142,6 +146,7 @@ export class TallyCounter {
     if (label !== undefined)
       this.#label(label, isCopy ? { samples: 0, copies: 1 } : { samples: 1, copies: 0 });
     if (isCopy) return;
+    this.#ownLabels.add(line);
     const column = this.#column(name);
     column.add(line);
     if (this.#preparesImages && source === undefined && media?.width !== undefined) column.unprepared += 1;
@@ -156,6 +161,7 @@ export class TallyCounter {
     for (const [name, counts] of Object.entries(other.splits ?? {})) this.#split(name, counts);
     for (const [name, column] of Object.entries(other.columns)) this.#column(name).addAll(column);
     if (other.pixels !== undefined) this.#pixels.add(other.pixels);
+    if (other.ownLabels !== undefined) this.#ownLabels.addAll(other.ownLabels);
   }
 
   get tally(): Tally {
@@ -163,6 +169,7 @@ export class TallyCounter {
       [...all].sort(([a], [b]) => (a < b ? -1 : 1));
     const columns = byName(this.#columns).map(([name, column]) => [name, column.stored] as const);
     const pixels = this.#pixels.stored;
+    const ownLabels = this.#ownLabels.stored;
     return {
       version: 1,
       samples: this.#samples,
@@ -170,6 +177,7 @@ export class TallyCounter {
       ...(this.#classes && { classes: Object.fromEntries(byName(this.#classes)) }),
       ...(this.#splits.size > 0 && { splits: Object.fromEntries(byName(this.#splits)) }),
       columns: Object.fromEntries(columns),
+      ...(ownLabels && { ownLabels }),
       ...(pixels && { pixels }),
     };
   }

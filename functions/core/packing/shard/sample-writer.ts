@@ -1,5 +1,6 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
 import { rejectedTexts } from '../../pipeline/packing-parts.ts';
+import { type OwnLabel, ownLabel } from '../labels/own-label.ts';
 import { HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
 import type { TextScan } from '../media/text-scan.ts';
 import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';
@@ -65,7 +66,8 @@ export class SampleWriter {
         if (part === undefined || at === undefined) continue;
         const { source, media = this.#factsOf(part, member) } = imageOf(part) ?? {};
         const line = lineOf(layout, { part, member, ...(source && { source }), ...(media && { media }) }, at);
-        lines.push(this.#marked(part, line));
+        const own = this.#ownLabel(layout, part, member);
+        lines.push(this.#marked(part, own === undefined ? line : { ...line, ...own }));
       }
       for (const line of lines) this.list.add(line);
       if (this.#isUnchanged(layout, lines)) this.unchanged.push(layout.sample);
@@ -116,6 +118,19 @@ export class SampleWriter {
     if (body instanceof Head)
       return body.text === undefined ? mediaFacts(name, body.chunks, size) : body.facts;
     return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size, this.#isJsonLines);
+  }
+
+  /** Of a label file that is held as a whole: a larger one is no class. */
+  #ownLabel(
+    { declared }: SampleLayout,
+    part: MemberLayout,
+    { body, stored }: EncodedMember,
+  ): OwnLabel | undefined {
+    const { format, packing } = this.#job;
+    if (part.kind === 'made' || !part.isLabel || stored !== undefined) return undefined;
+    if (format.takes !== 'samples' || Symbol.asyncIterator in body) return undefined;
+    const { labelNumber } = format;
+    return ownLabel(body, declared, labelNumber && ((label) => labelNumber(label, packing)));
   }
 
   #isUnchanged({ ordinal }: SampleLayout, lines: readonly MemberLine[]): boolean {

@@ -41,9 +41,10 @@ async function run(
 }
 
 /** The label of each member of the newest version that packing made. */
+/** That packing made. */
 async function labels(store: MemoryBlobStore): Promise<string[]> {
   const lines = (await current(store)).flatMap((manifest) => linesIn(store, manifest));
-  return lines.flatMap(({ name, label }) => (label === undefined ? [] : [`${name} ${label}`])).sort();
+  return lines.flatMap(({ name, label, made }) => (made === undefined ? [] : [`${name} ${label}`])).sort();
 }
 
 async function packed(rows: Readonly<Record<string, string>>): Promise<MemoryBlobStore> {
