@@ -34,7 +34,7 @@ export async function versionPair(
   // A generation with corrections is in no version before a compaction.
   const number = newest.added[generation] ?? newest.number + 1;
   let before = number - 1;
-  while (skipsHeld && before > 0 && (await isHeld(chain, pipeline, await read(before)))) before -= 1;
+  while (skipsHeld && before > 0 && (await isHeld(chain, pipeline, { newest: before, read }))) before -= 1;
   // The compaction that added a correction has joined it. The report speaks of the generation as it was sealed.
   const made = await generationsOf(Math.min(number, newest.number));
   const isJoined = number <= newest.number && !made.includes(generation);
@@ -45,6 +45,27 @@ export async function versionPair(
   };
 }
 
-async function isHeld(store: VersionStore, pipeline: string, { change }: DatasetVersion): Promise<boolean> {
-  return 'generation' in change && (await heldFor(store, pipeline, change.generation)).length > 0;
+interface Chain {
+  readonly newest: number;
+  readonly read: (number: number) => Promise<DatasetVersion>;
+}
+
+async function isHeld(store: VersionStore, pipeline: string, chain: Chain): Promise<boolean> {
+  const judged = await judgedGeneration(chain);
+  return judged !== undefined && (await heldFor(store, pipeline, judged)).length > 0;
+}
+
+/**
+ * The generation of a run whose report judged the data of a version. A version that joins, prunes or restores is as the
+ * one before, unless a correction came in with it.
+ */
+async function judgedGeneration({ newest, read }: Chain): Promise<string | undefined> {
+  for (let number = newest; number > 0; number -= 1) {
+    const { change, added } = await read(number);
+    if (change.kind === 'sealed') return change.generation;
+    const replaced = change.kind === 'compacted' ? change.replaced : [];
+    const corrections = replaced.filter((name) => added[name] === number);
+    if (corrections.length > 0) return corrections.sort((a, b) => batchOf(b) - batchOf(a))[0];
+  }
+  return undefined;
 }

@@ -335,6 +335,30 @@ describe('a limit of classShare', () => {
     store.seed(quality(2, 'released.json'), '{}');
     expect((await reportOf(store, 3, hold)).held).toEqual([]);
   });
+
+  it('still holds data that was joined', async () => {
+    const drops = [{ ...many('cat', 5), ...many('dog', 5) }, many('dog', 20, 5)];
+    const store = await packedInDrops(drops, packing);
+    await reportOf(store, 2, hold);
+    await compactAll(store, packing);
+    await packedInDrops([many('dog', 1, 50)], packing, store, 3);
+    expect((await reportOf(store, 3, hold)).held).toHaveLength(2);
+    store.seed(quality(2, 'released.json'), '{}');
+    expect((await reportOf(store, 3, hold)).held).toEqual([]);
+  });
+
+  it('still holds data that came with a correction', async () => {
+    const store = await packedInDrops([{ ...many('cat', 5), ...many('dog', 5) }], packing);
+    const corrected = { ...many('dog', 20, 5), 'dog/1.txt': 'corrected' };
+    for (const [key, body] of Object.entries(corrected)) store.seed(`${incoming}${key}`, body);
+    const run = { runId: runOf(2), pipeline: PIPELINE, packing };
+    await planShards({ store, now }, { ...run, onChange: 'replace' });
+    await packPipeline(store, run);
+    expect((await reportOf(store, 2, hold)).held).toHaveLength(2);
+    await compactAll(store, packing);
+    await packedInDrops([many('dog', 1, 50)], packing, store, 3);
+    expect((await reportOf(store, 3, hold)).held).toHaveLength(2);
+  });
 });
 
 describe('other limits', () => {
