@@ -56,7 +56,7 @@ export function vorbis(samples: number, rate: number): Buffer {
   return Buffer.concat([oggPage(packet, 0n), oggPage(Buffer.alloc(200), BigInt(samples))]);
 }
 
-function box(name: string, ...contents: readonly Buffer[]): Buffer {
+export function box(name: string, ...contents: readonly Buffer[]): Buffer {
   const head = Buffer.alloc(8);
   head.writeUInt32BE(8 + contents.reduce((sum, { length }) => sum + length, 0));
   head.write(name, 4);
@@ -70,14 +70,18 @@ function numbers(...values: readonly number[]): Buffer {
   return bytes;
 }
 
-const track = (kind: string, scale: number, units: number, frames: number): Buffer =>
+/** @param entries of the table of frames; those behind the first are empty */
+export const track = (kind: string, scale: number, units: number, frames: number, entries = 1): Buffer =>
   box(
     'trak',
     box(
       'mdia',
       box('mdhd', numbers(0, 0, scale, units, 0)),
       box('hdlr', Buffer.concat([Buffer.alloc(8), Buffer.from(kind), Buffer.alloc(12)])),
-      box('minf', box('stbl', box('stts', numbers(1, frames, units / frames)))),
+      box(
+        'minf',
+        box('stbl', box('stts', numbers(entries, frames, units / frames), Buffer.alloc(8 * (entries - 1)))),
+      ),
     ),
   );
 
@@ -91,6 +95,38 @@ export function movie(isVideo: boolean, indexAt: 'front' | 'end'): Buffer {
   const data = box('mdat', Buffer.alloc(300_000));
   const start = box('ftyp', Buffer.from('isom\0\0\0\0isom'));
   return Buffer.concat(indexAt === 'front' ? [start, index, data] : [start, data, index]);
+}
+
+interface LateMovie {
+  readonly brand?: string;
+  /** Bytes between the boxes. */
+  readonly data?: number;
+  /** The data has a size of 64 bits. */
+  readonly isLong?: boolean;
+  /** Between the data and the index. */
+  readonly before?: readonly Buffer[];
+  readonly tracks?: readonly Buffer[];
+}
+
+/** Three seconds with the index behind the data. */
+export function lateMovie({
+  brand = 'isom',
+  data = 300_000,
+  isLong,
+  before = [],
+  tracks,
+}: LateMovie): Buffer {
+  const mdat = box('mdat', Buffer.alloc(isLong === true ? data + 8 : data));
+  if (isLong === true) {
+    mdat.writeUInt32BE(1);
+    mdat.writeBigUInt64BE(BigInt(mdat.length), 8);
+  }
+  const index = box(
+    'moov',
+    box('mvhd', numbers(0, 0, 1_000, 3_000), Buffer.alloc(80)),
+    ...(tracks ?? [track('vide', 12_800, 38_400, 75)]),
+  );
+  return Buffer.concat([box('ftyp', Buffer.from(`${brand}\0\0\0\0`)), mdat, ...before, index]);
 }
 
 function element(id: string, body: Buffer): Buffer {

@@ -14,6 +14,9 @@ const latin = (bytes: Buffer, start: number, end: number): string => bytes.toStr
 const HEAD_BYTES = 256 * 1024;
 const EBML = '\u001a\u0045\u00df\u00a3';
 
+/** Of MP4 and QuickTime. */
+export const isMovie = (held: HeldBytes): boolean => MOVIE_BOXES.has(latin(held.slice(0, 8), 4, 8));
+
 export function soundFacts(held: HeldBytes): SoundFacts | undefined {
   const bytes = held.slice(0, HEAD_BYTES);
   if (bytes.length < 44) return undefined;
@@ -22,7 +25,7 @@ export function soundFacts(held: HeldBytes): SoundFacts | undefined {
   if (magic === 'fLaC') return flac(bytes);
   if (magic === 'OggS') return oggFacts(held);
   if (magic === EBML) return webmFacts(held);
-  if (MOVIE_BOXES.has(latin(bytes, 4, 8))) return movieFacts(held);
+  if (isMovie(held)) return movieFacts(held);
   return mpegFacts(held);
 }
 

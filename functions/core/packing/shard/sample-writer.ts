@@ -1,7 +1,8 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
 import { rejectedTexts } from '../../pipeline/packing-parts.ts';
 import { type OwnLabel, ownLabel } from '../labels/own-label.ts';
-import { HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
+import { StreamedHead } from '../media/late-index.ts';
+import { mediaFacts, textScan } from '../media/media-facts.ts';
 import type { TextScan } from '../media/text-scan.ts';
 import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';
 import { sampleDigest } from '../model/held-samples.ts';
@@ -104,7 +105,7 @@ export class SampleWriter {
   #withBody(part: MemberLayout, body: EncodedMember['body'] | StoredBody): EncodedMember {
     if ('append' in body) return { ...part, body: [], stored: body };
     if (!(Symbol.asyncIterator in body)) return { ...part, body };
-    return { ...part, body: new Head(body, textScan(part.name, this.#isJsonLines)) };
+    return { ...part, body: new Head(body, part, textScan(part.name, this.#isJsonLines)) };
   }
 
   get #isJsonLines(): boolean {
@@ -116,7 +117,7 @@ export class SampleWriter {
     if (part.kind === 'made') return undefined;
     if (stored !== undefined) return stored.facts ?? mediaFacts(name, [stored.head], size);
     if (body instanceof Head)
-      return body.text === undefined ? mediaFacts(name, body.chunks, size) : body.facts;
+      return body.facts ?? (body.text === undefined ? mediaFacts(name, body.head, size) : undefined);
     return Symbol.asyncIterator in body ? undefined : mediaFacts(name, body, size, this.#isJsonLines);
   }
 
@@ -158,27 +159,32 @@ export class SampleWriter {
 /** A member that is read while it is written: its first bytes, or all facts of a text. */
 class Head {
   readonly #body: AsyncIterable<Uint8Array>;
-  readonly chunks: Uint8Array[] = [];
+  readonly #kept: StreamedHead;
   /** Undefined for a member that is no text. */
   readonly text: TextScan | undefined;
-  #length = 0;
-  /** Of a text, after its last byte. */
+  /** Of a text, or of a movie with its index behind the first bytes. After the last byte. */
   facts: MediaFacts | undefined;
 
-  constructor(body: AsyncIterable<Uint8Array>, text: TextScan | undefined) {
+  constructor(
+    body: AsyncIterable<Uint8Array>,
+    { name, size }: Pick<MemberLayout, 'name' | 'size'>,
+    text: TextScan | undefined,
+  ) {
     this.#body = body;
+    this.#kept = new StreamedHead(name, size);
     this.text = text;
+  }
+
+  get head(): readonly Uint8Array[] {
+    return this.#kept.head;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     for await (const chunk of this.#body) {
-      const wanted = HEAD_BYTES - this.#length;
-      // A copy, because the chunk's memory is used again. A Buffer's own slice() makes none.
-      if (wanted > 0) this.chunks.push(Uint8Array.prototype.slice.call(chunk, 0, wanted));
-      this.#length += chunk.length;
+      this.#kept.add(chunk);
       this.text?.add(chunk);
       yield chunk;
     }
-    this.facts = this.text?.finish();
+    this.facts = this.text?.finish() ?? this.#kept.indexFacts;
   }
 }

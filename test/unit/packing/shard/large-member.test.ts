@@ -1,6 +1,7 @@
 /** The store copies large members into a tar. The shard equals one whose members were read. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { HEAD_BYTES } from '../../../../functions/core/packing/media/media-facts.ts';
 import { kindsIn, SUM_KINDS } from '../../../../functions/core/packing/model/blob-store.ts';
 import { readSealedManifest } from '../../../../functions/core/packing/model/sealed-arrivals.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
@@ -8,6 +9,7 @@ import { verifyGeneration } from '../../../../functions/core/packing/verify/veri
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { TransientError } from '../../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { lateMovie } from '../../../support/builders/media-files.ts';
 import {
   memberLines,
   PIPELINE,
@@ -106,6 +108,29 @@ describe('a large member of a tar', () => {
     expect(lengths).toEqual([262_144, 262_144]);
     expect(store.copiedBytes).toBeGreaterThan(2 * (size - 500));
   });
+
+  it.each(['crc32', 'crc64nvme', 'none'] as const)(
+    'has the facts of a late index (sum: %s)',
+    async (kept) => {
+      const size = lateMovie({}).length;
+      const lengths: number[] = [];
+      const media = async (from_: number) => {
+        const store = storeOf({}, kept);
+        store.seed(`${incoming}a.mp4`, lateMovie({}));
+        const get = store.get.bind(store);
+        store.get = (key, options) => {
+          if (key.startsWith(incoming)) lengths.push(options?.range?.length ?? size);
+          return get(key, options);
+        };
+        await seal(store, tar, from(from_));
+        return memberLines(store).map((line) => line.media);
+      };
+      expect(await media(200_000)).toEqual([{ rate: 25, seconds: 3 }]);
+      const index = size - lateMovie({}).indexOf('moov') + 4;
+      if (kept !== 'none') expect(lengths).toEqual([HEAD_BYTES, index]);
+      expect(await media(Number.POSITIVE_INFINITY)).toEqual([{ rate: 25, seconds: 3 }]);
+    },
+  );
 
   it('is looked up once, its shard never', async () => {
     const store = storeOf({ 'a.mp4': 5_000, 'b.mp4': 6_000 });
