@@ -4,7 +4,7 @@ import { parseJson } from '../../shared/json.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import type { VersionStore } from '../model/versions.ts';
 
-const heldReport = z.object({ held: z.array(z.string()) });
+const heldReport = z.object({ held: z.array(z.string()), heldOfRun: z.array(z.string()).optional() });
 
 /**
  * Why training on a generation is held back: the sentences of its report. Empty if it is not held, or if a person has
@@ -19,14 +19,35 @@ export async function heldFor(
   return held.length > 0 && !(await isReleased(store, pipeline, generation)) ? held : [];
 }
 
-/** Undefined if there is no report that can be read. */
-export async function reportedHeld(
+type HeldReport = z.output<typeof heldReport>;
+
+async function reportOf(
   store: Pick<VersionStore, 'read'>,
   pipeline: string,
   generation: string,
-): Promise<readonly string[] | undefined> {
+): Promise<HeldReport | undefined> {
   const text = await store.read(packingKeys(pipeline, generation).quality('report.json'));
-  return text === undefined ? undefined : heldReport.safeParse(parseJson(text)).data?.held;
+  return text === undefined ? undefined : heldReport.safeParse(parseJson(text)).data;
+}
+
+/** Undefined if there is no report that can be read. */
+export const reportedHeld = async (
+  store: Pick<VersionStore, 'read'>,
+  pipeline: string,
+  generation: string,
+): Promise<readonly string[] | undefined> => (await reportOf(store, pipeline, generation))?.held;
+
+/** What earlier runs are held for that no later report finds again, oldest run first. */
+export async function stillHeld(
+  store: Pick<VersionStore, 'read'>,
+  pipeline: string,
+  generations: readonly string[],
+): Promise<string[]> {
+  const sentences: string[] = [];
+  for (const name of generations)
+    for (const one of (await reportOf(store, pipeline, name))?.heldOfRun ?? [])
+      sentences.push(`${name} was held and not released: ${one}`);
+  return sentences;
 }
 
 /** A person has said that the data may be trained on as it is. */

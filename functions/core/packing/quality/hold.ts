@@ -21,11 +21,14 @@ export const limitsPassed = (hold: HoldSettings | undefined, measured: Measured)
     ? []
     : [
         ...shiftsPassed(hold, measured),
-        ...rejectedPassed(hold, measured),
-        ...conflictsPassed(hold, measured),
+        ...runLimitsPassed(hold, measured),
         ...singlesPassed(hold, measured),
         ...leaksPassed(hold, measured),
       ];
+
+/** Those of limits that count only what came with one run. No later run measures them again. */
+export const runLimitsPassed = (hold: HoldSettings | undefined, measured: Measured): string[] =>
+  hold === undefined ? [] : [...rejectedPassed(hold, measured), ...conflictsPassed(hold, measured)];
 
 function shiftsPassed({ classShare }: HoldSettings, { classes }: Measured): string[] {
   const isFirst = classes.every(({ before }) => before === 0);

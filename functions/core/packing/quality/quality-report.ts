@@ -10,13 +10,15 @@ import type { ImageEngine } from '../model/image-preparation.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
+import { blobVersions } from '../model/versions.ts';
 import { alikeClasses } from './alike-classes.ts';
 import { digitsOf } from './digest-list.ts';
 import { classRows, classShifts, medianShifts } from './drift.ts';
 import { findKeys, rejectedExamples } from './examples.ts';
 import { type GenerationFacts, generationFacts } from './generation-facts.ts';
 import { headerLines } from './header-lines.ts';
-import { limitsPassed } from './hold.ts';
+import { stillHeld } from './held.ts';
+import { limitsPassed, runLimitsPassed } from './hold.ts';
 import { type NearDuplicates, nearDuplicates } from './near-duplicates.ts';
 import { otherPipelines, sharedSamples } from './other-pipelines.ts';
 import type { ClassRow, QualityReport } from './report-document.ts';
@@ -78,6 +80,14 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
   const splits = splitRows(facts, compared, found.keys);
   const { objects, packed, rejected, deferred } = manifest.arrivals;
   const drift = { classes: classShifts(classes ?? []), medians: medianShifts(before, now) };
+  const measured = {
+    classes: classes ?? [],
+    arrivals: manifest.arrivals,
+    known: knownOf(manifest.rejections.byReason),
+    samples: facts.tally.samples,
+    conflicting: found.conflictingSamples,
+    ...splits,
+  };
   return {
     version: 1,
     pipeline,
@@ -107,14 +117,8 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
       examples: await rejectedExamples(store, manifest),
     },
     drift,
-    held: limitsPassed(hold, {
-      classes: classes ?? [],
-      arrivals: manifest.arrivals,
-      known: knownOf(manifest.rejections.byReason),
-      samples: facts.tally.samples,
-      conflicting: found.conflictingSamples,
-      ...splits,
-    }),
+    held: [...limitsPassed(hold, measured), ...(await stillHeld(blobVersions(store), pipeline, pair.held))],
+    heldOfRun: runLimitsPassed(hold, measured),
   };
 }
 

@@ -126,4 +126,6 @@ export interface QualityReport {
   };
   /** What `packing.hold` holds training back for, in sentences. */
   readonly held: readonly string[];
+  /** Those of them that count only what came with this run. Absent of earlier releases. */
+  readonly heldOfRun?: readonly string[];
 }

@@ -14,6 +14,8 @@ import { heldFor } from './held.ts';
 export interface VersionPair {
   readonly before: readonly string[];
   readonly now: readonly string[];
+  /** Generations between the two that are held back, oldest first. */
+  readonly held: readonly string[];
 }
 
 /**
@@ -27,14 +29,19 @@ export async function versionPair(
 ): Promise<VersionPair> {
   const chain = blobVersions(store);
   const newest = await newestVersion(chain, pipeline);
-  if (newest === undefined) return { before: [], now: [generation] };
+  if (newest === undefined) return { before: [], now: [generation], held: [] };
   const read = (one: number): Promise<DatasetVersion> => readVersion(chain, pipeline, one);
   const generationsOf = async (one: number): Promise<readonly string[]> =>
     one === 0 ? [] : (await read(one)).generations;
   // A generation with corrections is in no version before a compaction.
   const number = newest.added[generation] ?? newest.number + 1;
   let before = number - 1;
-  while (skipsHeld && before > 0 && (await isHeld(chain, pipeline, { newest: before, read }))) before -= 1;
+  const held = new Set<string>();
+  for (; skipsHeld && before > 0; before -= 1) {
+    const judged = await heldIn(chain, pipeline, { newest: before, read });
+    if (judged === undefined) break;
+    held.add(judged);
+  }
   // The compaction that added a correction has joined it. The report speaks of the generation as it was sealed.
   const made = await generationsOf(Math.min(number, newest.number));
   const isJoined = number <= newest.number && !made.includes(generation);
@@ -42,6 +49,7 @@ export async function versionPair(
   return {
     before: await generationsOf(before),
     now: now.includes(generation) ? now : [...now, generation].sort((a, b) => batchOf(a) - batchOf(b)),
+    held: [...held].reverse(),
   };
 }
 
@@ -50,9 +58,11 @@ interface Chain {
   readonly read: (number: number) => Promise<DatasetVersion>;
 }
 
-async function isHeld(store: VersionStore, pipeline: string, chain: Chain): Promise<boolean> {
+/** The generation that holds a version back. */
+async function heldIn(store: VersionStore, pipeline: string, chain: Chain): Promise<string | undefined> {
   const judged = await judgedGeneration(chain);
-  return judged !== undefined && (await heldFor(store, pipeline, judged)).length > 0;
+  const isHeld = judged !== undefined && (await heldFor(store, pipeline, judged)).length > 0;
+  return isHeld ? judged : undefined;
 }
 
 /**

@@ -361,6 +361,35 @@ describe('a limit of classShare', () => {
   });
 });
 
+describe('a limit of one run', () => {
+  const hold = { conflictingLabels: '0 %', rejected: '10 %' };
+
+  it('holds the data of its run in later runs', async () => {
+    const drops = [
+      { ...many('cat', 5), ...many('dog', 5) },
+      { 'dog/9.txt': 'cat number 1\n' },
+      many('dog', 2, 50),
+      many('dog', 2, 60),
+    ];
+    const store = await packedInDrops(drops, packing);
+    expect((await reportOf(store, 1, hold)).held).toEqual([]);
+    const [own = ''] = (await reportOf(store, 2, hold)).held;
+    const still = [`${runOf(2)} was held and not released: ${own}`];
+    expect((await reportOf(store, 3, hold)).held).toEqual(still);
+    expect((await reportOf(store, 4, hold)).held).toEqual(still);
+    store.seed(quality(2, 'released.json'), '{}');
+    expect((await reportOf(store, 3, hold)).held).toEqual([]);
+  });
+
+  it('ends with the release of a later run', async () => {
+    const drops = [many('cat', 5), { 'dog/9.txt': 'cat number 1\n' }, many('dog', 2, 50), many('dog', 2, 60)];
+    const store = await packedInDrops(drops, packing);
+    for (const batch of [1, 2, 3]) await reportOf(store, batch, hold);
+    store.seed(quality(3, 'released.json'), '{}');
+    expect((await reportOf(store, 4, hold)).held).toEqual([]);
+  });
+});
+
 describe('other limits', () => {
   it('are passed by equal bytes with different labels', async () => {
     const store = await packedInDrops([{ 'a/1.txt': 'same', 'b/2.txt': 'same', 'b/3.txt': 'own' }], packing);
