@@ -70,8 +70,16 @@ function numbers(...values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** @param entries of the table of frames; those behind the first are empty */
-export const track = (kind: string, scale: number, units: number, frames: number, entries = 1): Buffer =>
+interface TrackLength {
+  /** Units per second. */
+  readonly scale: number;
+  readonly units: number;
+  readonly frames: number;
+  /** Of the table of frames; those behind the first are empty. */
+  readonly entries?: number;
+}
+
+export const track = (kind: string, { scale, units, frames, entries = 1 }: TrackLength): Buffer =>
   box(
     'trak',
     box(
@@ -85,12 +93,12 @@ export const track = (kind: string, scale: number, units: number, frames: number
     ),
   );
 
+export const VIDEO: TrackLength = { scale: 12_800, units: 38_400, frames: 75 };
+export const SOUND: TrackLength = { scale: 44_100, units: 132_300, frames: 100 };
+
 /** Three seconds of sound at 44,100 Hz and, if wanted, of video with 25 frames a second. */
 export function movie(isVideo: boolean, indexAt: 'front' | 'end'): Buffer {
-  const tracks = [
-    track('soun', 44_100, 132_300, 100),
-    ...(isVideo ? [track('vide', 12_800, 38_400, 75)] : []),
-  ];
+  const tracks = [track('soun', SOUND), ...(isVideo ? [track('vide', VIDEO)] : [])];
   const index = box('moov', box('mvhd', numbers(0, 0, 1_000, 3_000), Buffer.alloc(80)), ...tracks);
   const data = box('mdat', Buffer.alloc(300_000));
   const start = box('ftyp', Buffer.from('isom\0\0\0\0isom'));
@@ -124,7 +132,7 @@ export function lateMovie({
   const index = box(
     'moov',
     box('mvhd', numbers(0, 0, 1_000, 3_000), Buffer.alloc(80)),
-    ...(tracks ?? [track('vide', 12_800, 38_400, 75)]),
+    ...(tracks ?? [track('vide', VIDEO)]),
   );
   return Buffer.concat([box('ftyp', Buffer.from(`${brand}\0\0\0\0`)), mdat, ...before, index]);
 }

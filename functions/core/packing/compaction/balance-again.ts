@@ -42,11 +42,14 @@ export interface BalancedAgain {
   readonly classes: NonNullable<Manifest['balance']>['classes'];
 }
 
+/** Above the numbers of all copies. */
+const SHARD = 2 ** 32;
+
 interface Sample {
   readonly input: number;
   readonly number: number;
-  /** The shard and number of each copy. */
-  readonly copies: (readonly [shard: number, repeat: number])[];
+  /** The shard and number of each copy, as one number: there may be millions. */
+  readonly copies: number[];
 }
 
 /**
@@ -87,7 +90,7 @@ async function addSamples(
       if (made !== 'label' || label === undefined || leftOut.has(number)) continue;
       const sample = samples.get(number) ?? { input, number, copies: [] };
       samples.set(number, sample);
-      if (repeat !== undefined) sample.copies.push([shard, repeat]);
+      if (repeat !== undefined) sample.copies.push(shard * SHARD + repeat);
       else pushTo(classes, label, sample);
     }
   }
@@ -113,7 +116,8 @@ function planned(classes: ReadonlyMap<string, readonly Sample[]>, inputs: number
     for (const { input, number, copies, wanted } of shared(some, missingOf(some))) {
       const mine = changes[input];
       if (wanted > copies.length) mine?.added.set(number, wanted - copies.length);
-      for (const [shard, repeat] of copies.slice(wanted)) mine?.dropped.push([shard, number, repeat]);
+      for (const copy of copies.slice(wanted))
+        mine?.dropped.push([Math.floor(copy / SHARD), number, copy % SHARD]);
     }
   const counts = [...classes].map(
     ([name, some]) => [name, { samples: some.length, planned: some.length + missingOf(some) }] as const,

@@ -108,7 +108,7 @@ export class GenerationCheck {
   /** Copies too: a copy may lie where its sample does not. */
   add(shard: Held['shard'], line: MemberLine): void {
     const { key, etag = '' } = line;
-    if (key === undefined) return;
+    if (key === undefined || this.#looked.byKey.size === 0) return;
     const retracted = this.#looked.byKey.get(key) ?? [];
     const sum = knownSum(sumOfSource(line));
     const found = retracted.find(

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LateIndex, StreamedHead } from '../../../../functions/core/packing/media/late-index.ts';
 import { HEAD_BYTES } from '../../../../functions/core/packing/media/media-facts.ts';
-import { box, lateMovie, movie, track } from '../../../support/builders/media-files.ts';
+import { box, lateMovie, movie, SOUND, track, VIDEO } from '../../../support/builders/media-files.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const headOf = (bytes: Buffer): Buffer => bytes.subarray(0, HEAD_BYTES);
@@ -22,8 +22,8 @@ const streamed = (bytes: Buffer, chunk: number) => {
   return kept.indexFacts;
 };
 
-const video = track('vide', 12_800, 38_400, 75);
-const sound = track('soun', 44_100, 132_300, 100);
+const video = track('vide', VIDEO);
+const sound = track('soun', SOUND);
 
 describe('an index behind the data', () => {
   it.each([false, true])('gives duration and rate (video: %o)', (isVideo) => {
@@ -53,7 +53,7 @@ describe('an index behind the data', () => {
   });
 
   it('gives no rate of half a table', () => {
-    const many = track('vide', 12_800, 38_400, 75, 200_000);
+    const many = track('vide', { ...VIDEO, entries: 200_000 });
     expect(factsOf(lateMovie({ tracks: [many] }))).toEqual({ seconds: 3 });
   });
 
