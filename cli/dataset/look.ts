@@ -39,6 +39,7 @@ export async function show(asked: Asked): Promise<Outcome> {
   const samples = await spreadSamples(store, { pipeline, generations: version.generations }, most);
   const title = `${samples.length} samples of ${version.generations.join(', ')}`;
   const page = await contactSheet({ store, images: openImageEngine() }, { title, pipeline, samples });
+  await mkdir(path.dirname(out), { recursive: true });
   await writeFile(out, page);
   tell(`${title}: ${path.resolve(out)}`);
   return found({

@@ -1,11 +1,14 @@
 /** `tidewheel data repair`: accepts, seals again or gives up a damaged generation. */
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
 import type { PruneRequest } from '../../functions/core/packing/versions/prune-generations.ts';
 import {
   giveUpGeneration,
   type RepairRequest,
   repairGeneration,
 } from '../../functions/core/packing/versions/repair-generation.ts';
+import { bucketKeys, parseGeneration } from '../../functions/core/shared/keys.ts';
+import { own } from '../../functions/core/shared/own-property.ts';
 import { complain, counted, found, type Outcome, type Tell } from './words.ts';
 
 const PROBLEMS_SHOWN = 20;
@@ -15,8 +18,23 @@ interface Surroundings {
   readonly tell: Tell;
 }
 
+/** Of a mistyped name nothing is gone. */
+async function isAnywhere(store: BlobStore, { pipeline, generation }: RepairRequest): Promise<boolean> {
+  const newest = await newestVersion(blobVersions(store), pipeline);
+  if (own(newest?.added, generation) !== undefined) return true;
+  const { objects } = await store.listPage(bucketKeys.generation(pipeline, generation), { maximum: 1 });
+  return objects.length > 0;
+}
+
 export async function repair({ store, tell }: Surroundings, request: RepairRequest): Promise<Outcome> {
   const { pipeline, generation } = request;
+  if (!(await isAnywhere(store, request))) {
+    const folders = await blobVersions(store).folders(bucketKeys.dataset(pipeline));
+    const names = folders.filter((name) => parseGeneration(name) !== undefined);
+    return complain(
+      `${generation} is no generation of ${pipeline}; available: ${names.join(', ') || 'none'}`,
+    );
+  }
   const repaired = await repairGeneration(store, request);
   const { isSealedAgain, accepted, rejoined, problems } = repaired;
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) complain(`${generation}: ${problem}`);

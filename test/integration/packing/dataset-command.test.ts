@@ -169,7 +169,7 @@ describe('tidewheel data', () => {
     const sample = await dataset('sample', address, 'cat/1.txt', '--out', folder);
     expect(sample.output).toContain('12 bytes  lines 1, tokens 2');
     expect(readFileSync(path.join(folder, 'cat/1.txt'), 'utf8')).toBe('a <b>cat</b>');
-    const page = path.join(folder, 'page.html');
+    const page = path.join(folder, 'new/page.html');
     expect((await dataset('show', address, '--out', page)).output).toContain('2 samples of looks-000001');
     expect(readFileSync(page, 'utf8')).toContain('a &lt;b&gt;cat&lt;/b&gt;');
     rmSync(folder, { recursive: true });
@@ -306,6 +306,8 @@ describe('tidewheel data', () => {
     expect((await dataset('repair', ADDRESS, runOf(91))).output).toContain('its manifest was written again');
     expect((await dataset('verify', ADDRESS, runOf(91))).code).toBe(0);
     expect((await dataset('repair', ADDRESS)).errors).toContain('GENERATION is missing');
+    const mistyped = await dataset('repair', ADDRESS, runOf(999));
+    expect(mistyped.errors).toMatch(/000999 is no generation of \S+; available: \S+/);
     expect((await dataset('list', ADDRESS, '--give-up')).errors).toContain('belongs to repair');
     const gone = await dataset(
       'repair',

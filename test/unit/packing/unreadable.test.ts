@@ -85,6 +85,19 @@ describe('a role that may not read', () => {
   });
 });
 
+describe('a server that alters what it passes on', () => {
+  it('is named in place of the role', async () => {
+    const store = filled(20);
+    const altered = misbehaving(store, {
+      get: (key, options) =>
+        key.endsWith('.txt')
+          ? Promise.reject(new UnreadableBlobError('OtherLength', new Error('shorter')))
+          : store.get(key, options),
+    });
+    await expect(packAll(altered, settings())).rejects.toThrow(/20 OtherLength.*such as a proxy/);
+  });
+});
+
 describe('an object in an archive', () => {
   it('waits unread until it is restored', async () => {
     const store = filled(5);

@@ -41,7 +41,7 @@ export function checkSameSplit(split: SplitSettings | undefined, manifests: read
   );
   if (other === undefined) return;
   throw new ConfigurationError(
-    `packing.split is ${shown(split)}, but ${other.generation} was packed with ${shown(other.split)}, so a group could be in two splits: declare it as it was, or drop the data into a new pipeline, or prune ${other.generation}`,
+    `packing.split is ${shown(split)}, but ${other.generation} was packed with ${shown(other.split)}, so a group could be in two splits: declare it as it was, or drop the data into a new pipeline, or let the next run pack it again: tidewheel data repair ${other.pipeline} ${other.generation} --give-up`,
   );
 }
 
