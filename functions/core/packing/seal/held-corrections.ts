@@ -33,8 +33,9 @@ async function* samplesOf(store: BlobStore, manifest: Manifest): AsyncGenerator<
 }
 
 /**
- * @param joined the generations that may hold them @returns the arrivals of samples that none of them holds. Reads all
- * of their member lists.
+ * Reads all member lists of both.
+ * @param joined the generations that may hold its samples
+ * @returns the arrivals of samples that none of them holds
  */
 export async function arrivalsNotHeld(
   store: BlobStore,
