@@ -9,6 +9,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { historyOf } from './history.ts';
 
 const USAGE = `npm run test:histories [-- --seeds A-B]
@@ -24,9 +25,17 @@ const schema = z.object({
     .refine(([first = 0, last = 0]) => first <= last, RANGE),
 });
 
+/** A step of the service that throws is a difference, and the other seeds are played. */
+async function playedOf(seed: number): Promise<object> {
+  try {
+    return { seed, ...(await historyOf(seed)) };
+  } catch (error: unknown) {
+    return { seed, failed: messageOf(error) };
+  }
+}
+
 async function* linesOf(first: number, last: number): AsyncGenerator<string> {
-  for (let seed = first; seed <= last; seed += 1)
-    yield `${JSON.stringify({ seed, ...(await historyOf(seed)) })}\n`;
+  for (let seed = first; seed <= last; seed += 1) yield `${JSON.stringify(await playedOf(seed))}\n`;
 }
 
 async function histories(args: readonly string[]): Promise<number> {

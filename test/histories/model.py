@@ -118,6 +118,8 @@ class Model:
         for key in packed + rejected:
             self.sealed.pop(key, None)
         self.taken = {one for one in self.taken if one[0] not in packed}
+        # That these bytes are no news is noted again.
+        self.same = {one: etag for one, etag in self.same.items() if one[0] not in rejected}
 
     def clean(self, cleaned: dict[str, Any]) -> None:
         """A run has deleted what it packed, or only some of it."""
@@ -315,6 +317,10 @@ def main() -> int:
     for line in sys.stdin:
         history = json.loads(line)
         histories += 1
+        if "failed" in history:
+            differences += 1
+            print(f"seed {history['seed']}: {history['failed']}")
+            continue
         model, parts = Model(history), Parts(history.get("split"))
         for number, step in enumerate(history["steps"]):
             model.take(number, step)

@@ -31,13 +31,6 @@ describe('a declaration that is right', () => {
     });
   });
 
-  it('may name a version without quotes', () => {
-    const text = GOOD.replace('{ strategy: ddp }', '{ strategy: ddp, frameworkVersion: 2.10 }');
-    expect(readDeclaration('digits', text)).toMatchObject({
-      pipeline: { training: { frameworkVersion: '2.10' } },
-    });
-  });
-
   it.each(['rate(1 day)', 'rate(15 minutes)', 'cron(0 3 * * ? *)', 'cron(0/15 9-17 ? * MON-FRI 2026)'])(
     'may be scheduled: %s',
     (schedule) => {

@@ -12,7 +12,8 @@ from heavy import python_of
 from interrupted import measure
 
 pytestmark = pytest.mark.slow
-# test_ddp_recipe.py interrupts ddp in every way, and lm-sharded trains what lm does; `npm run recipes` measures all.
+# test_ddp_recipe.py interrupts ddp in every way, and lm-sharded trains what lm does.
+# `npm run recipes` measures all of them.
 ELSEWHERE = ("ddp", "single", "mpi-pipe", "lm")
 LIGHT = [e for e in CATALOGUE if e.environment == "" and e.name not in ELSEWHERE]
 HEAVY = [entry for entry in CATALOGUE if entry.environment != ""]

@@ -218,6 +218,12 @@ describe('variables', () => {
   });
 });
 
+describe('a version', () => {
+  it('needs no quotes', () => {
+    expect(trainingOf('frameworkVersion: 2.10')).toMatchObject({ frameworkVersion: '2.10' });
+  });
+});
+
 describe('a hyperparameter', () => {
   it('keeps the form of its number', () => {
     const { hyperparameters } = trainingOf(
