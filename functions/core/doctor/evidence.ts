@@ -118,6 +118,10 @@ export interface ScriptLines {
   readonly exchange?: string | undefined;
   /** Where it calls `fit` of Keras. */
   readonly fit?: string | undefined;
+  /** Where it makes the `PyDataset` that Keras trains from. */
+  readonly pyDataset?: string | undefined;
+  /** Where the data that Keras trains from is mapped, of tf.data. */
+  readonly map?: string | undefined;
 }
 
 /** What the agent notes of a host's start, and of its hooks. Seconds; null where the agent cannot know, or not yet. */

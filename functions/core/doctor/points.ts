@@ -18,7 +18,14 @@ export const count = z.number('write a number').int('write a whole number').min(
 /** A path in the code folder, a number and a function: the script may have any names, and these are shown. */
 const lineOfScript = z.string().regex(/^[\w .,:<>/-]{1,200}$/);
 const oneLine = lineOfScript.optional().catch(undefined);
-export const linesSchema = z.object({ loader: oneLine, save: oneLine, exchange: oneLine, fit: oneLine });
+export const linesSchema = z.object({
+  loader: oneLine,
+  save: oneLine,
+  exchange: oneLine,
+  fit: oneLine,
+  pyDataset: oneLine,
+  map: oneLine,
+});
 
 export const pointSchema = z.object({
   at: z.iso.datetime('write an ISO 8601 time that ends with Z'),

@@ -185,7 +185,7 @@ function scriptText(change: ScriptChange, lines: ScriptLines): string {
     case 'tf32':
       return precisionText(change);
     case 'batch-size':
-      return `${before(lines.loader ?? lines.fit)}batch size x ${change.factor}, with the learning rate that goes with it`;
+      return `${before(lines.loader ?? lines.pyDataset ?? lines.fit)}batch size x ${change.factor}, with the learning rate that goes with it`;
     default:
       return change satisfies never;
   }
@@ -203,9 +203,11 @@ const CALL_OF = {
 const before = (line: string | undefined): string => (line === undefined ? '' : `${line}: `);
 
 /** Without a line, nothing tells which of the loaders it is. */
-function workersText(workers: number, { loader, fit }: ScriptLines): string {
+function workersText(workers: number, { loader, fit, pyDataset, map }: ScriptLines): string {
   const torch = `DataLoader(…, num_workers=${workers})`;
   if (loader !== undefined) return before(loader) + torch;
+  if (pyDataset !== undefined) return `${pyDataset}: PyDataset(workers=${workers}, use_multiprocessing=True)`;
+  if (map !== undefined) return `${map}: dataset.map(…, num_parallel_calls=${workers})`;
   const others = `dataset.map(…, num_parallel_calls=${workers}), or PyDataset(workers=${workers}, use_multiprocessing=True)`;
   return fit === undefined ? `${torch}, or ${others}` : `${fit}: fit(…) of ${others}`;
 }

@@ -29,6 +29,17 @@ it('names the fit of Keras without a loader', () => {
   );
 });
 
+it.each<readonly [keyof ScriptLines, Change, string]>([
+  [
+    'pyDataset',
+    { kind: 'workers', workers: 6 },
+    'train.py:4: PyDataset(workers=6, use_multiprocessing=True)',
+  ],
+  ['map', { kind: 'workers', workers: 6 }, 'train.py:4: dataset.map(…, num_parallel_calls=6)'],
+])('names the line of %s before that of fit', (call, change, text) => {
+  expect(remedyOf(change, { fit: 'train.py:9', [call]: 'train.py:4' }).text.startsWith(text)).toBe(true);
+});
+
 it('names calls alone where no line is known', () => {
   expect(remedyOf({ kind: 'workers', workers: 6 }).text).toMatch(/^DataLoader\(…, num_workers=6\), or /);
 });

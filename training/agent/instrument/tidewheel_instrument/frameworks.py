@@ -85,6 +85,7 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
         last = batch if isinstance(batch, int) else -1
         meter.stepped("keras", count)
         meter.sites.note_first("fit", sys._getframe(1))
+        _note_input(meter)
         _ask_input(meter, lambda known: known.stepped(meter.values))
         if arithmetic is not None:
             try:
@@ -94,6 +95,21 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
         return original(self, batch, *args, **kwargs)
 
     replace(meter, module.CallbackList, "on_train_batch_end", on_train_batch_end)
+
+
+def _lay_at(name: str, module: ModuleType, meter: Meter) -> None:
+    from . import input_sites
+
+    getattr(input_sites, name)(module, meter)
+
+
+def _note_input(meter: Meter) -> None:
+    """A validation may give batches meanwhile, but ends with none of these calls."""
+    adapter, meter.keras_input = meter.keras_input, None
+    if adapter is not None:
+        from .input_sites import note_input
+
+        note_input(meter, adapter)
 
 
 def _lay_stepped(module: ModuleType, meter: Meter) -> None:
@@ -133,6 +149,7 @@ def _lay_keras_batches(module: ModuleType, meter: Meter) -> None:
 
     def batches(self: Any) -> Any:
         iterator = original(self)
+        meter.keras_input = getattr(self, "data_adapter", None)
         while True:
             began = meter.begin(WAIT)
             try:
@@ -161,6 +178,8 @@ LAYERS: dict[str, Lay] = {
     "accelerate.accelerator": partial(_time, ("Accelerator.save_state",), SAVE),
     "keras.src.callbacks.callback_list": _lay_keras_steps,
     "keras.src.trainers.epoch_iterator": _lay_keras_batches,
+    "keras.src.trainers.data_adapters.py_dataset_adapter": partial(_lay_at, "lay_py_dataset"),
+    "tensorflow.python.data.ops.dataset_ops": partial(_lay_at, "lay_tf_map"),
     "keras.src.models.model": partial(_time, _KERAS_SAVES, SAVE),
     "tensorflow.python.data.ops.iterator_ops": partial(_time, ("OwnedIterator.__next__",), WAIT),
     "tensorflow.python.checkpoint.checkpoint": partial(

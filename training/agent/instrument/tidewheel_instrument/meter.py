@@ -67,6 +67,8 @@ class Meter:
         self.compiled_calls: ObservedCalls | None = None
         """Of modules of torch.compile, while a step is watched."""
         self.tensorflow_input: TensorFlowInput | None = None
+        self.keras_input: object = None
+        """Keras' adapter of an epoch that begins, until its first step."""
         self.count_threads: Callable[[], int] | None = None
         """Those that compute for the thread that asks."""
         self._reset()

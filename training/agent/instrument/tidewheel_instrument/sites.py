@@ -50,7 +50,7 @@ class Sites:
             return None
 
     def note(self, call: str, line: str | None) -> None:
-        """`call`: loader, save, exchange or fit."""
+        """`call`: loader, save, exchange, fit, pyDataset or map."""
         if line is None or self._written.get(call) == line:
             return
         with contextlib.suppress(Exception):

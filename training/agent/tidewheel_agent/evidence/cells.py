@@ -137,9 +137,12 @@ def forward_line(folder: Path, pids: Collection[int]) -> str | None:
     return _line_in(folder, pids, "forward")
 
 
+_CALLS = ("loader", "save", "exchange", "fit", "pyDataset", "map")
+
+
 def remedy_lines(folder: Path, pids: Collection[int]) -> dict[str, str]:
-    """The script's lines where it makes its loader, saves, wraps its model in DDP, calls `fit`."""
-    found = {call: _line_in(folder, pids, call) for call in ("loader", "save", "exchange", "fit")}
+    """The script's lines where it makes its loader, saves, wraps its model, prepares for Keras."""
+    found = {call: _line_in(folder, pids, call) for call in _CALLS}
     return {call: line for call, line in found.items() if line is not None}
 
 
