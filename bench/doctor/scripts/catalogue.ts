@@ -79,4 +79,19 @@ export const WRITTEN: readonly Case[] = [
     right: ['too-few-workers', 'preparation'],
     remedied: ({ kind }) => (kind === 'workers' ? { arguments: ['--parallel'] } : undefined),
   },
+  {
+    name: 'webdataset-decoder',
+    source: { written: 'webdataset_decoder.py' },
+    requirements: ['webdataset==1.0.2'],
+    right: ['too-few-workers'],
+    remedied: byWorkers,
+  },
+  { name: 'memmap-gather', source: { written: 'memmap_gather.py' }, right: ['work-in-loop'] },
+  { name: 'logged-steps', source: { written: 'logged_steps.py' }, right: ['nothing-wrong'] },
+  {
+    name: 'skipped-steps',
+    source: { written: 'logged_steps.py' },
+    arguments: ['--skip'],
+    right: ['nothing-wrong'],
+  },
 ];
