@@ -153,7 +153,8 @@ const pointsIn = async (checkpoints: string) => (await filesIn(checkpoints, '.js
 async function measuredIn(checkpoints: string) {
   const points = (await pointsIn(checkpoints)).filter(({ steps, shares }) => steps > 0 || shares.compute > 0);
   const [start = ''] = await filesIn(checkpoints, '-phases.json');
-  const phases = Object.entries(readHostStart(start)?.phases ?? {}).map(([name, value]) => [
+  const started = readHostStart(start);
+  const phases = Object.entries(started?.phases ?? {}).map(([name, value]) => [
     name,
     // The packages were installed before: a script's start is not what is judged here.
     ['download', 'install', 'scriptStart'].includes(name) ? 0 : (value ?? 0),
@@ -161,6 +162,7 @@ async function measuredIn(checkpoints: string) {
   return {
     points,
     phases: { download: 0, install: 0, scriptStart: 0, ...Object.fromEntries(phases) },
+    lines: started?.lines,
     data: { bytes: 0, files: 0 },
     inputMode: 'File',
     instanceType: TYPE,

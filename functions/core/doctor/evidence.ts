@@ -116,6 +116,8 @@ export interface ScriptLines {
   readonly save?: string | undefined;
   /** Where it wraps its model in `DistributedDataParallel`. */
   readonly exchange?: string | undefined;
+  /** Where it shards its model first: `fully_shard` or `FullyShardedDataParallel`. */
+  readonly shard?: string | undefined;
   /** Where it calls `fit` of Keras. */
   readonly fit?: string | undefined;
   /** Where it makes the `PyDataset` that Keras trains from. */

@@ -22,6 +22,7 @@ export const linesSchema = z.object({
   loader: oneLine,
   save: oneLine,
   exchange: oneLine,
+  shard: oneLine,
   fit: oneLine,
   pyDataset: oneLine,
   map: oneLine,

@@ -166,7 +166,6 @@ const PLAIN = {
   'fewer-bytes':
     'samples of half the bytes from the Dataset (uint8 in place of floats, 16-bit floats, smaller images), converted on the accelerator',
   'save-in-background': 'torch.save(…): copy the state to host memory, and write it in a thread',
-  'compress-exchange': 'model.register_comm_hook(None, default_hooks.fp16_compress_hook)',
 } as const;
 
 type PlainChange = Extract<ScriptChange, { readonly kind: keyof typeof PLAIN }>;
@@ -181,6 +180,8 @@ function scriptText(change: ScriptChange, lines: ScriptLines): string {
       return `${change.line ?? 'reading in the loop'}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
     case 'pause-less':
       return `what stops the steps now and then (validation, logging, saving${change.line === undefined ? '' : `; ${change.line}`}): half as often`;
+    case 'compress-exchange':
+      return compressText(lines);
     case 'bf16':
     case 'tf32':
       return precisionText(change);
@@ -197,7 +198,6 @@ const CALL_OF = {
   'keep-workers': 'loader',
   'fewer-bytes': 'loader',
   'save-in-background': 'save',
-  'compress-exchange': 'exchange',
 } as const satisfies Record<keyof typeof PLAIN, keyof ScriptLines>;
 
 const before = (line: string | undefined): string => (line === undefined ? '' : `${line}: `);
@@ -211,6 +211,12 @@ function workersText(workers: number, { loader, fit, pyDataset, map }: ScriptLin
   const others = `dataset.map(…, num_parallel_calls=${workers}), or PyDataset(workers=${workers}, use_multiprocessing=True)`;
   return fit === undefined ? `${torch}, or ${others}` : `${fit}: fit(…) of ${others}`;
 }
+
+/** FSDP has no such hook of DDP: there, the precision of the exchange is a setting. */
+const compressText = ({ exchange, shard }: ScriptLines): string =>
+  exchange === undefined && shard !== undefined
+    ? `${before(shard)}fully_shard(…, mp_policy=MixedPrecisionPolicy(reduce_dtype=torch.bfloat16)), or FullyShardedDataParallel(…, mixed_precision=MixedPrecision(reduce_dtype=torch.bfloat16))`
+    : `${before(exchange)}model.register_comm_hook(None, default_hooks.fp16_compress_hook)`;
 
 const precisionText = (change: Extract<ScriptChange, { readonly kind: 'bf16' | 'tf32' }>): string =>
   change.kind === 'tf32'

@@ -23,6 +23,11 @@ it.each<readonly [Change['kind'], Change, string]>([
   expect(remedyOf(change, lines).text.startsWith(text)).toBe(true);
 });
 
+it('sets the precision of the exchange where FSDP shards', () => {
+  const { text } = remedyOf({ kind: 'compress-exchange' }, { shard: 'train.py:21 main' });
+  expect(text).toMatch(/^train\.py:21 main: fully_shard\(…, mp_policy=.+reduce_dtype=torch\.bfloat16/);
+});
+
 it('names the fit of Keras without a loader', () => {
   expect(remedyOf({ kind: 'workers', workers: 6 }, { fit: 'train.py:9' }).text).toMatch(
     /^train\.py:9: fit\(…\) of dataset\.map\(…, num_parallel_calls=6\)/,

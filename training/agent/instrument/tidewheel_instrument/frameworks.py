@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial, wraps
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from .cells import SAVE, WAIT
 from .keras_arithmetic import KerasArithmetic
 from .meter import Meter, timed
+from .sites import notes_construction
 from .tensorflow_input import TensorFlowInput
 
 Lay = Callable[[ModuleType, Meter], None]
@@ -44,6 +45,17 @@ def _time(names: tuple[str, ...], kind: int, module: ModuleType, meter: Meter) -
         original = getattr(owner, last, None)
         if callable(original):
             replace(meter, owner, last, timed(meter, kind, original))
+
+
+def _note_first(owner_name: str, method: str, call: str, module: ModuleType, meter: Meter) -> None:
+    """After a fork, the meter has other sites."""
+
+    def note(_: object, frame: FrameType | None) -> None:
+        meter.sites.note_first(call, frame)
+
+    owner = getattr(module, owner_name, None)
+    if callable(original := getattr(owner, method, None)):
+        replace(meter, owner, method, notes_construction(original, note))
 
 
 def _lay_torch(module: ModuleType, meter: Meter) -> None:
@@ -171,6 +183,13 @@ LAYERS: dict[str, Lay] = {
     "torch._dynamo.eval_frame": _lay_compiled,
     "PIL.ImageFile": _lay_pillow,
     "torch.distributed.checkpoint.state_dict_saver": partial(_time, ("save", "async_save"), SAVE),
+    # `fully_shard` itself stays as it is: torch finds it by identity.
+    "torch.distributed.fsdp._fully_shard._fsdp_state": partial(
+        _note_first, "FSDPState", "init", "shard"
+    ),
+    "torch.distributed.fsdp.fully_sharded_data_parallel": partial(
+        _note_first, "FullyShardedDataParallel", "__init__", "shard"
+    ),
     "safetensors.torch": partial(_time, ("save_file", "save_model"), SAVE),
     "transformers.trainer": partial(_time, ("Trainer._save_checkpoint",), SAVE),
     "lightning.pytorch.trainer.trainer": partial(_time, ("Trainer.save_checkpoint",), SAVE),

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from .looks import place_of, short_line
 
 _MOST_LINES = 200
+_THROUGH = ", through "
 _FRAMEWORKS = ("", "torch", "keras")
 """A remedy names their calls itself; '': the agent."""
 
@@ -31,12 +32,27 @@ class Sites:
         self._written: dict[str, str] = {}
         self._seconds: Counter[str] = Counter()
         self._made: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        self._of_data: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
     def made(self, loader: object, frame: FrameType | None) -> None:
         """`frame`: of the call. An iterator is made of its loader."""
         with contextlib.suppress(Exception):
             if loader not in self._made and (line := script_line(frame)) is not None:
                 self._made[loader] = line
+                # Raises for data that no dictionary takes, such as a list.
+                self._made[loader] = self._own_line(loader, line)
+
+    def _own_line(self, loader: Any, line: str) -> str:
+        """Accelerate makes the script's loader again, over the same data.
+
+        The remedy belongs where the script makes it, unless two of its lines did.
+        """
+        own = self._of_data
+        if _THROUGH in line:
+            return own.get(loader.dataset) or line
+        if own.setdefault(loader.dataset, line) != line:
+            own[loader.dataset] = ""
+        return line
 
     def iterates(self, loader: object, iterator: object) -> None:
         with contextlib.suppress(Exception):
@@ -50,7 +66,7 @@ class Sites:
             return None
 
     def note(self, call: str, line: str | None) -> None:
-        """`call`: loader, save, exchange, fit, pyDataset or map."""
+        """`call`: loader, save, exchange, shard, fit, pyDataset or map."""
         if line is None or self._written.get(call) == line:
             return
         with contextlib.suppress(Exception):
@@ -78,7 +94,7 @@ class Sites:
 def notes_construction(
     original: Callable[..., Any], note: Callable[[Any, FrameType | None], None]
 ) -> Callable[..., Any]:
-    """An `__init__` that notes which line calls it."""
+    """An `__init__`, or what is called once like it, that notes which line calls it."""
     import sys
 
     @wraps(original)
@@ -95,7 +111,7 @@ def script_line(frame: FrameType | None) -> str | None:
     while frame is not None:
         place, module = place_of(frame.f_code.co_filename)
         if place == "script":
-            return short_line(frame) + (f", through {through}" if through else "")
+            return short_line(frame) + (f"{_THROUGH}{through}" if through else "")
         if place == "package":
             first = module.partition(".")[0]
             through = first if first not in _FRAMEWORKS else through

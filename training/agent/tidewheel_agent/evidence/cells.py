@@ -137,7 +137,7 @@ def forward_line(folder: Path, pids: Collection[int]) -> str | None:
     return _line_in(folder, pids, "forward")
 
 
-_CALLS = ("loader", "save", "exchange", "fit", "pyDataset", "map")
+_CALLS = ("loader", "save", "exchange", "shard", "fit", "pyDataset", "map")
 
 
 def remedy_lines(folder: Path, pids: Collection[int]) -> dict[str, str]:

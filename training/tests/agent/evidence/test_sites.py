@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, TensorDataset
 data = TensorDataset(torch.ones(8, 2))
 def training(): return DataLoader(data, 2)
 def validation(): return DataLoader(data, 4)
+def again(loader): return DataLoader(loader.dataset, loader.batch_size)
 """
 
 TRAIN = """
@@ -44,13 +45,13 @@ torch.save({}, io.BytesIO())
 """
 
 
-def lines_of(folder: Path, train: str, **more: str) -> dict[str, str]:
+def lines_of(folder: Path, train: str, load: str = LOAD, **more: str) -> dict[str, str]:
     """What the hooks note of `train.py` in a code folder with these files."""
     code, packages, cells = folder / "code", folder / "lib" / "site-packages", folder / "cells"
     for each in (code / "data", packages, cells):
         each.mkdir(parents=True)
     (code / "train.py").write_text(train)
-    (code / "data" / "load.py").write_text(LOAD)
+    (code / "data" / "load.py").write_text(load)
     (packages / "kit.py").write_text(LOAD)
     paths = [str(HOOKS), str(packages), str(folder)]
     done = subprocess.run(
@@ -85,6 +86,19 @@ def test_a_loader_of_a_package_names_the_call_into_it(tmp_path: Path) -> None:
     assert lines_of(tmp_path, script)["loader"] == "train.py:8, through kit"
 
 
+def test_a_loader_made_again_keeps_its_line(tmp_path: Path) -> None:
+    """As Accelerate's `prepare` makes it again."""
+    remade = TRAIN.replace("epoch(loaders[0])", "epoch(kit.again(loaders[0]))")
+    script = remade.replace(", load.validation()", ", load.validation_of_others()")
+    load = LOAD + "def validation_of_others(): return DataLoader(TensorDataset(torch.ones(4, 2)))\n"
+    assert lines_of(tmp_path, script, load=load)["loader"] == "data/load.py:5 training"
+
+
+def test_the_package_is_named_where_two_lines_load(tmp_path: Path) -> None:
+    remade = TRAIN.replace("epoch(loaders[0])", "epoch(kit.again(loaders[0]))")
+    assert lines_of(tmp_path, remade)["loader"] == "train.py:14, through kit"
+
+
 def test_a_line_outside_of_the_code_shows_no_path(tmp_path: Path) -> None:
     (tmp_path / "private.py").write_text(LOAD)
     script = TRAIN.replace("load.training()", "private.training()")
@@ -116,3 +130,31 @@ def test_the_batch_size_is_that_of_the_training(tmp_path: Path) -> None:
     lines_of(tmp_path, TRAIN)
     (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
     assert (trainer.batch_size, trainer.samples) == (2, 16)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "for each in (model,): fully_shard(each)",
+        "model = FullyShardedDataParallel(model, device_id=torch.device('cpu'))",
+    ],
+)
+def test_the_first_wrap_in_fsdp_is_a_line(tmp_path: Path, wrap: str) -> None:
+    # PyTorch warns that one process shards nothing.
+    fsdp = (
+        "import warnings; warnings.simplefilter('ignore')\nfrom torch.distributed.fsdp import *\n"
+    )
+    script = fsdp + TRAIN.replace(
+        "optimizer =",
+        f"torch.distributed.init_process_group('gloo')\n{wrap}\noptimizer =",
+    )
+    environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1))}
+    lines = lines_of(
+        tmp_path,
+        script + "torch.distributed.destroy_process_group()\n",
+        **environment,
+        RANK="0",
+        WORLD_SIZE="1",
+    )
+    assert lines["shard"] == "train.py:8"
+    assert "exchange" not in lines
