@@ -42,8 +42,7 @@ export interface ComparedMembers {
 
 export async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promise<ComparedMembers> {
   const { plan, keys, shards, packing } = joined;
-  const isAnyAdded = plan.of.some(({ added = [] }) => added.length > 0);
-  const [before, after] = [new MemberTally(isAnyAdded), new MemberTally(isAnyAdded)];
+  const [before, after] = [new MemberTally(), new MemberTally()];
   const content = new ContentFacts();
   const classes = new ClassCounter(plan.splits !== undefined);
   const splitCheck = new SplitCheck(packing.split, bucketKeys.incoming(plan.pipeline));
@@ -120,18 +119,12 @@ async function tallyInputs(
 class MemberTally {
   readonly #sum = new MultisetHash();
   readonly #copies = new MultisetHash();
-  readonly #isAnyAdded: boolean;
   readonly copies = new CopyCounter();
   readonly images = { images: 0, sourceBytes: 0, bytes: 0 };
   #last = '';
   members = 0;
   /** With copies. */
   samples = 0;
-
-  /** @param isAnyAdded copies are new, and nothing has said their numbers */
-  constructor(isAnyAdded: boolean) {
-    this.#isAnyAdded = isAnyAdded;
-  }
 
   add(shard: string, lines: readonly MemberLine[]): void {
     for (const line of lines) {
@@ -142,7 +135,8 @@ class MemberTally {
       this.#last = name;
       const content = `${etag}\0${contentOf(line)}\0${size}`;
       if (repeat !== undefined) {
-        this.#copies.add(`${key}\0${column}\0${this.#isAnyAdded ? '' : repeat}`, content);
+        // Without its number: a new copy gets one, and so does the second of two with the same.
+        this.#copies.add(`${key}\0${column}`, content);
         continue;
       }
       this.members += 1;
@@ -160,7 +154,7 @@ class MemberTally {
       const count = line.repeat === undefined ? (added.get(line.sample) ?? 0) : 0;
       const { key = '', etag = '', column = '', size } = line;
       for (let copy = 0; copy < count; copy += 1)
-        this.#copies.add(`${key}\0${column}\0`, `${etag}\0${contentOf(line)}\0${size}`);
+        this.#copies.add(`${key}\0${column}`, `${etag}\0${contentOf(line)}\0${size}`);
     }
   }
 

@@ -67,13 +67,17 @@ export interface Place {
   /** Of the sample in the input. */
   readonly number: number;
   readonly sample: SampleLines;
-  /** How many copies follow the sample. */
-  readonly copies: number;
+  /** The numbers of the copies that follow the sample. */
+  readonly copies: readonly number[];
 }
 
-/** All places in order; each input gives the samples that it keeps one after the other. */
+/**
+ * All places in order; each input gives the samples that it keeps one after the other. Old shards may each hold a copy
+ * of one sample with the same number, and then the second gets another: two copies with one number would be one.
+ */
 export function* placesOf(job: JoinJob): Generator<Place> {
   const { inputs, order, samples = 0 } = job;
+  const [seen, numbers] = [new Set<string>(), numbersFrom(lastRepeat(inputs))];
   const taken = inputs.map(() => 0);
   const missing = Math.max(0, samples - samplesIn(job));
   for (const [place, index] of order.entries()) {
@@ -84,12 +88,36 @@ export function* placesOf(job: JoinJob): Generator<Place> {
       throw new Error('the order names more samples than the shard holds');
     taken[index] = (taken[index] ?? 0) + 1;
     const evening = Math.floor(missing / order.length) + (place < missing % order.length ? 1 : 0);
-    yield { input, number, sample, copies: evening + addedTo(input, number) };
+    const copies = Array.from({ length: evening + addedTo(input, number) }, numbers);
+    yield { input, number, sample: renumbered(sample, input.base, { seen, numbers }), copies };
   }
 }
 
-/** Copies are numbered on from this number. */
-export const lastRepeat = ({ inputs }: JoinJob): number =>
+function renumbered(
+  sample: SampleLines,
+  base: number,
+  { seen, numbers }: { readonly seen: Set<string>; readonly numbers: () => number },
+): SampleLines {
+  const [first] = sample;
+  if (first?.repeat === undefined) return sample;
+  const name = `${base + first.sample}/${first.repeat}`;
+  if (!seen.has(name)) {
+    seen.add(name);
+    return sample;
+  }
+  const repeat = numbers();
+  return sample.map((line) => ({ ...line, repeat }));
+}
+
+function numbersFrom(last: number): () => number {
+  let number = last;
+  return () => {
+    number += 1;
+    return number;
+  };
+}
+
+const lastRepeat = (inputs: readonly JoinInput[]): number =>
   inputs.reduce(
     (most, { samples }) => samples.reduce((last, [line]) => Math.max(last, line?.repeat ?? 0), most),
     0,

@@ -6,14 +6,7 @@ import { collect } from '../formats/copy-bytes.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { EncodedMember, MemberBody, Outline, SampleLines, ShardSink } from '../model/shard-format.ts';
 import { MemberList } from '../shard/member-list.ts';
-import {
-  againOf,
-  type JoinInput,
-  type JoinJob,
-  lastRepeat,
-  placesOf,
-  type SequentialBytes,
-} from './join-job.ts';
+import { againOf, type JoinInput, type JoinJob, placesOf, type SequentialBytes } from './join-job.ts';
 import { splitName } from './joined-names.ts';
 
 /** A sample of the new shard, with its lines in the old one. */
@@ -58,16 +51,11 @@ const movedLine = (
 ): MemberLine => ({ ...line, offset, sample: line.sample + base, ...repeat });
 
 /** The samples in their new order, each followed by its copies. */
-function placedSamples(job: JoinJob): Placed[] {
-  let repeat = lastRepeat(job);
-  return [...placesOf(job)].flatMap(({ input, number, sample: lines, copies }) => {
-    const copied = Array.from({ length: copies }, (): Placed => {
-      repeat += 1;
-      return { input, number, lines, repeat };
-    });
-    return [{ input, number, lines, repeat: undefined }, ...copied];
-  });
-}
+const placedSamples = (job: JoinJob): Placed[] =>
+  [...placesOf(job)].flatMap(({ input, number, sample: lines, copies }) => [
+    { input, number, lines, repeat: undefined },
+    ...copies.map((repeat): Placed => ({ input, number, lines, repeat })),
+  ]);
 
 const membersOf = (lines: SampleLines): Outline['members'] =>
   lines.map(({ name, column = '', size }) => ({

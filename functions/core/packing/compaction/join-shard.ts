@@ -8,15 +8,7 @@ import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
 import { HeldBytes } from './held-bytes.ts';
-import {
-  againOf,
-  type JoinInput,
-  type JoinJob,
-  lastRepeat,
-  type Place,
-  placesOf,
-  samplesIn,
-} from './join-job.ts';
+import { againOf, type JoinInput, type JoinJob, type Place, placesOf, samplesIn } from './join-job.ts';
 import { joinRows } from './join-rows.ts';
 import { UniqueNames } from './joined-names.ts';
 
@@ -53,12 +45,10 @@ class Joiner {
   readonly #names = new UniqueNames();
   /** All samples of each input that were read. */
   readonly #read = new Map<JoinInput, number>();
-  #repeat: number;
 
   constructor(job: JoinJob, sink: ShardSink) {
     this.#job = job;
     this.#sink = sink;
-    this.#repeat = lastRepeat(job);
   }
 
   async join(): Promise<MemberList> {
@@ -75,11 +65,10 @@ class Joiner {
     for (let passed = this.#read.get(input) ?? 0; passed < number; passed += 1)
       await this.#pass(input, passed);
     this.#read.set(input, number + 1);
-    const [first, again] = copies === 0 ? [input, () => input] : await this.#often(input, number, sample);
+    const [first, again] =
+      copies.length === 0 ? [input, () => input] : await this.#often(input, number, sample);
     await this.#write(first, number, sample);
-    for (let copy = 0; copy < copies; copy += 1) {
-      this.#repeat += 1;
-      const repeat = this.#repeat;
+    for (const repeat of copies) {
       const from = again();
       await this.#write(
         from,
@@ -206,5 +195,5 @@ function headOf(job: JoinJob): Uint8Array | undefined {
 const sizesInOrder = (job: JoinJob): number[] =>
   [...placesOf(job)].flatMap(({ input: { extents = [] }, number, copies }) => {
     const size = (extents[number + 1] ?? 0) - (extents[number] ?? 0);
-    return Array.from({ length: 1 + copies }, () => size);
+    return [size, ...copies.map(() => size)];
   });
