@@ -186,7 +186,7 @@ function scriptText(change: ScriptChange, lines: ScriptLines): string {
     case 'tf32':
       return precisionText(change);
     case 'batch-size':
-      return `${before(lines.loader ?? lines.pyDataset ?? lines.fit)}batch size x ${change.factor}, with the learning rate that goes with it`;
+      return batchSizeText(change.factor, lines);
     default:
       return change satisfies never;
   }
@@ -201,6 +201,9 @@ const CALL_OF = {
 } as const satisfies Record<keyof typeof PLAIN, keyof ScriptLines>;
 
 const before = (line: string | undefined): string => (line === undefined ? '' : `${line}: `);
+
+const batchSizeText = (factor: number, { loader, pyDataset, fit }: ScriptLines): string =>
+  `${before(loader ?? pyDataset ?? fit)}batch size x ${factor}, with the learning rate that goes with it`;
 
 /** Without a line, nothing tells which of the loaders it is. */
 function workersText(workers: number, { loader, fit, pyDataset, map }: ScriptLines): string {

@@ -1,43 +1,18 @@
 /** The quality report of a generation, from real drops through the real packer. */
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { openImageEngine } from '../../../../functions/aws/images/image-engine.ts';
 import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
-import { limitsPassed } from '../../../../functions/core/packing/quality/hold.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
-import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
 import { SplitRule } from '../../../../functions/core/packing/splits/split-rule.ts';
-import { type PackingSettings, packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { splitSchema } from '../../../../functions/core/pipeline/splits.ts';
-import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { compactAll, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
 import { now, PIPELINE, packAll, packPipeline, settings } from '../../../support/builders/packing.ts';
-import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { many, qualityKey, reportOf } from '../../../support/builders/quality.ts';
 import { misbehaving } from '../../../support/fakes/misbehaving-store.ts';
 
 const packing = settings();
-const quality = (batch: number, file: string): string =>
-  `${bucketKeys.generation(PIPELINE, runOf(batch))}quality/${file}`;
-
-async function reportOf(
-  store: MemoryBlobStore,
-  batch: number,
-  hold?: PackingSettings['hold'],
-): Promise<QualityReport> {
-  const asked = { pipeline: PIPELINE, generation: runOf(batch), hold };
-  const report = await writeQualityReport({ store, images: openImageEngine }, asked);
-  if (report === undefined) throw new Error('no report');
-  return report;
-}
-
-const many = (label: string, count: number, first = 0): Record<string, string> =>
-  Object.fromEntries(
-    Array.from({ length: count }, (_, index) => [
-      `${label}/${first + index}.txt`,
-      `${label} number ${first + index}\n`,
-    ]),
-  );
 
 describe('a quality report', () => {
   it('counts classes before and after, and their shares', async () => {
@@ -185,7 +160,7 @@ describe('a quality report', () => {
         { split: 'validation', other: 'train', samples: 1, examples: [`${incoming}${measured}/1.txt`] },
       ],
     });
-    expect(store.body(quality(2, 'report.html')).toString()).toContain(
+    expect(store.body(qualityKey(2, 'report.html')).toString()).toContain(
       '1 samples of validation have the bytes of samples of train.',
     );
   });
@@ -193,11 +168,11 @@ describe('a quality report', () => {
   it('has the same bytes when it is made again', async () => {
     const store = await packedInDrops([many('cat', 5), many('dog', 5)], packing);
     await reportOf(store, 2);
-    const [json, page] = [store.body(quality(2, 'report.json')), store.body(quality(2, 'report.html'))];
-    store.objects.delete(quality(2, 'tally.json'));
+    const [json, page] = [store.body(qualityKey(2, 'report.json')), store.body(qualityKey(2, 'report.html'))];
+    store.objects.delete(qualityKey(2, 'tally.json'));
     await reportOf(store, 2);
-    expect(store.body(quality(2, 'report.json'))).toEqual(json);
-    expect(store.body(quality(2, 'report.html'))).toEqual(page);
+    expect(store.body(qualityKey(2, 'report.json'))).toEqual(json);
+    expect(store.body(qualityKey(2, 'report.html'))).toEqual(page);
   });
 
   it('reads the tallies of a joined generation too', async () => {
@@ -216,7 +191,7 @@ describe('the page of a report', () => {
     const hostile = { '<script>alert(1)</script>/"\'&.txt': 'x', 'b/<img src=x onerror=alert(1)>.txt': 'x' };
     const store = await packedInDrops([hostile], packing);
     await reportOf(store, 1);
-    const page = store.body(quality(1, 'report.html')).toString();
+    const page = store.body(qualityKey(1, 'report.html')).toString();
     expect(page).not.toMatch(/<script|<img src=x|onerror=alert\(1\)>/);
     expect(page).toContain('&lt;img src=x onerror=alert(1)&gt;');
     expect(page).toContain("default-src 'none'");
@@ -242,7 +217,7 @@ describe('the page of a report', () => {
     expect(rejections.examples['imageTooManyPixels']).toEqual([
       { key: `${incoming}a/4.png`, size: large.length },
     ]);
-    const page = store.body(quality(1, 'report.html')).toString();
+    const page = store.body(qualityKey(1, 'report.html')).toString();
     expect(page.match(/src="data:image\/(jpeg|png);base64,/g)).toHaveLength(2);
   });
 
@@ -260,7 +235,7 @@ describe('the page of a report', () => {
       byReason: { unreadable: 1, sampleDeferred: 1 },
       byCode: { AccessDenied: 1 },
     });
-    const page = whole.body(quality(1, 'report.html')).toString();
+    const page = whole.body(qualityKey(1, 'report.html')).toString();
     expect(page).toContain('S3 answered AccessDenied (1).');
     expect(page).toContain('<bdi>cat/3.txt</bdi>');
   });
@@ -273,7 +248,7 @@ describe('the page of a report', () => {
     const drop = { 'a/1.png': photo, 'a/2.left.png': photo, 'a/2.right.png': photo, 'a/3.left.png': photo };
     const store = await packedInDrops([drop], settings({ prepare }));
     expect((await reportOf(store, 1)).unprepared).toEqual({ left: 2, right: 1 });
-    expect(store.body(quality(1, 'report.html')).toString()).toContain(
+    expect(store.body(qualityKey(1, 'report.html')).toString()).toContain(
       '<bdi>left</bdi> (2), <bdi>right</bdi> (1).',
     );
   });
@@ -305,128 +280,5 @@ describe('prepared images', () => {
     });
     expect(duplicates.within).toBe(1);
     expect(channels?.mean[0]).toBeCloseTo(0.5, 0);
-  });
-});
-
-describe('a limit of classShare', () => {
-  const hold = { classShare: '20 %' };
-
-  it('is not passed by the first version', async () => {
-    const store = await packedInDrops([many('cat', 5)], packing);
-    expect((await reportOf(store, 1, hold)).held).toEqual([]);
-  });
-
-  it('is passed by a class whose share jumps', async () => {
-    const store = await packedInDrops(
-      [{ ...many('cat', 5), ...many('dog', 5) }, many('dog', 20, 5)],
-      packing,
-    );
-    expect((await reportOf(store, 2, hold)).held).toEqual([
-      'class "cat" has 16.7 % of the samples and had 50 % (limit of the change: 20 points)',
-      'class "dog" has 83.3 % of the samples and had 50 % (limit of the change: 20 points)',
-    ]);
-  });
-
-  it('compares with the last version that was not held', async () => {
-    const drops = [{ ...many('cat', 5), ...many('dog', 5) }, many('dog', 20, 5), many('dog', 1, 50)];
-    const store = await packedInDrops(drops, packing);
-    await reportOf(store, 2, hold);
-    expect((await reportOf(store, 3, hold)).held).toHaveLength(2);
-    store.seed(quality(2, 'released.json'), '{}');
-    expect((await reportOf(store, 3, hold)).held).toEqual([]);
-  });
-
-  it('still holds data that was joined', async () => {
-    const drops = [{ ...many('cat', 5), ...many('dog', 5) }, many('dog', 20, 5)];
-    const store = await packedInDrops(drops, packing);
-    await reportOf(store, 2, hold);
-    await compactAll(store, packing);
-    await packedInDrops([many('dog', 1, 50)], packing, store, 3);
-    expect((await reportOf(store, 3, hold)).held).toHaveLength(2);
-    store.seed(quality(2, 'released.json'), '{}');
-    expect((await reportOf(store, 3, hold)).held).toEqual([]);
-  });
-
-  it('still holds data that came with a correction', async () => {
-    const store = await packedInDrops([{ ...many('cat', 5), ...many('dog', 5) }], packing);
-    const corrected = { ...many('dog', 20, 5), 'dog/1.txt': 'corrected' };
-    for (const [key, body] of Object.entries(corrected)) store.seed(`${incoming}${key}`, body);
-    const run = { runId: runOf(2), pipeline: PIPELINE, packing };
-    await planShards({ store, now }, { ...run, onChange: 'replace' });
-    await packPipeline(store, run);
-    expect((await reportOf(store, 2, hold)).held).toHaveLength(2);
-    await compactAll(store, packing);
-    await packedInDrops([many('dog', 1, 50)], packing, store, 3);
-    expect((await reportOf(store, 3, hold)).held).toHaveLength(2);
-  });
-});
-
-describe('a limit of one run', () => {
-  const hold = { conflictingLabels: '0 %', rejected: '10 %' };
-
-  it('holds the data of its run in later runs', async () => {
-    const drops = [
-      { ...many('cat', 5), ...many('dog', 5) },
-      { 'dog/9.txt': 'cat number 1\n' },
-      many('dog', 2, 50),
-      many('dog', 2, 60),
-    ];
-    const store = await packedInDrops(drops, packing);
-    expect((await reportOf(store, 1, hold)).held).toEqual([]);
-    const [own = ''] = (await reportOf(store, 2, hold)).held;
-    const still = [`${runOf(2)} was held and not released: ${own}`];
-    expect((await reportOf(store, 3, hold)).held).toEqual(still);
-    expect((await reportOf(store, 4, hold)).held).toEqual(still);
-    store.seed(quality(2, 'released.json'), '{}');
-    expect((await reportOf(store, 3, hold)).held).toEqual([]);
-  });
-
-  it('ends with the release of a later run', async () => {
-    const drops = [many('cat', 5), { 'dog/9.txt': 'cat number 1\n' }, many('dog', 2, 50), many('dog', 2, 60)];
-    const store = await packedInDrops(drops, packing);
-    for (const batch of [1, 2, 3]) await reportOf(store, batch, hold);
-    store.seed(quality(3, 'released.json'), '{}');
-    expect((await reportOf(store, 4, hold)).held).toEqual([]);
-  });
-});
-
-describe('other limits', () => {
-  it('are passed by equal bytes with different labels', async () => {
-    const store = await packedInDrops([{ 'a/1.txt': 'same', 'b/2.txt': 'same', 'b/3.txt': 'own' }], packing);
-    expect((await reportOf(store, 1, { conflictingLabels: '50 %' })).held).toEqual([
-      '66.7 % of the samples have the bytes of another one with a different label (limit: 50 %)',
-    ]);
-    expect((await reportOf(store, 1, { conflictingLabels: '67 %' })).held).toEqual([]);
-  });
-
-  it('are passed by classes with a single sample', async () => {
-    const store = await packedInDrops([{ ...many('cat', 3), ...many('dog', 1) }], packing);
-    expect((await reportOf(store, 1, { singleSampleClasses: '10 %' })).held).toEqual([
-      '50 % of the classes have a single sample (limit: 10 %)',
-    ]);
-    expect((await reportOf(store, 1, { singleSampleClasses: '50 %' })).held).toEqual([]);
-  });
-
-  it('are passed by one sample of ten thousand', () => {
-    const measured = {
-      classes: [],
-      arrivals: { objects: 9_999, rejected: 3 },
-      samples: 9_996,
-      conflicting: 1,
-    };
-    expect(limitsPassed({ conflictingLabels: '0 %' }, measured)).toEqual([
-      '0.01 % of the samples have the bytes of another one with a different label (limit: 0 %)',
-    ]);
-    expect(limitsPassed({ rejected: '0.03 %' }, measured)).toEqual([
-      '0.030003 % of the arrivals were rejected (limit: 0.03 %)',
-    ]);
-  });
-
-  it('are not passed by the share that they name', () => {
-    const shares = { shareBefore: 0.1, shareNow: 0.3 };
-    const row = { name: 'cat', packed: 2, copies: 0, before: 1, now: 3, ...shares };
-    const arrivals = { objects: 10_000, rejected: 29 };
-    const measured = { classes: [row], arrivals, samples: 10, conflicting: 0 };
-    expect(limitsPassed({ classShare: '20 %', rejected: '0.29 %' }, measured)).toEqual([]);
   });
 });

@@ -109,10 +109,16 @@ def _lay_keras_steps(module: ModuleType, meter: Meter) -> None:
     replace(meter, module.CallbackList, "on_train_batch_end", on_train_batch_end)
 
 
-def _lay_at(name: str, module: ModuleType, meter: Meter) -> None:
-    from . import input_sites
+def _lay_py_dataset(module: ModuleType, meter: Meter) -> None:
+    from .input_sites import lay_py_dataset
 
-    getattr(input_sites, name)(module, meter)
+    lay_py_dataset(module, meter)
+
+
+def _lay_tf_map(module: ModuleType, meter: Meter) -> None:
+    from .input_sites import lay_tf_map
+
+    lay_tf_map(module, meter)
 
 
 def _note_input(meter: Meter) -> None:
@@ -197,8 +203,8 @@ LAYERS: dict[str, Lay] = {
     "accelerate.accelerator": partial(_time, ("Accelerator.save_state",), SAVE),
     "keras.src.callbacks.callback_list": _lay_keras_steps,
     "keras.src.trainers.epoch_iterator": _lay_keras_batches,
-    "keras.src.trainers.data_adapters.py_dataset_adapter": partial(_lay_at, "lay_py_dataset"),
-    "tensorflow.python.data.ops.dataset_ops": partial(_lay_at, "lay_tf_map"),
+    "keras.src.trainers.data_adapters.py_dataset_adapter": _lay_py_dataset,
+    "tensorflow.python.data.ops.dataset_ops": _lay_tf_map,
     "keras.src.models.model": partial(_time, _KERAS_SAVES, SAVE),
     "tensorflow.python.data.ops.iterator_ops": partial(_time, ("OwnedIterator.__next__",), WAIT),
     "tensorflow.python.checkpoint.checkpoint": partial(
