@@ -39,6 +39,7 @@ from .cells import (
     Cells,
 )
 from .looks import Looker
+from .rank import own_rank
 from .sites import Sites
 from .tensorflow_input import TensorFlowInput
 
@@ -50,7 +51,6 @@ _EXCHANGE_SECONDS = 1.0
 _SCRIPT = -1
 """A source of batches, and a marker, that no loader and no optimizer has."""
 _GONE = -2
-_RANKS = ("RANK", "TIDEWHEEL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 class Meter:
@@ -78,9 +78,10 @@ class Meter:
         """A forked process has not counted anything."""
         self.values: Any = None
         self.thread = 0
-        self.is_inside = False
         self._is_decoding = False
         self.source = 0
+        self.counted = 0
+        """The source, while only the training thread can take from it."""
         self._stepped_source = 0
         self.starting: tuple[int, float] | None = None
         """A loader's iterator whose workers start, and since when; until its first batch."""
@@ -88,9 +89,13 @@ class Meter:
         self._loader_line: str | None = None
         self.sites = Sites(self.folder)
         self.pending: int | None = None
+        self.batch_size, self.full_batches = 0, 0
+        """Samples of a batch of the source, and how many batches surely have as many."""
         self._marker: object = None
         self._other: object = None
-        self._last_step = 0.0
+        self._steady: object = None
+        """The marker, while nothing has changed but the counts of steps and samples."""
+        self._steps = 0
         self._look_at_exchange = 0.0
         self._hidden_exchange = 0.0
 
@@ -104,7 +109,7 @@ class Meter:
         self.is_on = False
         self.take_off()
         # A wrapper that another one has wrapped stays, and finds no thread that counts.
-        self.values, self.thread = None, -1
+        self.values, self.thread, self.counted, self._steady = None, -1, 0, None
         reason = f"{type(error).__name__}: {error}"[:300]
         print(f"tidewheel: {hook} is no longer measured: {reason}", file=sys.stderr, flush=True)
         try:
@@ -136,16 +141,15 @@ class Meter:
     def begin(self, kind: int) -> float:
         """0.0 where the time that follows does not count: inside of other such time, or beside the
         training thread."""
-        if self.is_inside or not self.is_on:
-            return 0.0
         try:
             if get_ident() != self.thread and (kind != WAIT or not self.begins_to_wait()):
                 return 0.0
             values = self.values
+            if values[DOING] != 0.0:
+                return 0.0
             began = monotonic()
             values[SINCE] = began
             values[DOING] = kind
-            self.is_inside = True
         except Exception as error:
             self.remove("the loop", error)
             return 0.0
@@ -155,7 +159,6 @@ class Meter:
         if began == 0.0:
             return
         try:
-            self.is_inside = False
             values = self.values
             if values is not None:
                 ended = monotonic()
@@ -176,14 +179,17 @@ class Meter:
             values[GOT_FIRST_BATCH] = monotonic()
         # The batches of another loop, such as a validation, are no part of the next step.
         self.source, self.pending = source, 0 if knows else None
+        self.counted, self.full_batches = source, 0
         self._loader, self._loader_line = (workers, batch_size), line
+        self._steady = None
 
     def forgets(self, source: int) -> None:
         """A new iterator has the number of an old one, which is gone."""
         if source == self.source:
-            self.source = 0
+            self.source = self.counted = 0
         if source == self._stepped_source:
             self._stepped_source = _GONE
+        self._steady = None
 
     def stepped_by_script(self, samples: float, count: int) -> None:
         """Where a loader is known, that one tells the samples."""
@@ -191,6 +197,7 @@ class Meter:
             if self.source in (0, _SCRIPT):
                 self.source, self.pending = _SCRIPT, (self.pending or 0) + round(samples)
                 self._loader = (0, round(samples / max(1, count)))
+                self._steady = None
         except Exception as error:
             self.remove("tidewheel.stepped", error)
         self.stepped(_SCRIPT, count)
@@ -198,34 +205,41 @@ class Meter:
     def stepped(self, marker: object, count: int = 1) -> None:
         """`marker`: the optimizer. Of several that step in turn, one tells the steps."""
         try:
-            if marker != self._marker:
-                count = self._begin_steps(marker, count)
-            else:
-                self._other = None
-            values = self.values
-            if values is None or count == 0:
+            if marker != self._steady and (count := self._changes(marker, count)) == 0:
                 return
+            values, number = self.values, self._steps
             now = monotonic()
-            number = int(values[STEPS])
             if count == 1:
                 values[RING + number % RING_LENGTH] = now
             else:
                 self._spread(number, count, now)
-            if self.source != self._stepped_source:
-                self._stepped_source = self.source
-                values[WORKERS], values[BATCH_SIZE] = self._loader
-                self.sites.note("loader", self._loader_line)
-                values[KNOWS_SAMPLES] = 0.0 if self.pending is None else 1.0
             if self.pending:
                 values[SAMPLES] += self.pending
                 self.pending = 0
             if self.exchange_of_step is not None:
                 self._count_exchange(count, now)
-            self._last_step = now
+            self._steps = number + count
             # Last: a reader that sees the step sees all that belongs to it.
-            values[STEPS] = float(number + count)
+            values[STEPS] = self._steps
         except Exception as error:
             self.remove("the optimizer's step", error)
+
+    def _changes(self, marker: object, count: int) -> int:
+        """At a step that may not be like the one before. How many steps count; 0: none."""
+        self._steady = None
+        if marker != self._marker:
+            count = self._begin_steps(marker, count)
+        else:
+            self._other = None
+        if count == 0:
+            return 0
+        if self.source != self._stepped_source:
+            self._stepped_source = self.source
+            self.values[WORKERS], self.values[BATCH_SIZE] = self._loader
+            self.sites.note("loader", self._loader_line)
+            self.values[KNOWS_SAMPLES] = 0.0 if self.pending is None else 1.0
+        self._steady = marker
+        return count
 
     def _begin_steps(self, marker: object, count: int) -> int:
         """How many steps count, now that `marker` has stepped and another one before; 0: none."""
@@ -242,7 +256,7 @@ class Meter:
             self._takes_thread(steps=True)
         if self.values[STEPS] == 0.0:
             self.values[FIRST_STEP] = monotonic()
-            self.values[RANK] = float(_rank())
+            self.values[RANK] = float(own_rank())
             if self.count_threads is not None:
                 self.values[THREADS] = float(self.count_threads())
             Looker(self, self.folder).start()
@@ -250,17 +264,20 @@ class Meter:
 
     def _spread(self, number: int, count: int, now: float) -> None:
         """Several steps that end in one call took equally long, as far as anyone can know."""
-        began = self._last_step or now
+        began = self._last_end(number) or now
         for each in range(1, count + 1):
             end = now if each == count else began + (now - began) * each / count
             self.values[RING + (number + each - 1) % RING_LENGTH] = end
+
+    def _last_end(self, number: int) -> float:
+        return float(self.values[RING + (number - 1) % RING_LENGTH]) if number else 0.0
 
     def _count_exchange(self, count: int, now: float) -> None:
         assert self.exchange_of_step is not None
         if now >= self._look_at_exchange:
             self._look_at_exchange = now + _EXCHANGE_SECONDS
-            seconds = now - self._last_step if self._last_step else 0.0
-            self._hidden_exchange = self.exchange_of_step(seconds)
+            ended = self._last_end(self._steps)
+            self._hidden_exchange = self.exchange_of_step(now - ended if ended else 0.0)
         self.values[EXCHANGE] += count * self._hidden_exchange
 
     def _takes_thread(self, *, steps: bool = False) -> bool:
@@ -270,7 +287,7 @@ class Meter:
         if self.values is None:
             self.values = Cells(self.folder, TRAINER).values
             self.values[RANK] = -1.0
-        self.thread = get_ident()
+        self.thread, self.counted = get_ident(), 0
         return True
 
     def begin_fetch(self) -> float:
@@ -309,15 +326,6 @@ class Meter:
         self._is_decoding = False
         if self.values is not None:
             self.values[DECODE_CPU] += thread_time() - began
-
-
-def _rank() -> int:
-    torch = sys.modules.get("torch")
-    distributed = getattr(torch, "distributed", None)
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        return int(distributed.get_rank())
-    texts = [os.environ.get(name, "") for name in _RANKS]
-    return next((int(text) for text in texts if text.isdigit()), 0)
 
 
 def timed(meter: Meter, kind: int, original: Callable[..., Any]) -> Callable[..., Any]:

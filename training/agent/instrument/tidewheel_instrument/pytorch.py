@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from torch.utils.data import _utils, dataloader
+from torch.utils.data import BatchSampler, _utils, dataloader, default_collate
 
 from .arithmetic import ObservedStep
 from .cells import DOING, EXCHANGE, RESTART, RESTARTS, SAVE, SINCE, STEPS, WAIT
@@ -22,7 +22,6 @@ from .meter import Meter, timed
 from .sites import notes_construction
 
 _DEEPEST = 3
-_SEQUENCES = (list, tuple)
 
 
 def lay(meter: Meter) -> None:
@@ -47,29 +46,26 @@ def _lay_loader(meter: Meter) -> None:
     @functools.wraps(original)
     def get(self: Any) -> Any:
         # What meter.begin and meter.end do, in one function: each batch comes through here.
-        if meter.is_inside or (get_ident() != meter.thread and not meter.begins_to_wait()):
+        is_counted = id(self) == meter.counted
+        if not is_counted and get_ident() != meter.thread and not meter.begins_to_wait():
             return original(self)
         values = meter.values
+        if values is None or values[DOING] != 0.0:
+            return original(self)
         began = values[SINCE] = monotonic()
         values[DOING] = WAIT
-        meter.is_inside = True
         try:
             batch = original(self)
         finally:
             values[WAIT] += monotonic() - began
             values[DOING] = 0.0
-            meter.is_inside = False
         try:
-            if meter.starting is not None:
-                _count_restart(meter, self)
-            if id(self) != meter.source:
-                _begin_source(meter, self)
-            if meter.pending is not None:
-                first = batch[0] if type(batch) in _SEQUENCES else None
-                if type(first) is torch.Tensor and first.ndim > 0:
-                    meter.pending += len(first)
-                else:
-                    _add_samples(meter, batch)
+            pending = meter.pending
+            if is_counted and pending is not None and meter.full_batches:
+                meter.full_batches -= 1
+                meter.pending = pending + meter.batch_size
+            else:
+                _count_samples(meter, self, batch, is_new=not is_counted)
         except Exception as error:
             meter.remove("DataLoader", error)
         return batch
@@ -104,7 +100,7 @@ def _lay_worker_starts(meter: Meter) -> None:
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         values = meter.values
-        is_training = get_ident() == meter.thread and not meter.is_inside
+        is_training = get_ident() == meter.thread and values[DOING] == 0.0
         began = monotonic()
         if is_training:
             # The looks would take the start of a process for work in the script's loop.
@@ -121,8 +117,7 @@ def _lay_worker_starts(meter: Meter) -> None:
 
 def _count_restart(meter: Meter, iterator: Any) -> None:
     """At the first batch of an iterator whose workers have begun to start last."""
-    assert meter.starting is not None
-    started, began = meter.starting
+    started, began = meter.starting or (0, 0.0)
     if started != id(iterator):
         return
     meter.starting = None
@@ -133,16 +128,34 @@ def _count_restart(meter: Meter, iterator: Any) -> None:
 
 
 def _begin_source(meter: Meter, iterator: Any) -> None:
+    _count_restart(meter, iterator)
     knows = bool(iterator._auto_collation)
     size = getattr(iterator._index_sampler, "batch_size", None) if knows else None
     line = meter.sites.trains_from(iterator)
     meter.takes_from(id(iterator), iterator._num_workers, size or 0, line, knows=knows)
 
 
-def _add_samples(meter: Meter, batch: Any) -> None:
-    samples = _samples_of(batch)
-    known = samples is not None and meter.pending is not None
-    meter.pending = (meter.pending or 0) + (samples or 0) if known else None
+def _count_samples(meter: Meter, iterator: Any, batch: Any, *, is_new: bool) -> None:
+    if is_new:
+        _begin_source(meter, iterator)
+    before = meter.pending
+    samples = None if before is None else _samples_of(batch)
+    meter.pending = None if samples is None or before is None else before + samples
+    if is_new and samples:
+        meter.batch_size, meter.full_batches = samples, _full_after(iterator, samples)
+
+
+def _full_after(iterator: Any, samples: int) -> int:
+    """How many batches surely are as large as the first. Asking a tensor takes 3 us of a step."""
+    sampler = iterator._index_sampler
+    if type(sampler) is not BatchSampler or iterator._collate_fn is not default_collate:
+        return 0
+    indices: Any = sampler.sampler
+    is_known = type(indices).__module__.startswith("torch.utils.data.")
+    # That of an iterable dataset has no length.
+    if not is_known or not hasattr(indices, "__len__") or samples != sampler.batch_size:
+        return 0
+    return len(indices) // samples - 1
 
 
 def _samples_of(batch: Any) -> int | None:
