@@ -76,6 +76,10 @@ export async function manifestsOfPlan(store: BlobStore, plan: CompactionPlan): P
   return manifests;
 }
 
+/** A generation without shards, such as one of deletions, has neither columns nor a header. */
+export const firstWithShards = (manifests: readonly Manifest[]): Manifest | undefined =>
+  manifests.find(({ shards }) => shards.length > 0);
+
 interface OneShard {
   readonly plan: CompactionPlan;
   readonly packing: PackingSettings;
@@ -100,7 +104,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
       key,
       packing,
       format,
-      schema: one.manifests[0]?.schema ?? {},
+      schema: firstWithShards(one.manifests)?.schema ?? {},
       inputs,
       order: packing.shuffle ? interleave(counts, seed) : concatenate(counts),
       samples: samplesEachOf(plan, shard),

@@ -17,7 +17,7 @@ import { newestLabels } from '../seal/label-numbers.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { sealedSplits } from '../splits/split-rule.ts';
 import { spotCheck } from '../verify/spot-check.ts';
-import { manifestsOfPlan } from './compact-shards.ts';
+import { firstWithShards, manifestsOfPlan } from './compact-shards.ts';
 import { compareMembers } from './compare-members.ts';
 import type { LeftOutArrival } from './left-out.ts';
 import { type GenerationArrivals, mergeArrivals } from './merge-arrivals.ts';
@@ -90,7 +90,7 @@ async function seal(
     packing,
   });
   const arrivals = await sealArrivals(store, keys, { plan, manifests, leftOut });
-  const first = manifests.find((one) => one.shards.length > 0);
+  const first = firstWithShards(manifests);
   if (first === undefined) throw new AuditError(generation, 'none of its inputs has a shard');
   const sourceSchema = { columns: first.schema.columns ?? [] };
   const manifest: Manifest = {
