@@ -112,6 +112,24 @@ describe('the newest version', () => {
     expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 3 });
   });
 
+  it('takes a correction beside what came back in a bundle', async () => {
+    const world = new World({ require: [] });
+    world.put('a/1', '1');
+    await world.run(1);
+    world.hour = 11;
+    world.store.objects.delete(`${incoming}a/1.jpg`);
+    world.put('a/1', '22', ['json']);
+    await world.run(2);
+    world.hour = 12;
+    seedBundle(world.store, { 'a/1.json': '"1"' });
+    world.hour = 13;
+    await world.run(3);
+    world.hour = 14;
+    world.put('a/1', '4444', ['jpg']);
+    await world.run(4);
+    expect(await world.images()).toEqual({ 'a/1': 4 });
+  });
+
   it('stays when an older retraction is joined later', async () => {
     const world = new World();
     for (const stem of ['a/1', 'b/1']) world.put(stem, '1');

@@ -27,10 +27,20 @@ export interface Statement {
   readonly listedAt: number;
   /** The same of this arrival, where its rejection has lapsed. */
   readonly lapsedAt: number;
+  /** Its bytes are packed, under this ETag or that of the same bytes. */
+  readonly isHeld: boolean;
+  /** When this arrival was last noted as no news. */
+  readonly unchangedAt: number;
 }
 
 const NEVER = Number.NEGATIVE_INFINITY;
-export const NOTHING_SAID: Statement = { found: 'none', listedAt: NEVER, lapsedAt: NEVER };
+export const NOTHING_SAID: Statement = {
+  found: 'none',
+  listedAt: NEVER,
+  lapsedAt: NEVER,
+  isHeld: false,
+  unchangedAt: NEVER,
+};
 
 export interface FindRules {
   /**
@@ -114,21 +124,35 @@ export class GenerationCursor {
   async find(key: string, etags: readonly string[], rules: FindRules): Promise<Statement> {
     let last = NOTHING_SAID;
     this.#foundAt = 0;
+    const own = etags.map(contentEtag);
     await this.#walk(key, () => {
       this.#foundAt = Math.max(this.#foundAt, this.#listings[this.#listing] ?? 0);
-      if (this.#saysNothing) return false;
-      const own = contentEtag(this.#etag);
-      const isOwn = etags.some((etag) => contentEtag(etag) === own);
-      if (!isOwn && rules.onChange === 'keep') return false;
-      // Earlier releases noted no listings: then the whole generation is as new as its newest listing.
-      const listedAt = this.#listings[this.#listing] || this.lastListing;
-      const found = isOwn ? this.#sameAs(rules) : 'other';
-      const isNewer = listedAt > last.listedAt || (listedAt === last.listedAt && isOwn);
-      if (found === 'lapsed') last = { ...last, lapsedAt: Math.max(listedAt, last.lapsedAt) };
-      else if (isNewer) last = { ...last, found, listedAt };
+      const isOwn = own.includes(contentEtag(this.#etag));
+      if (isOwn) last = this.#withHeld(last);
+      if (!this.#saysNothing && (isOwn || rules.onChange === 'replace'))
+        last = this.#newer(last, isOwn, rules);
       return false;
     });
     return last;
+  }
+
+  /** Earlier releases noted no listings: then the whole generation is as new as its newest listing. */
+  get #listedAt(): number {
+    return this.#listings[this.#listing] || this.lastListing;
+  }
+
+  #withHeld(last: Statement): Statement {
+    if (this.#outcome === 'unchanged')
+      return { ...last, unchangedAt: Math.max(this.#listedAt, last.unchangedAt) };
+    return typeof this.#outcome === 'number' ? { ...last, isHeld: true } : last;
+  }
+
+  #newer(last: Statement, isOwn: boolean, rules: FindRules): Statement {
+    const listedAt = this.#listedAt;
+    const found = isOwn ? this.#sameAs(rules) : 'other';
+    if (found === 'lapsed') return { ...last, lapsedAt: Math.max(listedAt, last.lapsedAt) };
+    const isNewer = listedAt > last.listedAt || (listedAt === last.listedAt && isOwn);
+    return isNewer ? { ...last, found, listedAt } : last;
   }
 
   get #saysNothing(): boolean {

@@ -11,6 +11,7 @@ import {
   type Found,
   GenerationCursor,
   NOTHING_SAID,
+  type Statement,
 } from './generation-cursor.ts';
 
 /**
@@ -113,6 +114,13 @@ interface Looked {
   readonly bundledAt: string | undefined;
 }
 
+/** It came back after another version, which was rejected: so the dataset still had its bytes. */
+const isBack = ({
+  isHeld,
+  unchangedAt,
+  listedAt,
+}: Pick<Statement, 'isHeld' | 'unchangedAt' | 'listedAt'>): boolean => isHeld && unchangedAt > listedAt;
+
 /**
  * What any generation has listed last of a key, and whether one of them has seen the bundle that holds it. Cursors come
  * in the order of their newest listings.
@@ -123,16 +131,20 @@ async function newestOf(
   rules: FilterRules,
 ): Promise<{ readonly state: ArrivalState | undefined; readonly isSeen: boolean }> {
   let [state, isSeen]: [ArrivalState | undefined, boolean] = [undefined, false];
-  let { listedAt, lapsedAt } = NOTHING_SAID;
+  let { listedAt, lapsedAt, unchangedAt, isHeld } = NOTHING_SAID;
   for (const cursor of cursors) {
-    if (listedAt >= cursor.lastListing) break;
+    const isKnown = isHeld || unchangedAt <= listedAt;
+    if (listedAt >= cursor.lastListing && isKnown) break;
     const statement = await cursor.find(key, etags, rules);
     // A generation that noted the key as no news has seen it too.
     isSeen ||= cursor.hasSeen(bundledAt);
+    isHeld ||= statement.isHeld;
     lapsedAt = Math.max(lapsedAt, statement.lapsedAt);
+    unchangedAt = Math.max(unchangedAt, statement.unchangedAt);
     const newer = statement.listedAt > listedAt ? stateOf(statement.found) : undefined;
     if (newer !== undefined) [state, listedAt] = [newer, statement.listedAt];
   }
+  if (state === 'changed' && isBack({ isHeld, unchangedAt, listedAt })) state = 'sealed';
   // Where it was rejected after all others, nothing has replaced it.
   return { state, isSeen: isSeen && lapsedAt < listedAt };
 }
