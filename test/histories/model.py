@@ -194,7 +194,10 @@ class Model:
             _, body, etag = version
             if not takes_all and not self.is_news(key, version):
                 continue
-            if (key, body) not in self.retracted:
+            if (key, body) in self.retracted:
+                # What came before it is no news either.
+                self.sealed[key] = (version[0], etag)
+            else:
                 samples.setdefault(stem_of(key), {})[key] = (body, etag)
         return samples.values()
 
@@ -233,10 +236,17 @@ class Model:
         ):
             return False
         noted = {(key, etag): held[key][1] for key, (_, etag) in sample.items()}
-        if any(self.same.get(one, one[1]) != packed for one, packed in noted.items()):
+        # Or another version came in between, which was rejected.
+        if any(
+            self.same.get(one, one[1]) != packed or self.sealed_etag(one[0], packed) != packed
+            for one, packed in noted.items()
+        ):
             self.packed.update((key, (incoming[key], held[key][1])) for key in sample)
         self.same.update(noted)
         return True
+
+    def sealed_etag(self, key: str, otherwise: str) -> str:
+        return self.sealed.get(key, (0, otherwise))[1]
 
     def groups_of(self, news: list[Sample]) -> list[list[Sample]]:
         """Those that share an old sample replace it together."""
