@@ -112,7 +112,7 @@ describe('the newest version', () => {
     expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 3 });
   });
 
-  it('takes a correction beside what came back in a bundle', async () => {
+  it('takes a correction beside a file that returned', async () => {
     const world = new World({ require: [] });
     world.put('a/1', '1');
     await world.run(1);
