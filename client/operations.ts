@@ -426,6 +426,8 @@ export type Report = {
             readonly seconds: number;
             readonly steps: number;
           };
+          /** Seconds. */
+          readonly startSeconds?: number | undefined;
         };
         readonly speed: {
           /** Of all hosts together. */
@@ -445,6 +447,8 @@ export type Report = {
           readonly seconds: number;
           readonly steps: number;
         };
+        /** From the start of the instances to that of the script, with its download. */
+        readonly startSeconds?: number | undefined;
         /** Steps a second, over those before. */
         readonly stepRatio: number;
         readonly samplesPerDollarRatio?: number | undefined;

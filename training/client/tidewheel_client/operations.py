@@ -1733,12 +1733,17 @@ class _ReportAttemptsItemAppliedMeasured(TypedDict):
 
 
 class ReportAttemptsItemAppliedMeasured(_ReportAttemptsItemAppliedMeasured, total=False):
+    startSeconds: float
     samplesPerDollarRatio: float
 
 
-class ReportAttemptsItemAppliedMeasuredBesides(TypedDict):
+class _ReportAttemptsItemAppliedMeasuredBesides(TypedDict):
     jobName: str
     speed: ReportAttemptsItemAppliedMeasuredBesidesSpeed
+
+
+class ReportAttemptsItemAppliedMeasuredBesides(_ReportAttemptsItemAppliedMeasuredBesides, total=False):
+    startSeconds: float
 
 
 class _ReportAttemptsItemAppliedMeasuredBesidesSpeed(TypedDict):

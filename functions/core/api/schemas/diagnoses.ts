@@ -71,8 +71,11 @@ export const applied = z
     changes: list(z.string()),
     measured: z
       .object({
-        besides: z.object({ jobName: z.string(), speed }),
+        besides: z.object({ jobName: z.string(), speed, startSeconds: seconds.optional() }),
         speed,
+        startSeconds: seconds
+          .optional()
+          .describe('From the start of the instances to that of the script, with its download.'),
         stepRatio: z.number().describe('Steps a second, over those before.'),
         samplesPerDollarRatio: z.number().optional(),
       })

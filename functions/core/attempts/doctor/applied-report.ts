@@ -9,8 +9,14 @@ export interface AppliedReport {
   readonly measured?:
     | {
         /** The newest earlier one without all of the changes; of the run before, if this run has none. */
-        readonly besides: { readonly jobName: string; readonly speed: Speed };
+        readonly besides: {
+          readonly jobName: string;
+          readonly speed: Speed;
+          readonly startSeconds?: number | undefined;
+        };
         readonly speed: Speed;
+        /** From the start of the instances to that of the script, with its download. */
+        readonly startSeconds?: number | undefined;
         /** Steps a second, over those before. */
         readonly stepRatio: number;
         /** Samples a dollar, over those before. */
@@ -34,10 +40,17 @@ export function broughtBy(attempt: AttemptRecord, all: readonly AttemptRecord[])
   return {
     changes,
     measured: {
-      besides: { jobName: before.jobName, speed: was },
+      besides: { jobName: before.jobName, speed: was, startSeconds: startSecondsOf(before) },
       speed: is,
+      startSeconds: startSecondsOf(attempt),
       stepRatio: was.stepSeconds.median / is.stepSeconds.median,
       samplesPerDollarRatio: dearer === undefined || cheaper === undefined ? undefined : cheaper / dearer,
     },
   };
+}
+
+function startSecondsOf({ outcome }: AttemptRecord): number | undefined {
+  const { startedAt = '', scriptStartedAt = '' } = outcome ?? {};
+  const seconds = (Date.parse(scriptStartedAt) - Date.parse(startedAt)) / 1_000;
+  return seconds >= 0 ? seconds : undefined;
 }

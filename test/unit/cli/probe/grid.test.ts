@@ -15,7 +15,7 @@ describe('the combinations', () => {
   it('change hyperparameters, variables and fields by their paths', () => {
     const [first] = cellsOf(['num_workers=2,4', 'training.environment.OMP_NUM_THREADS=1', 'compute.nodes=2']);
     expect(first?.change).toEqual({
-      training: { hyperparameters: { num_workers: 2 }, environment: { OMP_NUM_THREADS: 1 } },
+      training: { hyperparameters: { num_workers: 2 }, environment: { OMP_NUM_THREADS: '1' } },
       compute: { nodes: 2 },
     });
   });

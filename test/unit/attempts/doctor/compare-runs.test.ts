@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compareRuns } from '../../../functions/core/attempts/doctor/compare-runs.ts';
-import { AT, attemptOf, placementOf, runOf, secondsAfter } from '../../support/builders/records.ts';
+import { compareRuns } from '../../../../functions/core/attempts/doctor/compare-runs.ts';
+import { AT, attemptOf, placementOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const HOUR = 3_600;
 

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { diagnoseEnded, diagnoseOpen } from '../../../functions/core/attempts/doctor/diagnose-attempts.ts';
-import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
-import { reportRun } from '../../../functions/core/attempts/report-run.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { diagnose as described } from '../../../functions/diagnose/function.ts';
-import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
-import { sealGeneration } from '../../support/builders/sealed-generation.ts';
-import type { JobScript } from '../../support/fakes/training.ts';
-import { ground } from '../../support/world/ground.ts';
+import { diagnoseEnded, diagnoseOpen } from '../../../../functions/core/attempts/doctor/diagnose-attempts.ts';
+import { judgeRun } from '../../../../functions/core/attempts/judge-run.ts';
+import { launchAttempt } from '../../../../functions/core/attempts/launch-attempt.ts';
+import { reconcile } from '../../../../functions/core/attempts/reconcile.ts';
+import { reportRun } from '../../../../functions/core/attempts/report-run.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { diagnose as described } from '../../../../functions/diagnose/function.ts';
+import { declarationOf, launchOf, runOf } from '../../../support/builders/records.ts';
+import { sealGeneration } from '../../../support/builders/sealed-generation.ts';
+import type { JobScript } from '../../../support/fakes/training.ts';
+import { ground } from '../../../support/world/ground.ts';
 import { evidenceOf } from '../doctor/evidence.ts';
 
 const RUN = 'digits-000001';
