@@ -10,7 +10,7 @@ import { declarationOf, launchOf, runOf } from '../../../support/builders/record
 import { sealGeneration } from '../../../support/builders/sealed-generation.ts';
 import type { JobScript } from '../../../support/fakes/training.ts';
 import { ground } from '../../../support/world/ground.ts';
-import { evidenceOf } from '../doctor/evidence.ts';
+import { evidenceOf } from '../../doctor/evidence.ts';
 
 const RUN = 'digits-000001';
 const STARVED = { type: 'g5.xlarge', shares: { wait: 0.6, compute: 0.4 }, workers: 1, workerBusy: 1 };
