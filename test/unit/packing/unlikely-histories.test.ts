@@ -64,6 +64,15 @@ class World {
     await this.compact();
   }
 
+  /** The first run packs the sample. Then its image goes, and its JSON changes. */
+  async correctWithoutImage(stem: string): Promise<void> {
+    this.put(stem, '1');
+    await this.run(1);
+    this.hour = 11;
+    this.store.objects.delete(`${incoming}${stem}.jpg`);
+    this.put(stem, '22', ['json']);
+  }
+
   /** As `whenDone: delete` does. */
   clean(batch: number): Promise<unknown> {
     const run = { pipeline: PIPELINE, runId: runOf(batch) };
@@ -114,11 +123,7 @@ describe('the newest version', () => {
 
   it('takes a correction beside a file that returned', async () => {
     const world = new World({ require: [] });
-    world.put('a/1', '1');
-    await world.run(1);
-    world.hour = 11;
-    world.store.objects.delete(`${incoming}a/1.jpg`);
-    world.put('a/1', '22', ['json']);
+    await world.correctWithoutImage('a/1');
     await world.run(2);
     world.hour = 12;
     seedBundle(world.store, { 'a/1.json': '"1"' });
@@ -227,11 +232,7 @@ describe('the newest version', () => {
 
   it('frees a correction, which its run then deletes', async () => {
     const world = new World({ require: [] });
-    world.put('a/1', '1');
-    await world.run(1);
-    world.hour = 11;
-    world.store.objects.delete(`${incoming}a/1.jpg`);
-    world.put('a/1', '22', ['json']);
+    await world.correctWithoutImage('a/1');
     world.put('a/2', '1');
     await world.run(2);
     world.hour = 12;

@@ -106,6 +106,13 @@ def test_a_line_outside_of_the_code_shows_no_path(tmp_path: Path) -> None:
     assert lines["loader"] == "private.py:5 training"
 
 
+def lines_of_rank(tmp_path: Path, script: str) -> dict[str, str]:
+    """Of a gang of one."""
+    ended = script + "torch.distributed.destroy_process_group()\n"
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1))}
+    return lines_of(tmp_path, ended, **place, RANK="0", WORLD_SIZE="1")
+
+
 def test_the_wrap_in_ddp_is_a_line(tmp_path: Path) -> None:
     script = TRAIN.replace(
         "optimizer =",
@@ -113,16 +120,7 @@ def test_the_wrap_in_ddp_is_a_line(tmp_path: Path) -> None:
         "model = torch.nn.parallel.DistributedDataParallel(model)\n"
         "optimizer =",
     )
-    port = free_ports(1)
-    environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    lines = lines_of(
-        tmp_path,
-        script + "torch.distributed.destroy_process_group()\n",
-        **environment,
-        RANK="0",
-        WORLD_SIZE="1",
-    )
-    assert lines["exchange"] == "train.py:6"
+    assert lines_of_rank(tmp_path, script)["exchange"] == "train.py:6"
 
 
 def test_the_batch_size_is_that_of_the_training(tmp_path: Path) -> None:
@@ -148,13 +146,6 @@ def test_the_first_wrap_in_fsdp_is_a_line(tmp_path: Path, wrap: str) -> None:
         "optimizer =",
         f"torch.distributed.init_process_group('gloo')\n{wrap}\noptimizer =",
     )
-    environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1))}
-    lines = lines_of(
-        tmp_path,
-        script + "torch.distributed.destroy_process_group()\n",
-        **environment,
-        RANK="0",
-        WORLD_SIZE="1",
-    )
+    lines = lines_of_rank(tmp_path, script)
     assert lines["shard"] == "train.py:8"
     assert "exchange" not in lines
