@@ -149,7 +149,11 @@ class ParquetEncoder implements ShardEncoder {
       this.#group += 1;
       this.#row = 0;
     }
-    return members.map(({ column }) => written.get(column) ?? { offset: 0, sha256: '' });
+    return members.map(({ name, column }) => {
+      const place = written.get(column);
+      if (place === undefined) throw new Error(`${name} would be lost: the shard has no column ${column}`);
+      return place;
+    });
   }
 
   async finish(sink: ShardSink): Promise<void> {
