@@ -2,6 +2,7 @@
 import { parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
+import { parquet } from '../../../../functions/core/packing/formats/parquet.ts';
 import { footerProblem } from '../../../../functions/core/packing/formats/parquet-footer.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
@@ -115,5 +116,17 @@ describe('a Parquet shard', () => {
     store.seed(`${incoming}a/2.json`, '{}');
     const sealed = await packAll(store, settings({ format: 'parquet' }));
     expect(sealed).toMatchObject({ samples: 1, rejected: 2 });
+  });
+
+  it('refuses a member that has no column', async () => {
+    const member = { name: 'a/1.cls', stem: 'a/1', column: 'label', size: 1, isLabel: true, body: [] };
+    const outline = { ordinal: 0, members: [member] };
+    const sink = { position: 0, room: MEGABYTE, write: () => undefined, recent: () => undefined };
+    const encoder = parquet.encoder({
+      settings: settings({ format: 'parquet' }),
+      sourceSchema: { columns: [] },
+      outlines: [outline],
+    });
+    await expect(encoder.add(sink, outline, [member])).rejects.toThrow('the shard has no column label');
   });
 });
