@@ -4,13 +4,13 @@ import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import type { ListPipelineRunsAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { parseRunId } from '../../functions/core/shared/keys.ts';
 import { nearest } from '../../functions/core/shared/nearest.ts';
 import { type Api, ApiError } from './api.ts';
 import type { Context } from './context.ts';
 
-export type RunRow = ListPipelineRunsAnswer['runs'][number];
+export type RunRow = AnswerOf<'listPipelineRuns'>['runs'][number];
 
 const LARGEST_PAGE = 200;
 

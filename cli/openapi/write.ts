@@ -1,4 +1,4 @@
-/** `npm run openapi`: the OpenAPI document and the types of the clients. Tests say when they are out of date. */
+/** `npm run openapi`: the OpenAPI document and the types of the Python client. Tests say when they are out of date. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,22 +6,17 @@ import { promisify } from 'node:util';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { openApiDocument } from '../../functions/core/api/open-api.ts';
-import { clientTypes } from './client-types.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
 /** Content by file, relative to the project. */
 export function openApiFiles(): Readonly<Record<string, string>> {
-  const document = openApiDocument();
-  return {
-    'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
-    'client/operations.ts': clientTypes(document),
-  };
+  return { 'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n` };
 }
 
 const USAGE = `npm run openapi
 
-Writes docs/openapi.json, the OpenAPI document of the HTTP API, and the types of its clients: client/operations.ts and
+Writes docs/openapi.json, the OpenAPI document of the HTTP API, and the types of its Python client:
 training/client/tidewheel_client/operations.py. It takes no options.`;
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,13 +1,13 @@
 /** Runs the cells of a probe, one after the other, so that they do not take capacity or CPUs from each other. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usdText } from '../../client/amounts.ts';
-import type { ListProbesAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';
 import { type Api, ApiError } from '../command/api.ts';
 import type { Terminal } from '../command/terminal.ts';
 import { changeOf, type PlannedCell, type ProbeLimits } from './estimate.ts';
 
-type Probe = ListProbesAnswer['probes'][number];
+type Probe = AnswerOf<'listProbes'>['probes'][number];
 
 export interface EndedCell {
   readonly cell: PlannedCell;

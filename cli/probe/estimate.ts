@@ -1,6 +1,6 @@
 /** What the cells of a probe would cost at most, before any of them starts. */
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
-import type { PlanRunAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { type Api, ApiError } from '../command/api.ts';
 import { noPipeline } from '../command/runs.ts';
 import type { Cell } from './grid.ts';
@@ -83,7 +83,7 @@ function problemsOf(refused: readonly Refused[], cells: readonly Cell[]): readon
 }
 
 function placeOf(
-  { decision, notes }: PlanRunAnswer,
+  { decision, notes }: AnswerOf<'planRun'>,
   { seconds }: ProbeLimits,
 ): Pick<PlannedCell, 'place' | 'usdPerHour' | 'mostUsd'> {
   if (decision?.kind !== 'launch')

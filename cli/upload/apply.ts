@@ -1,6 +1,6 @@
 /** Declares a pipeline as its file says, after its code is in the bucket: a run that starts then has both. */
 import path from 'node:path';
-import type { GetPipelineAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { type Api, ApiError } from '../command/api.ts';
@@ -38,7 +38,10 @@ export async function apply({ api, store, declaration, dryRun }: ApplyOptions): 
   };
 }
 
-export async function storedDeclaration(api: Api, name: string): Promise<GetPipelineAnswer | undefined> {
+export async function storedDeclaration(
+  api: Api,
+  name: string,
+): Promise<AnswerOf<'getPipeline'> | undefined> {
   try {
     return await api.call('getPipeline', { name });
   } catch (error: unknown) {

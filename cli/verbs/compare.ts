@@ -1,7 +1,7 @@
 /** `tidewheel compare`: runs side by side. */
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import type { CompareRunsAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
@@ -58,12 +58,12 @@ const HEAD = [
   'cost',
 ];
 
-function text({ rows, metric }: CompareRunsAnswer): string {
+function text({ rows, metric }: AnswerOf<'compareRuns'>): string {
   const head = metric === undefined ? HEAD : [...HEAD, `cost to ${metric.name} ${shown(metric.value, 4)}`];
   return tableText([head, ...rows.map((row) => cellsOf(row, metric !== undefined))]);
 }
 
-function cellsOf(row: CompareRunsAnswer['rows'][number], hasMetric: boolean): string[] {
+function cellsOf(row: AnswerOf<'compareRuns'>['rows'][number], hasMetric: boolean): string[] {
   const { stepSeconds, cpuBusy, gpuBusy } = row;
   return [
     row.runId,

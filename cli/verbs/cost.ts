@@ -1,7 +1,7 @@
 /** `tidewheel cost`: what the runs of a month cost. */
 import * as z from 'zod';
 import { durationText, usdText } from '../../client/amounts.ts';
-import type { GetMoneyAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
 import { defineVerb } from '../command/verb.ts';
 
@@ -35,7 +35,7 @@ export const verb = defineVerb({
   },
 });
 
-function rowsOf({ month, total, ...money }: GetMoneyAnswer, by: (typeof BY)[number]): string[][] {
+function rowsOf({ month, total, ...money }: AnswerOf<'getMoney'>, by: (typeof BY)[number]): string[][] {
   switch (by) {
     case 'day':
       return [['DAY', 'USD'], ...money.byDay.map(({ day, costUsd }) => [day, usdText(costUsd)])];

@@ -2,7 +2,7 @@
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
-import type { PutLimitsAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
@@ -52,7 +52,7 @@ the same, and changes nothing.`,
   },
 });
 
-function limitsText({ runId, limits, placement }: PutLimitsAnswer): string {
+function limitsText({ runId, limits, placement }: AnswerOf<'putLimits'>): string {
   const { deadlineHours, budgetUsd } = limits;
   const deadline = deadlineHours === undefined ? 'no deadline' : `a deadline of ${deadlineHours} h`;
   const budget = budgetUsd === undefined ? 'no budget' : `a budget of $${usdText(budgetUsd)}`;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import type { GetLogAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { Api } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
@@ -70,7 +70,7 @@ because hosts send them late. Ctrl-C leaves the run alone.`,
 const hasEnded = async (api: Api, runId: string): Promise<boolean> =>
   isFinished((await api.call('getRun', { runId })).run);
 
-type Entry = GetLogAnswer['entries'][number];
+type Entry = AnswerOf<'getLog'>['entries'][number];
 
 class Printer {
   readonly #api: Api;

@@ -1,7 +1,7 @@
 /** `tidewheel market`: scores and prices of the pools that pipelines may use, and what attempts met there. */
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
-import type { GetMarketAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
 import { defineVerb } from '../command/verb.ts';
 
@@ -38,7 +38,7 @@ export const verb = defineVerb({
   },
 });
 
-const rowsOf = ({ pools, running }: Pick<GetMarketAnswer, 'pools' | 'running'>): string[][] => [
+const rowsOf = ({ pools, running }: Pick<AnswerOf<'getMarket'>, 'pools' | 'running'>): string[][] => [
   ['POOL', 'SCORE', 'SPOT $/H', 'ON-DEMAND $/H', 'KEPT', 'LOST', 'REFUSED', 'NOW'],
   ...pools.map(({ instanceType, zoneId, score, spotUsd, onDemandUsd, luck }) => [
     `${instanceType} ${zoneId}`,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
-import type { PlanRunAnswer, PlanRunBody } from '../../client/operations.ts';
+import type { AnswerOf, BodyOf } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
 import { messageOf } from '../../functions/core/shared/errors.ts';
 import { ApiError } from '../command/api.ts';
@@ -90,7 +90,7 @@ interface Data {
 }
 
 /** @throws UsageError for a folder without files */
-async function dataOf(folder: string, { data, files, gigabytes }: Data): Promise<PlanRunBody['data']> {
+async function dataOf(folder: string, { data, files, gigabytes }: Data): Promise<BodyOf<'planRun'>['data']> {
   if (files !== undefined && gigabytes !== undefined) return { files, bytes: Math.round(gigabytes * 1e9) };
   if (data === undefined) return undefined;
   const found = await filesBelow(path.resolve(folder, data)).catch((cause: unknown) => {
@@ -101,10 +101,10 @@ async function dataOf(folder: string, { data, files, gigabytes }: Data): Promise
   throw new UsageError([`--data is "${data}", which holds no data: name a folder of files`]);
 }
 
-const canTrain = ({ decision, findings }: PlanRunAnswer): boolean =>
+const canTrain = ({ decision, findings }: AnswerOf<'planRun'>): boolean =>
   decision !== undefined && decision.kind !== 'giveUp' && findings.every(({ kind }) => kind !== 'fails');
 
-function textOf(plan: PlanRunAnswer, pools: boolean): string {
+function textOf(plan: AnswerOf<'planRun'>, pools: boolean): string {
   const { runId, asOf, decision, findings, notes } = plan;
   const troubles = findings.filter(({ kind }) => kind !== 'passed');
   return [
@@ -124,7 +124,7 @@ function textOf(plan: PlanRunAnswer, pools: boolean): string {
 const some = (count: number, thing: string): string =>
   `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
 
-function dataLines({ packing, dataset }: PlanRunAnswer): readonly string[] {
+function dataLines({ packing, dataset }: AnswerOf<'planRun'>): readonly string[] {
   const { basis, files, bytes, shards, items, rejected } = packing;
   const left = rejected === 0 ? '' : `, ${countText(rejected)} rejected by name`;
   return [
@@ -133,7 +133,7 @@ function dataLines({ packing, dataset }: PlanRunAnswer): readonly string[] {
   ];
 }
 
-type Decision = NonNullable<PlanRunAnswer['decision']>;
+type Decision = NonNullable<AnswerOf<'planRun'>['decision']>;
 
 function placeLine(decision: Decision): string {
   if (decision.kind !== 'launch') return `place     none now: ${decision.reason}`;
@@ -142,7 +142,7 @@ function placeLine(decision: Decision): string {
   return `place     ${topology.nodes} x ${pool.instanceType}, ${pool.purchaseOption}${zone}`;
 }
 
-function trainingLines({ training, deadlineAt, asOf }: PlanRunAnswer): readonly string[] {
+function trainingLines({ training, deadlineAt, asOf }: AnswerOf<'planRun'>): readonly string[] {
   if (training === undefined) return [];
   const { usd, onDemandUsd, finishAt } = training;
   const moment = (at: string): string => momentText(new Date(at), new Date(asOf));

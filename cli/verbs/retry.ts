@@ -1,6 +1,6 @@
 /** `tidewheel retry`: has a failed or stopped run go on from its newest checkpoint. */
 import * as z from 'zod';
-import type { RetryRunBody } from '../../client/operations.ts';
+import type { BodyOf } from '../../client/operations.ts';
 import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
@@ -30,8 +30,8 @@ ${SET_ABOUT}`,
   run: async ({ values, positionals }, context) => {
     const runId = await runMeant(context, positionals[0]);
     const api = await context.api();
-    const source: RetryRunBody['source'] = values['pinned-source'] ? 'pinned' : 'current';
-    const change: RetryRunBody = { ...overridesOf(values.set), source };
+    const source: BodyOf<'retryRun'>['source'] = values['pinned-source'] ? 'pinned' : 'current';
+    const change: BodyOf<'retryRun'> = { ...overridesOf(values.set), source };
     const retried = await api.call('retryRun', { runId, body: change });
     const { run } = values.set.length === 0 ? {} : await api.call('getRun', { runId });
     const remark = run?.declaration && unseenText(run.declaration.training, values.set);

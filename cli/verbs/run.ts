@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import type { StartRunBody } from '../../client/operations.ts';
+import type { BodyOf } from '../../client/operations.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { type Api, ApiError } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
@@ -49,7 +49,7 @@ ${SET_ABOUT}
       throw new UsageError([
         '--current-source goes with --again: every other run has the source as it is now',
       ]);
-    const body: StartRunBody = {
+    const body: BodyOf<'startRun'> = {
       ...overridesOf(values.set),
       ...(again !== undefined && { again, source: values['current-source'] ? 'current' : 'pinned' }),
       // The client repeats a call that got no answer.
@@ -90,7 +90,7 @@ async function trainingOf(
   return read.valid ? read.pipeline.training : undefined;
 }
 
-const start = (api: Api, pipeline: string, body: StartRunBody) =>
+const start = (api: Api, pipeline: string, body: BodyOf<'startRun'>) =>
   api.call('startRun', { name: pipeline, body }).catch(async (error: unknown) => {
     throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
   });

@@ -3,7 +3,7 @@
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { durationText, usdText } from '../../client/amounts.ts';
-import type { StopRunAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { runMeant } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 
@@ -41,7 +41,7 @@ table in docs/steering.md. Its arrivals are not lost. "tidewheel retry" has it g
   },
 });
 
-function stopText({ runId, status, unsaved }: StopRunAnswer, now: boolean): string {
+function stopText({ runId, status, unsaved }: AnswerOf<'stopRun'>, now: boolean): string {
   if (unsaved === undefined)
     return status === 'stopped' ? `${runId} is stopped` : `${runId} is ${status}, and stops at its next step`;
   const since =

@@ -1,7 +1,7 @@
 /** `tidewheel why`: why each attempt went where it went. */
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import type { GetPlacementAnswer, GetWhatIfAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
 import { type Api, ApiError } from '../command/api.ts';
@@ -79,7 +79,7 @@ at that moment. Nothing is started.`,
     const numbers = await attemptsMeant(api, runId, values.attempt);
     if (numbers.length === 0) terminal.note(`nothing was decided for ${runId} yet`);
     if (json) {
-      const placements: GetPlacementAnswer[] = [];
+      const placements: AnswerOf<'getPlacement'>[] = [];
       for (const attempt of numbers) placements.push(await placementOf(api, runId, attempt));
       terminal.print(JSON.stringify({ runId, placements }, null, 2));
       return EXIT.ok;
@@ -105,7 +105,7 @@ async function attemptsMeant(api: Api, runId: string, only: number | undefined):
   throw new UsageError([`${runId} has no attempt ${only}: its last is ${numbers.at(-1)}`]);
 }
 
-const placementOf = (api: Api, runId: string, attempt: number): Promise<GetPlacementAnswer> =>
+const placementOf = (api: Api, runId: string, attempt: number): Promise<AnswerOf<'getPlacement'>> =>
   api.call('getPlacement', { runId, attempt: String(attempt) });
 
 interface Asked {
@@ -115,7 +115,10 @@ interface Asked {
 }
 
 /** @returns why the stored decision cannot be read, or what it comes to now */
-async function decidedAgain(api: Api, { runId, attempt, values }: Asked): Promise<GetWhatIfAnswer | string> {
+async function decidedAgain(
+  api: Api,
+  { runId, attempt, values }: Asked,
+): Promise<AnswerOf<'getWhatIf'> | string> {
   try {
     return await api.call('getWhatIf', { runId, attempt: String(attempt), ...changeOf(values) });
   } catch (error: unknown) {
@@ -139,8 +142,8 @@ const OTHERWISE = 'otherwise; rules, catalog or what other runs met on record ha
 
 function explain(
   { print }: Terminal,
-  { attempt, decision }: GetPlacementAnswer,
-  { decidedAt, isSame, changed, notes, values }: GetWhatIfAnswer & { readonly values: Values },
+  { attempt, decision }: AnswerOf<'getPlacement'>,
+  { decidedAt, isSame, changed, notes, values }: AnswerOf<'getWhatIf'> & { readonly values: Values },
 ): void {
   print(`\nattempt ${attempt}, as decided\n${formatDecision(decision, decidedAt)}`);
   print(`\nDecided again from what is stored: ${isSame ? 'the same' : OTHERWISE}.`);

@@ -1,5 +1,5 @@
 /** What a run that settles waits for, in words: a minute without a sign of life looks like a fault. */
-import type { GetPipelineAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { momentText } from '../command/format.ts';
@@ -11,7 +11,7 @@ export type Settle = Pipeline['settle'];
 export function settleOf({
   name,
   declaration,
-}: Pick<GetPipelineAnswer, 'name' | 'declaration'>): Settle | undefined {
+}: Pick<AnswerOf<'getPipeline'>, 'name' | 'declaration'>): Settle | undefined {
   const read = readDeclaration(name, declaration);
   return read.valid ? read.pipeline.settle : undefined;
 }

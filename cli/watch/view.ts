@@ -1,9 +1,12 @@
 /** What `watch` makes of the API's answer at one moment. */
-import type { GetRunAnswer, GetSeriesAnswer } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { savedProgress, timeOf } from '../../client/run-view.ts';
 
-export type RunView = Pick<GetRunAnswer, 'run' | 'attempts' | 'timeline' | 'progress' | 'money' | 'report'>;
-export type Series = GetSeriesAnswer['series'];
+export type RunView = Pick<
+  AnswerOf<'getRun'>,
+  'run' | 'attempts' | 'timeline' | 'progress' | 'money' | 'report'
+>;
+export type Series = AnswerOf<'getSeries'>['series'];
 
 export interface Position {
   readonly step: number;

@@ -1,13 +1,12 @@
-/** Routes, template, document, client and page say the same of the API. */
+/** Routes, template, document and page say the same of the API. The types of the client compare its routes. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { openApiFiles } from '../../../cli/openapi/write.ts';
-import { OPERATIONS as CLIENT } from '../../../client/operations.ts';
 import { openApiDocument } from '../../../functions/core/api/open-api.ts';
-import { OPERATIONS, ROUTES } from '../../../functions/core/api/operations.ts';
+import { ROUTES } from '../../../functions/core/api/operations.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
@@ -39,12 +38,6 @@ describe('the routes of the API', () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${each}`),
     );
     expect(described.sort()).toEqual(routes);
-  });
-
-  it('are those of the client', () => {
-    const called = Object.values(CLIENT).map(({ method, path: each }) => `${method} ${each}`);
-    expect(called.sort()).toEqual(routes);
-    expect(Object.keys(CLIENT)).toEqual(Object.values(OPERATIONS).map(({ id }) => id));
   });
 
   it('are those of docs/api.md', () => {
