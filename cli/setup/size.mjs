@@ -8,7 +8,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { places } from './places.mjs';
 
-/** What `npm run compose`, `openapi` and `strategies` write. Nobody reads or keeps these lines, so none is counted. */
+/** Files that `npm run openapi` and `npm run strategies` write. They cost no reader anything, so they do not count. */
 const GENERATED = new Set([
   'training/client/tidewheel_client/operations.py',
   'training/agent/tidewheel_agent/configuration/strategy_traits.py',

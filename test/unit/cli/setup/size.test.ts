@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sizeOf, sizeTable, weigh } from '../../../../cli/setup/size.mjs';
 
 describe('the size of the project', () => {
-  it('counts lines of product code by room, with or without a last newline', () => {
+  it('counts lines of product code by room', () => {
     expect(weigh('functions/core/a.ts', 'one\ntwo\n')).toEqual({
       kind: 'product',
       room: 'functions',
@@ -15,15 +15,15 @@ describe('the size of the project', () => {
     });
   });
 
-  it('counts tests and what supports them apart, wherever they lie', () => {
+  it('counts tests and their support apart', () => {
     for (const file of ['test/unit/a.test.ts', 'emulators/tests/unit/a.ts', 'training/tests/a.py'])
       expect(weigh(file, 'one\n')).toMatchObject({ kind: 'tests' });
   });
 
-  it("counts the words of users' pages, and those of no decision, research or test", () => {
+  it("counts the words of users' pages only", () => {
     expect(weigh('docs/cli.md', '# Two words\n')).toEqual({ kind: 'prose', room: 'docs', amount: 3 });
     expect(weigh('README.md', 'four')).toEqual({ kind: 'prose', room: '(top)', amount: 1 });
-    for (const file of ['docs/decisions/0001.md', 'docs/research/log.md', 'test/README.md'])
+    for (const file of ['docs/decisions/0001-level-triggered.md', 'docs/research/log.md', 'test/README.md'])
       expect(weigh(file, 'word')).toBeUndefined();
   });
 
@@ -32,7 +32,7 @@ describe('the size of the project', () => {
     expect(weigh('functions/core/catalog/data/ec2-prices.json', '{}\n')).toBeUndefined();
   });
 
-  it('shows what each room gained and lost, a removed room too', () => {
+  it('shows what each room gained and lost', () => {
     const before = sizeOf([
       ['cli/a.ts', '1\n2\n3\n'],
       ['old/a.ts', '1\n'],
