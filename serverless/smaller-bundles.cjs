@@ -37,7 +37,7 @@ const credentialsOfLambda = {
 };
 
 /**
- * Every schema of zod refers to what would write it as JSON Schema. Functions parse; `npm run schema` writes. A method
+ * Every schema of zod refers to what would write it as JSON Schema. Functions parse; `npm run generate` writes. A method
  * is made for each schema when it is declared, so what makes it must not throw itself.
  */
 const noJsonSchema = {

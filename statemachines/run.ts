@@ -1,4 +1,4 @@
-/** The state machine of a run. `npm run compose` writes it to run.asl.json. */
+/** The state machine of a run. `npm run generate` writes it to run.asl.json. */
 import {
   choice,
   fail,

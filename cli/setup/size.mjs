@@ -8,7 +8,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { places } from './places.mjs';
 
-/** Files that `npm run openapi` and `npm run strategies` write. They cost no reader anything, so they do not count. */
+/** Files that `npm run generate` writes. They cost no reader anything, so they do not count. */
 const GENERATED = new Set([
   'training/client/tidewheel_client/operations.py',
   'training/agent/tidewheel_agent/configuration/strategy_traits.py',

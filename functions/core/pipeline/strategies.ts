@@ -1,7 +1,7 @@
 /**
  * The training strategies and what the service and the agent must know of each: one table, and no other list of names.
  * `training/agent/tidewheel_agent/strategies/README.md` says what else a new strategy needs.
- * The agent on the hosts reads a copy, which `npm run strategies` writes and a test compares.
+ * The agent on the hosts reads a copy, which `npm run generate` writes and a test compares.
  */
 
 export const STRATEGIES = [

@@ -1,18 +1,13 @@
-/** The table of strategies: its copy for the agent, and what a pipeline may declare with each. */
+/** The table of strategies, and what a pipeline may declare with each. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { STRATEGIES_FILE, strategiesText } from '../../../cli/write-strategies.ts';
 import { STRATEGIES } from '../../../functions/core/pipeline/strategies.ts';
 import { strategyProblems } from '../../../functions/core/pipeline/strategy-problems.ts';
 import { filesOfProject } from '../../support/import-graph.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const TABLE = 'functions/core/pipeline/strategies.ts';
-
-it("equals the agent's copy, which npm run strategies writes", () => {
-  expect(readFileSync(STRATEGIES_FILE, 'utf8')).toBe(strategiesText());
-});
 
 it("is the service's only file that quotes a strategy", () => {
   const quoted = new RegExp(`['"\`](${STRATEGIES.join('|')})['"\`]`);

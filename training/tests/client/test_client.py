@@ -253,7 +253,7 @@ def test_operations_are_those_of_the_document() -> None:
     document = json.loads(write_operations.DOCUMENT.read_text(encoding="utf-8"))
     written = write_operations.written(document)
     assert write_operations.TARGET.read_text(encoding="utf-8") == written, (
-        "docs/openapi.json has changed: run `npm run openapi`"
+        "docs/openapi.json has changed: run `npm run generate`"
     )
 
 

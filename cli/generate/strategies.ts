@@ -1,25 +1,11 @@
-/** `npm run strategies`: the agent's copy of the table of strategies. A test says when it is out of date. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
-import * as z from 'zod';
-import { STRATEGIES, type StrategyTraits, strategyTraits } from '../functions/core/pipeline/strategies.ts';
-
-export const STRATEGIES_FILE = join(
-  import.meta.dirname,
-  '../training/agent/tidewheel_agent/configuration/strategy_traits.py',
-);
-
-const USAGE = `npm run strategies
-
-Writes training/agent/tidewheel_agent/configuration/strategy_traits.py from functions/core/pipeline/strategies.ts. It
-takes no options.`;
+/** The agent's copy of the table of strategies. */
+import { STRATEGIES, type StrategyTraits, strategyTraits } from '../../functions/core/pipeline/strategies.ts';
 
 /** The traits that the agent asks for; the service alone uses the others. */
 const AGENT_TRAITS = ['otherGroups', 'savedBy'] as const satisfies readonly (keyof StrategyTraits)[];
 
 /** A module of Python as ruff formats it. */
-export function strategiesText(): string {
+export function strategiesModule(): string {
   const fields = AGENT_TRAITS.map((trait) => `    ${snakeCase(trait)}: ${typeOf(trait)}`);
   const table = STRATEGIES.map((name) => {
     const values = AGENT_TRAITS.map((trait) => `${snakeCase(trait)}=${literal(strategyTraits[name][trait])}`);
@@ -41,7 +27,7 @@ ${table.join('\n')}
 
 const HEADER = `"""What the agent must know of each strategy.
 
-\`npm run strategies\` writes this file from functions/core/pipeline/strategies.ts: change that one.
+\`npm run generate\` writes this file from functions/core/pipeline/strategies.ts: change that one.
 """
 
 from __future__ import annotations
@@ -58,11 +44,3 @@ const literal = (value: string): string => `"${snakeCase(value)}"`;
 /** The values that occur: mypy then refuses a comparison with any other. */
 const typeOf = (trait: (typeof AGENT_TRAITS)[number]): string =>
   `Literal[${[...new Set(STRATEGIES.map((name) => literal(strategyTraits[name][trait])))].join(', ')}]`;
-
-async function main(args: readonly string[]): Promise<number> {
-  readCommandLine(args, { options: {}, schema: z.object({}) });
-  await writeFile(STRATEGIES_FILE, strategiesText());
-  return 0;
-}
-
-if (import.meta.main) await runCommand(USAGE, main);
