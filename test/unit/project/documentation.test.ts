@@ -85,6 +85,13 @@ it('sources name pages that exist', () => {
   expect(missing).toEqual([]);
 });
 
+it('the index of decisions names each', () => {
+  const index = read('docs/decisions/README.md');
+  const decisions = readdirSync(path.join(ROOT, 'docs/decisions')).filter((file) => /^\d/.test(file));
+  expect(decisions.length).toBeGreaterThan(20);
+  expect(decisions.filter((file) => !index.includes(`](${file})`))).toEqual([]);
+});
+
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
 
 describe('verbs', () => {
