@@ -9,7 +9,6 @@ import { memberLines } from '../../../functions/core/packing/model/member-lines.
 import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
 import { manifestsOf } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { lateMovie } from '../../support/builders/media-files.ts';
 import { PIPELINE, packPipeline, RUN, readTar, settings } from '../../support/builders/packing.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -22,18 +21,17 @@ const corpus = regularCorpus({
 });
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Packs and seals all files, or the movie alone; copies are answered with the faults, in turn. */
+/** Packs and seals all files; copies are answered with the faults, in turn. */
 async function packed(
   faults: readonly (Fault | undefined)[],
   checksum: StoredChecksum = 'crc64nvme',
   damage?: Faults['decide'],
-  movie?: Buffer,
 ) {
   const left = [...faults];
   let partLists = 0;
   const isCopy = (path: string): boolean => path.includes('partNumber=2&');
   const server = await startMemoryS3({
-    ...(movie === undefined && { corpus }),
+    corpus,
     checksum,
     faults: {
       decide: (request) => {
@@ -51,7 +49,6 @@ async function packed(
       credentials: () => Promise.resolve({ accessKeyId: 'a', secretAccessKey: 'b' }),
       retry: { attempts: 10, baseMilliseconds: 2, maximumMilliseconds: 200 },
     });
-    if (movie !== undefined) await opened.store.put(`${bucketKeys.incoming(PIPELINE)}late.mp4`, movie);
     const packing = settings({ label: 'none', shuffle: false });
     const sealed = await packPipeline(opened.store, { runId: RUN, pipeline: PIPELINE, packing });
     const shards = [...server.objects].filter(([key]) => key.endsWith('.tar'));
@@ -74,14 +71,6 @@ describe('large members of a tar', () => {
     expect(sealed).toMatchObject({ samples: SIZES.length });
     expect(digests.sort()).toEqual(SIZES.map((size, index) => digestOf(corpusBody(index, size))).sort());
     expect(bytesRead).toBeLessThan(2 * 6 * MEBIBYTE + 3_500_000);
-  });
-
-  it('have the index of a movie within 6 MiB', async () => {
-    const movie = lateMovie({ data: 20 * MEBIBYTE });
-    const { lines, digests, bytesRead } = await packed([], 'crc64nvme', undefined, movie);
-    expect(digests).toEqual([digestOf(movie)]);
-    expect(lines[0]).toMatchObject({ sha256: '', media: { rate: 25, seconds: 3 } });
-    expect(bytesRead).toBeLessThan(6 * MEBIBYTE);
   });
 
   it('are compared with the checksums of their parts', async () => {

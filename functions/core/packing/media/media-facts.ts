@@ -10,7 +10,7 @@ import { TextScan } from './text-scan.ts';
 export const HEAD_BYTES = 256 * 1024;
 
 const IMAGES = /\.(jpe?g|jpe|jfif|png|gif|webp|bmp|tiff?|avif|heic|heif)$/i;
-export const SOUNDS = /\.(wav|flac|mp3|aac|ogg|oga|opus|webm|mkv|mka|m4a|mp4|m4v|mov)$/i;
+const SOUNDS = /\.(wav|flac|m4a|mp4|m4v|mov)$/i;
 const TEXTS = /\.(txt|text|md|jsonl|ndjson|csv|tsv|libsvm)$/i;
 /** Texts of which only faults are noted. */
 const SIDECARS = /\.(json|cls|xml|yaml|yml)$/i;

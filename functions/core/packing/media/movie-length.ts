@@ -1,7 +1,4 @@
-/**
- * MP4 and QuickTime: the boxes of `moov`, which is the index. It lies at the front or behind the data. Then the sizes of
- * the boxes before it say where, and it is read or held for itself.
- */
+/** MP4 and QuickTime: the boxes of `moov`, the index. It is read where it lies in the bytes that are held. */
 import type { HeldBytes } from './held-bytes.ts';
 import { atRate, known, lasting, type SoundFacts } from './sound-facts.ts';
 
@@ -9,13 +6,12 @@ import { atRate, known, lasting, type SoundFacts } from './sound-facts.ts';
 const MOST_INDEX_BYTES = 16 * 1024 * 1024;
 const MOST_BOXES = 1_000;
 
-/** @param hasVideo whether a track of video may lie behind what is held of the index */
-export function movieFacts(held: HeldBytes, hasVideo = mayHaveVideo(held)): SoundFacts | undefined {
+export function movieFacts(held: HeldBytes): SoundFacts | undefined {
   const { moov, isCut } = findMovie(held);
   if (moov === undefined) return undefined;
   const tracks = boxes(moov, 'trak').map(trackOf);
   const video = tracks.find(({ kind }) => kind === 'vide');
-  const sound = isCut && hasVideo ? undefined : tracks.find(({ kind }) => kind === 'soun');
+  const sound = isCut && mayHaveVideo(held) ? undefined : tracks.find(({ kind }) => kind === 'soun');
   const { units, scale } = timeOf(boxes(moov, 'mvhd')[0]);
   return known({ ...lasting(units, scale), ...atRate(video?.rate ?? sound?.rate ?? 0) });
 }
@@ -23,37 +19,22 @@ export function movieFacts(held: HeldBytes, hasVideo = mayHaveVideo(held)): Soun
 /** The brands of files for sound: https://mp4ra.org/registered-types/brands */
 const SOUND_BRANDS: ReadonlySet<string> = new Set(['M4A ', 'M4B ', 'M4P ']);
 
-export const mayHaveVideo = (held: HeldBytes): boolean =>
-  !SOUND_BRANDS.has(held.slice(8, 12).toString('latin1'));
+const mayHaveVideo = (held: HeldBytes): boolean => !SOUND_BRANDS.has(held.slice(8, 12).toString('latin1'));
 
-/** Where the boxes go on behind what is held, if none of it is the index. Other boxes may come before that. */
-export function indexPlace(held: HeldBytes): number | undefined {
-  const { moov, next } = findMovie(held);
-  const isBehind = next + 16 > held.held && next + 16 <= held.size;
-  return moov === undefined && isBehind ? next : undefined;
-}
-
-interface FoundMovie {
-  readonly moov?: Buffer;
-  /** Not all of it is held. */
-  readonly isCut?: boolean;
-  /** Of the box after the last one that was looked at. Beyond the file where the boxes make no sense. */
-  readonly next: number;
-}
-
-function findMovie(held: HeldBytes): FoundMovie {
+/** @returns nothing where the index lies behind the bytes that are held; `isCut` where they end within it */
+function findMovie(held: HeldBytes): { readonly moov?: Buffer; readonly isCut?: boolean } {
   let at = 0;
   for (let count = 0; count < MOST_BOXES && at + 16 <= held.held; count += 1) {
     const head = held.slice(at, at + 16);
     const { from, size } = sizeOf(head, 0, held.size - at);
-    if (size < from) return { next: Number.POSITIVE_INFINITY };
+    if (size < from) return {};
     if (head.toString('latin1', 4, 8) === 'moov') {
       const moov = held.slice(at + from, at + Math.min(size, MOST_INDEX_BYTES));
-      return { moov, isCut: moov.length < size - from, next: at + size };
+      return { moov, isCut: moov.length < size - from };
     }
     at += size;
   }
-  return { next: at };
+  return {};
 }
 
 /** Bytes of the box that begins there, and where its content does. */

@@ -4,18 +4,13 @@
  */
 import type { HeldBytes } from './held-bytes.ts';
 import { movieFacts } from './movie-length.ts';
-import { mpegFacts } from './mpeg-length.ts';
-import { oggFacts } from './ogg-length.ts';
 import { lasting, type SoundFacts } from './sound-facts.ts';
-import { webmFacts } from './webm-length.ts';
 
 const latin = (bytes: Buffer, start: number, end: number): string => bytes.toString('latin1', start, end);
 
 const HEAD_BYTES = 256 * 1024;
-const EBML = '\u001a\u0045\u00df\u00a3';
-
-/** Of MP4 and QuickTime. */
-export const isMovie = (held: HeldBytes): boolean => MOVIE_BOXES.has(latin(held.slice(0, 8), 4, 8));
+/** MP4 and QuickTime begin with one of these; QuickTime's oldest files have no `ftyp`. */
+const MOVIE_BOXES: ReadonlySet<string> = new Set(['ftyp', 'moov', 'wide', 'mdat']);
 
 export function soundFacts(held: HeldBytes): SoundFacts | undefined {
   const bytes = held.slice(0, HEAD_BYTES);
@@ -23,14 +18,8 @@ export function soundFacts(held: HeldBytes): SoundFacts | undefined {
   const magic = latin(bytes, 0, 4);
   if (magic === 'RIFF' && latin(bytes, 8, 12) === 'WAVE') return wave(bytes, held.size);
   if (magic === 'fLaC') return flac(bytes);
-  if (magic === 'OggS') return oggFacts(held);
-  if (magic === EBML) return webmFacts(held);
-  if (isMovie(held)) return movieFacts(held);
-  return mpegFacts(held);
+  return MOVIE_BOXES.has(latin(bytes, 4, 8)) ? movieFacts(held) : undefined;
 }
-
-/** QuickTime's oldest files have no `ftyp`. */
-const MOVIE_BOXES: ReadonlySet<string> = new Set(['ftyp', 'moov', 'wide', 'mdat']);
 
 /** The chunks `fmt ` and `data`. A streamed file has no length in its header, so the file's size counts. */
 function wave(bytes: Buffer, size: number): SoundFacts | undefined {

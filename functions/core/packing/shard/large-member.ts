@@ -12,7 +12,6 @@
 import { createHash } from 'node:crypto';
 import { rejectedTexts } from '../../pipeline/packing-parts.ts';
 import { keptBase64, keptSum, startSum, sumOf, sumOfFirst } from '../formats/running-sum.ts';
-import { LateIndex, StreamedHead } from '../media/late-index.ts';
 import { HEAD_BYTES, isTextName, textScan } from '../media/media-facts.ts';
 import {
   type BlobStore,
@@ -118,7 +117,6 @@ export class LargeMember implements StoredBody {
       inspect(copied, false);
       throw new Error(`a copy of ${member.key} has no parts`);
     }
-    this.facts = await this.#indexFacts();
     const sent = bytes.subarray(0, first);
     const sums = this.#sumsOf(sent, sumOfRanges(upload.sumKind, ranges, copied.parts));
     if (into === undefined) await this.#sendSummed(sent, sums.sent);
@@ -128,15 +126,6 @@ export class LargeMember implements StoredBody {
     }
     await upload.appendCopied(copied.parts, ranges);
     return keptSum({ kind: upload.sumKind, base64: sums.all });
-  }
-
-  /** The index of a movie lies behind the data, where the boxes of its first bytes say so. */
-  async #indexFacts(): Promise<MediaFacts | undefined> {
-    const { member, name } = this.#job;
-    const late = LateIndex.of(name, [this.head], member.size);
-    if (late === undefined) return undefined;
-    const { offset, length } = late;
-    return late.facts([await this.#read({ offset, length, into: undefined })]);
   }
 
   async #sendSummed(bytes: Uint8Array, sum: string): Promise<void> {
@@ -165,7 +154,7 @@ export class LargeMember implements StoredBody {
   async #sendSummedUp(): Promise<KeptSums> {
     const { upload, damaged } = this.#job;
     const sum = startSum(upload.sumKind);
-    this.facts = await this.#send((bytes) => sum.add(bytes));
+    await this.#send((bytes) => sum.add(bytes));
     const found = keptSum(sum);
     if (sumsDiffer(found, this.#kept)) throw damaged();
     return found;
@@ -176,34 +165,31 @@ export class LargeMember implements StoredBody {
     const { damaged, name } = this.#job;
     const digest = createHash('sha256');
     const text = textScan(name, false);
-    const indexed = await this.#send((bytes) => {
+    await this.#send((bytes) => {
       check.add(bytes);
       digest.update(bytes);
       text?.add(bytes);
     });
     if (!check.isIntact()) throw damaged();
-    this.facts = text?.finish() ?? indexed;
+    this.facts = text?.finish();
     return digest.digest('hex');
   }
 
-  /** Reads and writes all of it. @returns what a movie's index says that lies behind the first bytes */
-  async #send(see: (bytes: Uint8Array) => void): Promise<MediaFacts | undefined> {
-    const { upload, member, name, window, readBuffers } = this.#job;
-    const kept = new StreamedHead(name, member.size);
+  /** Reads and writes all of it. */
+  async #send(see: (bytes: Uint8Array) => void): Promise<void> {
+    const { upload, member, window, readBuffers } = this.#job;
     for (let offset = 0; offset < member.size; offset += window.pieceBytes) {
       const length = Math.min(window.pieceBytes, member.size - offset);
       const into = readBuffers.isSmall(length) ? undefined : readBuffers.take(length);
       try {
         const bytes = await this.#read({ offset, length, into });
         if (offset === 0) this.head = Uint8Array.prototype.slice.call(bytes, 0, HEAD_BYTES);
-        kept.add(bytes);
         see(bytes);
         await upload.write(bytes);
       } finally {
         if (into !== undefined) readBuffers.release(into);
       }
     }
-    return kept.indexFacts;
   }
 
   async #read({ offset, length, into }: PieceToRead): Promise<Uint8Array> {

@@ -1,8 +1,7 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
 import { rejectedTexts } from '../../pipeline/packing-parts.ts';
 import { type OwnLabel, ownLabel } from '../labels/own-label.ts';
-import { StreamedHead } from '../media/late-index.ts';
-import { mediaFacts, textScan } from '../media/media-facts.ts';
+import { HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
 import type { TextScan } from '../media/text-scan.ts';
 import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';
 import { sampleDigest } from '../model/held-samples.ts';
@@ -105,7 +104,7 @@ export class SampleWriter {
   #withBody(part: MemberLayout, body: EncodedMember['body'] | StoredBody): EncodedMember {
     if ('append' in body) return { ...part, body: [], stored: body };
     if (!(Symbol.asyncIterator in body)) return { ...part, body };
-    return { ...part, body: new Head(body, part, textScan(part.name, this.#isJsonLines)) };
+    return { ...part, body: new Head(body, textScan(part.name, this.#isJsonLines)) };
   }
 
   get #isJsonLines(): boolean {
@@ -159,32 +158,26 @@ export class SampleWriter {
 /** A member that is read while it is written: its first bytes, or all facts of a text. */
 class Head {
   readonly #body: AsyncIterable<Uint8Array>;
-  readonly #kept: StreamedHead;
+  readonly head: Uint8Array[] = [];
   /** Undefined for a member that is no text. */
   readonly text: TextScan | undefined;
-  /** Of a text, or of a movie with its index behind the first bytes. After the last byte. */
+  /** Of a text, after its last byte. */
   facts: MediaFacts | undefined;
 
-  constructor(
-    body: AsyncIterable<Uint8Array>,
-    { name, size }: Pick<MemberLayout, 'name' | 'size'>,
-    text: TextScan | undefined,
-  ) {
+  constructor(body: AsyncIterable<Uint8Array>, text: TextScan | undefined) {
     this.#body = body;
-    this.#kept = new StreamedHead(name, size);
     this.text = text;
   }
 
-  get head(): readonly Uint8Array[] {
-    return this.#kept.head;
-  }
-
+  /** Copies what it keeps, because the chunk's memory is used again. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    let missing = HEAD_BYTES;
     for await (const chunk of this.#body) {
-      this.#kept.add(chunk);
+      if (missing > 0) this.head.push(Uint8Array.prototype.slice.call(chunk, 0, missing));
+      missing -= chunk.length;
       this.text?.add(chunk);
       yield chunk;
     }
-    this.facts = this.text?.finish() ?? this.#kept.indexFacts;
+    this.facts = this.text?.finish();
   }
 }

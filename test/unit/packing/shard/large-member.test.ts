@@ -1,7 +1,6 @@
 /** The store copies large members into a tar. The shard equals one whose members were read. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HEAD_BYTES } from '../../../../functions/core/packing/media/media-facts.ts';
 import { kindsIn, SUM_KINDS } from '../../../../functions/core/packing/model/blob-store.ts';
 import { readSealedManifest } from '../../../../functions/core/packing/model/sealed-arrivals.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
@@ -9,7 +8,6 @@ import { verifyGeneration } from '../../../../functions/core/packing/verify/veri
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { TransientError } from '../../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { lateMovie } from '../../../support/builders/media-files.ts';
 import {
   memberLines,
   PIPELINE,
@@ -55,20 +53,6 @@ async function seal(
 async function problemsOf(store: MemoryBlobStore): Promise<readonly string[]> {
   const manifest = await readSealedManifest(store, PIPELINE, RUN);
   return manifest === undefined ? ['nothing sealed'] : (await verifyGeneration(store, manifest)).problems;
-}
-
-/** What the list says of a movie with its index behind the data, and the lengths of the reads. */
-async function packedMovie(kept: MemoryBlobStore['keptSum'], least: number) {
-  const lengths: number[] = [];
-  const store = storeOf({}, kept);
-  store.seed(`${incoming}a.mp4`, lateMovie({}));
-  const get = store.get.bind(store);
-  store.get = (key, options) => {
-    if (key.startsWith(incoming)) lengths.push(options?.range?.length ?? Number.POSITIVE_INFINITY);
-    return get(key, options);
-  };
-  await seal(store, tar, from(least));
-  return { media: memberLines(store).map((line) => line.media), lengths };
 }
 
 const shardsOf = (store: MemoryBlobStore): Buffer[] =>
@@ -121,20 +105,6 @@ describe('a large member of a tar', () => {
     await seal(store);
     expect(lengths).toEqual([262_144, 262_144]);
     expect(store.copiedBytes).toBeGreaterThan(2 * (size - 500));
-  });
-
-  it.each(['crc32', 'crc64nvme'] as const)('has a late index read once (sum: %s)', async (kept) => {
-    const { media, lengths } = await packedMovie(kept, 200_000);
-    expect(media).toEqual([{ rate: 25, seconds: 3 }]);
-    const movie = lateMovie({});
-    expect(lengths).toEqual([HEAD_BYTES, movie.length - movie.indexOf('moov') + 4]);
-  });
-
-  it.each([
-    ['none', 200_000],
-    ['crc32', Number.POSITIVE_INFINITY],
-  ] as const)('holds a late index that streams (%s, %d)', async (kept, least) => {
-    expect((await packedMovie(kept, least)).media).toEqual([{ rate: 25, seconds: 3 }]);
   });
 
   it('is looked up once, its shard never', async () => {
