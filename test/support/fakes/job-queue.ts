@@ -1,11 +1,7 @@
 /** A job queue in memory: jobs wait, start, run, and end when a test or `terminate` says so. */
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import type {
-  JobQueue,
-  QueuedJob,
-  QueueRequest,
-} from '../../../functions/core/launch/template/template-launcher.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
+import type { JobQueue, QueuedJob, QueueRequest } from '../launcher-template/template-launcher.ts';
 
 interface MemoryJobQueue extends JobQueue {
   readonly requests: ReadonlyMap<string, QueueRequest>;

@@ -2,15 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { jobDocumentSchema } from '../../../functions/core/launch/job/job-document.ts';
 import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
-import { jobQueue } from '../../../functions/core/launch/template/template-facts.ts';
-import {
-  makeTemplateLauncher,
-  makeTemplateStarter,
-} from '../../../functions/core/launch/template/template-launcher.ts';
 import { declaration, launch } from '../../support/builders/launch.ts';
 import { launcherContract } from '../../support/contracts/launcher.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryJobQueue } from '../../support/fakes/job-queue.ts';
+import { jobQueue } from '../../support/launcher-template/template-facts.ts';
+import {
+  makeTemplateLauncher,
+  makeTemplateStarter,
+} from '../../support/launcher-template/template-launcher.ts';
 
 const QUEUE = 'arn:aws:batch:us-east-1:123456789012:job-queue/training';
 

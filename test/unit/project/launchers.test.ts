@@ -38,10 +38,3 @@ it.each(LAUNCHERS)('no file but its own quotes "%s"', (name) => {
 it.each(LAUNCHERS)('finds "%s" where it is declared', (name) => {
   expect(code('functions/core/pipeline/launchers.ts')).toContain(`'${name}'`);
 });
-
-it('keeps the template out of every bundle', () => {
-  const importers = files.filter(
-    (file) => !file.startsWith('functions/core/launch/template/') && /launch\/template\//.test(code(file)),
-  );
-  expect(importers).toEqual([]);
-});

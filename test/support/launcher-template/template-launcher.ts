@@ -3,13 +3,18 @@
  * to functions/core/launch/<name>/ and change what the service does differently. Words in brackets are AWS Batch's:
  * https://docs.aws.amazon.com/batch/latest/userguide/job_states.html
  */
-import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
-import { shellQuote } from '../../shared/shell-quote.ts';
-import { HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
-import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
-import { hasStarted, isTerminal } from '../job/job-state.ts';
-import type { CreateOutcome, StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
-import type { Launcher, Starter } from '../launcher.ts';
+
+import { HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../../../functions/core/launch/job/job-document.ts';
+import { AGENT_PATH, type JobInput, jobParts } from '../../../functions/core/launch/job/job-parts.ts';
+import { hasStarted, isTerminal } from '../../../functions/core/launch/job/job-state.ts';
+import type {
+  CreateOutcome,
+  StatusTransition,
+  TrainingJobDescription,
+} from '../../../functions/core/launch/job/training-service.ts';
+import type { Launcher, Starter } from '../../../functions/core/launch/launcher.ts';
+import { AGENT_FILE, bucketKeys, s3Uri } from '../../../functions/core/shared/keys.ts';
+import { shellQuote } from '../../../functions/core/shared/shell-quote.ts';
 
 /** The submitted job (SubmitJob: jobName, containerOverrides, timeout). */
 export interface QueueRequest {

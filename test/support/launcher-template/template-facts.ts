@@ -1,10 +1,10 @@
 /** The facts about a launcher for placement: copy this file to functions/core/catalog/launchers/<name>.ts. */
-import { hostDownload } from '../../catalog/launchers/disk.ts';
+import { hostDownload } from '../../../functions/core/catalog/launchers/disk.ts';
 import {
   ASSUMED_SPOT_NOTE,
   ASSUMED_SPOT_SHARE,
   type LauncherFacts,
-} from '../../catalog/launchers/launcher-facts.ts';
+} from '../../../functions/core/catalog/launchers/launcher-facts.ts';
 
 export const jobQueue: LauncherFacts = {
   serviceName: 'the job queue',
