@@ -7,6 +7,8 @@ export interface DataFacts {
   readonly kind: 'images' | 'files' | 'text';
   /** The suffixes of most files, with their dots. */
   readonly suffixes: readonly string[];
+  /** Those of all other files, which a script that reads the folder may need. */
+  readonly otherSuffixes: readonly string[];
   /** Names of the folders that hold files, if these are labels. */
   readonly labels: readonly string[];
 }
@@ -22,7 +24,7 @@ const LEAST_SHARE = 0.01;
 export function dataIn(folder: string, paths: readonly string[]): DataFacts | undefined {
   const counts = new Map<string, number>();
   for (const path of paths) {
-    const suffix = /\.[A-Za-z0-9]+$/.exec(path)?.[0] ?? '';
+    const suffix = suffixOf(path);
     if (DATA.includes(suffix.toLowerCase())) counts.set(suffix, (counts.get(suffix) ?? 0) + 1);
   }
   const files = [...counts.values()].reduce((sum, count) => sum + count, 0);
@@ -37,9 +39,12 @@ export function dataIn(folder: string, paths: readonly string[]): DataFacts | un
     files,
     kind: are(IMAGES) ? 'images' : are(LINES) ? 'text' : 'files',
     suffixes,
+    otherSuffixes: [...new Set(paths.map(suffixOf))].filter((one) => one !== '' && !suffixes.includes(one)),
     labels: labelsOf(paths.filter((path) => suffixes.some((suffix) => path.endsWith(suffix)))),
   };
 }
+
+const suffixOf = (path: string): string => /\.[A-Za-z0-9]{1,20}$/.exec(path)?.[0] ?? '';
 
 /** The parent folders, if every file has one and there are several. */
 function labelsOf(paths: readonly string[]): string[] {

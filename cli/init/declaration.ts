@@ -33,7 +33,7 @@ export function declarationText(project: Project): string {
     `${LOCAL_FIELD}: { source: ., data: ${word(data?.folder ?? 'data')} }   # what apply uploads as the code, and drop as the data`,
     '',
     'settle: { quietSeconds: 60 }   # a run begins when nothing has arrived for so long',
-    ...packing(data),
+    ...packing(project),
     ...training(project),
     'compute:',
     '  instanceTypes: [g5.xlarge, g4dn.xlarge, g6.xlarge]   # interchangeable; three or more find capacity best',
@@ -46,7 +46,8 @@ export function declarationText(project: Project): string {
   ].join('\n');
 }
 
-function packing(data: DataFacts | undefined): string[] {
+function packing(project: Project): string[] {
+  const { data } = project;
   if (data === undefined)
     return ['# No data was found: put its folder above, and its suffixes here.', 'packing: { label: none }'];
   const label =
@@ -57,10 +58,14 @@ function packing(data: DataFacts | undefined): string[] {
     'packing:',
     `  # ${data.files} files in ${data.folder}/`,
     '  format: webdataset',
-    `  accept: ${list(data.suffixes)}   # other files are rejected, with the reason in the report`,
+    `  accept: ${list(readsFiles(project) ? [...data.suffixes, ...data.otherSuffixes] : data.suffixes)}   # other files are rejected, with the reason in the report`,
     label,
   ];
 }
+
+/** It gets a channel of files. */
+export const readsFiles = ({ facts, namesData }: Project): boolean =>
+  namesData || facts.fills.some(({ what }) => what === 'data');
 
 /** What a person has to do before the script can train here. */
 export function toDo({ script, facts, data, namesData }: Project): string[] {
@@ -91,7 +96,6 @@ const SAVING = {
 function training(project: Project): string[] {
   const { name, script, facts, requirements, namesData } = project;
   const words = facts.fills.flatMap(({ argument, what, file }) => wordsFor(argument, what, file));
-  const hasData = facts.fills.some(({ what }) => what === 'data');
   const leavesModel = facts.fills.some(({ what }) => what === 'model');
   return [
     'training:',
@@ -102,10 +106,11 @@ function training(project: Project): string[] {
     ...(words.length === 0 ? [] : [`  arguments: [${[...words, ...settable(facts)].join(', ')}]`]),
     ...defaultsOf(facts),
     ...toDo(project).map((line) => `  # TO DO: ${line.replaceAll('\n', ' ')}.`),
-    ...(hasData || namesData
+    ...(readsFiles(project)
       ? [
           '  channels:',
-          `    data: { s3: incoming/ }   # the files as they were dropped, in ${hasData ? 'a folder' : '$SM_CHANNEL_DATA'}; \${channel:train} has the shards`,
+          `    data: { s3: incoming/ }   # the files as they were dropped, in ${namesData ? '$SM_CHANNEL_DATA' : 'a folder'}; \${channel:train} has the shards`,
+          '    # Those that packing rejects, or that come after the seal, are not among them.',
         ]
       : ['  # The script finds the shards in $SM_CHANNEL_TRAIN: tar files of the samples.']),
     ...(leavesModel

@@ -11,7 +11,7 @@ import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn } from '../init/data.ts';
-import { declarationText, type Project, toDo } from '../init/declaration.ts';
+import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
 import { namesFolder, readScript } from '../init/script.ts';
 import { filesBelow } from '../upload/files.ts';
 
@@ -168,6 +168,9 @@ function reportOf(project: Project, file: string): string {
     data === undefined
       ? '  data    none was found'
       : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 ? '' : ` with ${data.labels.length} labels`}`,
+    ...(readsFiles(project)
+      ? ['  reads   the files of its sealed version: none that packing rejects or that comes later']
+      : []),
     ...toDo(project).map((line) => `  to do   ${line}`),
   ].join('\n');
 }

@@ -4,7 +4,7 @@ import type { SealResult } from '../packing/seal/seal-dataset.ts';
 import type { Stores } from '../runs/stores.ts';
 import { belowIncoming } from '../shared/keys.ts';
 import type { Clock, Notifier } from '../shared/ports.ts';
-import { quotedIfNeeded } from '../shared/quoted.ts';
+import { shownKey } from '../shared/quoted.ts';
 
 export interface AnnounceDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly notifier: Notifier;
@@ -92,7 +92,7 @@ function leftText(pipeline: string, { objects, byReason, examples }: SealResult[
     .slice(0, EXAMPLES_SHOWN)
     .map(
       ({ key, reason, code, since }) =>
-        `${shownKey(pipeline, key)} (${[reason, code, since && `since ${since}`].filter(Boolean).join(', ')})`,
+        `${shownKey(belowIncoming(pipeline, key))} (${[reason, code, since && `since ${since}`].filter(Boolean).join(', ')})`,
     );
   const counts = Object.entries(byReason).map(([reason, count]) => `${count} ${reason}`);
   const more = objects > shown.length && counts.length > 0 ? `; in all ${counts.join(', ')}` : '';
@@ -100,7 +100,6 @@ function leftText(pipeline: string, { objects, byReason, examples }: SealResult[
 }
 
 const EXAMPLES_SHOWN = 3;
-const LONGEST_KEY_SHOWN = 80;
 
 /** Such as `1 rejected: notes.txt (suffixNotAccepted)`. Several reasons are counted. */
 export function rejectedText(
@@ -109,7 +108,7 @@ export function rejectedText(
 ): string {
   const shown = rejections.examples
     .slice(0, EXAMPLES_SHOWN)
-    .map(({ key, reason }) => `${shownKey(pipeline, key)} (${reason})`);
+    .map(({ key, reason }) => `${shownKey(belowIncoming(pipeline, key))} (${reason})`);
   const more = rejected - shown.length;
   const list = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
   const reasons = Object.entries(rejections.byReason).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -118,12 +117,4 @@ export function rejectedText(
       ? `; in all ${reasons.map(([reason, count]) => `${count} ${reason}`).join(', ')}`
       : '';
   return `${rejected} rejected${list === '' ? '' : `: ${list}${counts}`}`;
-}
-
-/** Anyone may choose a key, so characters that could change the line are escaped and long keys are cut. */
-function shownKey(pipeline: string, key: string): string {
-  const short = belowIncoming(pipeline, key);
-  const cut = short.slice(0, LONGEST_KEY_SHOWN).toWellFormed();
-  const text = short.length <= LONGEST_KEY_SHOWN ? short : `${cut}...`;
-  return quotedIfNeeded(text);
 }

@@ -1,9 +1,11 @@
 /** The Launch state: starts the attempt's job, or finds it started. The execution then waits for the task token. */
 
+import { listChannelFiles } from '../dataset/channel-files.ts';
 import { type Dataset, datasetOf } from '../dataset/dataset.ts';
 import type { Change } from '../doctor/verdict.ts';
 import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../launch/job/job-name.ts';
+import type { JobInput } from '../launch/job/job-parts.ts';
 import { type PreparedJob, portOf, type Starters } from '../launch/launcher.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyInputsToRegion } from '../launch/regions/region-copy.ts';
@@ -144,7 +146,8 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     (otherRegion?.publishAgent ?? deps.publishAgent)(),
   ]);
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
-  const sources = { run, attempt, dataset, source, agentPrefix, otherRegion };
+  const channelLists = await listChannelFiles(deps, run, dataset.generations);
+  const sources = { run, attempt, dataset, source, channelLists, agentPrefix, otherRegion };
   const { prepared, applied } = await prepareJob(deps, sources);
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
@@ -201,6 +204,7 @@ interface JobSources {
   readonly attempt: AttemptRecord;
   readonly dataset: Dataset;
   readonly source: string | undefined;
+  readonly channelLists: JobInput['channelLists'];
   readonly agentPrefix: string;
   readonly otherRegion: OtherRegion | undefined;
 }
@@ -230,7 +234,7 @@ const advised = (prepared: PreparedJob, applied: readonly Change[]): PreparedJob
 
 async function prepareAs(
   deps: LaunchDeps,
-  { run: { runId }, attempt, dataset, source, agentPrefix, otherRegion }: JobSources,
+  { run: { runId }, attempt, dataset, source, channelLists, agentPrefix, otherRegion }: JobSources,
   declaration: Pipeline,
 ): Promise<ReturnType<Starters[keyof Starters]['prepare']>> {
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
@@ -247,6 +251,7 @@ async function prepareAs(
     region: otherRegion?.region.name ?? deps.region,
     agentPrefix,
     sourceDigest: source,
+    channelLists,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
   });

@@ -11,3 +11,11 @@ export const quoted = (text: string): string =>
 /** The text itself where it has nothing but letters, digits, punctuation, symbols and blanks. */
 export const quotedIfNeeded = (text: string): string =>
   /^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : quoted(text);
+
+const LONGEST_KEY_SHOWN = 80;
+
+/** Anyone may choose a key, so characters that could change the line are escaped and long keys are cut. */
+export function shownKey(key: string): string {
+  const text = key.length <= LONGEST_KEY_SHOWN ? key : `${key.slice(0, LONGEST_KEY_SHOWN).toWellFormed()}...`;
+  return quotedIfNeeded(text);
+}

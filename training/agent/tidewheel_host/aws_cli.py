@@ -135,27 +135,28 @@ class AwsCli:
 
     def copy_down(self, uri: str, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        arguments = ("--recursive", "--only-show-errors", uri, str(folder))
-        self._run("s3", "cp", *arguments, may_stop=True)
+        self._copy_some(uri, folder, [])
 
     def copy_keys_down(self, uri: str, keys: list[str], folder: Path) -> None:
         """Copies only these keys below the prefix."""
         folder.mkdir(parents=True, exist_ok=True)
+        wanted = {folder / key for key in keys}
+        # Each command lists the whole prefix.
+        others = self.keys(uri) if len(keys) > _KEYS_PER_COMMAND else []
+        others = [key for key in others if folder / key not in wanted]
+        if len(keys) > max(_KEYS_PER_COMMAND, len(others)):
+            self._copy_some(uri, folder, _filters("--exclude", others[:_KEYS_PER_COMMAND]))
+            for path in folder.rglob("*"):
+                if path.is_file() and path not in wanted:
+                    path.unlink()
+            return
         for start in range(0, len(keys), _KEYS_PER_COMMAND):
-            some = keys[start : start + _KEYS_PER_COMMAND]
-            include = [part for key in some for part in ("--include", key)]
-            self._run(
-                "s3",
-                "cp",
-                "--recursive",
-                "--only-show-errors",
-                uri,
-                str(folder),
-                "--exclude",
-                "*",
-                *include,
-                may_stop=True,
-            )
+            some = _filters("--include", keys[start : start + _KEYS_PER_COMMAND])
+            self._copy_some(uri, folder, ["--exclude", "*", *some])
+
+    def _copy_some(self, uri: str, folder: Path, filters: list[str]) -> None:
+        arguments = ("--recursive", "--only-show-errors", uri, str(folder))
+        self._run("s3", "cp", *arguments, *filters, may_stop=True)
 
     def sync_up(self, folder: Path, uri: str, exclude: Iterable[str] = ()) -> None:
         """Uploads the folder except the files in `exclude`.
@@ -163,7 +164,7 @@ class AwsCli:
         It deletes nothing, because all hosts of the run share the prefix.
         """
         if folder.is_dir():
-            skip = [part for name in sorted(exclude) for part in ("--exclude", glob.escape(name))]
+            skip = _filters("--exclude", sorted(exclude))
             self._run("s3", "sync", "--only-show-errors", str(folder), uri, *skip)
 
     def create_log_stream(self, group: str, stream: str) -> None:
@@ -192,6 +193,10 @@ class AwsCli:
             for name, size in names.items()
             if uploaded.get(name) != size and not _is_temporary(name)
         )
+
+
+def _filters(option: str, names: Iterable[str]) -> list[str]:
+    return [part for name in names for part in (option, glob.escape(name))]
 
 
 def _stream(group: str, stream: str) -> tuple[str, ...]:

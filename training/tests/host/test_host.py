@@ -12,6 +12,7 @@ import pytest
 from cluster import wait_until
 from ec2_host import FAKE_AWS, Host, channel, job, put
 from tidewheel_agent.platform_failure import DISK_FULL_EXIT_CODE
+from tidewheel_host import aws_cli
 from tidewheel_host.aws_cli import AwsCli, AwsCliError
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
 from tidewheel_host.host import read_failure
@@ -359,6 +360,31 @@ def test_every_shard_goes_to_one_host(tmp_path: Path, bucket: Path, manifest: bo
         folder = base / "input" / "data" / "train"
         fetched += [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
     assert sorted(fetched) == sorted(names if manifest else [*names, "gen-1/unlisted.txt"])
+
+
+@pytest.mark.parametrize(
+    ("others", "listed"), [(0, 0), (0, 8), (8, 9), (20, 4)], ids=["few", "most", "more", "fewer"]
+)
+def test_a_list_names_files_and_no_patterns(
+    tmp_path: Path, bucket: Path, monkeypatch: pytest.MonkeyPatch, others: int, listed: int
+) -> None:
+    monkeypatch.setattr(aws_cli, "_KEYS_PER_COMMAND", 4)
+    names = ["a [1].png", "b*.png", "d/c?.png", *(f"d/{n}.png" for n in range(listed))]
+    for name in [
+        *names,
+        "a 1.png",
+        "bb.png",
+        "d/cc.png",
+        *(f"late/{n}.png" for n in range(others)),
+    ]:
+        put(bucket / "data" / name, name)
+    put(bucket / "data.manifest", json.dumps([{"prefix": "s3://b/data/"}, *names]))
+    uri = "s3://b/data.manifest"
+    described = job(InputDataConfig=[channel("data", uri, S3DataType="ManifestFile")])
+    fetch_channels(AwsCli(str(FAKE_AWS)), tmp_path, parse_job(json.dumps(described)), 0)
+    folder = tmp_path / "input" / "data" / "data"
+    fetched = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    assert sorted(map(str, fetched)) == sorted(names)
 
 
 def test_a_job_of_another_version_is_refused() -> None:

@@ -6,17 +6,22 @@ import { prefixUri } from '../../pipeline/prefix.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { ChannelRequest } from './request.ts';
 
-/** @param groups all instance groups if the job has several, because every channel must name them */
+/**
+ * @param groups all instance groups if the job has several, because every channel must name them
+ * @param lists URIs of lists of files by channel; a channel without one reads its whole prefix
+ */
 export const declaredChannels = (
   { name: pipeline, training }: Pipeline,
   groups: readonly string[] | undefined,
   bucket: string,
+  lists?: ReadonlyMap<string, string>,
 ): ChannelRequest[] =>
   Object.entries(training.channels ?? {}).map(([name, channel]) =>
     channelRequest(
       name,
       's3' in channel ? { ...channel, s3: prefixUri(channel.s3, { bucket, name: pipeline }) } : channel,
       groups,
+      lists?.get(name),
     ),
   );
 
@@ -24,11 +29,12 @@ function channelRequest(
   ChannelName: string,
   channel: InputChannel,
   groups: readonly string[] | undefined,
+  list: string | undefined,
 ): ChannelRequest {
   if ('s3' in channel) {
     const S3DataSource = {
-      S3DataType: 'S3Prefix',
-      S3Uri: channel.s3,
+      S3DataType: list === undefined ? 'S3Prefix' : 'ManifestFile',
+      S3Uri: list ?? channel.s3,
       S3DataDistributionType: 'FullyReplicated',
       ...(groups === undefined ? {} : { InstanceGroupNames: [...groups] }),
     } as const;

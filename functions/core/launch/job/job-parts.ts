@@ -38,6 +38,8 @@ export interface JobInput {
   readonly sourceDigest?: string | undefined;
   /** Generations to train on, oldest first. */
   readonly generations: readonly GenerationShards[];
+  /** URIs of the lists (S3DataType ManifestFile) of declared channels that have one, by channel. */
+  readonly channelLists?: ReadonlyMap<string, string> | undefined;
   /** The computed interval between checkpoints; the agent passes it to the script. */
   readonly checkpointSeconds?: number | undefined;
 }
@@ -99,7 +101,10 @@ export function jobParts(
       },
       Tags: tagsOf(input),
       HyperParameters: hyperparametersOf(input, groups),
-      InputDataConfig: [...channels, ...declaredChannels(declaration, groups, input.dataBucket ?? bucket)],
+      InputDataConfig: [
+        ...channels,
+        ...declaredChannels(declaration, groups, input.dataBucket ?? bucket, input.channelLists),
+      ],
       Environment: environmentOf(input),
     },
     objects,

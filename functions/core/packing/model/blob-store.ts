@@ -191,6 +191,9 @@ export interface BlobStore {
   abortUpload(upload: Upload): Promise<void>;
 }
 
+/** What reads whole objects alone. */
+export type BlobReader = Pick<BlobStore, 'get'>;
+
 /** Every page of a listing, in the order of the keys' UTF-8 bytes. */
 export async function* listPages(
   store: BlobStore,
@@ -213,7 +216,7 @@ export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
 }
 
 /** The whole text of an object; undefined if it does not exist. */
-export async function readText(store: BlobStore, key: string): Promise<string | undefined> {
+export async function readText(store: BlobReader, key: string): Promise<string | undefined> {
   const found = await store.get(key);
   return found.kind === 'found' ? new TextDecoder().decode(joinChunks(found.chunks)) : undefined;
 }

@@ -1,6 +1,6 @@
 /** The manifests of all generations, which name the arrivals that they packed or rejected. */
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
-import { type BlobStore, readText } from './blob-store.ts';
+import { type BlobReader, type BlobStore, readText } from './blob-store.ts';
 import { DocumentError, readDocument } from './documents.ts';
 import { type Manifest, manifestSchema } from './manifest.ts';
 import { packingKeys } from './packing-keys.ts';
@@ -8,7 +8,7 @@ import { blobVersions, type DatasetVersion, newestVersion } from './versions.ts'
 
 /** The manifest that a run sealed. It has no shards if all arrivals were rejected or the generation was pruned. */
 export async function readSealedManifest(
-  store: BlobStore,
+  store: BlobReader,
   pipeline: string,
   generation: string,
 ): Promise<Manifest | undefined> {
@@ -144,7 +144,7 @@ async function readEach<T>(
 
 /** Manifests of the sealed ones among these. */
 export const manifestsOf = (
-  store: BlobStore,
+  store: BlobReader,
   pipeline: string,
   generations: readonly string[],
 ): Promise<Manifest[]> => readEach(generations, (name) => readSealedManifest(store, pipeline, name));

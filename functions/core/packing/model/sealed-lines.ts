@@ -1,7 +1,7 @@
 /** Reads the sealed arrivals of one generation, or of several as one sorted list. */
 import { hash } from 'node:crypto';
 import { Heap } from '../../shared/heap.ts';
-import { type BlobStore, joinChunks } from './blob-store.ts';
+import { type BlobReader, joinChunks } from './blob-store.ts';
 import { linesOf, readableText } from './compressed-lines.ts';
 import { DocumentError } from './documents.ts';
 import { type Manifest, type SealedLine, sealedLine } from './manifest.ts';
@@ -9,7 +9,7 @@ import { compareKeys } from './order.ts';
 import { packingKeys } from './packing-keys.ts';
 
 /** In order. @throws DocumentError */
-export async function* sealedLines(store: BlobStore, manifest: Manifest): AsyncGenerator<SealedLine> {
+export async function* sealedLines(store: BlobReader, manifest: Manifest): AsyncGenerator<SealedLine> {
   for (const part of manifest.arrivals.parts)
     for (const text of linesOf(await sealedText(store, manifest, part)))
       yield sealedLine.parse(JSON.parse(text));
@@ -20,7 +20,7 @@ export async function* sealedLines(store: BlobStore, manifest: Manifest): AsyncG
  * @throws DocumentError
  */
 export async function sealedText(
-  store: BlobStore,
+  store: BlobReader,
   { pipeline, generation }: Pick<Manifest, 'pipeline' | 'generation'>,
   { list, sha256 }: Manifest['arrivals']['parts'][number],
 ): Promise<string> {

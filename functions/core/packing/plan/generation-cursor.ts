@@ -3,7 +3,7 @@ import type { OnChange } from '../../pipeline/dataset.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import type { IsLapsed } from '../arrivals/declared-rejections.ts';
 import type { Retracted } from '../formats/retracted-bytes.ts';
-import type { BlobStore } from '../model/blob-store.ts';
+import type { BlobReader } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
 import { compareKeys } from '../model/order.ts';
@@ -59,7 +59,7 @@ export interface FindRules {
 
 /** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
 export class GenerationCursor {
-  readonly #store: BlobStore;
+  readonly #store: BlobReader;
   readonly #manifest: Pick<Manifest, 'pipeline' | 'generation'>;
   readonly #parts: readonly Part[];
   #part = 0;
@@ -80,7 +80,7 @@ export class GenerationCursor {
   /** The newest listing that found an object of the key at hand. */
   #foundAt = 0;
 
-  constructor(store: BlobStore, manifest: Manifest) {
+  constructor(store: BlobReader, manifest: Manifest) {
     this.#store = store;
     this.#annotations = manifest.annotations?.version;
     this.#isJoined = manifest.compacted !== undefined;

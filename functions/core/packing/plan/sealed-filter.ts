@@ -1,7 +1,7 @@
 /** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import { holdsRetracted, type Retracted } from '../formats/retracted-bytes.ts';
-import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
+import type { BlobReader, BlobStore, ListedBlob } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Rejection } from '../model/rejections.ts';
 import { batchOf } from '../model/versions.ts';
@@ -70,7 +70,7 @@ async function isHeld(holding: readonly GenerationCursor[] | undefined, key: str
 
 /** Whether any generation has packed an arrival, or only rejected it. Must be called in the listing's order. */
 export function sealedFates(
-  store: BlobStore,
+  store: BlobReader,
   manifests: readonly Manifest[],
 ): (key: string, etag: string) => Promise<Fate | undefined> {
   const cursors = manifests

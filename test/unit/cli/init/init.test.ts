@@ -115,6 +115,7 @@ describe('data', () => {
       files: 3,
       kind: 'images',
       suffixes: ['.jpg'],
+      otherSuffixes: ['.md'],
       labels: ['cat', 'dog'],
     });
     expect(dataIn('all', ['1.png', '2.png'])).toMatchObject({ kind: 'images', labels: [] });
@@ -145,6 +146,23 @@ describe('the declaration', () => {
   it.each(cases)('%s is valid', (_, over) => {
     const made = project(over);
     expect(readDeclaration(made.name, declarationText(made))).toMatchObject({ valid: true });
+  });
+
+  it.each([
+    ['it reads files by an argument', {}, ['.jpg', '.md', '.xml', '.csv']],
+    [
+      'it reads files by their name',
+      { facts: readScript('DATA = "images"'), namesData: true },
+      ['.jpg', '.md', '.xml', '.csv'],
+    ],
+    ['it reads shards', { facts: readScript('import torch') }, ['.jpg']],
+  ])('accepts what a script may need: %s', (_, over, accept) => {
+    const many = Array.from({ length: 200 }, (_each, index) => `cat/${index}.jpg`);
+    const files = [...many, ...IMAGES, 'cat/0.xml', 'train.csv', 'LICENSE'];
+    const text = declarationText(project({ data: dataIn('images', files), ...over }));
+    const read = readDeclaration('pets', text);
+    expect(read.valid && read.pipeline.packing.accept).toEqual(accept);
+    expect(text.includes('or that come after the seal')).toBe(accept.length > 1);
   });
 
   it('fills the arguments of the script', () => {

@@ -1,0 +1,115 @@
+/** The files below incoming/ that a run's channels read: those of its sealed version, and no other that lies there. */
+import { hash } from 'node:crypto';
+import type { BlobReader } from '../packing/model/blob-store.ts';
+import { manifestsOf } from '../packing/model/sealed-arrivals.ts';
+import { batchOf } from '../packing/model/versions.ts';
+import { sealedFates } from '../packing/plan/sealed-filter.ts';
+import { prefixUri } from '../pipeline/prefix.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import { LaunchRefusedError } from '../shared/errors.ts';
+import { bucketKeys, s3Uri } from '../shared/keys.ts';
+import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { shownKey } from '../shared/quoted.ts';
+
+/** A list of so many has some 10 MB, and S3 lists them in some ten seconds. */
+const MOST_OBJECTS = 100_000;
+
+/**
+ * Writes a list (S3DataType ManifestFile) for each channel below incoming/ that can have one. The timeline says what else
+ * lies there.
+ * @returns the URIs of the lists by channel
+ * @throws LaunchRefusedError where no file of the version is left
+ */
+export async function listChannelFiles(
+  {
+    store,
+    timeline,
+    clock,
+  }: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
+  run: RunRecord,
+  generations: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { runId, pipeline: name, declaration } = run;
+  const root = s3Uri(store.bucket, '');
+  const lists = new Map<string, string>();
+  const channels = Object.entries(declaration?.training.channels ?? {}).flatMap(([channel, of]) =>
+    's3' in of ? [{ ...of, channel, prefix: prefixUri(of.s3, { bucket: store.bucket, name }) }] : [],
+  );
+  for (const { channel, s3, inputMode, prefix } of channels) {
+    if (!prefix.startsWith(root + bucketKeys.incoming(name))) continue;
+    const found = await filesIn(store, run, generations, prefix.slice(root.length));
+    const { files, others } = found;
+    const takesList = inputMode === 'File' && found.isWhole;
+    const text = othersText(`channel ${channel}`, s3, takesList ? files.length : undefined, others);
+    // An attempt that finds the same adds nothing.
+    const id = `channel-${hash('sha256', text ?? '').slice(0, 16)}`;
+    if (text !== undefined)
+      await timeline.add(runId, { id, at: clock.now().toISOString(), kind: 'ChannelFiles', text });
+    if (!takesList) continue;
+    if (files.length === 0)
+      throw new LaunchRefusedError(
+        `training.channels.${channel}: ${s3} holds no file of the sealed version (it holds ${others || 'nothing'}): correct what was rejected, drop again what was deleted (packing.whenDone), or have the script read the shards`,
+      );
+    const key = bucketKeys.channelManifest(name, runId, channel);
+    await store.writeText(key, JSON.stringify([{ prefix }, ...files]));
+    lists.set(channel, root + key);
+  }
+  return lists;
+}
+
+/** @param listed files of the list; undefined where there is none */
+function othersText(channel: string, place: string, listed: number | undefined, others: string) {
+  if (listed === undefined)
+    return `${channel} reads ${place} as it is now${others && `, also ${others}`}: only File takes a list of files, and of ${MOST_OBJECTS} at most`;
+  if (others === '') return undefined;
+  return `${channel} has the ${listed} files of the sealed version in ${place}, and not ${others}`;
+}
+
+/** @returns names of the version's files, relative to the prefix, and in words what else lies there */
+async function filesIn(store: ObjectStore, run: RunRecord, generations: readonly string[], prefix: string) {
+  const incoming = bucketKeys.incoming(run.pipeline);
+  const fateOf = await fatesIn(store, run, generations);
+  const files: string[] = [];
+  let objects = 0;
+  const rejected = { what: 'that packing rejected', count: 0, example: '' };
+  const later = { what: 'that came or changed after the seal, or wait for the next', count: 0, example: '' };
+  for await (const { key, etag } of store.list(prefix)) {
+    if ((objects += 1) > MOST_OBJECTS) break;
+    const name = key.slice(prefix.length);
+    if (key === incoming || key === `${incoming}${run.declaration?.settle.marker}`) continue;
+    const fate = await fateOf(key, etag);
+    const other = fate === 'rejected' ? rejected : later;
+    // Packing reads the file of annotations, and takes it for no arrival.
+    if (fate === 'packed' || key === `${incoming}${run.declaration?.packing.annotations?.file}`)
+      files.push(name);
+    else if ((other.count += 1) === 1) other.example = name;
+  }
+  const others = [rejected, later].filter(({ count }) => count > 0);
+  const words = others.map(({ count, what, example }) => `${count} ${what}, such as ${shownKey(example)}`);
+  return { files, others: words.join('; '), isWhole: objects <= MOST_OBJECTS };
+}
+
+/** Generations without a shard are in no version, and tell what was rejected, or came again with the same bytes. */
+async function fatesIn(
+  store: ObjectStore,
+  { pipeline, batch, declaration }: RunRecord,
+  generations: readonly string[],
+) {
+  const reader: BlobReader = {
+    get: async (key) => {
+      const found = await store.readBytes(key);
+      if (found === undefined) return { kind: 'missing' };
+      return { kind: 'found', chunks: [found.bytes], size: found.bytes.length, etag: found.etag };
+    },
+  };
+  const pin = declaration?.dataset?.pin;
+  const last = pin === undefined ? batch : batchOf(pin);
+  const folders = await store.listFolders(bucketKeys.dataset(pipeline));
+  const others = folders.filter((name) => batchOf(name) <= last);
+  const manifests = await manifestsOf(reader, pipeline, [...new Set([...generations, ...others])]);
+  return sealedFates(
+    reader,
+    manifests.filter(({ generation, arrivals }) => generations.includes(generation) || arrivals.packed === 0),
+  );
+}
