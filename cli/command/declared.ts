@@ -1,5 +1,5 @@
 /** The declaration in a person's folder, and where its code and data lie. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { parse } from 'yaml';
@@ -30,7 +30,7 @@ const fields = z.looseObject({
 });
 
 /**
- * @param given the file as typed; default tidewheel.yaml
+ * @param given the file or its folder as typed; default tidewheel.yaml
  * @param remedy where there is no such file
  * @throws UsageError with every problem of what is read here; the service checks the rest
  */
@@ -39,7 +39,7 @@ export async function declarationAt(
   given = DECLARATION_FILE,
   remedy = 'name a declaration',
 ): Promise<LocalDeclaration> {
-  const file = path.resolve(folder, given);
+  const file = await declarationFile(folder, given);
   const text = await readFile(file, 'utf8').catch(() => {
     throw new UsageError([
       given === DECLARATION_FILE
@@ -63,6 +63,13 @@ export async function declarationAt(
     source: local.source,
     data: local.data,
   };
+}
+
+/** @param given a file, or the folder of one that has the usual name */
+export async function declarationFile(folder: string, given: string): Promise<string> {
+  const named = path.resolve(folder, given);
+  const isFolder = (await stat(named).catch(() => undefined))?.isDirectory() === true;
+  return isFolder ? path.join(named, DECLARATION_FILE) : named;
 }
 
 function yaml(file: string, text: string): unknown {

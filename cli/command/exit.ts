@@ -7,6 +7,7 @@ export const EXIT = {
   runFailed: 2,
   deadlineMissed: 3,
   notAllowed: 4,
+  nothingStarted: 5,
   inputNeeded: 8,
 } as const;
 

@@ -1,42 +1,69 @@
-/** Declares a pipeline as its file says, after its code is in the bucket: a run that starts then has both. */
+/** Declares a pipeline as its file says, and makes its source equal to a folder. */
 import path from 'node:path';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { type Difference, differingFields } from '../../client/differences.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { problemText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { type Api, ApiError } from '../command/api.ts';
 import type { LocalDeclaration } from '../command/declared.ts';
+import { safe } from '../command/format.ts';
 import { putSource, type SourceChanges } from './source.ts';
 
 export interface Applied {
   readonly pipeline: string;
   readonly declaration: 'new' | 'changed' | 'unchanged';
+  /** Of the stored declaration and the file's. */
+  readonly fields: readonly Difference[];
   readonly source: SourceChanges;
+  /** The declaration started a run on data that waited. */
+  readonly wakes: boolean;
 }
 
 interface ApplyOptions {
   readonly api: Api;
   readonly store: BlobStore;
   readonly declaration: LocalDeclaration;
+  /** A folder of data, absolute, which the declaration need not name. */
+  readonly dropped?: string;
   readonly dryRun: boolean;
 }
 
-/** @throws ApiError with every problem of the declaration */
-export async function apply({ api, store, declaration, dryRun }: ApplyOptions): Promise<Applied> {
+/** A declaration that is refused changes nothing. @throws UsageError, ApiError with every problem */
+export async function apply({ api, store, declaration, dropped, dryRun }: ApplyOptions): Promise<Applied> {
   const { name, text, folder, file, source, data } = declaration;
+  const read = readDeclaration(name, text);
+  if (!read.valid)
+    throw new UsageError(read.problems.map((problem) => `${path.basename(file)}: ${problemText(problem)}`));
   const before = await storedDeclaration(api, name);
-  const root = path.join(folder, source);
-  const omit = [data === undefined ? undefined : path.join(folder, data), file].flatMap((each) =>
-    each === undefined ? [] : [path.relative(root, each).split(path.sep).join('/')],
-  );
-  const changes = await putSource(store, { folder: root, omit, prefix: bucketKeys.source(name), dryRun });
+  const stored = before && readDeclaration(name, before.declaration);
   const isSame = before?.declaration === text && before.valid !== false;
-  if (!isSame && !dryRun) await api.call('putPipeline', { name, body: { yaml: text } });
+  const declare = async (): Promise<boolean> => {
+    if (isSame || dryRun) return false;
+    const { woken } = await api.call('putPipeline', { name, body: { yaml: text } });
+    return woken !== undefined && woken.kind !== 'ignored';
+  };
+  // Refused, it leaves the code as it is. But a new pipeline may start a run at once, which needs the code.
+  const wakesAgain = before !== undefined && (await declare());
+  const root = path.join(folder, source);
+  const notCode = [data && path.join(folder, data), file, dropped];
+  const omit = notCode.flatMap((each) => (each ? path.relative(root, each).split(path.sep).join('/') : []));
+  const changes = await putSource(store, { folder: root, omit, prefix: bucketKeys.source(name), dryRun });
+  const wakes = before === undefined ? await declare() : wakesAgain;
   return {
     pipeline: name,
     declaration: before === undefined ? 'new' : isSame ? 'unchanged' : 'changed',
+    fields: stored?.valid === true ? differingFields([stored.pipeline, read.pipeline]) : [],
     source: changes,
+    wakes,
   };
 }
+
+/** Whether the next run would train otherwise. */
+export const isChanged = ({ declaration, source }: Applied): boolean =>
+  declaration !== 'unchanged' || Object.values(source).some((names) => names.length > 0);
 
 export async function storedDeclaration(
   api: Api,
@@ -50,8 +77,8 @@ export async function storedDeclaration(
   }
 }
 
-/** In a sentence or two for a person. */
-export function appliedText({ pipeline, declaration, source }: Applied, dryRun: boolean): string {
+/** In a sentence or two for a person, and a line for each field that differs. */
+export function appliedText({ pipeline, declaration, fields, source }: Applied, dryRun: boolean): string {
   const names = (files: readonly string[]) =>
     `${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}`;
   const parts = [
@@ -65,5 +92,11 @@ export function appliedText({ pipeline, declaration, source }: Applied, dryRun: 
     changed: `${verb}declared again`,
     unchanged: 'declared as it is',
   };
-  return `${pipeline} ${dryRun ? '' : 'is '}${declared[declaration]}; source: ${parts.join('; ') || 'unchanged'}`;
+  return [
+    `${pipeline} ${dryRun ? '' : 'is '}${declared[declaration]}; source: ${parts.join('; ') || 'unchanged'}`,
+    ...fields.map(({ field, values }) => `  ${safe(field)}: ${values.map(shortened).join(' -> ')}`),
+  ].join('\n');
 }
+
+const shortened = (value: string): string =>
+  value.length > 60 ? `${safe(value).slice(0, 60)}…` : safe(value);

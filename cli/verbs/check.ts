@@ -10,6 +10,7 @@ import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { readingHints } from '../../functions/core/pipeline/reading-hints.ts';
 import { messageOf, type Problem, problemText } from '../../functions/core/shared/errors.ts';
 import type { Context } from '../command/context.ts';
+import { declarationFile } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { DECLARATION_FILE, pipelineHere } from '../command/runs.ts';
 import type { Terminal } from '../command/terminal.ts';
@@ -22,11 +23,11 @@ export const verb = defineVerb({
   name: 'check',
   summary: 'list what would fail in a first run, each with its remedy',
   about: `
-With FILE it checks a declaration alone, and needs no deployment. Without, it checks tidewheel.yaml of this folder if
-it is there, then the stack and the declared pipelines: quotas, concurrency, roles, networks, images, secrets, the path
-of arrivals. It changes nothing but one test object, which it removes. With --trial it plays the first hour on a real
-account (docs/first-day.md), for at most $${TRIAL_MOST_USD.toFixed(2)}: each step says what it proves, asks before it pays, and removes what
-it made. A second start goes on.`,
+With FILE (or its folder) it checks a declaration alone, and needs no deployment. Without, it checks tidewheel.yaml of
+this folder if it is there, then the stack and the declared pipelines: quotas, concurrency, roles, networks, images,
+secrets, the path of arrivals. It changes nothing but one test object, which it removes. With --trial it plays the first
+hour on a real account (docs/first-day.md), for at most $${TRIAL_MOST_USD.toFixed(2)}: each step says what it proves, asks before it
+pays, and removes what it made. A second start goes on.`,
   positionals: ['FILE?'],
   options: {
     'read-only': { type: 'boolean', about: 'put no test object' },
@@ -47,7 +48,7 @@ it made. A second start goes on.`,
     if (values.trial) return playTrial(values, context);
     const named = file ?? (await declaredHere(context.folder));
     const declaration =
-      named === undefined ? undefined : await checkFile(path.resolve(context.folder, named));
+      named === undefined ? undefined : await checkFile(await declarationFile(context.folder, named));
     if (declaration !== undefined && !context.json) show(declaration, context.terminal);
     const findings = file === undefined ? await findingsOf(context, values['read-only']) : [];
     if (context.json) context.terminal.print(JSON.stringify({ declaration, findings }, undefined, 2));

@@ -1,18 +1,20 @@
 /** `tidewheel drop`: uploads a folder as arrivals, in parallel, and goes on where an earlier call was cut short. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { bytesText, durationText } from '../../client/amounts.ts';
+import { isFinished } from '../../client/run-view.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { declarationAt, type LocalDeclaration } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText } from '../command/format.ts';
-import { noPipeline, pipelineHere, pipelineMeant, type RunRow, runMeant } from '../command/runs.ts';
+import { DECLARATION_FILE, noPipeline, pipelineMeant, type RunRow } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
-import { appliedText, apply, storedDeclaration } from '../upload/apply.ts';
+import { type Applied, appliedText, apply, isChanged, storedDeclaration } from '../upload/apply.ts';
 import { type Groups, groupFiles } from '../upload/bundle-groups.ts';
 import { groupingOf, suggestion } from '../upload/bundling.ts';
 import { dropBundles } from '../upload/drop-bundles.ts';
@@ -27,14 +29,22 @@ const LANES = 'write a whole number from 1 to 256';
 /** S3's limit of a key, in bytes of UTF-8. */
 const MOST_KEY_BYTES = 1_024;
 
+const schema = z.object({
+  again: z.boolean().default(false),
+  bundle: z.boolean().default(false),
+  'dry-run': z.boolean().default(false),
+  lanes: z.coerce.number(LANES).int(LANES).min(1, LANES).max(256, LANES).default(32),
+  watch: z.boolean().default(false),
+});
+
 export const verb = defineVerb({
   name: 'drop',
   summary: 'upload a folder of data; a run begins when it is complete',
   about: `
 Files go to <pipeline>/incoming/ under their names in DIR (default: x-local.data of tidewheel.yaml). DIR may also be a
 folder with a tidewheel.yaml, whose data is meant. A call that was killed goes on where it was; a file that has not
-changed is not sent again. If tidewheel.yaml of this folder is not declared yet, it is declared first, as by tidewheel
-apply.
+changed is not sent again. Declaration and code of the folder are taken first, as by tidewheel apply, and what differs
+is printed. Where no file is new, no run starts, and the exit code is 5.
 
 With --bundle, files of up to 1 MiB go many in one object: a million files of 10 KB take a few hundred objects instead
 of a million. They are packed as if each had come by itself.`,
@@ -46,120 +56,127 @@ of a million. They are packed as if each had come by itself.`,
     lanes: { type: 'string', value: 'N', about: 'uploads at once (default 32)' },
     watch: { type: 'boolean', short: 'w', about: 'then show the run; its result is the exit code' },
   },
-  schema: z.object({
-    again: z.boolean().default(false),
-    bundle: z.boolean().default(false),
-    'dry-run': z.boolean().default(false),
-    lanes: z.coerce.number(LANES).int(LANES).min(1, LANES).max(256, LANES).default(32),
-    watch: z.boolean().default(false),
-  }),
+  schema,
   examples: [
     ['', 'the data of this folder, as tidewheel.yaml names it'],
     ['photos pets --watch', 'a folder for the pipeline pets'],
     ['photos --bundle', 'hundreds of thousands of small files'],
   ],
-  run: async ({ values, positionals: [dir, pipeline] }, context) => {
+  run: async (asked, context) => {
     const { bucket } = await context.deployment();
-    return withBucket(bucket, async (store) => {
-      const target = await targetOf(context, { dir, pipeline, store });
-      const newestBefore = values.watch ? await newestRun(await context.api(), target.pipeline) : undefined;
-      const dropped = await dropAll(context, store, { ...target, ...values, bucket });
-      if (dropped.failed.length > 0 || context.json || !values.watch) return endOf(dropped);
-      return watchRun(context, await runOf(context, target.pipeline, { newestBefore, ...dropped }), {
-        exitStatus: true,
-      });
-    });
+    return withBucket(bucket, (store) => dropInto(context, store, asked));
   },
 });
 
-interface Dropped {
-  readonly newestBefore: RunRow | undefined;
-  readonly sent: { readonly files: number };
+interface Asked {
+  readonly values: z.output<typeof schema>;
+  readonly positionals: readonly string[];
 }
 
-/** The run that takes what was sent; where nothing was new, the newest. */
-const runOf = async (context: Context, pipeline: string, { newestBefore, sent }: Dropped): Promise<string> =>
-  sent.files === 0
-    ? runMeant(context, pipeline)
-    : runAfter({ api: await context.api(), terminal: context.terminal }, pipeline, newestBefore);
+/** @returns the exit code */
+export async function dropInto(
+  context: Context,
+  store: BlobStore,
+  { values, positionals }: Asked,
+): Promise<number> {
+  const api = await context.api();
+  const target = await targetOf(context, positionals);
+  const found = await filesOf(target.folder, bucketKeys.incoming(target.pipeline));
+  const before = await newestRun(api, target.pipeline);
+  const declared = await declare(context, { ...target, store, dryRun: values['dry-run'] });
+  const dropped = await dropAll(context, store, { ...target, ...declared, ...found, ...values });
+  if (dropped.failed.length > 0) return EXIT.error;
+  if (values['dry-run']) return EXIT.ok;
+  if (dropped.sent.files === 0 && declared.applied?.wakes !== true) {
+    context.terminal.note(nothingText(target.pipeline, declared.applied, before));
+    return EXIT.nothingStarted;
+  }
+  if (context.json || !values.watch) return EXIT.ok;
+  const runId = await runAfter({ api, terminal: context.terminal }, target.pipeline, before);
+  return watchRun(context, runId, { exitStatus: true });
+}
 
-const endOf = ({ failed }: { readonly failed: readonly unknown[] }): number =>
-  failed.length > 0 ? EXIT.error : EXIT.ok;
-
-interface Asked {
-  readonly dir: string | undefined;
-  readonly pipeline: string | undefined;
-  readonly store: BlobStore;
+/** No file was sent, so that no run starts. A run of an earlier drop is named, and not followed. */
+function nothingText(pipeline: string, applied: Applied | undefined, newest: RunRow | undefined): string {
+  const how = applied !== undefined && isChanged(applied) ? 'as it is declared now' : 'again';
+  const open = newest !== undefined && !isFinished(newest);
+  return [
+    'nothing new, nothing started: no file of the data is new',
+    `tidewheel run ${pipeline} --watch trains ${how} on the data that is there`,
+    ...(open
+      ? [`${newest.runId}, which began before, is ${newest.status}: tidewheel watch ${newest.runId}`]
+      : []),
+  ].join('\n');
 }
 
 interface Target {
   readonly folder: string;
   readonly pipeline: string;
+  /** Of the folder; undefined where that declares another pipeline or none. */
+  readonly declaration: LocalDeclaration | undefined;
+}
+
+async function targetOf(context: Context, [named, given]: readonly string[]): Promise<Target> {
+  const { project, dir } = placesOf(context, named, given);
+  const here = hasDeclaration(project) ? await declarationAt(project) : undefined;
+  const pipeline = given ?? here?.name ?? (await pipelineMeant(context, undefined));
+  const folder = dir ?? (here?.data === undefined ? undefined : path.join(here.folder, here.data));
+  if (folder === undefined)
+    throw new UsageError(['DIR is missing: name the folder with the data, or write it as x-local.data']);
+  return { folder, pipeline, declaration: here?.name === pipeline ? here : undefined };
+}
+
+/** DIR is a folder of data, or one with a declaration, which names its data: a person may stand in the clone. */
+function placesOf({ folder }: Context, dir: string | undefined, pipeline: string | undefined) {
+  const named = dir === undefined ? undefined : path.resolve(folder, dir);
+  const isProject = named !== undefined && pipeline === undefined && hasDeclaration(named);
+  return isProject ? { project: named, dir: undefined } : { project: folder, dir: named };
+}
+
+/** One that cannot be read is an error, not a folder without one. */
+const hasDeclaration = (folder: string): boolean => existsSync(path.join(folder, DECLARATION_FILE));
+
+interface Declared {
+  /** Undefined where the folder does not declare the pipeline. */
+  readonly applied: Applied | undefined;
   /** Undefined where the stored declaration cannot be used. */
   readonly settle: Settle | undefined;
 }
 
-async function targetOf(context: Context, asked: Asked): Promise<Target> {
-  const { pipeline: given, store } = asked;
-  const { project, dir } = await placesOf(context, asked);
-  const isDeclared = (await pipelineHere(project)) !== undefined;
-  const declaration = isDeclared ? await declarationAt(project) : undefined;
-  const pipeline = given ?? declaration?.name ?? (await pipelineMeant(context, undefined));
-  const data = declaration?.data === undefined ? undefined : path.join(declaration.folder, declaration.data);
-  const folder = dir ?? data;
-  if (folder === undefined)
-    throw new UsageError(['DIR is missing: name the folder with the data, or write it as x-local.data']);
-  const settle = await declare(context, { pipeline, declaration, store });
-  return { folder, pipeline, settle };
-}
-
-/** DIR is a folder of data, or one with a declaration, which names its data: a person may stand in the clone. */
-async function placesOf({ folder }: Context, { dir, pipeline }: Asked) {
-  const named = dir === undefined ? undefined : path.resolve(folder, dir);
-  const isProject =
-    named !== undefined && pipeline === undefined && (await pipelineHere(named)) !== undefined;
-  return isProject ? { project: named, dir: undefined } : { project: folder, dir: named };
-}
-
-interface Declared {
-  readonly pipeline: string;
-  readonly declaration: LocalDeclaration | undefined;
-  readonly store: BlobStore;
-}
-
-/** A pipeline that is not declared packs and trains nothing. */
+/** As the folder declares it, or as it is stored: a pipeline that is not declared packs and trains nothing. */
 async function declare(
   context: Context,
-  { pipeline, declaration, store }: Declared,
-): Promise<Settle | undefined> {
+  {
+    folder,
+    pipeline,
+    declaration,
+    store,
+    dryRun,
+  }: Target & { readonly store: BlobStore; readonly dryRun: boolean },
+): Promise<Declared> {
   const api = await context.api();
-  const stored = await storedDeclaration(api, pipeline);
-  if (stored !== undefined) return settleOf(stored);
-  if (declaration?.name !== pipeline) throw await noPipeline(api, pipeline);
-  context.terminal.note(appliedText(await apply({ api, store, declaration, dryRun: false }), false));
-  return settleOf({ name: pipeline, declaration: declaration.text });
+  if (declaration === undefined) {
+    const stored = await storedDeclaration(api, pipeline);
+    if (stored === undefined) throw await noPipeline(api, pipeline);
+    return { applied: undefined, settle: settleOf(stored) };
+  }
+  const applied = await apply({ api, store, declaration, dropped: folder, dryRun });
+  if (isChanged(applied)) context.terminal.note(appliedText(applied, dryRun));
+  return { applied, settle: settleOf({ name: pipeline, declaration: declaration.text }) };
 }
 
-interface Drop extends Target {
-  readonly bucket: string;
-  readonly again: boolean;
-  readonly bundle: boolean;
-  readonly 'dry-run': boolean;
-  readonly lanes: number;
-}
+type Drop = Target & Declared & Found & Asked['values'];
 
-async function dropAll(context: Context, store: BlobStore, drop: Drop) {
+async function dropAll(context: Context, store: BlobStore, { files, skipped, ...drop }: Drop) {
   const { terminal, json } = context;
-  const prefix = bucketKeys.incoming(drop.pipeline);
-  const { files, skipped } = await filesOf(drop.folder, prefix);
   const journal = await openJournal({
     environment: context.environment,
-    of: [drop.bucket, drop.pipeline, drop.folder],
+    of: [store.bucket, drop.pipeline, drop.folder],
   });
   const isWaiting = (file: LocalFile): boolean => drop.again || !journal.has(file);
   const waiting = files.filter(isWaiting);
   const groups = drop.bundle
-    ? groupFiles(files, await groupingOf(context, drop))
+    ? groupFiles(files, await groupingOf(context, { ...drop, bucket: store.bucket }))
     : { bundles: [], plain: files };
   for (const { name, why } of skipped) terminal.problem(`${name} is left out: ${why}`);
   const bytes = waiting.reduce((sum, { size }) => sum + size, 0);
@@ -191,6 +208,7 @@ async function dropAll(context: Context, store: BlobStore, drop: Drop) {
   const result = {
     pipeline: drop.pipeline,
     folder: drop.folder,
+    applied: drop.applied,
     sent: { files: sent.files, bytes: sent.bytes },
     before: files.length - waiting.length,
     left: waiting.length - sent.files,
@@ -229,6 +247,8 @@ async function send(
   };
 }
 
+type Found = Awaited<ReturnType<typeof filesOf>>;
+
 async function filesOf(folder: string, prefix: string) {
   const found = await filesBelow(folder).catch(() => {
     throw new UsageError([`DIR is "${folder}": there is no such folder`]);
@@ -245,7 +265,7 @@ async function filesOf(folder: string, prefix: string) {
   };
 }
 
-interface Result extends Pick<Target, 'pipeline' | 'settle'> {
+interface Result extends Pick<Drop, 'pipeline' | 'settle'> {
   readonly sent: DropProgress;
   readonly before: number;
   readonly left: number;

@@ -24,9 +24,9 @@ export const verb = defineVerb({
   name: 'plan',
   summary: 'say what a run would do, cost and miss, and start nothing',
   about: `
-For the declaration of this folder, or a stored one, and the data in incoming/ (or --data, or --files with --gigabytes):
-shards, pool, cost and finish as 90 % intervals, and what of the account would stand in the way. --set changes a part of
-the declaration for this plan. The exit code is 1 if nothing could train.`,
+For the declaration of this folder (or FILE, or its folder), or a stored one, and the data in incoming/ (or --data, or
+--files with --gigabytes): shards, pool, cost and finish as 90 % intervals, and what of the account would stand in the
+way. --set changes a part of the declaration for this plan. The exit code is 1 if nothing could train.`,
   positionals: ['FILE?'],
   options: {
     pipeline: { type: 'string', value: 'NAME', about: 'the stored declaration of this pipeline' },

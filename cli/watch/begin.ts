@@ -1,6 +1,5 @@
 /** The run that a person waits for may not have begun: it does so some seconds after the first file has arrived. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isFinished } from '../../client/run-view.ts';
 import { type Api, isPassing } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
 import { listRuns, NoRunYetError, type RunRow, runMeant } from '../command/runs.ts';
@@ -47,7 +46,7 @@ export async function runAfter(
     isNoted = true;
   }
   // The batch may have closed between the last file and the first look.
-  if (newest !== undefined && !isFinished(newest)) return newest.runId;
+  if (before?.status === 'settling') return before.runId;
   if (silence !== undefined) throw silence;
   throw new Error(
     `no run of ${pipeline} has begun in 3 minutes: drop data (tidewheel drop DIR), or start one (tidewheel run)`,

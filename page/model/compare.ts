@@ -1,4 +1,5 @@
 /** Runs beside each other: their curves on a common axis, and what was declared differently. */
+import { type Difference, differingFields } from '../../client/differences.ts';
 import type { Operations } from '../../client/operations.ts';
 import { finite, type SeriesView } from './curve.ts';
 
@@ -36,33 +37,14 @@ export function xOf(series: SeriesView, { run, money }: Compared, by: ComparedBy
   });
 }
 
-interface Difference {
-  readonly field: string;
-  readonly values: readonly string[];
-}
-
 type Run = Pick<RunAnswer['run'], 'declaration' | 'generations' | 'source'>;
 
 /** Fields of the declarations, the data and the source that are not the same in all runs. */
-export function differences(runs: readonly Run[]): readonly Difference[] {
-  const flat = runs.map(({ declaration, generations, source }) =>
-    fieldsOf({ ...declaration, generations: generations?.join(', '), source }),
+export const differences = (runs: readonly Run[]): readonly Difference[] =>
+  differingFields(
+    runs.map(({ declaration, generations, source }) => ({
+      ...declaration,
+      generations: generations?.join(', '),
+      source,
+    })),
   );
-  const names = [...new Set(flat.flatMap((fields) => [...fields.keys()]))].sort();
-  return names
-    .map((field) => ({ field, values: flat.map((fields) => fields.get(field) ?? '–') }))
-    .filter(({ values }) => new Set(values).size > 1);
-}
-
-/** Leaves of a document by their paths; a list is one value. */
-function fieldsOf(value: unknown, path = ''): Map<string, string> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return new Map(
-      value === undefined ? [] : [[path, typeof value === 'string' ? value : JSON.stringify(value)]],
-    );
-  return new Map(
-    Object.entries(value).flatMap(([name, each]) => [
-      ...fieldsOf(each, path === '' ? name : `${path}.${name}`),
-    ]),
-  );
-}

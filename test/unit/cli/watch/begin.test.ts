@@ -1,5 +1,5 @@
 /** Which run takes what a person has just dropped. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api.ts';
 import { runAfter, takes } from '../../../../cli/watch/begin.ts';
 import { runOf } from '../../../support/builders/records.ts';
@@ -39,4 +39,28 @@ it('waits on while the API gives no answer', async () => {
 
 it('passes on an answer that stays', async () => {
   await expect(waiting(apiWith(new ApiError(404, 'no pipeline')))).rejects.toThrow('no pipeline');
+});
+
+const standing = (status: 'settling' | 'training' | 'succeeded'): Api => ({
+  call: () => Promise.resolve({ runs: [runOf('digits', 1, { status })] } as never),
+});
+/** The minutes of the wait pass at once. */
+const afterWaiting = (
+  api: Api,
+  before: { runId: string; status: 'settling' | 'training' },
+): Promise<string> => {
+  vi.useFakeTimers();
+  const pause = () => Promise.resolve(vi.advanceTimersByTime(30_000));
+  const waited = runAfter({ api, terminal: { note: () => undefined }, pause }, 'digits', before);
+  return waited.finally(() => vi.useRealTimers());
+};
+
+it.each(['training', 'succeeded'] as const)('takes no old run that is %s', async (status) => {
+  const before = { runId: 'digits-000001', status: 'training' } as const;
+  await expect(afterWaiting(standing(status), before)).rejects.toThrow('no run of digits has begun');
+});
+
+it.each(['training', 'succeeded'] as const)('takes a run that settled and is %s now', async (status) => {
+  const before = { runId: 'digits-000001', status: 'settling' } as const;
+  expect(await afterWaiting(standing(status), before)).toBe('digits-000001');
 });

@@ -1,0 +1,40 @@
+/** Which declaration a person names. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { beforeEach, expect, it } from 'vitest';
+import { declarationAt } from '../../../../cli/command/declared.ts';
+import { terminalOf } from '../../../../cli/command/terminal.ts';
+import { VERBS } from '../../../../cli/verbs.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-declared-'));
+  await mkdir(path.join(folder, 'pets'));
+  await writeFile(path.join(folder, 'pets/tidewheel.yaml'), 'name: pets\n');
+  return () => rm(folder, { recursive: true });
+});
+
+it.each(['pets/tidewheel.yaml', 'pets', 'pets/', './pets'])('is found as %s', async (given) => {
+  expect(await declarationAt(folder, given)).toMatchObject({
+    name: 'pets',
+    folder: path.join(folder, 'pets'),
+  });
+});
+
+it.each([
+  ['cats', 'there is no file'],
+  ['.', 'there is no file'],
+])('is missing as %s', async (given, words) => {
+  await expect(declarationAt(folder, given)).rejects.toThrow(words);
+});
+
+it('is checked by its folder', async () => {
+  const said: string[] = [];
+  const terminal = { ...terminalOf(process, {}), problem: (text: string) => void said.push(text) };
+  const { verb } = await VERBS.check();
+  const code = await verb.invoke(['pets'], { terminal, folder, environment: {}, clone: undefined });
+  expect(said.join('\n')).toContain('tidewheel.yaml: compute');
+  expect(code).toBe(1);
+});
