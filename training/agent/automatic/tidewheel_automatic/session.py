@@ -62,7 +62,7 @@ class Session:
         self.numbers = NumberReads(self)
         self.packed = PackedSequences(self)
         self._mode = PhantomMode(self.packed.again)
-        self._unchanged: dict[int, int] = {}
+        self._unchanged: snapshot.Versions = {}
         self.gradients = Gradients()
         self._boundaries = Boundaries()
         self.seeds = Seeds(lambda: not self.nesting.is_nested)

@@ -9,10 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
-import itertools
 import os
 import sys
-import sysconfig
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +18,7 @@ from typing import Any
 
 import torch
 
+from .frames import held, holders, loops
 from .randomness import is_generator
 
 Path = tuple[object, ...]
@@ -29,11 +28,9 @@ Leaf = Callable[[Path, Any, bool], Any]
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The hooks, whose frames and objects are none of the script's."""
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
-_PYTHON = sysconfig.get_path("stdlib")
 _LONG = 20_000
 _DEEP = 40
-_HOLDERS = (zip, enumerate, map, filter, reversed, functools.partial, itertools.cycle)
-"""Of C, like all of `itertools`: what they hold is no attribute."""
+_WORD = ctypes.sizeof(ctypes.c_void_p)
 _ATOMS = (str, bytes, int, float, bool, complex, type(None), type, types.ModuleType, torch.dtype)
 
 
@@ -54,14 +51,23 @@ def visit(leaf: Leaf, loaders: Iterable[tuple[object, object, object]] = ()) -> 
         walk.value(loader, ("loader", number), False, 0)
     # What such an iterator holds, such as a sampler's generator, is made again with the iterator.
     walk.pass_over(iterator for _, _, iterator in loaders)
-    for generator in _hidden_generators(walk):
-        code = generator.gi_code
-        walk.value(generator, ("generator", code.co_name, code.co_firstlineno), False, 0)
+    for index, frame in enumerate(reversed(frames)):
+        walk.held(frame, ("held", index, frame.f_code.co_name))
 
 
 def visit_one(value: object, leaf: Leaf) -> None:
     """Only what this object leads to."""
     _Walk(leaf).value(value, (), False, 0)
+
+
+def outer_loops() -> dict[object, object]:
+    """How far each loop of the script is that holds another one, such as that over its epochs."""
+    frames = [(index, frame) for index, frame in enumerate(reversed(_frames()))]
+    found = [(index, frame, loop) for index, frame in frames for loop in loops(frame)]
+    values = {
+        (index, start): frame.f_locals.get(name) for index, frame, (start, name) in found[:-1]
+    }
+    return {place: value for place, value in values.items() if isinstance(value, (int, str))}
 
 
 def _frames() -> list[types.FrameType]:
@@ -74,29 +80,6 @@ def _frames() -> list[types.FrameType]:
             found.append(frame)
         frame = frame.f_back
     return found
-
-
-def _hidden_generators(walk: _Walk) -> list[types.GeneratorType[Any, Any, Any]]:
-    """Those that only a `for` holds: no variable leads to them.
-
-    Of two that are alike nothing tells which is which in another process; they are left out.
-    """
-    found: dict[types.CodeType, types.GeneratorType[Any, Any, Any] | None] = {}
-    for value in gc.get_objects():
-        if type(value) is not types.GeneratorType or value.gi_running or value.gi_frame is None:
-            continue
-        code = value.gi_code
-        if not walk.has_seen(value) and not _is_of_python(code.co_filename):
-            found[code] = None if code in found else value
-    only = [value for value in found.values() if value is not None]
-    return sorted(only, key=lambda value: (value.gi_code.co_filename, value.gi_code.co_firstlineno))
-
-
-def _is_of_python(file: str) -> bool:
-    """Of these hooks, of PyTorch or of the standard library."""
-    if file.startswith((_HERE, _TORCH, "<frozen")):
-        return True
-    return file.startswith(_PYTHON + os.sep) and "site-packages" not in file
 
 
 def _own_modules() -> Iterator[tuple[str, types.ModuleType]]:
@@ -116,8 +99,9 @@ class _Walk:
         self._seen: dict[int, tuple[object, object]] = {}
         """By identity: the object, which must stay alive meanwhile, and what stands for it."""
 
-    def has_seen(self, value: object) -> bool:
-        return id(value) in self._seen
+    @functools.cached_property
+    def _holders(self) -> dict[int, Any]:
+        return holders()
 
     def pass_over(self, values: Iterable[object]) -> None:
         """Takes all that they lead to, and that was not seen before, for seen."""
@@ -141,6 +125,11 @@ class _Walk:
             # Before PEP 667 f_locals is a copy.
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
+    def held(self, frame: types.FrameType, path: Path) -> None:
+        """What no variable leads to, such as the tensors of a loop over `x.split(8)`."""
+        for place, value in held(frame, self._holders).items():
+            self.value(value, (*path, place), False, 0)
+
     def value(self, value: Any, path: Path, owned: bool, depth: int) -> Any:
         if isinstance(value, _ATOMS) or depth > _DEEP:
             return value
@@ -154,20 +143,11 @@ class _Walk:
             new = self._leaf(path, value, owned)
             self.value(value.param_groups, (*path, "param_groups"), True, depth + 1)
             self._beside_optimizer(value, path, depth)
-        elif type(value) is tuple or isinstance(value, tuple):
-            new = self._tuple(value, path, owned, depth)
         else:
             self._children(value, path, owned, depth)
             new = value
         self._seen[id(value)] = (value, new)
         return new
-
-    def _tuple(self, value: Any, path: Path, owned: bool, depth: int) -> Any:
-        items = [self.value(v, (*path, i), owned, depth + 1) for i, v in enumerate(value)]
-        if all(new is old for new, old in zip(items, value, strict=True)):
-            return value
-        make = getattr(type(value), "_make", None)
-        return make(items) if make else type(value)(items)
 
     def _beside_optimizer(self, optimizer: Any, path: Path, depth: int) -> None:
         """What a class of its own keeps in attributes, such as an optimizer that it wraps."""
@@ -189,6 +169,9 @@ class _Walk:
                 new = self.value(child, (*path, index), owned, depth + 1)
                 if new is not child:
                     value[index] = new
+        elif isinstance(value, tuple):
+            for index, child in enumerate(value):
+                _put(value, index, self.value(child, (*path, index), owned, depth + 1))
         else:
             self._of_object(value, path, owned, depth)
 
@@ -196,6 +179,7 @@ class _Walk:
         if isinstance(value, types.GeneratorType):
             if value.gi_frame is not None and not value.gi_running:
                 self.frame(value.gi_frame, (*path, "frame"))
+                self.held(value.gi_frame, (*path, "held"))
         elif isinstance(value, types.MethodType):
             self.value(value.__self__, (*path, "self"), owned, depth + 1)
         elif isinstance(value, types.FunctionType):
@@ -218,8 +202,8 @@ class _Walk:
     def _attributes(self, value: Any, path: Path, owned: bool, depth: int) -> None:
         if type(value).__module__.startswith("tidewheel_automatic"):
             return
-        if isinstance(value, _HOLDERS) or type(value).__module__ == "itertools":
-            # What changes is put into a list or object that it holds, never into itself.
+        if isinstance(value, functools.partial) or _is_iterator_of_c(value):
+            # What it holds is no attribute. What changes is put into that, never into itself.
             for index, child in enumerate(gc.get_referents(value)):
                 self.value(child, (*path, index), owned, depth + 1)
             return
@@ -232,6 +216,21 @@ class _Walk:
             if new is not child:
                 # A frozen dataclass refuses its own assignment.
                 object.__setattr__(value, name, new)
+
+
+def _is_iterator_of_c(value: object) -> bool:
+    kind = type(value)
+    return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__")
+
+
+def _put(values: tuple[Any, ...], index: int, new: Any) -> None:
+    """In its place, since the iterator of a loop holds this tuple and takes no other."""
+    old = values[index]
+    if new is not old:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(new))
+        place = id(values) + tuple.__basicsize__ + _WORD * index
+        ctypes.c_void_p.from_address(place).value = id(new)
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(old))
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection
 from typing import Any
 
@@ -15,6 +16,7 @@ from .objects import Path, visit
 from .replicated import Replicated, whole
 from .tensors import SavedTensor
 
+Versions = dict[int, tuple[weakref.ref[torch.Tensor], int]]
 _LARGE_BYTES = 1 << 20
 _SPREAD = (
     "its weights are spread over ranks (FSDP or tensor parallelism): "
@@ -22,21 +24,21 @@ _SPREAD = (
 )
 
 
-def versions() -> dict[int, int]:
+def versions() -> Versions:
     """The version counter of each large tensor before the first step."""
-    found: dict[int, int] = {}
+    found: Versions = {}
 
     def note(_path: Path, value: Any, owned: bool) -> Any:
         is_large = isinstance(value, torch.Tensor) and value.nbytes > _LARGE_BYTES
         if is_large and not owned and not value.is_inference():
-            found[id(value)] = value._version
+            found[id(value)] = weakref.ref(value), value._version
         return value
 
     visit(note, live_loaders())
     return found
 
 
-def capture(unchanged: dict[int, int], replicated: Collection[int] = ()) -> dict[Path, Any]:
+def capture(unchanged: Versions, replicated: Collection[int] = ()) -> dict[Path, Any]:
     """`unchanged`: what `versions` gave; such data is left out where no step has written it.
 
     `replicated`: the ids of parameters that all ranks share; they come as `Replicated`.
@@ -54,12 +56,18 @@ def capture(unchanged: dict[int, int], replicated: Collection[int] = ()) -> dict
             found[path] = randomness.generator_state(value)
         elif is_phantom(value):
             raise RefusedError(f"{name_of(path)} holds a tensor that was not restored")
-        elif owned or value.is_inference() or unchanged.get(id(value)) != value._version:
+        elif owned or value.is_inference() or not _is_unchanged(value, unchanged):
             found[path] = SavedTensor(value)
         return value
 
     visit(note, live_loaders())
     return found
+
+
+def _is_unchanged(value: torch.Tensor, unchanged: Versions) -> bool:
+    """The next epoch's tensor may lie where that of the first one was."""
+    reference, version = unchanged.get(id(value), (None, 0))
+    return reference is not None and reference() is value and version == value._version
 
 
 def restore(saved: dict[Path, Any]) -> None:
