@@ -235,14 +235,20 @@ def _hook_files(session: Session) -> None:
     @functools.wraps(original)
     def save(obj: object, f: Any, *args: Any, **kwargs: Any) -> None:
         if session.is_phantom:
+            if isinstance(f, (str, os.PathLike)):
+                session.aside.saves_nothing(f)
             return
         if isinstance(f, (str, os.PathLike)):
             # PyTorch's own writer tells Python of no open file.
             session.may_write(os.path.abspath(f))
         with session.nesting.inside():
             original(obj, f, *args, **kwargs)
-        if isinstance(f, (str, os.PathLike)) and session.is_active:
-            session.files.wrote(os.path.abspath(f))
+        path: Any = f
+        if not isinstance(f, os.PathLike):  # An open file and a member of an archive have one, too.
+            archive = getattr(f, "_zipfile", f)
+            path = getattr(archive, "filename", None) or getattr(archive, "name", archive)
+        if isinstance(path, (str, os.PathLike)) and session.is_active:
+            session.files.wrote(path, by_name=path is f)
 
     torch.save = save
 

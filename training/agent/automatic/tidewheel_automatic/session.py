@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from . import loaders, one_process, storage
+from .aside import Aside
 from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
 from .journal import Journal, RefusedError
@@ -67,7 +68,8 @@ class Session:
         self._boundaries = Boundaries()
         self.seeds = Seeds(lambda: not self.nesting.is_nested)
         self._saver = Saver(options)
-        self.files = Files()
+        self.files = Files(options.root)
+        self.aside = Aside(options.root)
         self._has_given_up = False
         self._obstacle = ""
         """Why no step can be saved, where that is known before the first."""
@@ -101,7 +103,8 @@ class Session:
         self.journal = Journal(saved["journal"])
         self.seeds.replay(saved["seeds"])
         self._read_bytes = saved["read_bytes"]
-        self.files.write_back(saved["files"])
+        self.files.write_back(saved["files"], replaces=False)
+        self.aside.note_saved()
         return saved
 
     def join(self, store: Any) -> None:
@@ -206,11 +209,10 @@ class Session:
             self.give_up(one_process.REASON, for_good=True)
         self._unchanged = snapshot.versions()
         if self._saved is not None:
-            self._resumed_step = self._saved["step"]
-            self._output.say(
-                f"resuming: steps 1 to {self._resumed_step} are done and are not repeated"
-            )
+            step = self._resumed_step = self._saved["step"]
+            self._output.say(f"resuming: steps 1 to {step} are done and are not repeated")
             self._output.mute()
+            self.aside.begin()
             self.is_phantom = True
             self._mode.begin()
 
@@ -294,6 +296,8 @@ class Session:
             raise RefusedError("the script reads less than before the checkpoint")
         self._mode.end()
         self.is_phantom = False
+        self.aside.end()
+        self.files.write_back(saved["files"], replaces=True)
         is_exact = buckets.arrange(self.replicas, saved["buckets"])
         if self._second is not None and not is_exact:
             error = RefusedError("its ranks round their first sums otherwise after a resume")
@@ -323,6 +327,7 @@ class Session:
 
     def _refuse(self, error: BaseException) -> None:
         """The agent starts the script again without the hooks where the script is at fault."""
+        self.aside.end()
         reason = reason_of(error)
         self._output.say(f"cannot resume this script: {reason}")
         is_at_fault = isinstance(error, Exception) and not is_of_host(error)

@@ -53,6 +53,13 @@ def steps(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "checkpoints").glob("step-*"))
 
 
+def files_of(folder: Path) -> dict[str, bytes]:
+    """What a script has saved there."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    named = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    return {name: content for name, content in named.items() if not name.startswith("step-")}
+
+
 @pytest.mark.parametrize(
     ("script", "every"),
     [
@@ -63,6 +70,7 @@ def steps(folder: Path) -> list[str]:
         ("histogram_script.py", 8),
         ("numbers_script.py", 13),
         ("iterators_script.py", 8),
+        ("held_script.py", 9),
         ("by_hand_script.py", 15),
         ("shapes_script.py", 11),
         ("packed_script.py", 7),
@@ -86,6 +94,30 @@ def test_a_resumed_script_ends_with_the_same_weights(
     printed = resumed.stdout.splitlines()
     assert len(printed) < len(whole.stdout.splitlines())
     assert whole.stdout.splitlines()[-len(printed) :] == printed
+
+
+def test_a_replay_writes_over_nothing_that_an_attempt_has_saved(tmp_path: Path) -> None:
+    expected = digest(run("callbacks_script.py", tmp_path, TIDEWHEEL_AUTOMATIC_STEPS="9"))
+    other = tmp_path / "other"
+    shutil.copytree(tmp_path / "checkpoints", other / "checkpoints")
+    newest = other / "checkpoints" / steps(tmp_path)[1]
+    shutil.rmtree(newest)
+    saved = files_of(other / "checkpoints")
+    resumed = run("callbacks_script.py", other)
+    assert digest(resumed) == expected
+    assert "restored after step 9: training goes on" in resumed.stderr
+    # The save is within step 9, so that what it writes comes after.
+    for step in range(1, 9):
+        seen = files_of(other / f"seen-{step}")
+        assert {name: seen.get(name) for name in saved} == saved
+    # The steps after the checkpoint are made, and saved, once more; logs have their lines twice.
+    for name, content in files_of(tmp_path / "checkpoints").items():
+        ended = (other / "checkpoints" / name).read_bytes()
+        assert content in ended if name.endswith((".txt", ".csv", ".log")) else content == ended
+    assert (other / "checkpoints" / "losses.csv").read_text().count("\n") == 24 + 24 - 8
+    assert (other / "checkpoints" / "late.txt").read_text().count("\n") == 24 + 24 - 8
+    # Not in the folder, so it comes out of the checkpoint.
+    assert files_of(other / "model") == files_of(tmp_path / "model")
 
 
 def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
