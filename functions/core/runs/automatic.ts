@@ -45,7 +45,9 @@ function* sentences({
   stopped,
   offer,
 }: Note): Generator<readonly [id: string, attempt: number, text: string]> {
-  if (trial !== undefined) yield ['trial', trial.attempt, describeTrial(trial)];
+  // A script that has passed may be refused in a later epoch of the same attempt.
+  if (trial !== undefined)
+    yield [trial.result === 'refused' ? 'refused' : 'trial', trial.attempt, describeTrial(trial)];
   if (stopped !== undefined)
     yield [
       'stopped',

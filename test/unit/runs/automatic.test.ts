@@ -39,6 +39,16 @@ it('says that automatic checkpoints are off, and why', async () => {
   ]);
 });
 
+it('says that a script which passed is refused in a later epoch', async () => {
+  const passed = { trial: { ...trial, result: 'passed' } };
+  const refused = { trial: { ...trial, step: 90, result: 'refused', reason: 'x is not there' } };
+  const notes = [passed, refused, refused].map((note) => JSON.stringify(note));
+  expect(await entriesAfter(...notes)).toEqual([
+    expect.stringContaining('automatic checkpoints are on'),
+    expect.stringContaining('automatic checkpoints are off'),
+  ]);
+});
+
 it('adds what a later attempt finds', async () => {
   const first = { trial: { ...trial, result: 'untried', reason: 'no memory' } };
   const then = { ...first, stopped: { attempt: 2, step: 40, reason: 'the disk is full' } };

@@ -14,6 +14,8 @@ from . import storage
 
 VERDICT = "verdict.json"
 """The agent's, of the trial."""
+LATER = "later"
+"""The same for the trial in a later epoch, below that of the trial before."""
 STOPPED = "stopped.json"
 """The script trains on without further checkpoints."""
 FAILED_RESUME = "failed-resume.json"

@@ -4,6 +4,9 @@ Every rank of the training saves once for the trial and notes where its next ste
 then start the script a second time on the same hosts; each of its ranks replays and restores what
 the same rank has saved and takes the same steps. The agents compare both and write the verdict.
 Until then the training holds its own checkpoints back.
+
+A script that has passed is tried again in a later epoch: what the first one used was there before
+the first step, and its evaluation came after the trial.
 """
 
 from __future__ import annotations
@@ -15,18 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from . import storage
-from .exchange import VERDICT, after_file, outcome_file, read_json, write_json
+from .exchange import LATER, VERDICT, after_file, outcome_file, read_json, write_json
 from .journal import RefusedError
 from .options import Options
 from .ranks.gang import TrialStore
 from .refusal import is_of_host, reason_of
 from .sandbox import written_files
 from .state.fingerprint import fingerprint
+from .state.objects import outer_loops
 from .state.replicated import digest_of_replicated, leave_out
 
 STEPS = 2
 """After the trial's checkpoint, so that generators, loaders and optimizers show what they hold."""
 _LEAST_STEPS = 2
+_MOST_TRIALS = 3
 _NONE = 0
 """In place of the step of the trial's checkpoint."""
 State = Callable[[], dict[str, Any]]
@@ -45,6 +50,11 @@ class FirstProcess:
         self._saved_step = 0
         self._is_noted = False
         self._replicated = ""
+        self._trials = 1
+        self._loops: dict[object, Any] = {}
+        """Where each loop around another one was when it was seen first."""
+        self._tried: set[object] = set()
+        """Those of them that had gone on by the last trial."""
         self.is_over = options.rank == 0 and (folder / VERDICT).exists()
         if self.is_over and store is not None:
             store.choose(_NONE)
@@ -55,7 +65,9 @@ class FirstProcess:
         held = self._options.held_seconds
         if self.is_over or not held:
             return False
-        return not self._saved_at or time.monotonic() - self._saved_at < held
+        if not self._saved_at:
+            return self._trials == 1
+        return time.monotonic() - self._saved_at < held
 
     def look(self, step: int, state: State) -> None:
         """At each step's end. Raises RefusedError when the trial has failed."""
@@ -68,9 +80,20 @@ class FirstProcess:
                 after = {"step": step, "state": fingerprint(state()), "written": written_files()}
                 self._note({**after, "replicated": self._replicated})
         elif (verdict := self._verdict()) is not None:
-            self.is_over = True
+            self.is_over = self._store is not None or self._trials == _MOST_TRIALS
             if verdict.get("result") == "refused":
+                self.is_over = True
                 raise RefusedError(str(verdict.get("reason")))
+            if not self.is_over:
+                self._expect_later()
+
+    def _expect_later(self) -> None:
+        storage.remove_all(self._folder)
+        self._trials += 1
+        self._began_at = self._saved_at = 0.0
+        self._is_noted = False
+        self._folder /= LATER
+        self._folder.mkdir(exist_ok=True)
 
     def _save_when_due(self, step: int, state: State) -> None:
         target = self._target(step)
@@ -88,14 +111,26 @@ class FirstProcess:
 
     def _target(self, step: int) -> int | None:
         """None while no step is chosen."""
-        self._began_at = self._began_at or time.monotonic()
-        seconds = time.monotonic() - self._began_at
-        is_time = step >= _LEAST_STEPS and seconds >= self._options.trial_seconds
         if self._store is None:
-            return step if is_time else None
+            return step if self._is_time(step) else None
         if self._options.rank > 0:
             return self._store.chosen()
-        return self._store.choose_after(step) if is_time else None
+        return self._store.choose_after(step) if self._is_time(step) else None
+
+    def _is_time(self, step: int) -> bool:
+        now = time.monotonic()
+        has_begun = self._began_at > 0
+        self._began_at = self._began_at or now
+        is_time = step >= _LEAST_STEPS and now - self._began_at >= self._options.trial_seconds
+        if has_begun and not is_time:
+            return False
+        there = outer_loops()
+        gone_on = {at for at, value in there.items() if self._loops.setdefault(at, value) != value}
+        if self._trials > 1 and gone_on <= self._tried:
+            self._began_at = now  # Looked for again after the same time.
+            return False
+        self._tried |= gone_on if is_time else set()
+        return is_time
 
     def _save(self, step: int, state: dict[str, Any]) -> None:
         options = self._options

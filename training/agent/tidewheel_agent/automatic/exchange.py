@@ -12,6 +12,8 @@ from typing import Any
 
 VERDICT = "verdict.json"
 """`{"result", "reason"}`, of the trial; the agent's."""
+LATER = "later"
+"""The folder of the next trial, in that of the one before."""
 STOPPED = "stopped.json"
 """`{"step", "reason", "forGood"?}`: the script trains on without further checkpoints."""
 FAILED_RESUME = "failed-resume.json"

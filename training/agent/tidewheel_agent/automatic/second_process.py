@@ -73,6 +73,9 @@ class SecondProcess:
         """Where the training is compared; 0 before."""
         return max((int(after.get("step", 0)) for after in self._after.values()), default=0)
 
+    def later(self, folder: Path) -> SecondProcess:
+        return SecondProcess(folder, self._command)
+
     def look(self, training: Script) -> Report | None:
         """The next report: once that the training is ready, and once for each start."""
         if self._is_reported:
@@ -84,8 +87,7 @@ class SecondProcess:
     def start(self, training: Script, port: int, seconds: float) -> None:
         """Raises OSError, such as for no memory for a further process."""
         command, scratch = self._command, self._command.scratch
-        if self._starts > 0:
-            scratch.clear()
+        scratch.clear()
         self._starts += 1
         self._is_reported = False
         self._ends_at = time.monotonic() + seconds

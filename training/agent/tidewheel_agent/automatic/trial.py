@@ -19,8 +19,8 @@ from ..gang.gang import Gang
 from ..gang.state import Message
 from ..log import log
 from ..supervision.script import Script
-from .exchange import VERDICT
-from .note import add_to_automatic
+from .exchange import LATER, VERDICT
+from .note import add_to_automatic, trial_result
 from .second_process import Report, SecondProcess, describe_names
 
 _LEAST_SECONDS = 60.0
@@ -65,7 +65,18 @@ class Trial:
         self._untried_at: float | None = None
         self._order: Message = {}
         self._ordered_at = 0.0
+        self._result = ""
         self.is_over = False
+
+    def later(self) -> Trial | None:
+        """The trial in a later epoch, once this one has not failed. A gang is tried once."""
+        if self._result in ("", "refused") or self._gang is not None:
+            return None
+        folder = self._folder / LATER
+        second = self._second.later(folder)
+        trial = Trial(folder, second, self._notes, self._attempt, self._hosts)
+        trial._created_at = self._created_at
+        return trial
 
     def check(self, script: Script) -> None:
         if self.is_over:
@@ -167,7 +178,9 @@ class Trial:
         log(f"trial of automatic checkpoints at step {step}, {seconds:g} s: {result}{said}")
         verdict = {"result": result, "reason": reason}
         fact = {"attempt": self._attempt, "step": step, "seconds": seconds, **verdict}
-        add_to_automatic(self._notes, "trial", fact)
+        if result != "untried" or trial_result(self._notes) != "passed":
+            add_to_automatic(self._notes, "trial", fact)
+        self._result = result
         write_atomically(self._folder / VERDICT, json.dumps(verdict))
 
 

@@ -62,6 +62,8 @@ class AutomaticWatch:
             return
         if self.trial is not None:
             self.trial.check(script)
+        if isinstance(self.trial, Trial):
+            self.trial = self.trial.later() or self.trial
         if self.offer is not None:
             self.offer.check(newest)
 

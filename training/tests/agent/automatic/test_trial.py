@@ -121,6 +121,20 @@ def test_a_script_that_cannot_be_restored_trains_on_without_checkpoints(tmp_path
     assert steps(base) == []
 
 
+def test_a_loop_that_is_not_restored_in_a_later_epoch_ends_the_checkpoints(tmp_path: Path) -> None:
+    base = host(tmp_path / "host", "later_script.py")
+    with running([base], **VARIABLES) as cluster:
+        first = await_trial(cluster, base)
+        said = "no automatic checkpoints from step"
+        wait_until(lambda: said in cluster.log(), 90, "the later trial's verdict")
+        assert cluster.agents[0].poll() is None
+    later = note(base)["trial"]
+    assert (first["result"], later["result"]) == ("passed", "refused")
+    assert "it used a tensor that was not restored" in later["reason"]
+    assert first["step"] <= 24 < later["step"]
+    assert steps(base) == []
+
+
 def test_a_killed_trial_leaves_the_training_alone_and_says_why(tmp_path: Path) -> None:
     base = host(tmp_path / "host", "slow_script.py")
     with running([base], **VARIABLES) as cluster:
