@@ -36,8 +36,6 @@ class ScriptFiles:
     """Appears when the script should save and train on."""
     data_wait: Path
     """A folder, in which the script's processes measure how long they wait for data."""
-    status_token: Path
-    """What the callbacks of a framework must know to report to the agent."""
     automatic: Path
     """A folder, in which the hooks and the agent try automatic checkpoints."""
     instrument: Path
@@ -47,7 +45,7 @@ class ScriptFiles:
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:
-        names = ("stop-soon", "save-soon", "data-wait", "status-token", "automatic")
+        names = ("stop-soon", "save-soon", "data-wait", "automatic")
         files = cls(*(folder / name for name in (*names, "instrument", "ended")))
         for each in (files.data_wait, files.automatic, files.instrument, files.ended):
             each.mkdir()

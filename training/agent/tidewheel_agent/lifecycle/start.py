@@ -88,15 +88,13 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         send=run.gang.send_checkpoint,
     )
     proof = open_resume_proof(job, progress.newest, prepared.repairs)
-    series = open_series(job, log_progress.metrics, prepared.files.status_token)
     lines = LogLines(job.progress_pattern, _first_step(progress.newest) if resumes else 0.0)
-    on_line = _line_reader(run, prepared, log_progress, series, proof, lines)
-    # A variable that the pipeline sets wins.
-    environment = {**(series.environment if series else {}), **prepared.environment}
+    series = open_series(job, log_progress.metrics, lines)
+    on_line = _line_reader(run, prepared, log_progress, series, proof)
     source = read_source(job.code_dir)
     automatic = watch_automatic(job, source, prepared.files, launch, prepared.environment, run.gang)
     progress.keep_before_start()
-    script = _start_script(run, prepared, argv, on_line, environment)
+    script = _start_script(run, prepared, argv, on_line)
     watchdog = Watchdog(script.token, script.pid)
     script.leave_alone(watchdog.pid)
     started_at = time.time()
@@ -137,16 +135,12 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
 
 
 def _start_script(
-    run: HostRun,
-    prepared: Prepared,
-    argv: list[str],
-    on_line: Callable[[str], None],
-    environment: dict[str, str],
+    run: HostRun, prepared: Prepared, argv: list[str], on_line: Callable[[str], None]
 ) -> Script:
     try:
         return Script(
             argv,
-            environment=environment,
+            environment=prepared.environment,
             directory=run.job.working_dir,
             on_line=on_line,
             has_launcher=prepared.launch.has_launcher,
@@ -175,7 +169,6 @@ def _line_reader(
     log_progress: LogProgress,
     series: RunSeries | None,
     proof: ResumeProof | None,
-    lines: LogLines,
 ) -> Callable[[str], None]:
     """Reads each line of the script's output."""
     read_options = prepared.launch.read_options
@@ -183,11 +176,9 @@ def _line_reader(
     def read(line: str) -> None:
         prepared.tail.add(line)
         log_progress.read_line(line)
-        point = lines.read(line) if series is not None else None
-        if series is not None and point is not None:
-            series.add("log", point)
-            if proof is not None:
-                proof.add(point)
+        point = series.read(line) if series is not None else None
+        if proof is not None and point is not None:
+            proof.add(point)
         if read_options is not None and (options := read_options(line)):
             run.gang.send_launch(*options)
 

@@ -19,9 +19,9 @@ _ASIDE = re.compile(
 )
 _PAIR = (
     r"(?:(?:train(?:ing)?|val(?:id(?:ation)?)?|test|eval|mean|avg|running) )?"
-    r"[A-Za-z_][\w@./-]{0,40}\s*[:=]\s*[-+]?[\d.]+(?:e[-+]?\d+)?%?"
+    r"[A-Za-z_][\w@./-]{0,40}\s*[:=]\s*[-+]?(?:nan|inf|[\d.]+(?:e[-+]?\d+)?%?)"
 )
-_PAIRS = re.compile(rf"{_PAIR}(?:[\s,;|]+{_PAIR})*", re.IGNORECASE)
+PAIRS = re.compile(rf"{_PAIR}(?:[\s,;|]+{_PAIR})*", re.IGNORECASE)
 
 
 class Bars:
@@ -45,7 +45,7 @@ class Bars:
         match = _BAR.match(line)
         if match is not None:
             values = self._moved(match)
-        elif self._is_stale or not _PAIRS.fullmatch(line):
+        elif self._is_stale or not PAIRS.fullmatch(line):
             return None
         else:
             values = metrics_in(line, with_sign=True)

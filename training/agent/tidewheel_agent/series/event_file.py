@@ -7,7 +7,6 @@ writers are read.
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -108,7 +107,7 @@ def _summary(message: bytes) -> dict[str, float]:
                 (scalar,) = struct.unpack("<f", content)
             elif inner == 8 and isinstance(content, bytes):
                 scalar = _tensor(content)
-        if tag and scalar is not None and math.isfinite(scalar):
+        if tag and scalar is not None:
             values[tag] = scalar
     return values
 

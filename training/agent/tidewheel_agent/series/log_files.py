@@ -8,6 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from ..log import log
@@ -162,8 +163,10 @@ class LogFiles:
             log(f"cannot look for files of loggers: {error}")
         for path, (source, file) in list(self._files.items()):
             try:
+                # For rows without a time of their own: they may be read seconds later.
+                written_at = path.stat().st_mtime
                 for point in file.read():
-                    add(source, point)
+                    add(source, point if point.at else replace(point, at=written_at))
             except Exception as error:  # A script may write anything, and training goes on.
                 log(f"cannot read {path.name}: {error!r}")
                 del self._files[path]

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
+from dataclasses import replace
 
-from .bars import Bars
+from .bars import PAIRS, Bars
 from .log_blocks import LogBlocks
 from .metric_names import MOST_VALUES, metrics_in
 from .point import Point, Unit, number
@@ -21,7 +23,7 @@ _LONGEST_LINE = 2000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08")
 _TIDEWHEEL = re.compile(r"(?:^|\s)tidewheel ((?:[A-Za-z_][A-Za-z0-9_.-]{0,63}=\S{1,40}(?:\s+|$))+)")
 _BOOSTING = re.compile(r"(?:\[LightGBM\] \[Info\] )?\[(\d{1,9})\]\s+(?=\S.*:)")
-_BOOSTED = re.compile(r"(\S{1,60}?(?:'s \S{1,40}?)?):\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)")
+_BOOSTED = re.compile(r"(\S{1,60}?(?:'s \S{1,40}?)?):\s*([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf))")
 _CATBOOST = re.compile(r"(\d{1,9}):\s+(?=(?:learn|test\d*): )")
 _CATBOOST_VALUE = re.compile(r"\b(learn|test\d*|best): ([-+]?[\d.]+(?:[eE][-+]?\d+)?)")
 _AFTER_PREFIX = re.compile(r"[^{}]{0,120}[|:\]-]\s*(\{.*\})")
@@ -40,6 +42,8 @@ _EPOCH = re.compile(
 _SHARE = re.compile(r"(?:\[|\|\s|^\s*)\s*(\d{1,12})/\s*(\d{1,12})\b")
 _EPOCH_AND_BATCH = re.compile(r"\[(\d{1,9})/\d{1,9}\]\s*(\[\s*\d{1,9}/\s*\d{1,9}\])")
 _KERAS_EPOCH = re.compile(r"Epoch (\d{1,9})/(\d{1,9})\s*$")
+_BAR = re.compile(r"\d%\|")
+_NOT_FINITE = re.compile(r"(?<=: )(-?)(nan|inf)(?=[,}])")
 _KERAS_LINE = re.compile(r"(\d{1,9})/(\d{1,9})\s.*?\b(?:step|ETA)\b(.*)$")
 
 
@@ -52,10 +56,29 @@ class LogLines:
         self._keras_epoch: int | None = None
         self._blocks = LogBlocks()
         self._bars = Bars(from_step)
+        self._newest = Point(0.0, {})
+        self._alone: dict[str, float] = {}
 
     def read(self, line: str) -> Point | None:
         """The point in a line, or None. Never raises: a line is whatever the script prints."""
         line = _ANSI.sub("", line[:_LONGEST_LINE]).strip()
+        point = self._read(line)
+        if point is None:
+            if self._pattern is None and PAIRS.fullmatch(line) and len(self._alone) < MOST_VALUES:
+                self._alone |= metrics_in(line, with_sign=True)
+            return None
+        if not math.isfinite(point.position):
+            return None
+        self._newest = point
+        for name in point.values:
+            self._alone.pop(name, None)
+        return replace(point, shows_again=True) if _BAR.search(line) else point
+
+    def last(self) -> Point:
+        """Values of lines without a position (`Test accuracy: 0.98`), at the newest position."""
+        return replace(self._newest, values=self._alone)
+
+    def _read(self, line: str) -> Point | None:
         match = _TIDEWHEEL.search(line)
         if match:
             return _pairs(dict(pair.split("=", 1) for pair in match[1].split()))
@@ -99,7 +122,7 @@ def _pairs(pairs: dict[str, str]) -> Point | None:
 
 def _dictionary(line: str) -> Point | None:
     """Hugging Face's Trainer, whose numbers are texts since version 5; lines of JSON."""
-    found = _parsed(line)
+    found = _parsed(_NOT_FINITE.sub(r"'\1\2'", line))
     if not isinstance(found, dict):
         return None
     values = {}

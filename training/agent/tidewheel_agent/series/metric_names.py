@@ -7,7 +7,10 @@ import re
 from .point import number
 
 MOST_VALUES = 50
-_NUMBER = re.compile(r"(?<![\w.@])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]*/|ms|it/s)")
+_NUMBER = re.compile(
+    r"(?<![\w.@])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|(?:nan|inf)\b)(?![\w.]*/|ms|it/s)",
+    re.IGNORECASE,
+)
 _NAME = (
     r"(?<![\w.@/-])((?:(?:train(?:ing)?|val(?:id(?:ation)?)?|test|eval|mean|avg|running) )?"
     r"[A-Za-z_][\w@./-]{0,40})['\"]?"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,17 +14,18 @@ class Point:
 
     position: float
     values: dict[str, float]
-    """Finite numbers by the name that the script gives them."""
+    """By the name that the script gives them; infinity or NaN where it says so."""
     unit: Unit = "step"
     """What `position` counts; an epoch may be a fraction."""
     at: float | None = None
     """Unix seconds at which the script wrote it; None where its format does not say."""
+    shows_again: bool = False
+    """From a progress bar, which shows the newest value until another one is measured."""
 
 
 def number(text: str) -> float | None:
-    """The finite number that a text is, with a thousands separator or a percent sign or without."""
+    """The number that a text is, with a thousands separator or a percent sign or without."""
     try:
-        value = float(text.strip().rstrip("%").replace(",", ""))
+        return float(text.strip().rstrip("%").replace(",", ""))
     except ValueError:
         return None
-    return value if math.isfinite(value) else None

@@ -7,8 +7,11 @@ point that is kept. The service joins the files (functions/core/runs/series.ts).
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..checkpoints.note import SERIES_FOLDER
@@ -24,6 +27,17 @@ _MOST_BYTES = 16 * 1024 * 1024
 _LONGEST_NAME = 120
 
 
+@dataclass
+class _Newest:
+    """The newest point of a series, and when the last one was written."""
+
+    position: float
+    value: float
+    at: float
+    written_at: float
+    is_written: bool
+
+
 class SeriesRecorder:
     """Takes points from several threads; appends them, and drops what comes too often."""
 
@@ -32,8 +46,7 @@ class SeriesRecorder:
         self._path = folder / SERIES_FOLDER / f"attempt-{attempt}.jsonl"
         self._started_at = time.time()
         self._lock = threading.Lock()
-        self._last: dict[tuple[str, str, str], tuple[float, float]] = {}
-        self._waiting: dict[str, tuple[Point, float]] = {}
+        self._newest: dict[tuple[str, str, str], _Newest] = {}
         self._is_open = True
         self._bytes = 0
         self._write({"startedAt": round(self._started_at, 3), "resumedFrom": resumed_from})
@@ -41,64 +54,66 @@ class SeriesRecorder:
     def add(self, source: str, point: Point) -> dict[str, float]:
         """`source` says how the script tells its points. Returns the values that are new."""
         at = point.at if point.at is not None else time.time()
+        if not math.isfinite(point.position) or not math.isfinite(at):
+            return {}
         with self._lock:
-            newer = self._newer(source, point)
-            due = {n: v for n, v in newer.items() if self._is_due(source, point, n, at)}
-            if not due:
-                if newer:
-                    self._waiting[source] = (point, at)
-                return newer
+            values = {n: v for n, v in point.values.items() if self._is_new(source, point, n, v)}
+            keys = {name: (source, point.unit, name) for name in values}
             # Values of one line stay together.
-            for name in newer:
-                self._last[source, point.unit, name] = (point.position, at)
-            self._waiting.pop(source, None)
-            self._append(source, point, newer, at)
-            return newer
+            is_due = any(self._is_due(self._newest.get(key), at) for key in keys.values())
+            for name, key in keys.items():
+                last = self._newest.get(key)
+                written_at = last.written_at if last and not is_due else at
+                self._newest[key] = _Newest(
+                    point.position, values[name], at, written_at, is_written=is_due
+                )
+            if is_due:
+                self._append(source, point.unit, point.position, at, values)
+            return values
 
     def close(self) -> None:
-        """Appends the last points, however soon they came after the ones before."""
+        """Appends the last point of each series, however soon it came after the one before."""
         with self._lock:
-            for source, (point, at) in self._waiting.items():
-                self._append(source, point, self._newer(source, point), at)
-            self._waiting.clear()
+            for (source, unit, name), last in self._newest.items():
+                if not last.is_written:
+                    self._append(source, unit, last.position, last.at, {name: last.value})
+                    last.is_written = True
 
-    def _newer(self, source: str, point: Point) -> dict[str, float]:
-        """In one series positions only rise."""
-        found = {}
-        for name, value in point.values.items():
-            key = (source, point.unit, name)
-            last = self._last.get(key)
-            known = last is not None or len(self._last) < _MOST_SERIES
-            if known and len(name) <= _LONGEST_NAME and (last is None or point.position > last[0]):
-                found[name] = value
-        return found
+    def _is_new(self, source: str, point: Point, name: str, value: float) -> bool:
+        """In one series positions only rise. At the same one, the last value counts."""
+        last = self._newest.get((source, point.unit, name))
+        if last is None:
+            return len(self._newest) < _MOST_SERIES and len(name) <= _LONGEST_NAME
+        changes = repr(value) != repr(last.value)
+        if point.position == last.position or point.shows_again:
+            return changes and point.position >= last.position
+        return point.position > last.position
 
-    def _is_due(self, source: str, point: Point, name: str, at: float) -> bool:
-        last = self._last.get((source, point.unit, name))
+    def _is_due(self, last: _Newest | None, at: float) -> bool:
+        if self._bytes > _MOST_BYTES:
+            return False
         age = max(0.0, at - self._started_at)
-        return last is None or at - last[1] >= max(_LEAST_SECONDS, age / _POINTS_PER_DOUBLING)
+        seconds = max(_LEAST_SECONDS, age / _POINTS_PER_DOUBLING)
+        return last is None or at - last.written_at >= seconds
 
-    def _append(self, source: str, point: Point, values: dict[str, float], at: float) -> None:
-        if values:
-            self._write(
-                {
-                    "source": source,
-                    "unit": point.unit,
-                    "position": point.position,
-                    "at": round(at, 3),
-                    "values": {name: float(f"{value:.7g}") for name, value in values.items()},
-                }
-            )
+    def _append(
+        self, source: str, unit: str, position: float, at: float, values: Mapping[str, float]
+    ) -> None:
+        """JSON has no infinity and NaN: they are null."""
+        rounded = {n: float(f"{v:.7g}") if math.isfinite(v) else None for n, v in values.items()}
+        place = {"source": source, "unit": unit, "position": position, "at": round(at, 3)}
+        self._write({**place, "values": rounded})
 
     def _write(self, line: dict[str, object]) -> None:
         """A whole line or nothing; a reader skips a line that a kill has cut short."""
         if not self._is_open:
             return
         try:
-            self._bytes = append_line(self._path, json.dumps(line, separators=(",", ":")))
+            size = append_line(self._path, json.dumps(line, separators=(",", ":")))
         except OSError as error:
             log(f"cannot write {self._path.name}: {error}")
             self._is_open = False
-        if self._bytes > _MOST_BYTES:
-            log(f"{self._path.name} has {_MOST_BYTES} bytes: no more points are kept")
-            self._is_open = False
+            return
+        if size > _MOST_BYTES >= self._bytes:
+            log(f"{self._path.name} has {_MOST_BYTES} bytes: only last points are still kept")
+        self._bytes = size

@@ -22,6 +22,7 @@ _BLOCK = 32 * 1024
 _FRAME_HEADER = 7
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _LARGEST_RECORD = 1024 * 1024
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class WandbFile:
@@ -104,7 +105,10 @@ def _item(message: bytes) -> dict[str, float]:
             name.append(value.decode("utf-8", "replace"))
         elif number == 16 and isinstance(value, bytes):
             text = value
-    value = json.loads(text)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    found = json.loads(text)
+    # W&B writes numbers that JSON does not have as texts.
+    if isinstance(found, str):
+        found = _NOT_FINITE.get(found)
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
         return {}
-    return {"/".join(name): float(value)}
+    return {"/".join(name): float(found)}

@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import MutableMapping
-from functools import partial
-from pathlib import Path
 
 from ..configuration.job import Job
 from ..series.log_files import LogFiles
+from ..series.log_lines import LogLines
 from ..series.point import Point
 from ..series.recorder import SeriesRecorder
-from ..series.status_server import open_status_server
 from .identity import run_identity
 from .resume_point import read_resume_point
 
 
 class RunSeries:
-    """`newest`: gets each new value by its name, for the progress note.
-
-    `environment`: variables by which the script's framework reports to it.
-    """
+    """`newest`: gets each new value by its name, for the progress note."""
 
     def __init__(
         self,
         recorder: SeriesRecorder,
         job: Job,
         newest: MutableMapping[str, float],
-        status_token: Path,
+        lines: LogLines,
     ) -> None:
         self._recorder = recorder
+        self._lines = lines
         self._newest = newest
         assert job.checkpoint_dir is not None
         folders = (job.checkpoint_dir, job.code_dir, job.base / "output" / "data")
         self._files = LogFiles(folders, self.add)
         self._files.start()
-        add = partial(self.add, "kubeflow")
-        self._status = open_status_server(status_token, add)
-        self.environment = {} if self._status is None else self._status.environment
+
+    def read(self, line: str) -> Point | None:
+        point = self._lines.read(line)
+        if point is not None:
+            self.add("log", point)
+        return point
 
     def add(self, source: str, point: Point) -> None:
-        self._newest.update(self._recorder.add(source, point))
+        for name, value in self._recorder.add(source, point).items():
+            if math.isfinite(value):
+                self._newest[name] = value
+            else:
+                self._newest.pop(name, None)
 
     def close(self) -> None:
-        if self._status is not None:
-            self._status.close()
         self._files.close()
+        self.add("log", self._lines.last())
         self._recorder.close()
 
 
-def open_series(
-    job: Job, newest: MutableMapping[str, float], status_token: Path
-) -> RunSeries | None:
+def open_series(job: Job, newest: MutableMapping[str, float], lines: LogLines) -> RunSeries | None:
     """None on the hosts that do not lead, and for a job that keeps nothing."""
     if job.checkpoint_dir is None or not job.is_leader:
         return None
@@ -61,4 +62,4 @@ def open_series(
     )
     attempt = identity.attempt if identity else 1
     recorder = SeriesRecorder(job.checkpoint_dir, attempt, resumed_from)
-    return RunSeries(recorder, job, newest, status_token)
+    return RunSeries(recorder, job, newest, lines)

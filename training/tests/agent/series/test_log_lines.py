@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import time
@@ -102,7 +103,7 @@ from tidewheel_agent.series.log_lines import LogLines
             {"loss": 3.2},
         ),
         (
-            '{"epoch": 1, "best": true, "next": null, "val": {"loss": 2, "acc": NaN}}',
+            '{"epoch": 1, "best": true, "next": null, "val": {"loss": 2}}',
             "epoch",
             1,
             {"val/loss": 2},
@@ -122,7 +123,8 @@ def test_a_line_is_a_point(line: str, unit: str, position: float, values: dict[s
         "loss 3",
         "error: step 3 has a problem",
         "{'a': 1}",
-        "{'loss': nan, 'epoch': 1}",
+        "{'loss': 0.5, 'epoch': nan}",
+        "tidewheel step=nan loss=0.5",
         "100%|██████████| 10/10 [00:01<00:00,  9.9it/s, loss=0.3]",
         "step 3 of 10 took 3.5 s",
         "Epoch 1: val_loss improved from inf to 0.4",
@@ -134,6 +136,24 @@ def test_a_line_without_position_or_metric_is_none(line: str) -> None:
     assert LogLines().read(line) is None
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("{'loss': nan, 'grad_norm': 0.5, 'epoch': 1}", "loss"),
+        ("{'loss': 'nan', 'epoch': 1}", "loss"),
+        ('{"epoch": 1, "val": {"acc": NaN}}', "val/acc"),
+        ("epoch 3 … loss NaN, acc 91.2%", "loss"),
+        ("tidewheel step=3 loss=-inf", "loss"),
+        ("[10]\ttrain-logloss:nan\teval-logloss:0.5", "train-logloss"),
+        ("| epoch 1 | 20/100 batches | loss inf | ppl 9.97", "loss"),
+    ],
+)
+def test_a_value_that_is_no_number_is_told(line: str, name: str) -> None:
+    point = LogLines().read(line)
+    assert point is not None
+    assert not math.isfinite(point.values[name])
+
+
 def test_keras_names_the_epoch_on_a_line_of_its_own() -> None:
     lines = LogLines()
     assert lines.read("469/469 - 5s - 10ms/step - loss: 0.05") is None
@@ -142,6 +162,25 @@ def test_keras_names_the_epoch_on_a_line_of_its_own() -> None:
     assert half is not None and (half.position, half.values) == (2.5, {"loss": 0.3})
     end = lines.read("200/200 - 5s - 10ms/step - loss: 0.2 - val_loss: 1.0e-03")
     assert end is not None and (end.position, end.values) == (3, {"loss": 0.2, "val_loss": 0.001})
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "values"),
+    [
+        ("AUC: 0.7\nAUC: 0.91, RMSE: 3.2", 0, {"AUC": 0.91, "RMSE": 3.2}),
+        ("[98]\tauc:0.8\n[99]\tauc:0.9\nTest accuracy: 93.1%", 99, {"Test_accuracy": 93.1}),
+        ("lr: 0.1\nstep 5 lr 0.01 loss 0.5\nval_loss: nan", 5, {"val_loss": math.nan}),
+        ("the loss: 5.1 was low\nepoch 3", 0, {}),
+    ],
+)
+def test_metrics_without_a_position_count_at_the_end(
+    text: str, position: float, values: dict[str, float]
+) -> None:
+    lines = LogLines()
+    for line in text.split("\n"):
+        lines.read(line)
+    last = lines.last()
+    assert (last.position, repr(last.values)) == (position, repr(values))
 
 
 def test_a_declared_pattern_overrules_every_guess() -> None:

@@ -128,7 +128,7 @@ def test_the_trainer_writes_event_files_where_the_agent_says(tmp_path: Path) -> 
     packages = next((trackers.parent.parent / "lib").glob("python3*")) / "site-packages"
     text = (SCRIPTS / "trainer_script.py").read_text()
     assert "report_to=[]" in text
-    base = host(tmp_path, text.replace("report_to=[]", 'report_to=["tensorboard", "kubeflow"]'))
+    base = host(tmp_path, text.replace("report_to=[]", 'report_to=["tensorboard"]'))
     environment = {
         "AGENT_PYTHON": str(python_over_torch("frameworks")),
         # The environment of the frameworks has no TensorBoard.
@@ -142,7 +142,7 @@ def test_the_trainer_writes_event_files_where_the_agent_says(tmp_path: Path) -> 
     assert list(board.glob(f"**/{EVENT_FILES}*"))
     series = base / "checkpoints" / "tidewheel-series" / "attempt-1.jsonl"
     sources = {json.loads(line).get("source") for line in series.read_text().splitlines()}
-    assert {"tensorboard", "kubeflow", "trainer_state"} <= sources
+    assert {"tensorboard", "trainer_state"} <= sources
 
 
 WANDB = """
