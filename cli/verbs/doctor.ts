@@ -12,6 +12,7 @@ import {
   type DeclaredField,
   declaredFields,
   editDeclaration,
+  isDeclared,
 } from '../../functions/core/doctor/declared-change.ts';
 import { diagnose } from '../../functions/core/doctor/diagnose.ts';
 import type { Evidence } from '../../functions/core/doctor/evidence.ts';
@@ -146,11 +147,13 @@ function firstDeclared(
   declaration: Pipeline | undefined,
 ): readonly DeclaredField[] {
   const fields = verdicts
-    .map(({ remedy }) => remedy && declaredFields(remedy.change, declaration))
+    .flatMap(({ remedy }) => remedy?.change ?? [])
+    .filter((change) => declaration === undefined || !isDeclared(change, declaration))
+    .map((change) => declaredFields(change, declaration))
     .find((each) => each !== undefined);
   if (fields === undefined)
     throw new Error(
-      'no remedy is a change of the declaration: nothing was written; change the script as said above',
+      'no remedy is a change of the declaration that is still to be made: nothing was written; change the script as said above',
     );
   return fields;
 }

@@ -36,6 +36,34 @@ export function declaredFields(
   return [{ path: ['compute', 'helpers'], value: [group] }];
 }
 
+/** Whether the declaration says so already: to declare it once more changes nothing. */
+export function isDeclared(change: Change, declaration: Pipeline): boolean {
+  const { compute, packing, training } = declaration;
+  // Each format that can be declared makes shards.
+  if (change.kind === 'pack') return true;
+  if (change.kind === 'prepare-when-packing') return packing.prepare !== undefined;
+  if (change.kind === 'file-system')
+    return Object.values(training.channels ?? {}).some((channel) => 'fsxLustre' in channel);
+  if (change.kind === 'nodes') return (compute.needs?.maximumNodes ?? compute.nodes) === change.nodes;
+  if (change.kind === 'helpers')
+    return (compute.helpers ?? []).some(
+      ({ instanceType, nodes }) => instanceType === change.type && nodes === change.nodes,
+    );
+  const fields = declaredFields(change, declaration) ?? [];
+  return fields.length > 0 && fields.every(({ path, value }) => says(declaration, path, value));
+}
+
+function says(declaration: Pipeline, path: readonly string[], value: unknown): boolean {
+  const declared = path.reduce<unknown>(
+    (section, name) => new Map(Object.entries(Object(section))).get(name),
+    declaration,
+  );
+  return textOf(declared) === textOf(value);
+}
+
+/** Numbers of variables and hyperparameters may be texts. */
+const textOf = (value: unknown): string => JSON.stringify(value ?? null).replaceAll('"', '');
+
 /**
  * Keeps comments and everything else of the text.
  * @param text YAML that a declaration was read from

@@ -1,7 +1,8 @@
 /** What holds a training back, ranked by the money that its remedy saves. */
+import { isDeclared } from './declared-change.ts';
 import type { Evidence } from './evidence.ts';
-import { ALSO } from './further-remedies.ts';
-import { gainOf, othersOf, verdictOf } from './gain.ts';
+import { furtherRemedies } from './further-remedies.ts';
+import { type Finding, gainOf, othersOf, verdictOf } from './gain.ts';
 import { inputFinding } from './input.ts';
 import { loopFindings } from './loop.ts';
 import { type Measures, measuresOf } from './measures.ts';
@@ -29,6 +30,7 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
     ...(precision ? [precision] : []),
   ];
   const verdicts = findings
+    .flatMap((each) => undeclared(each, evidence))
     .map((each) => verdictOf(each, evidence, measures))
     .toSorted((a, b) => worth(b, measures) - worth(a, measures));
   const worthwhile = verdicts.filter((each) => worth(each, measures) >= WORTH);
@@ -36,6 +38,18 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
   // Time counts where nothing saves money: the remedy is named with what it costs.
   const faster = verdicts.filter(({ gain }) => gain.seconds.expected >= WORTH_SECONDS * measures.jobSeconds);
   return faster.length > 0 ? faster : [nothingWrong(evidence, measures)];
+}
+
+/** The finding by its first remedy that is not declared; none where all are. */
+function undeclared(finding: Finding, { declaration }: Evidence): readonly Finding[] {
+  if (declaration === undefined) return [finding];
+  const options = [finding, ...(finding.others ?? [])].filter(
+    ({ change }) => !isDeclared(change, declaration),
+  );
+  const [first, ...others] = options;
+  if (first === undefined) return [];
+  const { cause, evidence, stepSecondsNow } = finding;
+  return [{ cause, evidence, ...(stepSecondsNow !== undefined && { stepSecondsNow }), ...first, others }];
 }
 
 const worth = ({ gain }: Verdict, { jobSeconds, usdPerSecond }: Measures): number =>
@@ -62,7 +76,10 @@ function nothingWrong(evidence: Evidence, measures: Measures): Verdict {
         evidence,
       ),
     }),
-    also: halved === undefined && gainsBy16Bits(evidence, measures) ? (ALSO['nothing-wrong'] ?? []) : [],
+    also:
+      halved === undefined && gainsBy16Bits(evidence, measures)
+        ? furtherRemedies('nothing-wrong', evidence)
+        : [],
     unknown: ['what a profile of the model itself would show'],
     next: nextAfter('nothing-wrong', measures),
   };

@@ -1,5 +1,6 @@
 /** What the agent measures of an attempt, and what is known of its job. */
 import type { InstanceFacts } from '../catalog/catalog.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface Arithmetic {
   readonly float32: number;
@@ -158,6 +159,8 @@ export interface Evidence {
   readonly instance: PricedType;
   /** Types that could replace it. */
   readonly alternatives: readonly PricedType[];
+  /** What the run was declared with: no remedy says it again. Absent where nothing tells. */
+  readonly declaration?: Pipeline | undefined;
   /** Steps of the whole job, over which a gain is counted. */
   readonly steps: number;
   /** Runs of the last 30 days that read these data or a part of them; absent where nothing tells. */

@@ -1,7 +1,8 @@
 /** Verdicts for a terminal. */
 import type { Evidence, Point } from './evidence.ts';
+import { savedText } from './gain.ts';
 import { ladderOf, type Rung } from './ladder.ts';
-import type { Interval, Verdict } from './verdict.ts';
+import type { Gain, Interval, Verdict } from './verdict.ts';
 
 const BARS = '▁▂▃▄▅▆▇█';
 const COLUMNS = 60;
@@ -25,6 +26,11 @@ const SHARES: readonly (readonly [string, (point: Point) => number])[] = [
 const number = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
 const within = ({ low, expected, high }: Interval): string =>
   `${number(expected)} (${number(low)} to ${number(high)})`;
+
+function saves(gain: Gain, of = ''): string {
+  const saved = savedText(gain, within);
+  return saved === undefined ? 'may save or cost: the forecast does not tell which' : `saves ${saved}${of}`;
+}
 
 export function formatVerdicts(evidence: Evidence, verdicts: readonly Verdict[]): string {
   if (verdicts.length === 0) return 'too few points: five of each host are needed, a point is ten seconds';
@@ -59,14 +65,11 @@ function lines(
     `${place}. ${cause}: ${facts.join(', ')}`,
     ...(remedy === undefined
       ? []
-      : [
-          `   change (${remedy.where}): ${remedy.text}`,
-          `   saves ${within(gain.seconds)} s and $${within(gain.dollars)} over the job`,
-        ]),
+      : [`   change (${remedy.where}): ${remedy.text}`, `   ${saves(gain, ' over the job')}`]),
     ...(next === undefined ? [] : [`   then the limit is ${next}`]),
     ...others.flatMap((each) => [
       `   or (${each.remedy.where}): ${each.remedy.text}`,
-      `      saves ${within(each.gain.seconds)} s and $${within(each.gain.dollars)}; not known: ${each.unknown.join('; ')}`,
+      `      ${saves(each.gain)}; not known: ${each.unknown.join('; ')}`,
     ]),
     ...also.map((each) => `   also: ${each}`),
     ...unknown.map((each) => `   not known: ${each}`),

@@ -1,4 +1,5 @@
 /** Remedies that the source of a cause suggests, and that nothing measured forecasts: they are said without a gain. */
+import type { Evidence } from './evidence.ts';
 import type { Cause } from './verdict.ts';
 
 const EARLIER = 'packing.prepare.image: resize and store once when packing, not in every epoch';
@@ -7,8 +8,9 @@ const TRANSFORMS_ON_ACCELERATOR =
 const DECODING_ON_ACCELERATOR =
   'do the decoding on the accelerator, where it has time to spare (torchvision.io.decode_jpeg, DALI)';
 const PREFETCH = 'prefetch: DataLoader(…, prefetch_factor=4, pin_memory=True), dataset.prefetch(AUTOTUNE)';
-export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
-  download: ['training.distribution: ShardedByS3Key, where each host needs its share alone'],
+const SHARDED = 'training.distribution: ShardedByS3Key';
+const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
+  download: [`${SHARDED}, where each host needs its share alone`],
   'small-files': ['packing.shardMegabytes: larger shards'],
   'too-few-workers': [PREFETCH],
   'work-in-loop': [PREFETCH],
@@ -17,7 +19,7 @@ export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   decoding: [EARLIER, DECODING_ON_ACCELERATOR],
   transforms: [EARLIER, TRANSFORMS_ON_ACCELERATOR],
   network: [PREFETCH, 'larger reads: shards of 128 MB or more (packing.shardMegabytes)'],
-  'page-cache': ['smaller samples: packing.prepare.image', 'training.distribution: ShardedByS3Key'],
+  'page-cache': ['smaller samples: packing.prepare.image', SHARDED],
   'gradient-exchange': [
     'in the recipes ddp, vit and lm, gradient_precision: bfloat16; with Horovod, compression=hvd.Compression.fp16',
     'exchange every k steps: model.no_sync() over k batches',
@@ -42,3 +44,11 @@ export const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   ],
   'nothing-wrong': ['16-bit arithmetic, if the model computes in 32: torch.autocast(dtype=torch.bfloat16)'],
 };
+
+/** Without those that are declared. */
+export const furtherRemedies = (cause: Cause, { declaration }: Evidence): readonly string[] =>
+  (ALSO[cause] ?? []).filter(
+    (text) =>
+      !(text.startsWith(SHARDED) && declaration?.training.distribution === 'ShardedByS3Key') &&
+      !(text === EARLIER && declaration?.packing.prepare !== undefined),
+  );

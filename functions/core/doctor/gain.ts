@@ -1,6 +1,6 @@
 /** What a remedy brings over the whole job, with an interval. */
 import type { Evidence } from './evidence.ts';
-import { ALSO } from './further-remedies.ts';
+import { furtherRemedies } from './further-remedies.ts';
 import type { Measures } from './measures.ts';
 import { nextAfter } from './next-limit.ts';
 import { type Cause, type Change, type Gain, type Interval, remedyOf, type Verdict } from './verdict.ts';
@@ -50,7 +50,7 @@ export function verdictOf(finding: Finding, evidence: Evidence, measures: Measur
     remedy: remedyOf(finding.change, evidence.lines),
     gain: gain(finding),
     ...(finding.others && { others: othersOf(finding.others, gain, evidence) }),
-    also: ALSO[finding.cause] ?? [],
+    also: furtherRemedies(finding.cause, evidence),
     unknown: finding.unknown,
     next: finding.next ?? nextAfter(finding.cause, measures),
   };
@@ -85,4 +85,18 @@ export function gainOf(option: Option, { evidence, measures, stepNow }: Job): Ga
     seconds: around(seconds, option.modelError, error),
     dollars: around(dollars, option.modelError, error * after),
   };
+}
+
+const saysNothing = ({ low, high }: Interval): boolean => low < 0 && high > 0;
+
+/** Such as `20 to 90 s and $1 to 2`; undefined where each part may as well be a loss. */
+export function savedText(
+  { seconds, dollars }: Gain,
+  text: (interval: Interval, unit: keyof Gain) => string,
+): string | undefined {
+  const parts = [
+    ...(saysNothing(seconds) ? [] : [`${text(seconds, 'seconds')} s`]),
+    ...(saysNothing(dollars) ? [] : [`$${text(dollars, 'dollars')}`]),
+  ];
+  return parts.length === 0 ? undefined : parts.join(' and ');
 }

@@ -171,7 +171,7 @@ function batchFinding(
 
 /** Below this many threads for each core, less was lost than runs differ. */
 const LEAST_OVER = 1.25;
-/** Processes that wait for something else hold no cores. */
+/** Of the cores that are left, while they compute: processes that wait for something else hold none. */
 const LEAST_BUSY = 0.5;
 /** Of the computing time, what was lost at least with twice as many threads as cores or more, and at most. */
 const LOST = { least: 0.6, most: 1 } as const;
@@ -183,10 +183,9 @@ const LOST = { least: 0.6, most: 1 } as const;
  */
 function threadsFinding({ instance }: Evidence, { pace }: Measures): Finding | undefined {
   const { processes, threads, cores } = pace;
-  const taken = pace.mainCores + pace.workerCores + pace.otherCores;
   if (pace.gpuBusy !== undefined || threads === undefined || threads <= processes) return undefined;
-  if (taken < LEAST_BUSY * cores) return undefined;
   const left = coresLeft(pace);
+  if (pace.mainCores * pace.stepSeconds < LEAST_BUSY * left * pace.compute) return undefined;
   const over = (processes * Math.min(threads / processes, cores)) / left;
   if (over < LEAST_OVER) return undefined;
   const physical = cores / (instance.facts.threadsPerCore ?? 1);

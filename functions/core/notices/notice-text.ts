@@ -103,7 +103,8 @@ function remedyOf({
   gainUsd,
 }: (NoticeEvent & { 'detail-type': 'DoctorVerdict' })['detail']): string[] {
   if (remedy === undefined) return [];
-  const gain = gainUsd === undefined ? '' : `, which saves ${usd(gainUsd.low)} to ${usd(gainUsd.high)}`;
+  const isGain = gainUsd !== undefined && gainUsd.low >= 0;
+  const gain = isGain ? `, which saves ${usd(gainUsd.low)} to ${usd(gainUsd.high)}` : '';
   return [`Remedy: ${plain(remedy)}${gain}`];
 }
 

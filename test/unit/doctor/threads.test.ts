@@ -35,6 +35,7 @@ describe('threads that compute', () => {
     ['each core has one', { cpu: { ...ON_CPUS.cpu, threads: 16 } }],
     ['nothing tells them', { cpu: { ...ON_CPUS.cpu, threads: null } }],
     ['the cores idle', { cpu: { main: 3, workers: 0.5, all: 3.5, threads: 64 } }],
+    ['it sleeps while others compute', { cpu: { main: 0.2, workers: 0, all: 15.5, threads: 64 } }],
   ])('are not too many where %s', (_, means) => {
     expect(topOf(means)?.cause).toBe('nothing-wrong');
   });

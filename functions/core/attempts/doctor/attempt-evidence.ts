@@ -61,6 +61,7 @@ export async function evidenceOfAttempt(
     inputMode: input === undefined || input.mode === 'File' ? 'File' : 'FastFile',
     instance,
     alternatives: alternativesOf(run, attempt.placement, instance),
+    declaration: run.declaration,
     steps: await stepsOf(store, attempt, points),
     runsPerMonth: runs,
   };

@@ -3,6 +3,7 @@
  * and the event bus. It has a function of its own, so that no error or delay here touches a run.
  */
 import { diagnose } from '../../doctor/diagnose.ts';
+import { savedText } from '../../doctor/gain.ts';
 import { readingOf } from '../../doctor/reading.ts';
 import { speedOf } from '../../doctor/speed.ts';
 import type { Verdict } from '../../doctor/verdict.ts';
@@ -123,12 +124,13 @@ async function announce(deps: DoctorDeps, attempt: AttemptRecord, verdict: Verdi
   });
 }
 
-function sentence({ cause, remedy, gain: { seconds, dollars } }: Verdict): string {
+function sentence({ cause, remedy, gain }: Verdict): string {
   if (remedy === undefined) return `${cause}: no change that is known would save 5 % of the job`;
-  const within = ({ low, high }: { readonly low: number; readonly high: number }, digits: number): string =>
-    `${low.toFixed(digits)} to ${high.toFixed(digits)}`;
-  return `${cause}. Change (${remedy.where}): ${remedy.text}. It would save ${within(seconds, 0)} s and $${within(dollars, digitsOf(dollars))} over the job; npx tidewheel doctor shows the evidence`;
+  // Cents are nothing of a short job, whose gain is not nothing.
+  const cents = Math.abs(gain.dollars.high) < 0.1 ? 4 : 2;
+  const saved = savedText(gain, ({ low, high }, unit) => {
+    const digits = unit === 'seconds' ? 0 : cents;
+    return `${low.toFixed(digits)} to ${high.toFixed(digits)}`;
+  });
+  return `${cause}. Change (${remedy.where}): ${remedy.text}. ${saved === undefined ? 'It may save or cost' : `It would save ${saved} over the job`}; npx tidewheel doctor shows the evidence`;
 }
-
-/** Cents are nothing of a short job, whose gain is not nothing. */
-const digitsOf = ({ high }: Verdict['gain']['dollars']): number => (Math.abs(high) < 0.1 ? 4 : 2);

@@ -21,7 +21,7 @@ _THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "TF_NUM_INTRAOP_THREADS",
 )
-_FOLLOWERS = ("MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_FOLLOWERS = tuple(f"{name}_NUM_THREADS" for name in ("MKL", "OPENBLAS", "BLIS", "NUMEXPR"))
 
 INSTRUMENT_FOLDER = "TIDEWHEEL_INSTRUMENT_DIR"
 
@@ -87,9 +87,9 @@ def script_environment(
         own["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{job.checkpoint_seconds:g}"
     own |= instrument_environment(job, files, own["PYTHONPATH"])
     own |= automatic_environment(job, files, own["PYTHONPATH"])
-    threads = thread_environment(hardware.cpus, processes, inherited)
     declared = {name: expand(text, job.paths) for name, text in job.script.environment.items()}
-    return {**defaults, **threads, "PYTHONUNBUFFERED": "1", **inherited, **declared, **own}
+    threads = thread_environment(hardware.cpus, processes, inherited, declared)
+    return {**defaults, "PYTHONUNBUFFERED": "1", **inherited, **threads, **declared, **own}
 
 
 def instrument_environment(job: Job, files: ScriptFiles, python_path: str) -> dict[str, str]:
@@ -118,15 +118,22 @@ def automatic_environment(job: Job, files: ScriptFiles, python_path: str) -> dic
     }
 
 
-def thread_environment(cpus: int, processes: int, inherited: Mapping[str, str]) -> dict[str, str]:
+def thread_environment(
+    cpus: int, processes: int, inherited: Mapping[str, str], declared: Mapping[str, str]
+) -> dict[str, str]:
     """Gives each process its share of the CPUs, except where the user has set the variable.
 
-    MKL and OpenBLAS follow OMP_NUM_THREADS. With a number of their own beside the user's, PyTorch
-    takes theirs.
+    MKL and its like follow OMP_NUM_THREADS, unless they have a number of their own, which PyTorch
+    takes. So a declared OMP_NUM_THREADS replaces those numbers of the image.
     """
     share = str(max(1, cpus // max(1, processes)))
-    given = {*inherited, *(_FOLLOWERS if "OMP_NUM_THREADS" in inherited else ())}
-    return {name: share for name in _THREAD_VARIABLES if name not in given}
+    given = {*inherited, *declared}
+    if "OMP_NUM_THREADS" in given:
+        given.update(_FOLLOWERS)
+    threads = {name: share for name in _THREAD_VARIABLES if name not in given}
+    if (number := declared.get("OMP_NUM_THREADS")) is not None:
+        threads |= {name: number for name in _FOLLOWERS if name in inherited}
+    return threads
 
 
 def path_with_interpreter(path: str) -> str:

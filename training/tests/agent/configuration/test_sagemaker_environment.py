@@ -102,12 +102,26 @@ def test_a_name_with_an_equals_sign_is_no_variable(job: Job) -> None:
     ("cpus", "processes", "threads"), [(8, 2, "4"), (1, 4, "1"), (96, 8, "12")]
 )
 def test_processes_share_the_cpus(cpus: int, processes: int, threads: str) -> None:
-    assert thread_environment(cpus, processes, {})["OMP_NUM_THREADS"] == threads
-    assert "OMP_NUM_THREADS" not in thread_environment(cpus, processes, {"OMP_NUM_THREADS": "3"})
+    assert thread_environment(cpus, processes, {}, {})["OMP_NUM_THREADS"] == threads
+    given = {"OMP_NUM_THREADS": "3"}
+    assert "OMP_NUM_THREADS" not in thread_environment(cpus, processes, given, {})
 
 
-def test_the_users_number_of_threads_is_the_only_one_for_openmp() -> None:
-    given = thread_environment(8, 1, {"OMP_NUM_THREADS": "3"})
-    assert given == {"TF_NUM_INTRAOP_THREADS": "8"}
-    own = thread_environment(8, 1, {"MKL_NUM_THREADS": "3"})
+@pytest.mark.parametrize("place", ["image", "declaration"])
+def test_the_users_number_of_threads_is_the_only_one_for_openmp(place: str) -> None:
+    def given(name: str) -> dict[str, str]:
+        variables: tuple[dict[str, str], dict[str, str]] = ({name: "3"}, {})
+        return thread_environment(8, 1, *(variables if place == "image" else variables[::-1]))
+
+    assert given("OMP_NUM_THREADS") == {"TF_NUM_INTRAOP_THREADS": "8"}
+    own = given("MKL_NUM_THREADS")
     assert (own["OMP_NUM_THREADS"], "MKL_NUM_THREADS" in own) == ("8", False)
+    assert "TF_NUM_INTRAOP_THREADS" not in given("TF_NUM_INTRAOP_THREADS")
+
+
+@pytest.mark.parametrize("follower", ["MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS"])
+def test_a_declared_number_of_threads_counts_over_those_of_the_image(follower: str) -> None:
+    image, declared = {follower: "8", "OMP_NUM_THREADS": "8"}, {"OMP_NUM_THREADS": "1"}
+    assert thread_environment(8, 1, image, declared)[follower] == "1"
+    both = {**declared, follower: "2"}
+    assert {**thread_environment(8, 1, image, both), **both}[follower] == "2"
