@@ -19,6 +19,13 @@ const PRECISE_BELOW = 0.01;
 export const usdText = (usd: number): string =>
   usd.toFixed(usd !== 0 && Math.abs(usd) < PRECISE_BELOW ? 4 : 2);
 
+/** Such as `accuracy 0.9712`; small values keep four digits. */
+export const metricTexts = (metrics: Readonly<Record<string, number | null>> = {}): string[] =>
+  Object.entries(metrics).map(([name, value]) => {
+    if (value === null) return `${name} is no number`;
+    return `${name} ${Number(Math.abs(value) < 1 ? value.toPrecision(4) : value.toFixed(4))}`;
+  });
+
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
 
 /** By thousands, as disks and bills count. */

@@ -1,5 +1,6 @@
 /** The changes in the service since the last look, as lines for the screen. */
 
+import { metricTexts } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
 import { nameOfPool } from '../../functions/core/runs/placement-records.ts';
@@ -138,12 +139,11 @@ const TRIGGERS: Readonly<Record<RunRecord['trigger'], string>> = {
 
 function endText({ modelUri = 'no model' }: RunRecord, report: RunReport | undefined): string {
   if (report === undefined) return modelUri;
-  const metrics = Object.entries(report.metrics).map(
-    ([name, value]) => `${name} ${Number(value.toFixed(4))}`,
-  );
-  return [modelUri, ...metrics, `cost ${usd(report.costUsd)}, On-Demand ${usd(report.onDemandUsd)}`].join(
-    '; ',
-  );
+  return [
+    modelUri,
+    ...metricTexts(report.metrics),
+    `cost ${usd(report.costUsd)}, On-Demand ${usd(report.onDemandUsd)}`,
+  ].join('; ');
 }
 
 function eventsOfAttempt(attempt: AttemptRecord): Event[] {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
+import { metricTexts } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import type { PlacementDecision } from '../../functions/core/runs/placement-records.ts';
@@ -89,10 +90,7 @@ function colour(kind: string): (text: string) => string {
 
 function showProgress({ progress, run }: RunView, last: number, screen: Screen): number {
   if (progress === undefined || progress.step === last || run.status !== 'training') return last;
-  const metrics = Object.entries(progress.metrics ?? {}).map(
-    ([name, value]) => `${name} ${value.toFixed(4)}`,
-  );
-  screen.bar('training', progress.step, progress.totalSteps, metrics.join('  '));
+  screen.bar('training', progress.step, progress.totalSteps, metricTexts(progress.metrics).join('  '));
   return progress.step;
 }
 

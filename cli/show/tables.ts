@@ -1,5 +1,6 @@
 /** The placement's table and the report, as text. */
 import pc from 'picocolors';
+import { metricTexts } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import { launcherSuffix } from '../../functions/core/catalog/launchers/registry.ts';
 import {
@@ -51,9 +52,6 @@ function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): str
 
 export function reportLines(report: RunReport): string[] {
   const percent = (value: number) => `${value.toFixed(1)} %`;
-  const metrics = Object.entries(report.metrics).map(
-    ([name, value]) => `${name} ${Number(value.toFixed(4))}`,
-  );
   return [
     pc.bold(`Report of ${report.runId}: ${report.status}${report.failure ? ` (${report.failure})` : ''}`),
     ...report.attempts.map(
@@ -61,7 +59,7 @@ export function reportLines(report: RunReport): string[] {
         `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.purchaseOption} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usd(costUsd)}`,
     ),
     `    model      ${report.modelUri ?? '-'}`,
-    `    metrics    ${metrics.join(', ') || '-'}`,
+    `    metrics    ${metricTexts(report.metrics).join(', ') || '-'}`,
     `    lost work  ${report.lostSeconds} s in ${report.interruptions} interruption${report.interruptions === 1 ? '' : 's'}`,
     `    cost       ${usd(report.costUsd)}, on demand ${usd(report.onDemandUsd)}: ${pc.green(`saved ${percent(report.savedPercent)}`)}`,
   ];

@@ -55,7 +55,8 @@ function summaryOf({ points, unit }: SeriesView): string {
   if (last === undefined) return 'no number yet';
   let [low, high] = [last.value, last.value];
   for (const { value } of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
-  return `${shortNumber(last.value)} at ${unit} ${last.position}; ${shortNumber(low)} to ${shortNumber(high)}`;
+  const end = points.at(-1)?.value === null ? 'no number at its end; before, ' : '';
+  return `${end}${shortNumber(last.value)} at ${unit} ${last.position}; ${shortNumber(low)} to ${shortNumber(high)}`;
 }
 
 function PointsTable({ series: { name, unit, points, lost } }: { readonly series: SeriesView }) {

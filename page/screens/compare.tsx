@@ -1,6 +1,7 @@
 /** The screen "Compare": curves of two to six runs over each other, and what differs between them. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { metricTexts } from '../../client/amounts.ts';
 import { CompareCurve, type Line } from '../charts/compare-curve.tsx';
 import { COMPARED_BY, type ComparedBy, differences, xOf } from '../model/compare.ts';
 import { dollarText, elapsedText } from '../model/format.ts';
@@ -178,9 +179,7 @@ const Outcomes = ({ runs }: RunsProps) => (
         dollarText(money.usd),
         dollarText(money.onDemandUsd),
         report?.interruptions ?? '',
-        Object.entries(report?.metrics ?? {})
-          .map(([name, value]) => `${name} ${value}`)
-          .join(', '),
+        metricTexts(report?.metrics).join(', '),
       ])}
     />
   </>

@@ -1,6 +1,7 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
+import { readSeries } from '../runs/series.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
@@ -42,6 +43,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
     former: run.batch > 1 ? await deps.attempts.list(runIdOf(run.pipeline, run.batch - 1)) : [],
     attempts: await deps.attempts.list(runId),
     timeline,
+    series: await readSeries(deps.store, run.pipeline, runId),
     status,
     failure: status === 'failed' ? reason : undefined,
     finishedAt,

@@ -16,6 +16,7 @@ import type {
   RunRecord,
   StopRequest,
 } from '../runs/run-records.ts';
+import { lastValues, type Series } from '../runs/series.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
 import { type AppliedReport, broughtBy } from './doctor/applied-report.ts';
 import { speedsOf, type TopologySpeed } from './doctor/topology-speed.ts';
@@ -62,7 +63,8 @@ export interface RunReport {
   readonly source?: string | undefined;
   /** Rejected arrivals of the batch; the generation's manifest names up to a hundred. */
   readonly rejected?: RejectedArrivals | undefined;
-  readonly metrics: Readonly<Record<string, number>>;
+  /** The last values of its series, and of its newest checkpoint what no series has; null: infinity or no number. */
+  readonly metrics: Readonly<Record<string, number | null>>;
   readonly attempts: readonly AttemptReport[];
   /** Of all measured attempts, by nodes and type. */
   readonly speeds: readonly TopologySpeed[];
@@ -89,6 +91,7 @@ export interface ReportInput {
   readonly run: RunRecord;
   readonly attempts: readonly AttemptRecord[];
   readonly timeline: readonly TimelineEntry[];
+  readonly series?: readonly Series[] | undefined;
   readonly status: RunReport['status'];
   readonly failure?: string | undefined;
   readonly finishedAt: string;
@@ -122,7 +125,7 @@ export function makeReport(input: ReportInput): RunReport {
     generations: run.generations ?? [],
     source: run.source,
     rejected: run.rejected,
-    metrics: newestProgress(input.attempts)?.metrics ?? {},
+    metrics: { ...newestProgress(input.attempts)?.metrics, ...lastValues(input.series ?? []) },
     attempts,
     speeds: speedsOf(input.attempts),
     interruptions: interruptionsOf(input.attempts),

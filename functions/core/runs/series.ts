@@ -10,15 +10,16 @@ import type { ObjectStore } from '../shared/ports.ts';
 interface SeriesPoint {
   /** In the unit of its series; an epoch may be a fraction. */
   readonly position: number;
-  readonly value: number;
+  /** null where the script gave infinity or no number. */
+  readonly value: number | null;
   readonly at: string;
   readonly attempt: number;
 }
 
-interface Series {
+export interface Series {
   /** As the script names it. */
   readonly name: string;
-  /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv`, `trainer_state` or `kubeflow`. */
+  /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv` or `trainer_state`. */
   readonly source: string;
   readonly unit: 'step' | 'epoch';
   /** Positions strictly increase. */
@@ -36,7 +37,7 @@ const pointSchema = z.object({
   unit: z.enum(['step', 'epoch']),
   position: z.number(),
   at: z.number().min(0).max(8e12),
-  values: z.record(z.string(), z.number()),
+  values: z.record(z.string(), z.number().nullable()),
 });
 
 /** One start of the script: several on EC2, where an attempt may start again with other hosts. */
@@ -55,6 +56,8 @@ interface Growing {
 }
 
 const MOST_SERIES = 500;
+/** The agent ends at half of it: a larger file is not the agent's. */
+const MOST_BYTES = 32 * 1024 * 1024;
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. */
 export function sessionsOf(attempt: number, text: string): Session[] {
@@ -87,7 +90,8 @@ export function joinSeries(sessions: readonly Session[]): Series[] {
         if (!begun.has(key)) lose(series, (point) => point.position >= position);
         begun.add(key);
         const last = series.points.at(-1);
-        if (last !== undefined && last.position >= position) continue;
+        if (last !== undefined && last.position > position) continue;
+        if (last?.position === position) series.points.pop();
         const seconds = new Date(at * 1_000).toISOString();
         series.points.push({ position, value, at: seconds, attempt: session.attempt });
       }
@@ -110,6 +114,19 @@ function lose(series: Growing, isLost: (point: SeriesPoint) => boolean): void {
   series.points = series.points.filter((point) => !isLost(point));
 }
 
+/** The last value by each name. Where several series have the name, the one that came furthest counts, or came last. */
+export function lastValues(all: readonly Series[]): Readonly<Record<string, SeriesPoint['value']>> {
+  const last = new Map<string, SeriesPoint & Pick<Series, 'unit'>>();
+  for (const { name, unit, points } of all) {
+    const [point, other] = [points.at(-1), last.get(name)];
+    if (point === undefined) continue;
+    const isComparable = other?.unit === unit && other.position !== point.position;
+    const isBehind = isComparable ? point.position < other.position : point.at < (other?.at ?? '');
+    if (!isBehind) last.set(name, { ...point, unit });
+  }
+  return Object.fromEntries([...last].map(([name, { value }]) => [name, value]));
+}
+
 /** At most `most` points, evenly spread, the first and the last among them. */
 export function thinned<T>(points: readonly T[], most: number): readonly T[] {
   if (points.length <= most) return points;
@@ -122,9 +139,9 @@ export function thinned<T>(points: readonly T[], most: number): readonly T[] {
 /** All series of a run, in the order in which they first appeared. */
 export async function readSeries(store: ObjectStore, pipeline: string, runId: string): Promise<Series[]> {
   const found: { attempt: number; key: string }[] = [];
-  for await (const { key } of store.list(bucketKeys.series(pipeline, runId))) {
+  for await (const { key, size } of store.list(bucketKeys.series(pipeline, runId))) {
     const match = /\/attempt-([1-9]\d{0,4})\.jsonl$/.exec(key);
-    if (match) found.push({ attempt: Number(match[1]), key });
+    if (match && size <= MOST_BYTES) found.push({ attempt: Number(match[1]), key });
   }
   found.sort((one, other) => one.attempt - other.attempt);
   const texts = await Promise.all(found.map(({ key }) => store.readText(key)));

@@ -1081,7 +1081,7 @@ class _GetRunAnswerReport(TypedDict):
     runId: str
     pipeline: str
     status: Literal["succeeded", "failed", "stopped", "empty"]
-    metrics: dict[str, float]
+    metrics: dict[str, Any]
     interruptions: int
     lostSeconds: float
     costUsd: float
@@ -1548,7 +1548,7 @@ class Progress(_Progress, total=False):
     trainingSeconds: float
     saveSeconds: float
     usage: ProgressUsage
-    metrics: dict[str, float]
+    metrics: dict[str, Any]
     proof: Literal["whole", "quiet"]
     comparedBy: Literal["checksums", "sizes"]
 
@@ -1627,7 +1627,7 @@ class _Report(TypedDict):
     pipeline: str
     status: Literal["succeeded", "failed", "stopped", "empty"]
     generations: list[str]
-    metrics: dict[str, float]
+    metrics: dict[str, Any]
     attempts: list[ReportAttemptsItem]
     speeds: list[ReportSpeedsItem]
     interruptions: int

@@ -6,8 +6,10 @@ import { launcher, placement } from './placements.ts';
 
 const unit = z.enum(['step', 'epoch', 'saves']);
 
-/** Metrics may be what no number holds, which JSON writes as null. */
-export const metrics = z.record(z.string(), z.number()).readonly();
+export const metrics = z
+  .record(z.string(), z.number().nullable())
+  .readonly()
+  .describe('null where the script gave infinity or no number.');
 
 export const progress = z.object({
   step: z.number(),

@@ -3,10 +3,10 @@
 import type { StepSpeed } from '../../doctor/probe/step-blocks.ts';
 import { attemptCost } from '../../runs/attempt-cost.ts';
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
-import type { readSeries } from '../../runs/series.ts';
+import type { Series as SeriesOfRun } from '../../runs/series.ts';
 import { nameOfTopology, speedsOf } from './topology-speed.ts';
 
-type Series = Awaited<ReturnType<typeof readSeries>>;
+type Series = readonly SeriesOfRun[];
 
 export interface ComparedRun {
   readonly run: Pick<RunRecord, 'runId' | 'status' | 'declaration'>;
@@ -98,7 +98,10 @@ function probedSpeed({ attempts, probed }: ComparedRun): RowSpeed | undefined {
   };
 }
 
-const pointsOf = (series: Series, name: string) => series.find((each) => each.name === name)?.points ?? [];
+const pointsOf = (series: Series, name: string) =>
+  (series.find((each) => each.name === name)?.points ?? []).flatMap(({ value, at }) =>
+    value === null ? [] : { value, at },
+  );
 
 const isLowerBetter = (name: string): boolean => /loss|error|perplexity|mse|mae/i.test(name);
 

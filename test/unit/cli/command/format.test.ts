@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { millisecondsOf, safe, tableText } from '../../../../cli/command/format.ts';
-import { bytesText, durationText, usdText } from '../../../../client/amounts.ts';
+import { bytesText, durationText, metricTexts, usdText } from '../../../../client/amounts.ts';
 
 it('durations have at most two units', () => {
   expect([0, 42, 185, 18_720, 190_000].map(durationText)).toEqual([
@@ -14,6 +14,15 @@ it('durations have at most two units', () => {
 
 it('small sums keep their digits', () => {
   expect([0, 0.0012, 3.181].map(usdText)).toEqual(['0.00', '0.0012', '3.18']);
+});
+
+it('metrics keep small values and name missing numbers', () => {
+  expect(metricTexts({ accuracy: 0.971234, reward: 184.12346, lr: 0.00003, loss: null })).toEqual([
+    'accuracy 0.9712',
+    'reward 184.1235',
+    'lr 0.00003',
+    'loss is no number',
+  ]);
 });
 
 it('sizes have decimal units', () => {
