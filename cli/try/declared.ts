@@ -5,8 +5,10 @@ import { basename, join } from 'node:path';
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+import { SHARDS_CHANNEL } from '../../functions/core/pipeline/script/placeholders.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { problemText } from '../../functions/core/shared/errors.ts';
+import { check } from '../../functions/core/shared/validation.ts';
 import { declarationAt } from '../command/declared.ts';
 import { DECLARATION_FILE } from '../command/runs.ts';
 
@@ -17,13 +19,16 @@ interface Wanted {
   readonly entryPoint: string | undefined;
   readonly arguments: readonly string[] | undefined;
   readonly environment: Readonly<Record<string, string>>;
-  readonly channels: readonly string[];
+  /** Absolute folders by name. */
+  readonly channels: Readonly<Record<string, string>>;
 }
 
 interface Declared {
   /** Absolute: where the code lies. */
   readonly source: string;
   readonly training: Pipeline['training'];
+  /** Those that were typed, and x-local's data where none was typed for its channels. */
+  readonly channels: Readonly<Record<string, string>>;
   /** The first that is declared, without `ml.`. */
   readonly instanceType: string | undefined;
 }
@@ -32,39 +37,52 @@ const USUAL_NAMES = [DECLARATION_FILE, 'pipeline.yaml', 'pipeline.yml'];
 
 export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
+export const isFolder = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {
-  const { pipeline, source } = await declaredIn(wanted);
-  const channels = wanted.channels.filter((name) => name !== 'train');
-  const training = trainingSchema.safeParse({
+  const { pipeline, source, data } = await declaredIn(wanted);
+  const typed = Object.keys(wanted.channels).filter((name) => name !== SHARDS_CHANNEL);
+  const asWanted = {
     strategy: 'single',
     ...pipeline?.training,
     ...(wanted.entryPoint !== undefined && { entryPoint: wanted.entryPoint, command: undefined }),
     ...(wanted.arguments !== undefined && { arguments: wanted.arguments }),
-    ...(Object.keys(wanted.environment).length > 0 && {
-      environment: { ...pipeline?.training.environment, ...wanted.environment },
-    }),
-    ...(channels.length > 0 && {
-      channels: Object.fromEntries(channels.map((name) => [name, `s3://local-data/${name}/`])),
-    }),
-  });
-  if (!training.success)
-    throw new UsageError(
-      training.error.issues.map(({ path, message }) => `training.${path.join('.')}: ${message}`),
-    );
+    environment: { ...pipeline?.training.environment, ...wanted.environment },
+    channels: {
+      ...pipeline?.training.channels,
+      ...Object.fromEntries(typed.map((name) => [name, { s3: `${name}/` }])),
+    },
+  };
+  const training = check(trainingSchema, asWanted, 'shown');
+  if (!training.ok)
+    throw new UsageError(training.problems.map((problem) => `training.${problemText(problem)}`));
   const [type] = pipeline?.compute.instanceTypes ?? [];
-  return { source, training: training.data, instanceType: type?.replace(/^ml\./, '') };
+  return {
+    source,
+    training: training.value,
+    channels: { ...(data !== undefined && channelsOf(data, training.value)), ...wanted.channels },
+    instanceType: type?.replace(/^ml\./, ''),
+  };
 }
 
-async function declaredIn({ folder, declaration }: Wanted): Promise<{
-  readonly pipeline: Pipeline | undefined;
-  readonly source: string;
-}> {
+/** Where a run finds what was dropped: as files in the channels that declare so, and in `train`, packed. */
+function channelsOf(data: string, { channels = {} }: Pipeline['training']): Readonly<Record<string, string>> {
+  const dropped = Object.entries(channels).flatMap(([name, channel]) => {
+    const [, below] = ('s3' in channel && /^incoming\/(.*?)\/?$/.exec(channel.s3)) || [];
+    return below === undefined ? [] : [[name, join(data, below)] as const];
+  });
+  return Object.fromEntries([[SHARDS_CHANNEL, data], ...dropped].filter(([, folder]) => isFolder(folder)));
+}
+
+async function declaredIn({ folder, declaration }: Wanted) {
   const file = declaration ?? USUAL_NAMES.map((name) => join(folder, name)).find(isFile);
-  if (file === undefined) return { pipeline: undefined, source: folder };
-  const { name, text, source } = await declarationAt(folder, file);
+  if (file === undefined) return { source: folder };
+  const { name, text, source, data } = await declarationAt(folder, file);
   const declared = readDeclaration(name, text);
   if (!declared.valid)
     throw new UsageError(declared.problems.map((problem) => `${basename(file)}: ${problemText(problem)}`));
-  return { pipeline: declared.pipeline, source: join(folder, source) };
+  const { pipeline } = declared;
+  return { pipeline, source: join(folder, source), data: data === undefined ? data : join(folder, data) };
 }

@@ -1,5 +1,4 @@
 /** `tidewheel try`: what interruptions would do to a script, seen on this machine before any money is spent. */
-import { statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,7 +9,7 @@ import { packAgent } from '../../functions/aws/lambda/agent.ts';
 import { entryPointOf } from '../../functions/core/pipeline/training.ts';
 import { defineVerb } from '../command/verb.ts';
 import { costOf } from '../try/cost.ts';
-import { isFile, readTraining } from '../try/declared.ts';
+import { isFile, isFolder, readTraining } from '../try/declared.ts';
 import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
@@ -23,8 +22,6 @@ const seconds = (usual: string) =>
 /** Typed paths are relative to where npm was called. */
 const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
 const typed = (path: string): string => resolve(CALLED_FROM, path);
-
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** @param form such as `NAME=VALUE` */
 const pair = (form: string) => z.string().regex(/^[A-Za-z_][\w.-]*=/, `write ${form}`);
@@ -131,10 +128,10 @@ Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function tryScript(folder: string, values: Values & { readonly json: boolean }): Promise<number> {
-  const channels = values.channel;
   const {
     source,
     training,
+    channels,
     instanceType = 'g5.xlarge',
   } = await readTraining({
     folder,
@@ -142,8 +139,11 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     entryPoint: values.entry,
     arguments: values.argument,
     environment: values.env,
-    channels: Object.keys(channels),
+    channels: values.channel,
   });
+  const onStep = values.json ? () => undefined : say;
+  for (const [name, path] of Object.entries(channels))
+    onStep(`  channel ${name}: ${path}${name === 'train' ? ', as it is; in a run: packed' : ''}`);
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => stopping.abort(new Error('stopped')));
@@ -161,7 +161,6 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
       masterPort: await freePort(),
     };
     await writeFile(trial.agentFile, await packAgent(root));
-    const onStep = values.json ? () => undefined : say;
     const phases = await playPhases(trial, values.seconds, stopping.signal, onStep);
     if (values.log !== undefined) await writeFile(typed(values.log), logOf(phases));
     return tell(phases, trial, { ...values, instanceType: values['instance-type'] ?? instanceType });

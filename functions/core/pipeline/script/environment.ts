@@ -9,6 +9,7 @@ const MOST_VARIABLES = 50;
 /** Who owns the names, and what to do instead. */
 const OWNED: readonly (readonly [names: RegExp, reason: string])[] = [
   [/^AWS_/, 'the platform sets AWS_ variables, for the credentials of the role: take it out'],
+  [/^SM_CHANNEL_/, 'a channel sets it: declare training.channels, for a try type --channel NAME=PATH'],
   [/^(SM_|SAGEMAKER_|TRAINING_JOB_|CURRENT_HOST$)/, 'it tells the script of its job: take it out'],
   [/^TIDEWHEEL_/, 'it belongs to Tidewheel: take it out, or declare the field that it comes from'],
   [

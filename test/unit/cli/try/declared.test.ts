@@ -12,7 +12,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const nothing = { declaration: undefined, entryPoint: undefined, arguments: undefined };
 const read = (typed: Partial<Parameters<typeof readTraining>[0]> = {}) =>
-  readTraining({ folder, ...nothing, environment: {}, channels: [], ...typed });
+  readTraining({ folder, ...nothing, environment: {}, channels: {}, ...typed });
 
 const DECLARED = `name: cats
 x-local: { source: code, data: images }
@@ -41,4 +41,44 @@ it('takes the folder itself without a declaration', async () => {
 it('names the problem of a declaration', async () => {
   await writeFile(join(folder, 'tidewheel.yaml'), 'training: {}\n');
   await expect(read()).rejects.toThrow('tidewheel.yaml: name: name the pipeline');
+});
+
+it('takes every channel, declared or not', async () => {
+  await writeFile(
+    join(folder, 'tidewheel.yaml'),
+    DECLARED.replace('[--fast] }', "['${channel:data}'], channels: { data: { s3: incoming/ } } }"),
+  );
+  const channels = { data: '/a', test: '/b', train: '/c' };
+  const read1 = await read({ channels });
+  expect(read1.channels).toEqual(channels);
+  expect(Object.keys(read1.training.channels ?? {})).toEqual(['data', 'test']);
+  expect((await read({ channels: { other: '/a' } })).training.channels).toHaveProperty('data');
+});
+
+it('names the remedy for a reserved channel or variable', async () => {
+  const typed = { channels: { code: '/a' }, environment: { SM_CHANNEL_TEST: '/b' } };
+  await expect(read(typed)).rejects.toMatchObject({
+    problems: [
+      expect.stringMatching(/^training\.environment\.SM_CHANNEL_TEST: .*--channel NAME=PATH/),
+      expect.stringMatching(/^training\.channels\.code: .*used by the service/),
+    ],
+  });
+});
+
+it('gives local data to the channels that read it', async () => {
+  await mkdir(join(folder, 'images/val'), { recursive: true });
+  const channels =
+    '{ data: { s3: incoming/ }, val: { s3: incoming/val/ }, gone: { s3: incoming/gone/ }, all: { s3: all/ } }';
+  await writeFile(
+    join(folder, 'tidewheel.yaml'),
+    DECLARED.replace('[--fast] }', `[--fast], channels: ${channels} }`),
+  );
+  const images = join(folder, 'images');
+  expect((await read()).channels).toEqual({ train: images, data: images, val: join(images, 'val') });
+  expect((await read({ channels: { val: '/typed' } })).channels).toMatchObject({
+    data: images,
+    val: '/typed',
+  });
+  await rm(images, { recursive: true });
+  expect((await read()).channels).toEqual({});
 });
