@@ -1,9 +1,10 @@
 /** One machine for a script: a folder laid out as /opt/ml, a Python environment of its own, and the agent in front. */
-import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
 import { type HostProcess, startHost } from '@tidewheel/emulators/sagemaker/hosts/host-process.ts';
+import { OPT_ML } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
 import { encodeHyperparameters } from '../../functions/core/launch/job/hyperparameters.ts';
 import { scriptParameters } from '../../functions/core/launch/job/script-document.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
@@ -39,35 +40,34 @@ const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 /** A private index, proxies and the like, as the user's shell has them. */
 const PASSED_ON = /^(PIP_|UV_|SSL_CERT_|REQUESTS_CA_BUNDLE$|(HTTPS?|NO|ALL)_PROXY$)/i;
 
-/** @param earlier checkpoints of the start before, which move to this machine */
+/** @param earlier checkpoints of the start before, which move to this machine; it may have had the same name */
 export async function startOnMachine(
   trial: Trial,
   name: string,
   earlier: string | undefined,
 ): Promise<TrialHost> {
   const root = join(trial.work, name);
-  const base = join(root, 'opt/ml');
+  const base = join(root, OPT_ML);
   const checkpoints = join(base, 'checkpoints');
+  const kept = earlier === undefined ? undefined : `${root}-checkpoints`;
+  if (earlier !== undefined && kept !== undefined) await rename(earlier, kept);
+  await rm(root, { recursive: true, force: true });
   for (const folder of ['input/config', 'input/data']) await mkdir(join(base, folder), { recursive: true });
   for (const folder of ['tmp', 'root']) await mkdir(join(root, folder));
-  await (earlier === undefined ? mkdir(checkpoints) : rename(earlier, checkpoints));
+  await (kept === undefined ? mkdir(checkpoints) : rename(kept, checkpoints));
   const channels = { code: trial.folder, ...trial.channels };
   for (const [channel, folder] of Object.entries(channels))
     await symlink(resolve(folder), join(base, 'input/data', channel));
-  for (const [file, content] of Object.entries(configOf(trial, Object.keys(channels), checkpoints)))
+  for (const [file, content] of Object.entries(configOf(trial, Object.keys(channels))))
     await writeFile(join(base, 'input/config', `${file}.json`), JSON.stringify(content));
   const python = await layEnvironment(trial.pythonPath, join(root, 'python'), trial.environmentsDirectory);
   const environment = environmentOf(trial, root, python);
   const command = [python, trial.agentFile];
-  const process = startHost(trial.pythonPath, { command, environment, directory: root, optMl: null });
+  const process = startHost(trial.pythonPath, { command, environment, directory: root, optMl: base });
   return { base, checkpoints, process };
 }
 
-function configOf(
-  { training }: Trial,
-  channels: readonly string[],
-  checkpoints: string,
-): Record<string, unknown> {
+function configOf({ training }: Trial, channels: readonly string[]): Record<string, unknown> {
   const group = { instance_group_name: 'homogeneousCluster', instance_type: INSTANCE_TYPE, hosts: [ADDRESS] };
   const program = entryPointOf(training);
   return {
@@ -92,7 +92,7 @@ function configOf(
         { TrainingInputMode: 'File', S3DistributionType: 'FullyReplicated', RecordWrapperType: 'None' },
       ]),
     ),
-    checkpointconfig: { LocalPath: checkpoints },
+    checkpointconfig: { LocalPath: `${OPT_ML}/checkpoints` },
   };
 }
 
@@ -108,7 +108,7 @@ function environmentOf(trial: Trial, root: string, python: string): Record<strin
     GLOO_SOCKET_IFNAME: 'lo',
     NCCL_SOCKET_IFNAME: 'lo',
     TRAINING_JOB_NAME: 'try-000001-a1-000000',
-    SAGEMAKER_BASE_DIR: join(root, 'opt/ml'),
+    SAGEMAKER_BASE_DIR: OPT_ML,
     TIDEWHEEL_SPOT: '1',
     TIDEWHEEL_MODEL: 'none',
     TIDEWHEEL_CPUS: String(availableParallelism()),

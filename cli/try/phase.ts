@@ -68,7 +68,7 @@ const KEPT_LINES = 400;
 
 export async function playPhase(trial: Trial, plan: PhasePlan): Promise<Phase> {
   const before = plan.earlier === undefined ? undefined : await readNote(plan.earlier);
-  const host = await startOnMachine(trial, plan.name, plan.earlier);
+  const host = await startOnMachine(trial, 'host', plan.earlier);
   const observed = observe(host, trial.training.progress?.pattern);
   const startedAt = Date.now();
   const abort = (): void => host.process.kill();

@@ -1,8 +1,9 @@
 /** `tidewheel try`: what interruptions would do to a script, seen on this machine before any money is spent. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { makeAddressBook } from '@tidewheel/emulators/sagemaker/hosts/addresses.ts';
+import { canShowOptMl, NOT_SHOWN } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
 import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
 import * as z from 'zod';
 import { packAgent } from '../../functions/aws/lambda/agent.ts';
@@ -141,12 +142,14 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     environment: values.env,
     channels: values.channel,
   });
-  const onStep = values.json ? () => undefined : say;
-  for (const [name, path] of Object.entries(channels))
-    onStep(`  channel ${name}: ${path}${name === 'train' ? ', as it is; in a run: packed' : ''}`);
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => stopping.abort(new Error('stopped')));
+  const onStep = values.json ? () => undefined : say;
+  for (const [name, path] of Object.entries(channels))
+    onStep(`  channel ${name}: ${path}${name === 'train' ? ', as it is; in a run: packed' : ''}`);
+  const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
+  if (!(await canShowOptMl(pythonPath, source))) onStep(`  ${NOT_SHOWN}`);
   const work = await workFolder();
   try {
     const trial: Trial = {
@@ -155,10 +158,10 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
       channels,
       work,
       agentFile: join(work, 'agent.pyz'),
-      pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python'),
+      pythonPath,
       environmentsDirectory: join(root, '.tidewheel/environments'),
       graceSeconds: values.grace,
-      masterPort: await freePort(),
+      masterPort: await makeAddressBook(Math.random).takePorts(),
     };
     await writeFile(trial.agentFile, await packAgent(root));
     const phases = await playPhases(trial, values.seconds, stopping.signal, onStep);
@@ -200,14 +203,14 @@ async function playPhases(
     const earlier = phases.at(-1)?.checkpoints;
     const onwardSeconds = Math.min(2, limitSeconds / 10);
     const phase = await playPhase(trial, {
-      name: name.replaceAll(' ', '-'),
+      name,
       strike,
       seconds: limitSeconds,
       onwardSeconds,
       earlier,
       signal,
     });
-    phases.push({ ...phase, name });
+    phases.push(phase);
     if (phase.after === undefined || phase.endedBy === 'itself') break;
   }
   return phases;
@@ -216,18 +219,9 @@ async function playPhases(
 /** Below /tmp where TMPDIR is too long for the sockets of data loaders. */
 async function workFolder(): Promise<string> {
   const place = [tmpdir(), '/tmp'].find(
-    (each) => socketProblem(`${each}/tw-try-000000/second-resumption/tmp`) === undefined,
+    (each) => socketProblem(`${each}/tw-try-000000/host/tmp`) === undefined,
   );
   return mkdtemp(join(place ?? tmpdir(), 'tw-try-'));
-}
-
-/** Of a few: strategies need some beside the first. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  return typeof address === 'object' && address ? address.port : 20_000;
 }
 
 const logOf = (phases: readonly Phase[]): string =>

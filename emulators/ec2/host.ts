@@ -11,6 +11,7 @@ import type { Sleepers } from '../clock/sleepers.ts';
 import { layEnvironment } from '../environments/host-environment.ts';
 import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
 import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
+import { OPT_ML } from '../sagemaker/hosts/opt-ml.ts';
 import { socketProblem } from '../shared/temporary-folder.ts';
 import type { BootPlan } from './boot-plan.ts';
 import type { Doing } from './gang-presence.ts';
@@ -85,8 +86,8 @@ export async function bootHost(options: HostOptions): Promise<Host> {
   await writeCli(folder, pythonPath);
   const python = await layEnvironment(pythonPath, join(folder, 'python'), options.environmentsDirectory);
   // join() resolves what climbs up before it is put below the folder.
-  const agent = join(folder, join('/', plan.agentPath));
-  await downloadObject(s3, parseS3Uri(plan.agentUri), agent);
+  const agent = join('/', plan.agentPath);
+  await downloadObject(s3, parseS3Uri(plan.agentUri), join(folder, agent));
   const metadata = await startMetadata({
     'instance-id': instance.instanceId,
     'instance-type': instance.instanceType,
@@ -98,7 +99,7 @@ export async function bootHost(options: HostOptions): Promise<Host> {
     command: [python, agent, '--host'],
     environment: { ...onClock.environment, ...environmentOf(options, metadata.url) },
     directory: folder,
-    optMl: null,
+    optMl: join(folder, OPT_ML),
   });
   void host.exited.then(onClock.leave);
   const console = createWriteStream(options.consoleFile, { flags: 'a' });
@@ -169,7 +170,7 @@ function environmentOf(options: HostOptions, metadataUrl: string): Record<string
     ...keyVariables(options.credentials),
     AWS_EC2_METADATA_DISABLED: 'true',
     PYTHONDONTWRITEBYTECODE: '1',
-    SAGEMAKER_BASE_DIR: join(folder, 'opt/ml'),
+    SAGEMAKER_BASE_DIR: OPT_ML,
     TIDEWHEEL_METADATA_URL: metadataUrl,
     TIDEWHEEL_CPUS: String(options.cpus),
     TIDEWHEEL_GRACE_SECONDS: String(scriptGraceSeconds(options.graceSeconds)),

@@ -6,6 +6,7 @@ import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { type LocalEc2, startLocalEc2 } from '../ec2/local-ec2.ts';
 import type { LimitProfile } from '../limits/profiles.ts';
+import { canShowOptMl, NOT_SHOWN } from '../sagemaker/hosts/opt-ml.ts';
 import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
@@ -130,6 +131,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     options.onStep?.('Spot market, SageMaker and EC2');
     const market = await startMarket(options, { endpoints, credentials, port: ports.ec2, time });
     closers.push(() => market.close());
+    if (!(await canShowOptMl(options.pythonPath, options.stateDirectory))) options.notice?.(NOT_SHOWN);
     const beside = { endpoints, credentials, clients, market, time };
     const sageMaker = await startSageMaker(options, { ...beside, port: ports.sageMaker });
     closers.push(() => sageMaker.close());

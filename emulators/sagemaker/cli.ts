@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
+import { canShowOptMl, NOT_SHOWN } from './hosts/opt-ml.ts';
 import { messageOf } from './model/errors.ts';
 import { startLocalSageMaker } from './server.ts';
 
@@ -22,7 +23,6 @@ const HELP = `Runs training jobs on this machine behind SageMaker's API.
   --time-scale N         seconds of a job in one real second                        default 1
   --file-systems DIR     folder that holds file systems as <fs-id>/<path>           default none
   --keep-host-folders    leave what the hosts had on disk                           default removed
-  --mount-opt-ml         hosts see their folder as the real /opt/ml (Linux)         default no
   --help
 
 Capacity is unlimited here and never reclaimed; \`npm start\` runs it with a Spot market.
@@ -53,7 +53,6 @@ async function main(): Promise<void> {
       'time-scale': { type: 'string', default: '1' },
       'file-systems': { type: 'string' },
       'keep-host-folders': { type: 'boolean', default: false },
-      'mount-opt-ml': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -78,11 +77,11 @@ async function main(): Promise<void> {
     subnetZone: async () => 'use1-az1',
     graceSeconds: Number(values.grace),
     timeScale: Number(values['time-scale']),
-    mountOptMl: values['mount-opt-ml'],
     keepHostFolders: values['keep-host-folders'],
     log: (line) => console.log(line),
     ...(fileSystemsDirectory === undefined ? {} : { fileSystemsDirectory }),
   });
+  if (!(await canShowOptMl(values.python, values.state))) console.log(NOT_SHOWN);
   console.log(`SageMaker answers at ${server.url}`);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   console.log('stopping: hosts have a few seconds to save');

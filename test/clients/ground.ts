@@ -59,8 +59,6 @@ export async function layGround(imagePython: string): Promise<Ground> {
       pythonPath: imagePython,
       subnetZone: async () => 'use1-az1',
       graceSeconds: 10,
-      // The SDK's drivers have the container's paths written into them.
-      mountOptMl: true,
       log,
     });
     closers.push(() => sageMaker.close());

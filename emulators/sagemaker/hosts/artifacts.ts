@@ -10,6 +10,7 @@ import { eachLimited } from '../model/concurrency.ts';
 import { transferFailure } from '../model/errors.ts';
 import type { Host } from './container.ts';
 import { joinKey, parseS3Uri, type S3Location, uploadFile } from './objects.ts';
+import { followOutside } from './opt-ml.ts';
 
 export interface ArtifactContext {
   readonly s3: S3Client;
@@ -82,25 +83,27 @@ async function mergedFiles(
   const files = new Map<string, string>();
   for (const host of hosts) {
     const root = join(host.base, ...folder);
-    for (const path of await filesBelow(root)) if (!files.has(path)) files.set(path, join(root, path));
+    for (const path of await filesBelow(root, host.base))
+      if (!files.has(path)) files.set(path, await followOutside(join(root, path), host.base));
   }
   return new Map([...files].toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-async function filesBelow(root: string, folder = ''): Promise<string[]> {
+async function filesBelow(root: string, base: string, folder = ''): Promise<string[]> {
   const found: string[] = [];
   for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) found.push(...(await filesBelow(root, path)));
-    else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsInside(root, path)))) found.push(path);
+    if (entry.isDirectory()) found.push(...(await filesBelow(root, base, path)));
+    else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsInside(root, join(root, path), base))))
+      found.push(path);
   }
   return found;
 }
 
 /** A link that leads out of the folder would publish a file of this machine. */
-async function leadsInside(root: string, path: string): Promise<boolean> {
+async function leadsInside(root: string, path: string, base: string): Promise<boolean> {
   try {
-    const [folder, target] = await Promise.all([realpath(root), realpath(join(root, path))]);
+    const [folder, target] = await Promise.all([realpath(root), realpath(await followOutside(path, base))]);
     return target.startsWith(`${folder}/`);
   } catch {
     return false;

@@ -1,5 +1,5 @@
 /** Keeps one host's checkpoint folder and the job's checkpoint prefix in step. */
-import type { BigIntStats } from 'node:fs';
+import type { BigIntStats, Dirent } from 'node:fs';
 import { constants, copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,6 +17,7 @@ import {
   type S3Location,
   uploadFile,
 } from './objects.ts';
+import { followOutside } from './opt-ml.ts';
 
 export interface CheckpointSync {
   /** S3 to the folder, at the start of a host. */
@@ -36,6 +37,8 @@ export interface CheckpointSyncOptions {
   readonly s3Uri: string;
   /** Of one host. */
   readonly directory: string;
+  /** Its /opt/ml. */
+  readonly base: string;
   /** For copies that are being uploaded; outside the folder, on the same disk. */
   readonly stagingDirectory: string;
   readonly onSynced: () => void;
@@ -138,8 +141,8 @@ class FolderSync implements CheckpointSync {
   }
 
   async #carry(settledBeforeNs: bigint | undefined): Promise<boolean> {
-    const { s3, directory, onSynced } = this.#options;
-    const look = { files: await lookAround(directory), settledBeforeNs };
+    const { s3, directory, base, onSynced } = this.#options;
+    const look = { files: await lookAround(directory, base), settledBeforeNs };
     const { uploads, deletions, missing } = planPass(look, this.#synced, this.#missed);
     let hasCarried = false;
     let isWhole = true;
@@ -165,8 +168,8 @@ class FolderSync implements CheckpointSync {
 
   /** Uploads a copy that was taken while the file stood still, so that S3 never holds a torn file. */
   async #upload(file: SeenFile): Promise<'uploaded' | 'changed' | 'gone'> {
-    const { s3, directory, stagingDirectory } = this.#options;
-    const source = join(directory, file.path);
+    const { s3, directory, base, stagingDirectory } = this.#options;
+    const source = await followOutside(join(directory, file.path), base);
     const copy = join(stagingDirectory, 'uploading');
     try {
       await mkdir(stagingDirectory, { recursive: true });
@@ -186,7 +189,7 @@ class FolderSync implements CheckpointSync {
 }
 
 /** Every regular file below the folder. Links to files count as files, links to folders are not followed. */
-async function lookAround(directory: string): Promise<SeenFile[]> {
+async function lookAround(directory: string, base: string): Promise<SeenFile[]> {
   const found: SeenFile[] = [];
   const folders = [''];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
@@ -194,7 +197,8 @@ async function lookAround(directory: string): Promise<SeenFile[]> {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) folders.push(path);
       else {
-        const stats = await statOrNothing(join(directory, path));
+        const file = join(directory, path);
+        const stats = await statOrNothing(entry.isSymbolicLink() ? await followOutside(file, base) : file);
         if (stats?.isFile()) found.push(seen(path, stats));
       }
     }
@@ -202,7 +206,7 @@ async function lookAround(directory: string): Promise<SeenFile[]> {
   return found;
 }
 
-async function entriesOf(folder: string): Promise<readonly { name: string; isDirectory(): boolean }[]> {
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { type AccessKey, keyVariables } from '../../access/access-key.ts';
 import { groupsOf } from '../model/job-record.ts';
+import { OPT_ML } from './opt-ml.ts';
 
 export interface Host {
   /** algo-1 and so on: the name in log streams and metrics, and of the host's folder. */
@@ -101,7 +102,7 @@ export function channelsOf(
 
 const DEFAULT_CHECKPOINT_PATH = '/opt/ml/checkpoints';
 
-/** The host's checkpoint folder, or undefined when the job keeps none. */
+/** The host's checkpoint folder as the server sees it, or undefined when the job keeps none. */
 export function checkpointDirectory(request: CreateTrainingJobRequest, host: Host): string | undefined {
   if (!request.CheckpointConfig) return undefined;
   // join() resolves what climbs up before it is put below the root: no LocalPath leaves the host's folder.
@@ -109,18 +110,10 @@ export function checkpointDirectory(request: CreateTrainingJobRequest, host: Hos
   return join(host.root, inside);
 }
 
-/** `/opt/ml` as a whole path or at the beginning of one; not inside a longer one such as /data/opt/ml. */
-const CONTAINER_PATH = /(?<![\w.\-/])\/opt\/ml(?![\w.-])/g;
-
-/** There is no /opt/ml on this machine: names the host's own folder in its place. */
-export const mapContainerPaths = (text: string, host: Host): string =>
-  text.replaceAll(CONTAINER_PATH, () => host.base);
-
 /** What the host runs: no shell, each argument as it was sent. An image's `train` is the program when none is named. */
-export function commandOf(request: CreateTrainingJobRequest, host: Host): readonly string[] {
+export function commandOf(request: CreateTrainingJobRequest): readonly string[] {
   const { ContainerEntrypoint: entry, ContainerArguments: given } = request.AlgorithmSpecification ?? {};
-  const command = entry ? [...entry, ...(given ?? [])] : (given ?? ['train']);
-  return command.map((part) => mapContainerPaths(part, host));
+  return entry ? [...entry, ...(given ?? [])] : (given ?? ['train']);
 }
 
 export interface HostSurroundings {
@@ -171,7 +164,7 @@ export function environmentOf(
     ...request.Environment,
     TRAINING_JOB_NAME: request.TrainingJobName ?? '',
     TRAINING_JOB_ARN: surroundings.jobArn,
-    SAGEMAKER_BASE_DIR: host.base,
+    SAGEMAKER_BASE_DIR: OPT_ML,
     TIDEWHEEL_MASTER_PORT: String(surroundings.masterPort),
   };
 }

@@ -26,6 +26,7 @@ import { type HostExit, type HostProcess, startHost } from './host-process.ts';
 import { openLogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
 import type { JobMetrics } from './metrics.ts';
+import { OPT_ML } from './opt-ml.ts';
 import { makePipeFeeder, type PipeFeeder } from './pipes.ts';
 
 export interface GangContext {
@@ -98,6 +99,7 @@ class LocalGang implements Gang {
           s3: context.clients.s3,
           s3Uri,
           directory,
+          base: host.base,
           stagingDirectory: join(context.scratchDirectory, host.name),
           onSynced: context.onCheckpointSynced,
           log: context.settings.log,
@@ -176,7 +178,7 @@ class LocalGang implements Gang {
     const { clients, hosts, jobArn, masterPort, metrics, request, settings } = this.#context;
     const sleeper = settings.sleepers?.join((isAsleep) => this.#onSleep(host, isAsleep));
     const process = startHost(settings.pythonPath, {
-      command: commandOf(request, host),
+      command: commandOf(request),
       environment: environmentOf(request, host, {
         jobArn,
         given: {
@@ -193,7 +195,7 @@ class LocalGang implements Gang {
         graceSeconds: settings.graceSeconds,
       }),
       directory: host.root,
-      optMl: settings.mountOptMl ? host.base : null,
+      optMl: host.base,
     });
     const stream = openLogStream(
       clients.logs,
@@ -299,7 +301,7 @@ async function makeHostFolders(
     resourceconfig: resourceConfig(hosts, host),
     hyperparameters: request.HyperParameters ?? {},
     inputdataconfig: inputDataConfig(request, host),
-    ...(checkpoints ? { checkpointconfig: { LocalPath: checkpoints } } : {}),
+    ...(checkpoints ? { checkpointconfig: { LocalPath: checkpoints.replace(host.base, OPT_ML) } } : {}),
   };
   for (const [name, content] of Object.entries(configs)) {
     await writeFile(join(host.base, 'input', 'config', `${name}.json`), JSON.stringify(content));

@@ -39,7 +39,7 @@ export interface HostProgram {
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
-  /** What the program sees as /opt/ml; null: there is no such folder for it. */
+  /** Seen as /opt/ml; where that cannot be, its path replaces it in command and SAGEMAKER_BASE_DIR. null: no such folder. */
   readonly optMl: string | null;
 }
 

@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import select
 import signal
 import sys
@@ -30,6 +31,8 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
+# As a whole path or at the beginning of one; not inside a longer one such as /data/opt/ml.
+CONTAINER_PATH = re.compile(r"(?<![\w.\-/])/opt/ml(?![\w.-])")
 # Only the server decides when a host ends.
 DEAF_TO = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -80,8 +83,19 @@ def run_program(spec: Spec, refusal_fd: int) -> NoReturn:
         os._exit(NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE)
 
 
+def as_seen(spec: Spec) -> Spec:
+    """Where hosts cannot see their folder as /opt/ml, its own path stands in the place of that."""
+    base = spec["optMl"]
+    if not base or opt_ml.can_show(base, spec["environment"]["TMPDIR"], spec["directory"]):
+        return spec
+    command = [CONTAINER_PATH.sub(lambda _: base, part) for part in spec["command"]]
+    environment = {**spec["environment"], "SAGEMAKER_BASE_DIR": base}
+    return {**spec, "command": command, "environment": environment, "optMl": None}
+
+
 def start(spec: Spec) -> tuple[int, str]:
     """The process id, and why the program could not be started (empty when it could)."""
+    spec = as_seen(spec)
     read_fd, write_fd = os.pipe()  # Not inherited over exec: its end means that the program runs.
     pid = os.fork()
     if pid == 0:

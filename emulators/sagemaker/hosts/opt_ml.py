@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
@@ -65,6 +67,21 @@ def _rebuild_opt(old: Path) -> None:
     OPT_ML.mkdir()
 
 
+def can_show(base: str, scratch: str, needed: str) -> bool:
+    """Whether `show` works here and leaves the path `needed` in sight. Tried by a child of its own:
+    what is half done cannot be undone."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            show(base, scratch)
+            os.stat(needed)
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(pid, 0)[1] == 0
+
+
 def show(base: str, scratch: str) -> None:
     """base: the folder to be seen as /opt/ml. scratch: an existing folder of the caller's.
     Raises OSError."""
@@ -72,10 +89,12 @@ def show(base: str, scratch: str) -> None:
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
     folder = Path(base).resolve()
     if not OPT_ML.is_dir():
-        # `base` may itself lie below /opt, and is then seen through the old one.
         old = Path(scratch) / "opt"
         old.mkdir(exist_ok=True)
         _rebuild_opt(old)
-        if folder.is_relative_to(OPT):
-            folder = old / folder.relative_to(OPT)
     _bind(folder, OPT_ML)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        sys.exit(not can_show(scratch, scratch, sys.argv[1]))

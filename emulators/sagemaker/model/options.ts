@@ -62,11 +62,6 @@ export interface LocalSageMakerOptions {
   readonly operationRate?: Rate;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
   readonly keepHostFolders?: boolean;
-  /**
-   * Shows each host its folder as the real /opt/ml, for programs that have that path written into them. Linux where
-   * unprivileged user namespaces are allowed; elsewhere hosts fail to start with it. Default: not shown.
-   */
-  readonly mountOptMl?: boolean;
   /** The key that clients sign with; the server and the training scripts sign with it too. */
   readonly credentials: AccessKey;
 }
@@ -99,7 +94,6 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     downloadSeconds: () => 0,
     imageSeconds: () => 0,
     keepHostFolders: false,
-    mountOptMl: false,
     fileSystemsDirectory: undefined,
     environmentsDirectory: join(options.stateDirectory, 'environments'),
     ...options,

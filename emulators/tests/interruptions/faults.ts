@@ -1,5 +1,6 @@
-/** Strikes the processes of a host, by the folder that their environment names. Linux. */
+/** Strikes the processes of a host, by the home folder that their environment names. Linux. */
 import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Fault } from './plan.ts';
 
 interface HostProcess {
@@ -14,7 +15,7 @@ export function processesOf(base: string): HostProcess[] {
     .flatMap((name) => {
       try {
         const environment = readFileSync(`/proc/${name}/environ`, 'latin1').split('\0');
-        if (!environment.includes(`SAGEMAKER_BASE_DIR=${base}`)) return [];
+        if (!environment.includes(`HOME=${path.join(base, '../../root')}`)) return [];
         if (readFileSync(`/proc/${name}/status`, 'latin1').includes('State:\tZ')) return [];
         return [{ pid: Number(name), command: readFileSync(`/proc/${name}/cmdline`, 'latin1') }];
       } catch {

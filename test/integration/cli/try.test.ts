@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { undocumented } from '../../support/documented.ts';
 import { projectPython } from '../../support/emulator.ts';
+import { pythonWithoutNamespaces } from '../../support/without-namespaces.ts';
 
 const run = promisify(execFile);
 const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
@@ -36,21 +37,34 @@ while step < 5000:
         pass
         ${save}
 `;
-const RESUME = 'step = max([int(p.name[5:]) for p in checkpoints.glob("step-*")], default=0)';
+/** By the absolute path that the start before has noted, as frameworks do. */
+const RESUME = `
+newest = checkpoints / "newest"
+step = int(sorted(pathlib.Path(newest.read_text()).iterdir())[0].parent.name[5:]) if newest.exists() else 0`;
+const SAVE =
+  'write(checkpoints, step); (checkpoints / "newest").write_text(f"{checkpoints.resolve()}/step-{step:08d}")';
 
 interface Result {
   readonly code: number;
   readonly text: string;
 }
 
-async function attempt(name: string, script: string | undefined, ...words: string[]): Promise<Result> {
+const attempt = (name: string, script: string | undefined, ...words: string[]): Promise<Result> =>
+  attemptBy(projectPython(), name, script, ...words);
+
+async function attemptBy(
+  python: string,
+  name: string,
+  script: string | undefined,
+  ...words: string[]
+): Promise<Result> {
   const source = path.join(folder, name);
   if (script !== undefined) {
     await mkdir(source, { recursive: true });
     await writeFile(path.join(source, 'train.py'), script);
   }
   const args = [COMMAND, 'try', source, '--seconds', '3', '--grace', '2', ...words];
-  const env = { ...process.env, TIDEWHEEL_PYTHON: projectPython() };
+  const env = { ...process.env, TIDEWHEEL_PYTHON: python };
   try {
     return { code: 0, text: (await run(process.execPath, args, { env })).stdout };
   } catch (error: unknown) {
@@ -60,11 +74,7 @@ async function attempt(name: string, script: string | undefined, ...words: strin
 }
 
 it('a script that saves and resumes is ready', async () => {
-  const { code, text } = await attempt(
-    'good',
-    loop({ resume: RESUME, save: 'write(checkpoints, step)' }),
-    '--json',
-  );
+  const { code, text } = await attempt('good', loop({ resume: RESUME, save: SAVE }), '--json');
   const result = JSON.parse(text) as {
     verdict: string;
     restored: string[];
@@ -84,6 +94,18 @@ it('a script that saves and resumes is ready', async () => {
   expect(second?.before?.step).toBe(first?.after.step);
   expect(second?.printed.first).toBe((first?.after.step ?? 0) + 1);
   expect(result.cost.hoursHere).toBeGreaterThan(0);
+});
+
+it('without namespaces a source that names /opt/ml is refused', async () => {
+  const python = await pythonWithoutNamespaces(folder);
+  const script = 'open("/opt/ml/checkpoints/a.pt", "w")';
+  const { code, text } = await attemptBy(python, 'fixed', script);
+  expect(code).toBe(1);
+  expect(text).toContain('scripts that remember absolute paths cannot be trusted here');
+  expect(text).toMatch(/started +train\.py .* ended by itself with 1\n/);
+  expect(text).toMatch(
+    /failed +start: Cannot start: train\.py \(\/opt\/ml\/checkpoints\/a\.pt\): all runs here would share \/opt\/ml; write /,
+  );
 });
 
 it('a script that begins again is caught', async () => {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -6,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
 import { channelOf, type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+import { hasNamespaces, pythonWithoutNamespaces } from '../../../../test/support/without-namespaces.ts';
 
 let emulator: TestEmulator;
 let ground: Ground;
@@ -147,7 +147,7 @@ test('the program sees only its environment and arguments', async () => {
   });
   delete process.env['A_SECRET_OF_THE_SERVER'];
   const [seen] = await seenBy(name);
-  const base = `${ground.stateDirectory}/jobs/${name}/hosts/algo-1/opt/ml`;
+  const base = hasNamespaces ? '/opt/ml' : `${ground.stateDirectory}/jobs/${name}/hosts/algo-1/opt/ml`;
   expect(seen?.arguments).toEqual([
     '$(touch /tmp/evil)',
     `--data=${base}/input/data`,
@@ -255,27 +255,65 @@ for epoch in range(3):
   expect(new Set(lines.map((line) => line.slice(0, 4))).size).toBe(2);
 });
 
-/** Containers and hardened systems forbid it; there the option says so and nothing else is lost. */
-const canMount = spawnSync('unshare', ['--user', '--mount', 'true']).status === 0;
+/** Saves a link by its absolute path, as frameworks do with their newest checkpoint. */
+const ABSOLUTE = `
+import json, os, pathlib
+ml = pathlib.Path('/opt/ml')
+assert os.environ['SAGEMAKER_BASE_DIR'] == '/opt/ml' and __file__.startswith('/opt/ml/input/data/code/')
+read = lambda name: json.loads((ml / 'input/config' / name).read_text())
+config = read('resourceconfig.json')
+me = str(config['hosts'].index(config['current_host']))
+assert read('checkpointconfig.json')['LocalPath'] == '/opt/ml/checkpoints'
+found = sorted(str(p) for p in (ml / 'checkpoints').glob('*/newest'))
+saved = ml / 'checkpoints' / me
+saved.mkdir(exist_ok=True)
+(saved / 'a.pt').write_text(os.environ['TRAINING_JOB_NAME'])
+(saved / 'newest').unlink(missing_ok=True)
+(saved / 'newest').symlink_to(saved / 'a.pt')
+(ml / 'model' / me).write_text(' '.join(found))
+(ml / 'model' / f'{me}-link').symlink_to(ml / 'model' / me)
+`;
 
-test.skipIf(!canMount)('a program may contain the container’s paths', async () => {
-  const mounted = await layGround(emulator.url, { mountOptMl: true });
+test.skipIf(!hasNamespaces)('each host has its own folder as /opt/ml', async () => {
+  const start = (prefix: string): Promise<string> =>
+    ground.create({
+      script: ABSOLUTE,
+      ...plainOutput(),
+      CheckpointConfig: { S3Uri: `s3://${ground.bucket}/${prefix}/` },
+      ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
+    });
+  const textOf = async (key: string): Promise<string> => (await ground.get(key)).toString();
+  const [one, other] = await Promise.all(['one', 'other'].map(start));
+  for (const name of [one, other]) expect((await ground.ended(name ?? '')).FailureReason).toBeUndefined();
+  expect(await textOf('one/0/newest')).toBe(one);
+  expect(await textOf('other/1/newest')).toBe(other);
+  const resumed = await start('one');
+  expect((await ground.ended(resumed)).FailureReason).toBeUndefined();
+  for (const host of ['0', '1-link'])
+    expect(await textOf(`models/${resumed}/output/model/${host}`)).toBe(
+      '/opt/ml/checkpoints/0/newest /opt/ml/checkpoints/1/newest',
+    );
+  expect(await textOf(`models/${other}/output/model/0`)).toBe('');
+});
+
+test('a machine without namespaces runs the same jobs', async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-python-'));
+  const folders = await layGround(emulator.url, { pythonPath: await pythonWithoutNamespaces(folder) });
   try {
-    const name = await mounted.create({
+    const name = await folders.create({
       script: `
 import os, pathlib
-assert pathlib.Path('/opt/ml/input/config/resourceconfig.json').exists()
-assert os.path.samefile('/opt/ml', os.environ['SAGEMAKER_BASE_DIR'])
-pathlib.Path('/opt/ml/model/mark').write_text('here')
-print(os.getuid(), sorted(os.listdir('/opt')))
+base = os.environ['SAGEMAKER_BASE_DIR']
+assert base != '/opt/ml' and __file__.startswith(base + '/input/data/code/')
+pathlib.Path(base, 'checkpoints/a.pt').write_text('saved')
 `,
-      OutputDataConfig: { S3OutputPath: `s3://${mounted.bucket}/models`, CompressionType: 'NONE' },
+      CheckpointConfig: { S3Uri: `s3://${folders.bucket}/kept/`, LocalPath: '/opt/ml/checkpoints' },
     });
-    const job = await mounted.ended(name);
-    expect(job.FailureReason).toBeUndefined();
-    expect((await mounted.get(`models/${name}/output/model/mark`)).toString()).toBe('here');
+    expect((await folders.ended(name)).FailureReason).toBeUndefined();
+    expect(await folders.keys('kept/')).toEqual(['kept/a.pt']);
   } finally {
-    await mounted.close();
+    await folders.close();
+    await rm(folder, { recursive: true });
   }
 });
 

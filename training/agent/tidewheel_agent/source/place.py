@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
+from contextlib import suppress
+from pathlib import Path
 
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
+from ..supervision.script_source import texts_of
 from .archive import ARCHIVE, unpack_source
 from .checkpoint_link import link_checkpoint_folder, remove_checkpoint_link
+
+_PROGRAMS = {".py", ".sh", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"}
+_FIXED = re.compile(rb"(?<![\w.-])/opt/ml(?![\w.-])[\w./-]*")
+_HARMLESS = re.compile(
+    rb"(?:^|[ \t])#.*|(?:SM|SAGEMAKER|TIDEWHEEL)_\w+(?:['\"]\s*,\s*['\"]|:?-)/opt/ml", re.MULTILINE
+)
+"""Comments, and what a script takes where a variable of the job is missing, which here is set."""
 
 
 def place_source(job: Job) -> None:
@@ -37,4 +49,25 @@ def place_source(job: Job) -> None:
                 "put it under the source prefix or correct workingDirectory"
             ]
         )
+    _refuse_fixed_paths(job)
     link_checkpoint_folder(job)
+
+
+def _refuse_fixed_paths(job: Job) -> None:
+    """All runs of a machine whose hosts have no /opt/ml of their own would share the real one."""
+    if job.base == Path("/opt/ml"):
+        return
+    script = job.script
+    declared = [script.command, script.arguments, dict(script.environment), job.hyperparameters]
+    texts = [("the declaration", json.dumps(declared).encode())]
+    with suppress(OSError):  # Of a source with more files than are looked through.
+        texts.extend((p.name, t) for p, t in texts_of(job.code_dir) if p.suffix in _PROGRAMS)
+    named = [(name, _FIXED.search(_HARMLESS.sub(b"", text))) for name, text in texts]
+    found = ", ".join([f"{name} ({path[0].decode()})" for name, path in named if path][:5])
+    if found:
+        remedy = (
+            "write ${checkpoints}, ${model} or ${channel:NAME} in the declaration, read "
+            "TIDEWHEEL_CHECKPOINT_DIR, SM_MODEL_DIR or SM_CHANNEL_NAME in the script, or give "
+            "hosts an /opt/ml of their own, as npm start and tidewheel try say when they start"
+        )
+        raise ConfigurationError([f"{found}: all runs here would share /opt/ml; {remedy}"])

@@ -39,7 +39,7 @@ def read_source(folder: Path) -> ScriptSource:
     try:
         asks = uses_lightning = saves = False
         uses_torch = has_loop = has_other = False
-        for text in _texts(folder):
+        for _, text in texts_of(folder):
             asks = asks or bool(_ASKS.search(text))
             uses_lightning = uses_lightning or bool(_LIGHTNING.search(text))
             saves = saves or bool(_SAVES_ON_SIGTERM.search(text))
@@ -52,9 +52,10 @@ def read_source(folder: Path) -> ScriptSource:
         return ScriptSource(may_ask=True)
 
 
-def _texts(folder: Path) -> Iterator[bytes]:
+def texts_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Raises OSError where a file cannot be read, and for a folder of too many."""
     for number, path in enumerate(folder.rglob("*")):
         if number >= _MOST_FILES:
             raise OSError(f"more than {_MOST_FILES} files")
         if path.is_file() and path.stat().st_size <= _LARGEST_FILE:
-            yield path.read_bytes()
+            yield path, path.read_bytes()

@@ -26,7 +26,7 @@ class Model(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.01)
 
 
-folder = "/opt/ml/checkpoints" if os.path.isdir("/opt/ml/checkpoints") else os.environ["SAVE_TO"]
+folder = os.environ["SAVE_TO"]
 data = TensorDataset(torch.randn(32, 4), torch.randn(32, 1))
 callbacks: list[Callback] = [
     ModelCheckpoint(dirpath=folder, every_n_train_steps=20, save_last=True)
