@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
 import * as z from 'zod';
 import { startOnMachine, type Trial, type TrialHost } from './host.ts';
-import { isOfTidewheel, type PrintedSteps, restoredAfter, stepReader } from './printed-steps.ts';
+import { type Output, outputReader } from './output.ts';
 
 /** The agent's note of the newest complete checkpoint. */
 const noteSchema = z.object({
@@ -16,9 +16,9 @@ const noteSchema = z.object({
 });
 export type Note = z.output<typeof noteSchema>;
 
-export interface Phase {
+export interface Phase extends Output {
   readonly name: string;
-  /** From the start of the agent to the warning, the kill or the script's own end. */
+  /** From the start, without what the requirements took, to the warning, the kill or the script's own end. */
   readonly seconds: number;
   readonly endedBy: 'itself' | 'warning' | 'kill';
   /** Undefined when it was killed. */
@@ -36,13 +36,8 @@ export interface Phase {
   readonly firstSaveSeconds: number | undefined;
   /** From the newest checkpoint to the kill. */
   readonly sinceSaveSeconds: number | undefined;
-  readonly printed: PrintedSteps | undefined;
-  /** After which the hooks of automatic checkpoints say that it went on. */
-  readonly restoredStep: number | undefined;
   readonly cpuSeconds: number;
   readonly lines: readonly string[];
-  /** Output of the script, which neither the agent nor pip wrote. */
-  readonly scriptLines: number;
   readonly failure: string;
   /** Files in the checkpoint folder, and those that appeared beside the source, relative to their folders. */
   readonly checkpointFiles: readonly string[];
@@ -53,7 +48,7 @@ export interface Phase {
 export interface PhasePlan {
   readonly name: string;
   readonly strike: 'warn' | 'kill';
-  /** From the script's first output, at most; without any output, from the start, twice as many. */
+  /** From the script's first line, at most; without any line, from its start, twice as many. */
   readonly seconds: number;
   /** After the first new checkpoint, so that there is something to lose. */
   readonly onwardSeconds: number;
@@ -70,11 +65,10 @@ export async function playPhase(trial: Trial, plan: PhasePlan): Promise<Phase> {
   const before = plan.earlier === undefined ? undefined : await readNote(plan.earlier);
   const host = await startOnMachine(trial, 'host', plan.earlier);
   const observed = observe(host, trial.training.progress?.pattern);
-  const startedAt = Date.now();
   const abort = (): void => host.process.kill();
   plan.signal.addEventListener('abort', abort);
   try {
-    const watched = await watch(host, plan, before, () => observed.seen().scriptLines > 0);
+    const watched = await watch(host, plan, before, observed);
     const atStrike = await readNote(host.checkpoints);
     const struckAt = Date.now();
     const endedBy = observed.hasEnded() ? 'itself' : plan.strike === 'warn' ? 'warning' : 'kill';
@@ -85,7 +79,7 @@ export async function playPhase(trial: Trial, plan: PhasePlan): Promise<Phase> {
     plan.signal.throwIfAborted();
     return {
       name: plan.name,
-      seconds: (struckAt - startedAt) / 1_000,
+      seconds: (struckAt - observed.startedAt()) / 1_000,
       endedBy,
       exitCode: exit.signal === undefined ? exit.exitCode : undefined,
       leftAfterSeconds: endedBy === 'warning' ? (Date.now() - struckAt) / 1_000 : undefined,
@@ -98,7 +92,7 @@ export async function playPhase(trial: Trial, plan: PhasePlan): Promise<Phase> {
       ...observed.seen(),
       failure: await readFile(join(host.base, 'output/failure'), 'utf8').catch(() => ''),
       checkpointFiles: await filesOf(host.checkpoints, 0),
-      otherFiles: await filesOf(join(host.base, 'code'), startedAt),
+      otherFiles: await filesOf(join(host.base, 'code'), observed.startedAt()),
       checkpoints: host.checkpoints,
     };
   } finally {
@@ -109,21 +103,23 @@ export async function playPhase(trial: Trial, plan: PhasePlan): Promise<Phase> {
 }
 
 function observe({ process }: TrialHost, pattern: string | undefined) {
-  const steps = stepReader(pattern);
+  const output = outputReader(pattern);
   const lines: string[] = [];
-  let scriptLines = 0;
   let cpuSeconds = 0;
-  let restoredStep: number | undefined;
+  let cpuBefore = 0;
+  let startedAt = Date.now();
+  let printedAt: number | undefined;
   let hasEnded = false;
   process.onUsage((usage) => {
     cpuSeconds = usage.cpuSeconds;
   });
   const take = (line: string): void => {
     if (lines.push(line) > KEPT_LINES) lines.shift();
-    restoredStep ??= restoredAfter(line);
-    if (isOfTidewheel(line)) return;
-    scriptLines += 1;
-    steps.read(line);
+    const { hasStarted } = output.seen();
+    output.read(line);
+    const seen = output.seen();
+    if (!hasStarted && seen.hasStarted) [startedAt, cpuBefore] = [Date.now(), cpuSeconds];
+    if (seen.scriptLines > 0) printedAt ??= Date.now();
   };
   for (const stream of [process.stdout, process.stderr]) void readLines(stream, take);
   void process.exited.then(() => {
@@ -131,7 +127,15 @@ function observe({ process }: TrialHost, pattern: string | undefined) {
   });
   return {
     hasEnded: () => hasEnded,
-    seen: () => ({ lines: [...lines], scriptLines, cpuSeconds, restoredStep, printed: steps.seen() }),
+    startedAt: () => startedAt,
+    /** In Unix milliseconds. The agent itself ends an installation that takes too long. */
+    endsAt: (seconds: number): number => {
+      if (!output.seen().hasStarted) return Number.POSITIVE_INFINITY;
+      return printedAt === undefined
+        ? startedAt + SILENT_TIMES * seconds * 1_000
+        : printedAt + seconds * 1_000;
+    },
+    seen: () => ({ ...output.seen(), lines: [...lines], cpuSeconds: cpuSeconds - cpuBefore }),
   };
 }
 
@@ -140,33 +144,24 @@ async function watch(
   host: TrialHost,
   { seconds, onwardSeconds, signal }: PhasePlan,
   before: Note | undefined,
-  hasPrinted: () => boolean,
+  observed: ReturnType<typeof observe>,
 ): Promise<Pick<Phase, 'firstNew' | 'saves' | 'firstSaveSeconds'>> {
-  const startedAt = Date.now();
-  let end = startedAt + SILENT_TIMES * seconds * 1_000;
-  let isSilent = true;
-  let isOver = false;
-  void host.process.exited.then(() => {
-    isOver = true;
-  });
   let newest = before;
   let firstNew: Note | undefined;
   let firstSaveSeconds: number | undefined;
+  let savedEnd = Number.POSITIVE_INFINITY;
   let saves = 0;
-  while (!isOver && !signal.aborted && Date.now() < end) {
+  while (!observed.hasEnded() && !signal.aborted) {
+    if (Date.now() >= Math.min(observed.endsAt(seconds), savedEnd)) break;
     await delay(LOOK_MILLISECONDS);
-    if (isSilent && hasPrinted()) {
-      isSilent = false;
-      end = Math.min(end, Date.now() + seconds * 1_000);
-    }
     const note = await readNote(host.checkpoints);
     if (note === undefined || (note.updatedAt === newest?.updatedAt && note.step === newest.step)) continue;
     newest = note;
     saves += 1;
     if (firstNew !== undefined) continue;
     firstNew = note;
-    firstSaveSeconds = (Date.now() - startedAt) / 1_000;
-    end = Math.min(end, Date.now() + onwardSeconds * 1_000);
+    firstSaveSeconds = (Date.now() - observed.startedAt()) / 1_000;
+    savedEnd = Date.now() + onwardSeconds * 1_000;
   }
   return { firstNew, saves, firstSaveSeconds };
 }

@@ -10,18 +10,6 @@ export interface PrintedSteps {
 const PRINTED =
   /(?<![a-z])(global_step|step|iteration|iter|it|epoch)s?["']?\s*[:=#]?\s*[[(]?\s*(\d{1,12})(?![\d.]*%)/i;
 
-const OF_TIDEWHEEL = /^\[tidewheel|^tidewheel: |^\S+ \[?tidewheel/;
-const RESTORED = /^tidewheel: restored after step (\d+)/;
-
-/** Lines of the agent and of the hooks of automatic checkpoints, which speak of steps, too. */
-export const isOfTidewheel = (line: string): boolean => OF_TIDEWHEEL.test(line);
-
-/** The step after which the hooks say that the script went on. */
-export function restoredAfter(line: string): number | undefined {
-  const step = RESTORED.exec(line)?.[1];
-  return step === undefined ? undefined : Number(step);
-}
-
 /** @param pattern the declared one, with a group named step */
 export function stepReader(pattern?: string): { read(line: string): void; seen(): PrintedSteps | undefined } {
   const declared = pattern === undefined ? undefined : new RegExp(pattern.replaceAll('(?P<', '(?<'));

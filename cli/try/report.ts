@@ -37,6 +37,7 @@ const stepOf = ({ step, totalSteps }: Note): string =>
 
 function started(program: string, phase: Phase): string {
   const end = phase.endedBy === 'itself' ? `, then ended by itself with ${phase.exitCode ?? 'a signal'}` : '';
+  if (!phase.hasStarted) return `${program} did not start yet${end}`;
   const steps = phase.printed
     ? `, printed ${phase.printed.word} ${phase.printed.first} to ${phase.printed.last}`
     : '';

@@ -8,6 +8,7 @@ type Verdict =
   | 'ready'
   | 'restores nothing'
   | 'restore not shown'
+  | 'automatic checkpoints fail'
   | 'saves nothing'
   | 'hangs'
   | 'fails'
@@ -53,6 +54,7 @@ function verdictOf(phases: readonly Phase[], restored: readonly Restored[]): Ver
   const failed = phases.some(({ endedBy, exitCode }) => endedBy === 'itself' && exitCode !== 0);
   if (failed) return 'fails';
   if (first?.endedBy === 'itself') return 'ends before anything can be interrupted';
+  if (refusalIn(phases) !== undefined) return 'automatic checkpoints fail';
   if (first?.after === undefined) return isIdle(first) ? 'hangs' : 'saves nothing';
   if (phases.length < STARTS) return 'ends before anything can be interrupted';
   if (restored.includes('no')) return 'restores nothing';
@@ -76,6 +78,8 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[]): string {
   switch (verdict) {
     case 'ready':
       return '';
+    case 'automatic checkpoints fail':
+      return `let the script save and resume itself, without ${BY_THE_AGENT}: ${refusalIn(phases)}`;
     case 'restores nothing':
       return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'${OR_BY_THE_AGENT}`;
     case 'restore not shown':
@@ -90,6 +94,9 @@ function remedyOf(verdict: Verdict, phases: readonly Phase[]): string {
       return savesNothing(first);
   }
 }
+
+const refusalIn = (phases: readonly Phase[]): string | undefined =>
+  phases.find(({ refusal }) => refusal)?.refusal?.slice(0, 200);
 
 const BY_THE_AGENT = 'training.checkpoint: automatic';
 /** Many scripts write a model that they never read again. */

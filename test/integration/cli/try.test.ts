@@ -1,10 +1,14 @@
 /** `tidewheel try` with real processes: scripts that save, that do not, that resume, that do not. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { playPhase } from '../../../cli/try/phase.ts';
+import { packAgent } from '../../../functions/aws/lambda/agent.ts';
+import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
 import { undocumented } from '../../support/documented.ts';
 import { projectPython } from '../../support/emulator.ts';
 import { pythonWithoutNamespaces } from '../../support/without-namespaces.ts';
@@ -102,10 +106,62 @@ it('without namespaces a source that names /opt/ml is refused', async () => {
   const { code, text } = await attemptBy(python, 'fixed', script);
   expect(code).toBe(1);
   expect(text).toContain('scripts that remember absolute paths cannot be trusted here');
-  expect(text).toMatch(/started +train\.py .* ended by itself with 1\n/);
+  expect(text).toMatch(/started +train\.py did not start yet, then ended by itself with 1\n/);
   expect(text).toMatch(
     /failed +start: Cannot start: train\.py \(\/opt\/ml\/checkpoints\/a\.pt\): all runs here would share \/opt\/ml; write /,
   );
+});
+
+it('seconds begin once requirements are installed, and those stay', async () => {
+  const home = await mkdtemp(path.join(folder, 'slow-'));
+  const program = path.join(
+    import.meta.dirname,
+    '../../../emulators/tests/integration/environments/package_index.py',
+  );
+  const index = spawn(projectPython(), ['-B', program, path.join(home, 'index'), '4'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void index.kill());
+  const requested: string[] = [];
+  const lines = createInterface({ input: index.stdout }).on('line', (line) => requested.push(line));
+  await new Promise((resolve) => lines.once('line', resolve));
+  const source = path.join(home, 'source');
+  await mkdir(source);
+  await writeFile(path.join(source, 'train.py'), `import slow${loop({ save: 'write(checkpoints, step)' })}`);
+  await writeFile(path.join(source, 'requirements.txt'), 'slow==1.0\n');
+  const trial = {
+    folder: source,
+    training: trainingSchema.parse({ strategy: 'single' }),
+    channels: {},
+    agentFile: path.join(home, 'agent.pyz'),
+    pythonPath: projectPython(),
+    environmentsDirectory: path.join(home, 'environments'),
+    graceSeconds: 2,
+    masterPort: 21_500,
+    environment: { PIP_INDEX_URL: `http://127.0.0.1:${requested[0]}` },
+  };
+  await writeFile(trial.agentFile, await packAgent(path.join(import.meta.dirname, '../../..')));
+  const tried = async (name: string) => {
+    const work = path.join(home, name);
+    await mkdir(work);
+    return playPhase(
+      { ...trial, work },
+      {
+        name,
+        strike: 'kill',
+        seconds: 3,
+        onwardSeconds: 0.1,
+        earlier: undefined,
+        signal: new AbortController().signal,
+      },
+    );
+  };
+  const first = await tried('a');
+  expect(first).toMatchObject({ endedBy: 'kill', saves: 1, printed: { first: 1 } });
+  expect(first.seconds).toBeLessThan(4);
+  const before = requested.length;
+  expect(await tried('b')).toMatchObject({ endedBy: 'kill', saves: 1 });
+  expect(requested).toHaveLength(before);
 });
 
 it('a script that begins again is caught', async () => {

@@ -1,6 +1,7 @@
-"""A package index on loopback: `python package_index.py FOLDER` fills and serves it.
+"""A package index on loopback: `python package_index.py FOLDER [SECONDS]` fills and serves it.
 
-It prints each request. The package `slow` takes two minutes when it is first requested.
+It prints its port, then each request. The package `slow` takes two minutes when it is first
+requested, or those seconds.
 """
 
 import http.server
@@ -35,7 +36,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         print(self.path, flush=True)
         if self.path.endswith("slow-1.0-py3-none-any.whl") and not seen:
             seen.append(self.path)
-            time.sleep(120)
+            time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 120)
         super().do_GET()
 
     def log_message(self, *_: object) -> None:

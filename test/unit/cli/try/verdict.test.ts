@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { outputReader } from '../../../../cli/try/output.ts';
 import type { Note, Phase } from '../../../../cli/try/phase.ts';
-import { isOfTidewheel, restoredAfter, stepReader } from '../../../../cli/try/printed-steps.ts';
+import { stepReader } from '../../../../cli/try/printed-steps.ts';
 import { findingOf, wasRestored } from '../../../../cli/try/verdict.ts';
 
 const note = (step: number, checkpoint = 'last.pt'): Note => ({
@@ -24,6 +25,8 @@ const phaseOf = (over: Partial<Phase>): Phase => ({
   sinceSaveSeconds: undefined,
   printed: undefined,
   restoredStep: undefined,
+  hasStarted: true,
+  refusal: undefined,
   cpuSeconds: 5,
   lines: [],
   scriptLines: 100,
@@ -88,6 +91,22 @@ describe('the line to change', () => {
     expect(findingOf(phases).remedy).toContain('; where there is none, training.checkpoint: automatic');
   });
 
+  it('does not offer what was refused', () => {
+    const [restored, refused] = [
+      phaseOf({ before: note(40), after: note(60), endedBy: 'kill', restoredStep: 40 }),
+      phaseOf({ before: note(60), after: note(60), endedBy: 'kill', refusal: 'its tensors are lost' }),
+    ];
+    for (const phases of [
+      [first, restored, refused],
+      [first, restored, { ...refused, restoredStep: 60 }],
+      [phaseOf({ refusal: 'its tensors are lost' })],
+    ]) {
+      const { verdict, remedy } = findingOf(phases);
+      expect(verdict).toBe('automatic checkpoints fail');
+      expect(remedy).toMatch(/^let the script save and resume itself, .*: its tensors are lost$/);
+    }
+  });
+
   it('offers to save for a script that does not', () => {
     expect(findingOf([phaseOf({})]).remedy).toBe('training.checkpoint: automatic');
   });
@@ -107,17 +126,66 @@ describe('the verdict', () => {
   });
 });
 
-describe('printed steps', () => {
+describe('the lines of a start', () => {
+  const readAll = (...lines: string[]) => {
+    const reader = outputReader();
+    for (const line of lines) reader.read(line);
+    return reader.seen();
+  };
+  const RESTORED = 'tidewheel: restored after step 367: training goes on';
+  const WHY = 'it used a tensor that was not restored';
+
   it.each([
-    ['[tidewheel] resumable from step-00000367, step 367', true, undefined],
-    ['tidewheel: resuming: steps 1 to 367 are done and are not repeated', true, undefined],
-    ['tidewheel: restored after step 367: training goes on', true, 367],
-    ['tidewheel step=120 loss=0.1', false, undefined],
-    ['step 3 of the tidewheel', false, undefined],
-  ])('of "%s" may be of Tidewheel', (line, isOurs, step) => {
-    expect([isOfTidewheel(line), restoredAfter(line)]).toEqual([isOurs, step]);
+    ['[tidewheel] resumable from step-00000367, step 367', 0, undefined],
+    ['tidewheel: resuming: steps 1 to 367 are done and are not repeated', 0, undefined],
+    [RESTORED, 0, 367],
+    ['tidewheel step=120 loss=0.1', 1, undefined],
+    ['step 3 of the tidewheel', 1, undefined],
+  ])('of "%s" may be of Tidewheel', (line, scriptLines, restoredStep) => {
+    expect(readAll(line)).toMatchObject({ scriptLines, restoredStep });
   });
 
+  it('of an installation are not the script’s', () => {
+    const installing = [
+      '[tidewheel] installing requirements.txt (attempt 1 of 3)',
+      'Collecting torch',
+      'step 7',
+    ];
+    expect(readAll(...installing)).toMatchObject({ hasStarted: false, scriptLines: 0, printed: undefined });
+    const installed = [...installing, '[tidewheel] installed requirements.txt'];
+    expect(readAll(...installed, 'step 1')).toMatchObject({
+      hasStarted: true,
+      scriptLines: 1,
+      printed: { first: 1 },
+    });
+    expect(readAll('[tidewheel] cannot start: train.py is not in the source')).toMatchObject({
+      hasStarted: false,
+    });
+  });
+
+  it.each([
+    [`train.py begins again without automatic checkpoints: ${WHY}`, WHY],
+    ['train.py begins again without the hooks that measure: TypeError', undefined],
+    [`last.pt may be damaged: ${WHY}; trying once with epoch-2.pt`, undefined],
+  ])('after "%s" count alone', (line, refusal) => {
+    const seen = readAll(RESTORED, 'step 368', `[tidewheel] ${line}`, 'step 3', 'step 4');
+    expect(seen).toMatchObject({ refusal, restoredStep: undefined, printed: { first: 3, last: 4 } });
+  });
+
+  it.each([
+    `[tidewheel] automatic checkpoints are off in this run: ${WHY}`,
+    `[tidewheel] trial of automatic checkpoints at step 173, 6 s: refused: ${WHY}`,
+    `tidewheel: no automatic checkpoints from step 374 on: ${WHY}`,
+    `tidewheel: no automatic checkpoints: ${WHY}`,
+  ])('end automatic saving with "%s"', (line) => {
+    expect(readAll(RESTORED, line)).toMatchObject({ refusal: WHY, restoredStep: 367 });
+    expect(
+      readAll('[tidewheel] trial of automatic checkpoints at step 9, 6 s: passed').refusal,
+    ).toBeUndefined();
+  });
+});
+
+describe('printed steps', () => {
   const seenIn = (lines: readonly string[], pattern?: string) => {
     const reader = stepReader(pattern);
     for (const line of lines) reader.read(line);

@@ -82,6 +82,8 @@ def install_requirements(
             code = pip.wait(0.2)
         pip.kill()
         pip.drain()
+        if code == 0:
+            log("installed requirements.txt")
         if code == 0 or stopped():
             return
         if code is None:

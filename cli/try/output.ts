@@ -1,0 +1,47 @@
+/** What the lines of one start say: of the script, of the agent, and of the hooks of automatic checkpoints. Pure. */
+import { stepReader } from './printed-steps.ts';
+
+const OF_TIDEWHEEL = /^\[tidewheel|^tidewheel: |^\S+ \[?tidewheel/;
+const NOT_STARTED = /^\[tidewheel\] (installing requirements\.txt|cannot start: )/;
+const INSTALLED = /^\[tidewheel\] installed requirements\.txt/;
+/** The agent may start the script again within one start. */
+const STARTED_AGAIN = /^\[tidewheel\] .*(begins again without|; trying once with) /;
+const RESTORED = /^tidewheel: restored after step (\d+)/;
+const REFUSED =
+  /^\[?tidewheel\S (?:.* begins again without automatic checkpoints|automatic checkpoints are off in this run|trial of automatic checkpoints .*: refused|no automatic checkpoints(?: from step \d+ on)?): (.*)/;
+
+export type Output = ReturnType<ReturnType<typeof outputReader>['seen']>;
+
+/** @param pattern the declared one of a step, with a group named step */
+export function outputReader(pattern?: string) {
+  let steps = stepReader(pattern);
+  let hasStarted = true;
+  let scriptLines = 0;
+  let restoredStep: number | undefined;
+  let refusal: string | undefined;
+  return {
+    read: (line: string): void => {
+      if (OF_TIDEWHEEL.test(line)) {
+        hasStarted = INSTALLED.test(line) || (hasStarted && !NOT_STARTED.test(line));
+        if (STARTED_AGAIN.test(line)) [steps, restoredStep] = [stepReader(pattern), undefined];
+        const restored = RESTORED.exec(line)?.[1];
+        if (restored !== undefined) restoredStep = Number(restored);
+        refusal ??= REFUSED.exec(line)?.[1];
+      } else if (hasStarted) {
+        scriptLines += 1;
+        steps.read(line);
+      }
+    },
+    seen: () => ({
+      /** False while the requirements are being installed, and where the agent cannot start the script. */
+      hasStarted,
+      /** Lines which neither the agent nor an installer wrote. */
+      scriptLines,
+      printed: steps.seen(),
+      /** After which the hooks say that the script went on. */
+      restoredStep,
+      /** Why automatic checkpoints save no more. */
+      refusal,
+    }),
+  };
+}
