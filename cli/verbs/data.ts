@@ -114,7 +114,11 @@ interface Dataset {
 
 async function datasetMeant(context: Context, given: string): Promise<Dataset> {
   const [, bucket, pipeline] = ADDRESS.exec(given) ?? [];
-  if (bucket !== undefined && pipeline !== undefined) return { bucket, pipeline };
+  if (bucket !== undefined && pipeline !== undefined) {
+    // Its region and credentials: printed commands name the bucket. Any S3 server will do without a deployment.
+    if (!process.env['AWS_REGION']) await context.deployment().catch(() => undefined);
+    return { bucket, pipeline };
+  }
   const [deployment, names] = [await context.deployment(), await pipelineNames(await context.api())];
   if (!names.includes(given)) throw await noPipeline(await context.api(), given);
   return { bucket: deployment.bucket, pipeline: given };
