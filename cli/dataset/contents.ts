@@ -2,12 +2,15 @@
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
 import type { CompactionInput } from '../../functions/core/packing/compaction/plan-compaction.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import { readPlan } from '../../functions/core/packing/model/committed-plan.ts';
+import { readSealedManifest } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import {
   blobVersions,
   type DatasetVersion,
   newestVersion,
   readVersion,
 } from '../../functions/core/packing/model/versions.ts';
+import { unfinishedRuns } from '../../functions/core/packing/versions/prune-generations.ts';
 import {
   compareContents,
   type HeldObject,
@@ -76,7 +79,7 @@ export async function compare(asked: Asked, [first, second]: readonly string[]):
   return found({ pipeline: asked.pipeline, added, replaced, retracted, objects: after.length });
 }
 
-/** @param keys below incoming/ */
+/** A retraction is noted even if no version holds the key: a run in progress may. @param keys below incoming/ */
 export async function retract(
   { store, pipeline, tell }: Asked,
   keys: readonly string[],
@@ -88,24 +91,44 @@ export async function retract(
     return typeof version === 'string' ? [] : versionContents(store, pipeline, version);
   };
   const before = (await contents()).filter(({ key }) => wanted.has(key));
-  const unknown = [...wanted].filter((key) => !before.some((held) => held.key === key));
-  if (unknown.length > 0)
-    return complain(
-      `the newest version holds no ${unknown.map((key) => shownKey(pipeline, key)).join(', ')}, so nothing was retracted: see tidewheel data contents s3://${store.bucket}/${pipeline}`,
-    );
-  const result = await compact(store, { ...input, retracted: wanted });
+  const how = { ...input, after: 'never' } as const;
+  let result = await compact(store, { ...how, retracted: wanted });
+  if (result.status === 'superseded') result = await compact(store, how);
   const left = await contents();
-  if (result.status !== 'compacted' || left.some(({ key }) => wanted.has(key)))
+  if (result.status === 'superseded' || left.some(({ key }) => wanted.has(key)))
     return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
-  tell(
-    `${counted(wanted.size, 'object')} retracted: no shard of ${result.generation} or of the newest version holds them. The old shards of ${result.of.join(', ')} do until tidewheel data prune s3://${store.bucket}/${pipeline} --replaced. Delete the objects under ${bucketKeys.incoming(pipeline)} too`,
-  );
+  const { generation, of } = result.status === 'compacted' ? result : { generation: undefined, of: [] };
+  const held = new Set(before.map(({ key }) => key));
+  if (held.size > 0)
+    tell(
+      `${counted(held.size, 'object')} retracted: no shard of ${generation ?? 'a later generation'} or of the newest version holds them. The old shards of ${of.join(', ')} do until tidewheel data prune ${pipeline} --replaced. Delete the objects under ${bucketKeys.incoming(pipeline)} too`,
+    );
   const sameBytes = keysWithBytesOf(before, left);
   if (sameBytes.length > 0)
     tell(
       `The same bytes stay under other keys, so retract these too where the bytes must go: ${sameBytes.map((key) => shownKey(pipeline, key)).join(', ')}`,
     );
-  return found({ pipeline, retracted: [...wanted], sameBytes, generation: result.generation, of: result.of });
+  const unknown = [...wanted].filter((key) => !held.has(key));
+  const code = unknown.length === 0 ? 0 : await tellUnknown({ store, pipeline, tell }, unknown);
+  return code === 0 ? found({ pipeline, retracted: [...wanted], sameBytes, generation, of }) : code;
+}
+
+/** @param keys that no version holds @returns the exit code */
+async function tellUnknown({ store, pipeline, tell }: Asked, keys: readonly string[]): Promise<number> {
+  const runs: string[] = [];
+  for (const run of await unfinishedRuns(store, pipeline)) {
+    const { objects = 0 } = (await readPlan(store, { pipeline, runId: run })) ?? {};
+    if (objects > 0 && (await readSealedManifest(store, pipeline, run)) === undefined) runs.push(run);
+  }
+  const missing = `the newest version holds no ${keys.map((key) => shownKey(pipeline, key)).join(', ')}`;
+  if (runs.length === 0)
+    return complain(
+      `${missing}, and no run is packing: see npx tidewheel data contents ${pipeline} for the keys. Delete under ${bucketKeys.incoming(pipeline)} what is not to be packed`,
+    );
+  tell(
+    `${missing}. The retraction is noted: ${runs.join(', ')} leaves out what it has planned of it. Delete under ${bucketKeys.incoming(pipeline)} what it has not`,
+  );
+  return 0;
 }
 
 /** Of the objects with a SHA-256, which is all that stands for their bytes. */

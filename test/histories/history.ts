@@ -5,6 +5,10 @@ import {
   readCompactionPlan,
 } from '../../functions/core/packing/compaction/plan-compaction.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import { decompress, linesOf } from '../../functions/core/packing/model/compressed-lines.ts';
+import { arrivalLine, planSchema } from '../../functions/core/packing/model/documents.ts';
+import { compareKeys } from '../../functions/core/packing/model/order.ts';
+import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
 import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
 import { deletePacked } from '../../functions/core/packing/seal/delete-packed.ts';
@@ -68,6 +72,19 @@ export async function historyOf(seed: number): Promise<History> {
   };
 }
 
+/** Keys of the run's planned samples. */
+function plannedKeys(store: MemoryBlobStore, runId: string): string[] {
+  const keys = packingKeys(PIPELINE, runId);
+  const { digest, arrivalParts } = planSchema.parse(JSON.parse(store.body(keys.planCommit).toString()));
+  const parts = Array.from({ length: arrivalParts }, (_, part) =>
+    decompress(store.body(keys.planArrivals(digest, part))),
+  );
+  const lines = parts
+    .flatMap((text) => [...linesOf(text)])
+    .map((line) => arrivalLine.parse(JSON.parse(line)));
+  return lines.flatMap(([key, , , sample]) => (typeof sample === 'number' ? [key] : []));
+}
+
 const stemOf = (number: number): string => `${number % 2}/s${number}`;
 const bodyOf = (number: number): string => `"body ${number}"`;
 
@@ -85,6 +102,7 @@ class World {
   readonly #randomOfJunk: () => number;
   readonly #randomOfReturns: () => number;
   readonly #randomOfDamage: () => number;
+  readonly #randomOfRaces: () => number;
   /** What was deleted last. */
   #deleted: { readonly key: string; readonly body: string; readonly etag: string } | undefined;
   /** The files of each bundle, by the key of its index. */
@@ -106,6 +124,7 @@ class World {
     this.#randomOfJunk = seededUint32(`junk ${seed}`);
     this.#randomOfReturns = seededUint32(`returns ${seed}`);
     this.#randomOfDamage = seededUint32(`damage ${seed}`);
+    this.#randomOfRaces = seededUint32(`races ${seed}`);
     this.#store.now = () => this.#clock();
     this.#compaction = { pipeline: PIPELINE, packing: this.#packing, onChange: 'replace' } as const;
     this.#random = seededUint32(`history ${seed}`);
@@ -226,16 +245,22 @@ class World {
     this.#ticks += 1;
     const runId = runOf(this.#batch);
     const run = { runId, pipeline: PIPELINE, packing: this.#packing };
-    await this.#persist(async (store) => {
+    const pack = async (store: BlobStore): Promise<void> => {
       const onDelete = this.#onDelete;
       const deps = { store, now: () => this.#clock(), rangeObjects: 2 };
       await planShards(deps, { ...run, onChange: 'replace', onDelete });
       await planAndPack(store, this.#packing, runId);
+    };
+    const isOvertaken = this.#randomOfRaces() % 4 === 0;
+    if (isOvertaken) await this.#persist(pack);
+    const key = isOvertaken ? await this.#retractPlanned(runId) : undefined;
+    await this.#persist(async (store) => {
+      await pack(store);
       await sealDataset({ store }, run);
     });
     await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' });
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
-    await this.#observe({ kind: 'run' });
+    await this.#observe({ kind: 'run', ...(key !== undefined && { key }) });
     if (this.#isCleaning) await this.#clean(runId);
   }
 
@@ -275,6 +300,20 @@ class World {
     const retracted = new Set([chosen.key]);
     await this.#compactUnlessLast({ after: 'never', retracted });
     await this.#observe({ kind: 'retract', key: chosen.key.slice(incoming.length) });
+  }
+
+  /** While a run is in progress, any object that it or the dataset holds. @returns its key */
+  async #retractPlanned(runId: string): Promise<string | undefined> {
+    const newest = await newestVersion(blobVersions(this.#store), PIPELINE);
+    const held = await versionContents(this.#store, PIPELINE, newest ?? { generations: [] });
+    const planned = plannedKeys(this.#store, runId);
+    const keys = [...new Set([...held.map(({ key }) => key), ...planned])].sort(compareKeys);
+    const chosen = keys[this.#randomOfRaces() % Math.max(1, keys.length)];
+    // A compaction that would leave no sample waits, and the model does not.
+    const stem = chosen?.replace(/\.\w+$/, '.');
+    if (chosen === undefined || held.every(({ key }) => key.startsWith(stem ?? ''))) return undefined;
+    await this.#compactUnlessLast({ after: 'never', retracted: new Set([chosen]) });
+    return chosen.slice(incoming.length);
   }
 
   /** A dataset has a sample: a compaction that would leave none is refused. */

@@ -94,7 +94,7 @@ class Model:
         elif kind == "clean":
             self.clean(step["cleaned"])
         elif kind == "run":
-            self.run()
+            self.run(step.get("key"))
         # A dataset has a sample: the version before stays where none is left.
         self.version = self.samples or self.version
 
@@ -201,10 +201,13 @@ class Model:
                 samples.setdefault(stem_of(key), {})[key] = (body, etag)
         return samples.values()
 
-    def run(self) -> None:
+    def run(self, overtaking: str | None) -> None:
+        """What was packed or held of a key that is retracted between plan and seal is left out."""
         incoming = self.incoming()
         self.packed = {}
         listed = self.listed(incoming)
+        withdrawn = self.keys_with(overtaking)
+        self.note_retracted(withdrawn)
         if self.retracts:
             gone = [one for one in self.samples if self.is_removed(one, incoming)]
             self.samples = [one for one in self.samples if one not in gone]
@@ -214,10 +217,15 @@ class Model:
             samples = [one for one in samples_of(objects, label) if not label or self.is_whole(one)]
             if label:
                 news = [one for one in samples if not self.is_held(one, incoming)]
+                if any(withdrawn & one.keys() for one in samples):
+                    self.withdraw(withdrawn)
                 for group in self.groups_of(news):
                     self.pack(group, incoming)
             for key, (_, etag) in ((key, one[key]) for one in samples for key in one):
                 self.sealed[key] = (incoming[key][0], self.same.get((key, etag), etag))
+        for key in (key for one in self.samples if withdrawn & one.keys() for key in one):
+            self.packed.pop(key, None)
+        self.withdraw(withdrawn)
 
     def is_whole(self, sample: Sample) -> bool:
         return self.suffixes <= {suffix_of(key) for key in sample}
@@ -271,13 +279,22 @@ class Model:
             self.same.pop((key, etag), None)
 
     def retract(self, key: str) -> None:
-        left = [sample for sample in self.samples if key not in sample]
-        # A dataset has a sample.
-        if left:
-            for sample in self.samples:
-                if key in sample:
-                    self.retracted.update((each, body) for each, (body, _) in sample.items())
-            self.samples = left
+        self.withdraw(self.keys_with(key))
+
+    def keys_with(self, key: str | None) -> set[str]:
+        """Of its sample, unless none would be left. Where there is none, a run may have the key."""
+        if key is None or (self.version and all(key in sample for sample in self.samples)):
+            return set()
+        return {key, *(each for sample in self.samples if key in sample for each in sample)}
+
+    def note_retracted(self, keys: set[str]) -> None:
+        for sample in self.samples:
+            if keys & sample.keys():
+                self.retracted.update((each, body) for each, (body, _) in sample.items())
+
+    def withdraw(self, keys: set[str]) -> None:
+        self.note_retracted(keys)
+        self.samples = [sample for sample in self.samples if not keys & sample.keys()]
 
     def members(self) -> Held:
         held: Held = Counter()

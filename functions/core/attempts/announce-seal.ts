@@ -1,5 +1,6 @@
 /** Records a seal with the run and announces it on the timeline and the event bus. Safe to repeat. */
 
+import type { Dots } from '../packing/model/documents.ts';
 import type { SealResult } from '../packing/seal/seal-dataset.ts';
 import type { Stores } from '../runs/stores.ts';
 import { belowIncoming } from '../shared/keys.ts';
@@ -22,6 +23,7 @@ export async function announceSeal<Sealed extends SealResult>(
     removedText(result),
     ignoredText(result),
     leftText(run.pipeline, left),
+    ...dotsTexts(result.dots),
   ].filter((text) => text !== undefined);
   if (shards === 0 && rejected === 0) {
     if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
@@ -84,6 +86,16 @@ const ignoredText = ({ ignored }: SealResult): string | undefined =>
 
 const learntText = ({ learnt = [] }: SealResult): string | undefined =>
   learnt.length === 0 ? undefined : `each sample must have ${learnt.join(' and ')} (learnt)`;
+
+/** Dots join files to a sample or keep them apart, which their owner may not expect. */
+function dotsTexts({ joined, named }: Dots = {}): string[] {
+  const counted = (dotted: Dots['named'], how: string): string[] =>
+    dotted === undefined ? [] : [`${dotted.objects} ${how} such as ${shownKey(dotted.example)}`];
+  return [
+    ...counted(joined, 'joined to samples by a word between dots,'),
+    ...counted(named, 'with dots that stay in the name (packing.innerSuffixes lists words that join),'),
+  ];
+}
 
 /** Such as `2 left for a later run: a.jpg (unreadable, AccessDenied)`. */
 function leftText(pipeline: string, { objects, byReason, examples }: SealResult['left']): string | undefined {

@@ -173,6 +173,13 @@ export const ignoreSchema = z
     'Names of further files to ignore; * stands for any characters, and a slash at the end makes a folder. Files that systems and tools leave (.DS_Store, Thumbs.db, __MACOSX/, _SUCCESS, *.tmp and others) are ignored without it; none: they are packed too.',
   );
 
+export const innerSuffixesSchema = z
+  .array(z.string().regex(/^[a-z_][a-z0-9_-]{0,15}$/, 'write a word in lower case such as left'))
+  .max(200)
+  .describe(
+    'Words between dots that name a member of a sample, as left in 0001.left.png; other words belong to the name of the sample, as com in paypal.com.png. Default: common ones such as left, seg, mask, depth and label. A dataset keeps those that it was begun with.',
+  );
+
 export const requireSchema = z
   .union(
     [

@@ -5,6 +5,7 @@ import {
   annotationsSchema,
   holdSchema,
   ignoreSchema,
+  innerSuffixesSchema,
   percentSchema,
   prepareSchema,
   rejectedClasses,
@@ -65,6 +66,7 @@ export const packingSchema = z
         'Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.',
       ),
     ignore: ignoreSchema.optional(),
+    innerSuffixes: innerSuffixesSchema.optional(),
     label: z
       .enum(['parentFolder', 'namePattern', 'annotations', 'none'])
       .default('parentFolder')

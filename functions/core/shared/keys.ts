@@ -42,6 +42,10 @@ export const bucketKeys = {
   datasetVersions: (pipeline: string) => `${pipeline}/dataset/versions/`,
   datasetVersion: (pipeline: string, number: number) =>
     `${pipeline}/dataset/versions/${String(number).padStart(VERSION_DIGITS, '0')}.json`,
+  /** What people have retracted, numbered like versions. */
+  retractions: (pipeline: string) => `${pipeline}/dataset/retractions/`,
+  retraction: (pipeline: string, number: number) =>
+    `${pipeline}/dataset/retractions/${String(number).padStart(VERSION_DIGITS, '0')}.json`,
   /** What a run reads, noted before it reads: nothing of it is deleted while the run has no report. */
   reads: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/reads/`,
   /** SageMaker keeps this in step with /opt/ml/checkpoints; every attempt of a run shares it. */

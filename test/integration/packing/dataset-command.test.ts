@@ -13,8 +13,9 @@ import { verb } from '../../../cli/verbs/data.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { packAll, packPipeline, settings } from '../../support/builders/packing.ts';
+import { packAll, packPipeline, planAndPack, settings } from '../../support/builders/packing.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
 import { differences, documentedShapes } from '../../support/documented.ts';
 import {
@@ -295,6 +296,32 @@ describe('tidewheel data', () => {
     expect(proof.output).toMatch(/its shards hold retracted objects until .* --replaced: 6\/ü 1\+\.jpg$/m);
     expect(proof.output).toMatch(/other keys have retracted bytes, .*: 6\/twin\.jpg$/m);
     expect(proof.output).toMatch(/^1 retracted object: no shard of the dataset holds the bytes/m);
+  }, 60_000);
+
+  it('notes a retraction for a run in progress', async () => {
+    const { store } = opened;
+    await drop(7);
+    await store.put(`${bucketKeys.incoming(PIPELINE)}8/planned.jpg`, Buffer.from('planned'));
+    await store.put(`${bucketKeys.incoming(PIPELINE)}8/kept.jpg`, Buffer.from('kept'));
+    await planAndPack(store, settings(), runOf(8));
+    const { code, output } = await dataset('retract', ADDRESS, '8/planned.jpg', '7/ü 1+.jpg');
+    expect(code).toBe(0);
+    expect(output).toMatch(/^1 object retracted: no shard of digits-000007-c\w{8} /);
+    expect(output).toContain('holds no 8/planned.jpg. The retraction is noted: digits-000008 leaves out');
+    await sealDataset({ store }, { runId: runOf(8), pipeline: PIPELINE, packing: settings() });
+    expect((await dataset('compact', ADDRESS)).code).toBe(0);
+    const held = (await dataset('contents', ADDRESS)).output;
+    expect(held).toContain('8/kept.jpg');
+    expect(held).not.toContain('8/planned.jpg');
+    await store.put(bucketKeys.report(PIPELINE, runOf(8)), Buffer.from('{}'));
+  }, 60_000);
+
+  it('finds the region of a bucket by the deployment', async () => {
+    const { AWS_REGION, ...env } = process.env;
+    const { stdout } = await run(process.execPath, [FILE, 'data', 'list', ADDRESS], {
+      env: { ...env, AWS_DEFAULT_REGION: AWS_REGION },
+    });
+    expect(stdout).toContain('digits-000006');
   }, 60_000);
 
   it('repairs a generation and gives one up', async () => {

@@ -53,6 +53,17 @@ describe('a seal', () => {
     expect(record).toMatchObject({ generation: run.runId, rejected: { count: 1, ...rejections } });
   });
 
+  it('gives an example of dots in names', async () => {
+    const dots = {
+      joined: { objects: 2, example: 'turn.left.jpg' },
+      named: { objects: 4, example: 'login/paypal.com.png' },
+    };
+    const { timeline } = await announced(sealed({ dots }));
+    expect(timeline[0]?.text).toBe(
+      '9 samples in 1 shard, 2 joined to samples by a word between dots, such as turn.left.jpg, 4 with dots that stay in the name (packing.innerSuffixes lists words that join), such as login/paypal.com.png',
+    );
+  });
+
   it('keeps the time of its first announcement', async () => {
     const { record } = await announced(sealed());
     expect(record?.sealedAt).toBe(fakeClock().now().toISOString());

@@ -513,6 +513,7 @@ class DeclarationPacking(TypedDict, total=False):
     seed: int
     accept: list[str]
     ignore: Literal["none"] | list[str]
+    innerSuffixes: list[str]
     label: Literal["parentFolder", "namePattern", "annotations", "none"]
     labelPattern: str
     annotations: DeclarationPackingAnnotations
@@ -2051,6 +2052,7 @@ class _RunDeclarationPacking(TypedDict):
 class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     accept: list[str]
     ignore: Literal["none"] | list[str]
+    innerSuffixes: list[str]
     labelPattern: str
     annotations: RunDeclarationPackingAnnotations
     shardsMultipleOf: int

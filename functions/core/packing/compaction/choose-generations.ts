@@ -30,6 +30,8 @@ export interface CompactionChoice {
   readonly leavesCopies?: true;
   /** Copies that make the classes equal, if they are balanced again. */
   readonly balanced?: BalancedAgain;
+  /** The number of retractions that are taken into account. */
+  readonly retractions?: number;
 }
 
 export const byBatch = (a: Manifest, b: Manifest): number =>

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
+import { keysRetracted, type Retraction } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -29,20 +30,26 @@ interface ReplacingRules {
 interface Replacing extends ReplacingRules {
   readonly pipeline: string;
   readonly onChange?: OnChange;
-  readonly retracted?: ReadonlySet<string> | undefined;
+  /** All of the pipeline. */
+  readonly retractions: readonly Retraction[];
 }
 
-/** Undefined if no generation waits. Those that replace nothing after all are joined alone. */
+/**
+ * Undefined if no generation waits, and none holds what was retracted since. Those that replace nothing after all are
+ * joined alone.
+ */
 export async function chooseReplacing(
   store: BlobStore,
-  { pipeline, packing, readers, onChange, retracted }: Replacing,
+  { pipeline, packing, readers, onChange, retractions }: Replacing,
   newest: DatasetVersion | undefined,
 ): Promise<CompactionChoice | undefined> {
   const names = await waitingGenerations(blobVersions(store), pipeline, newest);
-  if (names.length === 0 && retracted === undefined) return undefined;
+  if (names.length === 0 && retractions.length === 0) return undefined;
   const waiting = await manifestsOf(store, pipeline, names);
   const current = await manifestsOf(store, pipeline, newest?.generations ?? []);
   const all = [...current, ...waiting].sort(byBatch);
+  const retracted = all.map(({ retractions: known }) => keysRetracted(retractions, known));
+  if (names.length === 0 && retracted.every(({ size }) => size === 0)) return undefined;
   const leftOut = await supersededSamples(store, all, { onChange, retracted });
   const leftOutOf = (one: Manifest): LeftOutSamples => leftOut[all.indexOf(one)] ?? new Map();
   const touched = all.filter((one) => waiting.includes(one) || leftOutOf(one).size > 0);

@@ -18,6 +18,7 @@ import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { evenCountOf, SplitCheck } from '../splits/split-rule.ts';
 import { DroppedCopies } from './balance-again.ts';
+import { firstWithShards } from './compact-shards.ts';
 import type { LeftOutArrival } from './left-out.ts';
 import { type CompactionPlan, copyChangesOf, isJoined, leftOutOf, samplesEachOf } from './plan-compaction.ts';
 
@@ -45,7 +46,11 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
   const [before, after] = [new MemberTally(), new MemberTally()];
   const content = new ContentFacts();
   const classes = new ClassCounter(plan.splits !== undefined);
-  const splitCheck = new SplitCheck(packing.split, bucketKeys.incoming(plan.pipeline));
+  const { innerSuffixes } = firstWithShards(joined.manifests) ?? {};
+  const splitCheck = new SplitCheck(
+    { split: packing.split, innerSuffixes },
+    bucketKeys.incoming(plan.pipeline),
+  );
   const leftOut = await tallyInputs(store, joined, before);
   for (const shard of shards) {
     const lines = await memberLines(store, keys, shard);

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { datasetSettings, type OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys, compactedName } from '../../shared/keys.ts';
+import { noteRetraction, readRetractions } from '../arrivals/retractions.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
 import {
   balanceSchema,
@@ -16,6 +17,7 @@ import {
   readDocument,
 } from '../model/documents.ts';
 import { type Manifest } from '../model/manifest.ts';
+import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { LikelyReaders } from '../model/shard-count.ts';
@@ -45,6 +47,8 @@ const compactionPlanSchema = z.object({
   ),
   /** Above the numbers of all samples. */
   numbers: z.number().int(),
+  /** The number of retractions that its samples follow. */
+  retractions: z.int().optional(),
   /** The old shards of each new one, as indexes into `of` and into the input's manifest. */
   shards: z.array(z.array(z.tuple([z.number().int(), z.number().int()]))),
   even: evenSchema.optional(),
@@ -75,8 +79,8 @@ export interface CompactionInput {
   readonly everything?: boolean;
   /** By default `keep`. */
   readonly onChange?: OnChange;
-  /** Keys that are to be in no shard. Their samples are left out as a whole. */
-  readonly retracted?: ReadonlySet<string>;
+  /** Keys that a person retracts now. Their samples are left out as a whole, of runs in progress too. */
+  readonly retracted?: ReadonlySet<string> | undefined;
 }
 
 export interface CompactionPlanned {
@@ -111,12 +115,19 @@ export function mayCompact(
   return waiting > 0 || (after !== 'never' && generations >= fewestToJoin(after));
 }
 
-/** Chooses the inputs and commits the plan, unless the same plan was committed before. */
+/** Notes a retraction, chooses the inputs, and commits the plan, unless the same plan was committed before. */
 export async function planCompaction(store: BlobStore, input: CompactionInput): Promise<CompactionPlanned> {
-  const chosen = await chooseCompaction(store, input);
+  const { pipeline, retracted } = input;
+  if (retracted !== undefined) {
+    const { generations = [] } = (await newestVersion(blobVersions(store), pipeline)) ?? {};
+    // A refused retraction is not noted. Where no version has a sample, runs in progress may.
+    const chosen = generations.length > 0 ? await chooseCompaction(store, input) : undefined;
+    await noteRetraction(store, pipeline, [...retracted, ...(await siblingsIn(store, input, chosen))]);
+  }
+  const chosen = await chooseCompaction(store, { ...input, retracted: undefined });
   if (chosen === undefined) return NOTHING_TO_COMPACT;
   const plan = planOf(input, chosen);
-  const keys = packingKeys(input.pipeline, plan.generation);
+  const keys = packingKeys(pipeline, plan.generation);
   await store.put(keys.planCommit, Buffer.from(JSON.stringify(plan)), {
     only: 'absent',
     contentType: 'application/json',
@@ -124,6 +135,24 @@ export async function planCompaction(store: BlobStore, input: CompactionInput): 
   const items = itemsOf(plan);
   await store.put(keys.planItems, Buffer.from(JSON.stringify(items)), { contentType: 'application/json' });
   return { status: 'planned', generation: plan.generation, items: items.length, itemsKey: keys.planItems };
+}
+
+/** A run may have planned the rest of a retracted sample in another sample. Where all versions are kept, it is one. */
+async function siblingsIn(
+  store: BlobStore,
+  { onChange }: CompactionInput,
+  { inputs, leftOut }: Pick<CompactionChoice, 'inputs' | 'leftOut'> = { inputs: [] },
+): Promise<string[]> {
+  const keys = new Set<string>();
+  for (const [index, one] of inputs.entries())
+    for (const shard of onChange === 'replace' ? one.shards : [])
+      for (const { key, sample } of await memberLines(
+        store,
+        packingKeys(one.pipeline, one.generation),
+        shard,
+      ))
+        if (key !== undefined && leftOut?.[index]?.get(sample) === 'retracted') keys.add(key);
+  return [...keys];
 }
 
 export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
@@ -138,10 +167,12 @@ export async function chooseCompaction(
   store: BlobStore,
   input: CompactionInput,
 ): Promise<CompactionChoice | undefined> {
-  const { pipeline, packing, readers, after, everything, onChange } = input;
+  const { pipeline, packing, readers, after, everything, onChange, retracted } = input;
+  const noted = await readRetractions(store, pipeline);
   const newest = await newestVersion(blobVersions(store), pipeline);
-  const replacing = await chooseReplacing(store, input, newest);
-  if (replacing !== undefined) return replacing;
+  const retractions = retracted === undefined ? noted : [...noted, [...retracted]];
+  const replacing = await chooseReplacing(store, { ...input, retractions }, newest);
+  if (replacing !== undefined) return { ...replacing, retractions: retractions.length };
   if (after === 'never' || newest === undefined || newest.generations.length < 2) return undefined;
   const current = await manifestsOf(store, pipeline, newest.generations);
   const rules = { packing, readers, after, ...(everything !== undefined && { everything }) };
@@ -149,7 +180,9 @@ export async function chooseCompaction(
   const rejecting = await manifestsOf(store, pipeline, await withoutShards(store, pipeline, newest));
   const only = rejecting.filter(({ shards, pruned }) => shards.length === 0 && pruned !== true);
   const chosen = chooseInputs(current, only, rules);
-  return chosen === undefined || onChange !== 'replace' ? chosen : withoutReplaced(store, chosen, rules);
+  if (chosen === undefined) return undefined;
+  const choice = onChange === 'replace' ? await withoutReplaced(store, chosen, rules) : chosen;
+  return { ...choice, retractions: retractions.length };
 }
 
 /** Folders that no version names. Among them are the runs whose arrivals were all rejected. */
@@ -168,7 +201,7 @@ const numbersOf = ({ arrivals, compacted }: Manifest): number => compacted?.numb
 
 function planOf(
   { pipeline, packing }: CompactionInput,
-  { inputs, assigned, leftOut, leavesCopies, balanced }: CompactionChoice,
+  { inputs, assigned, leftOut, leavesCopies, balanced, retractions = 0 }: CompactionChoice,
 ): CompactionPlan {
   let numbers = 0;
   const of = inputs.map((manifest, index) => {
@@ -198,6 +231,7 @@ function planOf(
     digest,
     of,
     numbers,
+    ...(retractions > 0 && { retractions }),
     shards,
     ...(assigned.even && packing.remainder === 'even' && { even: { ...assigned.even } }),
     ...(assigned.even && leftOut && { samplesEach: assigned.even.samples }),

@@ -117,6 +117,7 @@ async function seal(
     ...content.sealed,
     ...newestLabels(manifests),
     ...preparedIn(manifests, images),
+    ...(plan.retractions !== undefined && { retractions: plan.retractions }),
     ...(plan.even && { even: plan.even }),
     ...(plan.splits && { split: packing.split, splits: sealedSplits(plan.splits, shards) }),
     ...(await annotationsOf(store, keys, manifests)),
@@ -153,10 +154,12 @@ function workersOf(
   return all.size === 1 && workers > 1 && counts.every((count) => count % workers === 0) ? { workers } : {};
 }
 
-function columnsOf(manifests: readonly Manifest[]): Pick<Manifest, 'columns' | 'learnt'> {
+function columnsOf(manifests: readonly Manifest[]): Partial<Manifest> {
   const learnt = manifests.find((one) => one.learnt !== undefined)?.learnt;
   return {
     columns: sumOfColumns(manifests.map(({ columns }) => columns)),
+    innerSuffixes: firstWithShards(manifests)?.innerSuffixes,
+    labelRule: manifests.find(({ labelRule }) => labelRule !== undefined)?.labelRule,
     ...(learnt && { learnt }),
   };
 }

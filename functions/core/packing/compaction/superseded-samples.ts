@@ -18,15 +18,15 @@ interface Sample {
 export interface LeavingOut {
   /** `keep`: nothing is replaced. */
   readonly onChange?: OnChange | undefined;
-  /** Keys of which every sample is left out. */
-  readonly retracted?: ReadonlySet<string> | undefined;
+  /** For each generation the keys of which its samples are left out. */
+  readonly retracted?: readonly ReadonlySet<string>[] | undefined;
 }
 
 /** @param manifests oldest first @returns for each of them the samples to leave out */
 export async function supersededSamples(
   store: BlobStore,
   manifests: readonly Manifest[],
-  { onChange, retracted = new Set() }: LeavingOut,
+  { onChange, retracted = [] }: LeavingOut,
 ): Promise<readonly LeftOutSamples[]> {
   const isReplacing = onChange !== 'keep';
   const doubled = await keysInQuestion(store, manifests, { isReplacing, retracted });
@@ -40,7 +40,7 @@ export async function supersededSamples(
     if (isReplacing) for (const step of steps) resolution.add(age, step);
     resolution.retract(
       age,
-      samples.filter(({ keys }) => keys.some((key) => retracted.has(key))),
+      samples.filter(({ keys }) => keys.some((key) => retracted[age]?.has(key))),
     );
   }
   return resolution.leftOut;
@@ -58,13 +58,17 @@ interface Questioned {
 async function keysInQuestion(
   store: BlobStore,
   manifests: readonly Manifest[],
-  { isReplacing, retracted }: { readonly isReplacing: boolean; readonly retracted: ReadonlySet<string> },
+  {
+    isReplacing,
+    retracted,
+  }: { readonly isReplacing: boolean; readonly retracted: readonly ReadonlySet<string>[] },
 ): Promise<Questioned> {
   const keys = new Set<string>();
   const shards = manifests.map(() => new Set<number>());
   const removed = manifests.map(() => new Set<string>());
   for await (const [key, lines] of linesByKey(store, manifests)) {
-    const isInQuestion = retracted.has(key) || (isReplacing && lines.length > 1);
+    const isRetracted = lines.some(({ age }) => retracted[age]?.has(key));
+    const isInQuestion = isRetracted || (isReplacing && lines.length > 1);
     if (!isInQuestion) continue;
     keys.add(key);
     for (const { age, shard } of lines)
@@ -161,9 +165,12 @@ class Resolution {
     }
   }
 
+  /** What comes later of their keys corrects nothing. */
   retract(age: number, samples: readonly Sample[]): void {
-    for (const { number } of samples)
-      if (this.leftOut[age]?.has(number) === false) this.leftOut[age].set(number, 'retracted');
+    for (const sample of samples) {
+      if (this.leftOut[age]?.has(sample.number) === false) this.leftOut[age].set(sample.number, 'retracted');
+      for (const key of sample.keys) if (this.#holder.get(key)?.sample === sample) this.#holder.delete(key);
+    }
   }
 
   /** Old and new samples that have keys in common, directly or by others. */

@@ -28,6 +28,10 @@ export type LabelOfMember =
   | { readonly kind: 'doubled' }
   | undefined;
 
+type Declared = NonNullable<PackingSettings['annotations']> & {
+  readonly inner: PackingSettings['innerSuffixes'];
+};
+
 interface Source {
   readonly key: string;
   readonly etag: string;
@@ -37,16 +41,12 @@ interface Source {
 /** The file of annotations as it was when the plan began. */
 export class Annotations {
   readonly #store: BlobStore;
-  readonly #settings: NonNullable<PackingSettings['annotations']>;
+  readonly #settings: Declared;
   readonly #source: Source | undefined;
   readonly #table = new LabelTable();
   readonly key: string;
 
-  private constructor(
-    store: BlobStore,
-    settings: NonNullable<PackingSettings['annotations']>,
-    at: { key: string; source: Source | undefined },
-  ) {
+  private constructor(store: BlobStore, settings: Declared, at: { key: string; source: Source | undefined }) {
     this.#store = store;
     this.#settings = settings;
     this.#source = at.source;
@@ -63,7 +63,11 @@ export class Annotations {
     const key = `${incoming}${packing.annotations.file}`;
     const head = await store.head(key);
     const source = head === undefined ? undefined : { key, etag: head.etag, size: head.size };
-    const annotations = new Annotations(store, packing.annotations, { key, source });
+    const annotations = new Annotations(
+      store,
+      { ...packing.annotations, inner: packing.innerSuffixes },
+      { key, source },
+    );
     for await (const row of annotations.#rows())
       if (row.kind === 'row') annotations.#table.add(row.key, row.label);
     return annotations;
@@ -93,7 +97,7 @@ export class Annotations {
 
   #find(key: string, isListed: boolean): LabelOfMember {
     const own = this.#table.find(key, isListed);
-    const { stem } = splitKey(key);
+    const { stem } = splitKey(key, this.#settings.inner);
     const common = stem === key ? undefined : this.#table.find(stem, isListed);
     if (own === undefined || common === undefined) return own ?? common;
     return own.kind === 'label' && common.kind === 'label' && own.label === common.label

@@ -133,6 +133,12 @@ export type PreparedTotals = z.infer<typeof preparedSchema>;
 /** Of SampleColumns. */
 export const columnsSchema = z.object({ samples: z.number().int(), columns: tableOf(z.number().int()) });
 
+const dottedSchema = z.object({ objects: z.int(), example: z.string() });
+
+/** Keys with dots inside their names, as of dotsIn(). */
+export const dotsSchema = z.object({ joined: dottedSchema.optional(), named: dottedSchema.optional() });
+export type Dots = z.infer<typeof dotsSchema>;
+
 /** The committed plan of a run. Its digest says which draft of the lists counts. */
 export const planSchema = z.object({
   version: documentVersion,
@@ -148,6 +154,10 @@ export const planSchema = z.object({
   rejected: z.number().int(),
   /** Planned arrivals of keys that earlier generations know. Above 0; absent if changed objects are kept. */
   changes: z.number().int().optional(),
+  innerSuffixes: z.array(z.string()).optional(),
+  dots: dotsSchema.optional(),
+  /** The number of retractions before its listing. */
+  retractions: z.int().optional(),
   /** Samples that may have the bytes that the dataset holds (held-samples.ts). Above 0. */
   held: z.number().int().optional(),
   sourceSchema: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),

@@ -7,6 +7,7 @@ import {
   balanceSchema,
   columnsSchema,
   documentVersion,
+  dotsSchema,
   evenSchema,
   plannedSplitSchema,
   preparedSchema,
@@ -91,6 +92,11 @@ export const manifestSchema = z.object({
   pipeline: z.string(),
   generation: z.string(),
   format: formatNameSchema,
+  /** As declared. Absent of earlier releases. */
+  labelRule: z.object({ label: z.string(), labelPattern: z.string().optional() }).optional(),
+  /** The dataset's. Absent where earlier releases began it: then any word is one. */
+  innerSuffixes: z.array(z.string()).optional(),
+  dots: dotsSchema.optional(),
   schema: dataSchema,
   compacted: compactedSchema.optional(),
   /** Each shard is a gzip file; offsets of members are those of the plain bytes. */
@@ -141,9 +147,12 @@ export const manifestSchema = z.object({
   labels: z.array(z.string()).optional(),
   content: contentSchema.optional(),
   /**
-   * As in the plan. Such a generation enters the dataset only by a compaction, without the samples that it replaces.
+   * As in the plan, with arrivals that were retracted since. Such a generation enters the dataset only by a compaction,
+   * without the samples that it replaces.
    */
   changes: z.number().int().optional(),
+  /** The number of retractions that its samples follow. */
+  retractions: z.int().optional(),
   /** Its shards were deleted. */
   pruned: z.literal(true).optional(),
   rejections: z.object({

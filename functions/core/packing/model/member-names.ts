@@ -16,20 +16,46 @@ export interface SplitKey {
 /** An inner part of a double suffix such as `seg` in `a.seg.png`; numbers and dates belong to the stem. */
 const INNER_PART = /^[A-Za-z_][A-Za-z0-9_-]{0,15}$/;
 
+/** Words between dots that say what a member of a sample is. Any other, as in `paypal.com.png`, belongs to the stem. */
+export const INNER_SUFFIXES: readonly string[] = `
+  image img rgb rgba gray ir thermal input output target source src tgt ref reference gt pred left right front back
+  rear top bottom before after low high lr hr clean noisy cam camera view label labels cls class seg segm
+  segmentation semantic instance panoptic mask masks matte alpha trimap depth disp disparity normal normals flow edge
+  edges pose keypoints landmarks box boxes bbox bboxes text txt caption captions prompt transcript meta metadata info
+  emb embedding embeddings feat feature features latent latents audio video speech noise mix mixture vocals drums bass
+  other jpg jpeg png webp gif bmp tif tiff avif ome wav mp3 flac ogg mp4 npy npz pt json jsonl csv xml yaml nii tar`
+  .trim()
+  .split(/\s+/);
+
+/** Whatever is before them is a suffix too. */
+const COMPRESSIONS = /\.(gz|bz2|xz|zst|lz4)$/i;
+
+const isNamed = (part: string, inner: readonly string[]): boolean =>
+  inner.includes(part.toLowerCase()) || inner.includes(part.toLowerCase().replace(/[_-]?\d+$/, ''));
+
 /**
  * Splits a key (without the incoming prefix) at the first dot of its base name after which everything reads as a
  * suffix. `a/b.seg.png` gives `a/b` and `seg.png`; `frame.0001.jpg` gives `frame.0001` and `jpg`.
+ * @param inner words that are suffixes between dots; any, where earlier releases began the dataset
  */
-export function splitKey(key: string): SplitKey {
+export function splitKey(key: string, inner?: readonly string[]): SplitKey {
   const start = key.lastIndexOf('/') + 1;
   let dot = key.lastIndexOf('.');
   if (dot <= start) return { stem: key, suffix: '' };
   for (;;) {
     const previous = key.lastIndexOf('.', dot - 1);
-    if (previous <= start || !INNER_PART.test(key.slice(previous + 1, dot))) break;
+    const part = key.slice(previous + 1, dot);
+    if (previous <= start || !INNER_PART.test(part)) break;
+    if (inner !== undefined && !isNamed(part, inner) && !COMPRESSIONS.test(key)) break;
     dot = previous;
   }
   return { stem: key.slice(0, dot), suffix: key.slice(dot + 1) };
+}
+
+/** Whether a dot inside a name joins the key to a sample, or stays in its name. */
+export function dotsIn({ stem, suffix }: SplitKey): 'joined' | 'named' | undefined {
+  if (INNER_PART.test(/\.([^./]+)$/.exec(stem)?.[1] ?? '')) return 'named';
+  return suffix.includes('.') && !COMPRESSIONS.test(suffix) ? 'joined' : undefined;
 }
 
 /** Characters that are invisible, or that shells, tar or Windows treat specially. */

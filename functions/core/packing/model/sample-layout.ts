@@ -83,11 +83,11 @@ interface KeyedMember {
   readonly column: string;
 }
 
-function readKeys(sample: PlannedSample, incoming: string): KeyedMember[] {
+function readKeys(sample: PlannedSample, { incoming, settings }: LayoutRules): KeyedMember[] {
   const columns = sample.members.length > 1 ? new Set<string>() : undefined;
   return sample.members.map((member) => {
     const key = member.key.slice(incoming.length);
-    const { stem: raw, suffix: rawSuffix } = splitKey(key);
+    const { stem: raw, suffix: rawSuffix } = splitKey(key, settings.innerSuffixes);
     const suffix = memberSuffix(rawSuffix);
     const stem = `${memberStem(raw, member.alone ? key : undefined)}${copyMark(sample.repeat)}`;
     const column = columns === undefined ? columnOf(suffix) : freeColumn(suffix, columns);
@@ -98,9 +98,9 @@ function readKeys(sample: PlannedSample, incoming: string): KeyedMember[] {
 
 /** Tells by a member's key whether it is prepared as a mask. */
 export const maskFinder =
-  ({ prepare }: PackingSettings, incoming: string) =>
+  ({ prepare, innerSuffixes }: PackingSettings, incoming: string) =>
   ({ key }: Pick<PlannedMember, 'key'>): boolean => {
-    const { suffix } = splitKey(key.slice(incoming.length));
+    const { suffix } = splitKey(key.slice(incoming.length), innerSuffixes);
     return prepare?.image.masks?.includes(columnOf(memberSuffix(suffix))) === true;
   };
 
@@ -136,7 +136,7 @@ function named(all: readonly KeyedMember[], settings: PackingSettings): MemberLa
 /** The members are in the order in which the format writes them. */
 export function layOutSample(sample: PlannedSample, rules: LayoutRules): SampleLayout {
   const { format, settings } = rules;
-  const members = named(readKeys(sample, rules.incoming), settings);
+  const members = named(readKeys(sample, rules), settings);
   let { label } = sample;
   for (const { key } of sample.members) label ??= labelOfKey(key.slice(rules.incoming.length), settings);
   const isLabelled = members.some(({ column }) => column === LABEL);

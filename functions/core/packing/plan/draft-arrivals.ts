@@ -5,6 +5,7 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { hasDeclaredRejections, lapsedUnder, rejectingRules } from '../arrivals/declared-rejections.ts';
 import { ignoredFiles } from '../arrivals/ignored-files.ts';
 import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
+import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import type { ComparedLabels } from '../labels/compared-labels.ts';
@@ -24,7 +25,7 @@ import { type Manifest } from '../model/manifest.ts';
 import { lastInOrder } from '../model/order.ts';
 import { type SealedGenerations, sealedGenerations } from '../model/sealed-arrivals.ts';
 import { type LikelyReaders } from '../model/shard-count.ts';
-import { checkSameSplit } from '../splits/sample-splits.ts';
+import { begunWith } from './begun-with.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { NewArrivals } from './new-arrivals.ts';
 import { listRanges, notifiedRanges } from './notified-ranges.ts';
@@ -73,6 +74,8 @@ export interface Drafted {
   readonly annotations: Annotations | undefined;
   readonly labels: SampleLabels | undefined;
   readonly held: HeldSamples;
+  /** Those before the listing. */
+  readonly retractions: readonly Retraction[];
   /** To be noted. */
   readonly compared: ComparedLabels | undefined;
 }
@@ -86,13 +89,12 @@ interface Listing {
 
 export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const incoming = bucketKeys.incoming(input.pipeline);
-  const annotations = await Annotations.open(deps.store, input.packing, incoming);
+  const sealed = await sealedGenerations(deps.store, input.pipeline);
+  const settings = begunWith(input.packing, sealed.manifests);
+  const annotations = await Annotations.open(deps.store, settings, incoming);
   const labels = annotations && new SampleLabels(annotations);
-  const { packing: settings } = input;
   const isIgnored = ignoredFiles(settings);
   const draft = new DraftPlan({ incoming, format: formatOf(settings), settings, labels, isIgnored });
-  const sealed = await sealedGenerations(deps.store, input.pipeline);
-  checkSameSplit(input.packing.split, sealed.manifests);
   const { onChange = 'keep', onDelete } = input;
   const known = await knownRanges(deps.store, input, { sealed, annotations });
   const samples = new WholeSamples({
@@ -100,16 +102,18 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
     remove: (object) => draft.remove(object),
     correctedWith: (key) => corrected.get(key),
     isIgnored: ({ key }) => isIgnored(key.slice(incoming.length)),
-    ...wholeness(input, sealed.manifests),
+    ...wholeness({ ...input, packing: settings }, sealed.manifests),
   });
   const removed =
     onDelete === 'retract' ? await removedObjects(deps.store, input.pipeline, sealed) : undefined;
+  const retractions = await readRetractions(deps.store, input.pipeline);
   const rules = {
     annotations: annotations?.version,
     isLapsed: lapsedUnder({ incoming, settings, isIgnored }),
     onChange,
     uncovers: removed?.isAnyDeletedByRun === false,
     readsRetracted: true,
+    retractions,
   };
   const newer = onChange === 'replace' ? annotations : undefined;
   const { corrected, compared } = await correctedLabels(deps.store, sealed.manifests, newer);
@@ -141,7 +145,8 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   // The same bytes may get another label of other annotations, and the same rows may follow another header.
   const isHeld = annotations === undefined && !sharesHeader(input.packing);
   const held = isHeld ? await heldOf(deps.store, returned) : NOTHING_HELD;
-  return { draft, changes: samples.changes, listedAt: at, listed, annotations, labels, held, compared };
+  const { changes } = samples;
+  return { draft, changes, listedAt: at, listed, annotations, labels, held, retractions, compared };
 }
 
 interface Finishing {
@@ -198,7 +203,8 @@ function wholeness({ packing, onChange }: PlanInput, manifests: readonly Manifes
   const isWhole = formatOf(packing).takes === 'samples';
   const replaces = onChange === 'replace';
   const isAnyLate = manifests.some(({ rejections }) => rejections.byReason['requiredMissing'] !== undefined);
-  return { isWhole, replaces, looksBack: isWhole && (replaces || isAnyLate) };
+  const { innerSuffixes } = packing;
+  return { isWhole, innerSuffixes, replaces, looksBack: isWhole && (replaces || isAnyLate) };
 }
 
 /** @returns the time when it began, ISO 8601 */

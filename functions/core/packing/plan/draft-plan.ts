@@ -75,7 +75,7 @@ function labelNumberOf({ format, settings }: AcceptRules): LabelNumber | undefin
 export class DraftPlan {
   #arrivals = new CompressedLines();
   readonly #rules: AcceptRules;
-  readonly #grouper = new SampleGrouper();
+  readonly grouper: SampleGrouper;
   readonly #bytes = new GrowingNumbers();
   readonly #objects = new GrowingNumbers();
   /** Bytes to be read; only if images are prepared. */
@@ -110,10 +110,11 @@ export class DraftPlan {
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
-    const { require, waitHours, label, split } = rules.settings;
+    const { require, waitHours, label, split, innerSuffixes } = rules.settings;
     this.#labelNumber = labelNumberOf(rules);
     this.#faults = classFaults(rules.settings);
-    this.#splits = split && new SampleSplits(split);
+    this.#splits = split && new SampleSplits(split, innerSuffixes);
+    this.grouper = new SampleGrouper(innerSuffixes);
     this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
     this.#sources = rules.settings.prepare === undefined ? undefined : new GrowingNumbers();
   }
@@ -292,7 +293,7 @@ export class DraftPlan {
       this.first.push(object);
     const { ordinal, alone, first } = this.#member(key);
     this.returning.add(ordinal, { isKnown, isFirst: first });
-    const { stem, suffix: raw } = splitKey(key);
+    const { stem, suffix: raw } = splitKey(key, this.#rules.settings.innerSuffixes);
     const suffix = memberSuffix(raw);
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
     const column = columnOf(suffix);
@@ -334,7 +335,7 @@ export class DraftPlan {
   #member(key: string): SampleMembership {
     const member =
       this.#rules.format.takes === 'samples'
-        ? this.#grouper.place(key)
+        ? this.grouper.place(key)
         : { ordinal: this.#samples, alone: true, first: true };
     if (member.first) this.#samples += 1;
     return member;

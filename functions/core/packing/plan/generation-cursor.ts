@@ -2,6 +2,7 @@
 import type { OnChange } from '../../pipeline/dataset.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import type { IsLapsed } from '../arrivals/declared-rejections.ts';
+import { keysRetracted, type Retraction } from '../arrivals/retractions.ts';
 import type { Retracted } from '../formats/retracted-bytes.ts';
 import type { BlobReader } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';
@@ -80,7 +81,13 @@ export class GenerationCursor {
   /** The newest listing that found an object of the key at hand. */
   #foundAt = 0;
 
-  constructor(store: BlobReader, manifest: Manifest) {
+  /** Keys of samples that the next compaction leaves out. */
+  readonly #leaving: ReadonlySet<string>;
+  readonly #saysRetracted: boolean;
+
+  constructor(store: BlobReader, manifest: Manifest, retractions: readonly Retraction[] = []) {
+    this.#leaving = keysRetracted(retractions, manifest.retractions);
+    this.#saysRetracted = manifest.rejections.byReason['retracted'] !== undefined;
     this.#store = store;
     this.#annotations = manifest.annotations?.version;
     this.#isJoined = manifest.compacted !== undefined;
@@ -109,8 +116,11 @@ export class GenerationCursor {
   /** What the generation calls retracted of this key. For a cursor that finds nothing else. */
   async retracted(key: string): Promise<readonly Retracted[]> {
     const all: Retracted[] = [];
+    if (!this.#saysRetracted && !this.#leaving.has(key)) return all;
     await this.#walk(key, () => {
-      if (this.#outcome === 'retracted') all.push({ etag: this.#etag, size: this.#size, sum: this.#note });
+      const isLeaving = typeof this.#outcome === 'number' && this.#leaving.has(key);
+      if (this.#outcome === 'retracted' || isLeaving)
+        all.push({ etag: this.#etag, size: this.#size, sum: this.#note });
       return false;
     });
     return all;

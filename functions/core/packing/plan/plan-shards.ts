@@ -209,9 +209,12 @@ const columnsIn = ({ learnt, sampleColumns }: DraftPlan): Pick<Plan, 'learnt' | 
   ...(sampleColumns && { columns: { ...sampleColumns } }),
 });
 
-const changesOf = ({ changes, held }: Drafted): Pick<Plan, 'changes' | 'held'> => ({
+const changesOf = ({ draft: { grouper }, changes, held, retractions }: Drafted): Partial<Plan> => ({
   ...(changes > 0 && { changes }),
   ...(held.size > 0 && { held: held.size }),
+  ...(retractions.length > 0 && { retractions: retractions.length }),
+  innerSuffixes: grouper.inner && [...grouper.inner],
+  dots: grouper.dots,
 });
 
 /**

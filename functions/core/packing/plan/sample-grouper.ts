@@ -1,5 +1,6 @@
 /** Groups the keys of a sorted listing into samples, one key at a time. */
-import { memberSuffix, splitKey } from '../model/member-names.ts';
+import type { Dots } from '../model/documents.ts';
+import { dotsIn, memberSuffix, splitKey } from '../model/member-names.ts';
 
 export interface SampleMembership {
   /** Number of the sample: samples are counted from 0 by their first members. */
@@ -26,7 +27,13 @@ const LARGEST_SAMPLE = 64;
  */
 export class SampleGrouper {
   readonly #open: OpenSample[] = [];
+  readonly inner: readonly string[] | undefined;
+  readonly dots: Dots = {};
   #count = 0;
+
+  constructor(inner?: readonly string[]) {
+    this.inner = inner;
+  }
 
   get count(): number {
     return this.#count;
@@ -34,7 +41,8 @@ export class SampleGrouper {
 
   /** Keys must come in the order of compareKeys, without the incoming prefix. */
   place(key: string): SampleMembership {
-    const { stem, suffix } = splitKey(key);
+    const { stem, suffix } = splitKey(key, this.inner);
+    this.#note(key, dotsIn({ stem, suffix }));
     while (this.#open.length > 0) {
       const top = this.#open[this.#open.length - 1];
       if (top === undefined || key.startsWith(`${top.stem}.`)) break;
@@ -46,6 +54,11 @@ export class SampleGrouper {
     if (mine.suffixes.has(folded) || mine.suffixes.size >= LARGEST_SAMPLE) return this.#alone();
     mine.suffixes.add(folded);
     return { ordinal: mine.ordinal, alone: false, first: false };
+  }
+
+  #note(example: string, dots: keyof Dots | undefined): void {
+    if (dots === undefined) return;
+    this.dots[dots] = { example, ...this.dots[dots], objects: (this.dots[dots]?.objects ?? 0) + 1 };
   }
 
   #begin(stem: string, folded: string | undefined): SampleMembership {

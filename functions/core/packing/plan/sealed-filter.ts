@@ -1,5 +1,6 @@
 /** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
 import { contentEtag } from '../arrivals/bundle-place.ts';
+import type { Retraction } from '../arrivals/retractions.ts';
 import { holdsRetracted, type Retracted } from '../formats/retracted-bytes.ts';
 import type { BlobReader, BlobStore, ListedBlob } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -49,6 +50,8 @@ export interface FilterRules extends FindRules {
   readonly uncovers?: boolean;
   /** Retracted bytes are looked for under other ETags too. */
   readonly readsRetracted?: boolean;
+  /** All of the pipeline. */
+  readonly retractions?: readonly Retraction[];
 }
 
 /** Whether a correction may wait for nothing any more, because the sample that it corrects has left the dataset. */
@@ -159,13 +162,13 @@ export function sealedFilter(
     some
       .filter(({ arrivals }) => arrivals.parts.length > 0)
       .toSorted((a, b) => batchOf(b.generation) - batchOf(a.generation))
-      .map((manifest) => new GenerationCursor(store, manifest))
+      .map((manifest) => new GenerationCursor(store, manifest, rules.retractions))
       .toSorted((a, b) => b.lastListing - a.lastListing);
   const cursors = open(manifests);
   const openWith = (reason: Rejection): GenerationCursor[] =>
     open(manifests.filter(({ rejections }) => rejections.byReason[reason] !== undefined));
   const unchanging = openWith('unchanged');
-  const retracting = openWith('retracted');
+  const retracting = open(manifests);
   const holding = mayBeFreed(manifests) ? open(manifests.filter(({ pruned }) => pruned !== true)) : undefined;
   if (cursors.length === 0) return () => 'new';
   return async (object) => {

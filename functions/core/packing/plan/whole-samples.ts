@@ -17,6 +17,7 @@ export interface WholeSampleRules {
   readonly correctedWith: (key: string) => readonly string[] | undefined;
   /** It belongs to no sample, and is never packed. */
   readonly isIgnored: (object: ListedBlob) => boolean;
+  readonly innerSuffixes?: readonly string[] | undefined;
   /** Keys form samples. Otherwise each arrival is taken alone. */
   readonly isWhole: boolean;
   /** The sealed rest of a sample comes back with what is new of it. Otherwise only what was rejected without it. */
@@ -128,7 +129,9 @@ export class WholeSamples {
 
   /** Of its sample. What is ignored stands alone. */
   #nameOf(object: ListedBlob): string {
-    return this.#rules.isIgnored(object) ? `ignored ${object.key}` : splitKey(object.key).stem;
+    return this.#rules.isIgnored(object)
+      ? `ignored ${object.key}`
+      : splitKey(object.key, this.#rules.innerSuffixes).stem;
   }
 
   #addIfNews({ object }: Held, state: ArrivalState, ofSample: ReadonlySet<Held['state']>): void {

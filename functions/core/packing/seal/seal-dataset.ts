@@ -1,10 +1,17 @@
 /** SealDataset: audits the run's arrivals, then writes the manifest, which makes the generation exist. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
+import { keysRetracted, readRetractions } from '../arrivals/retractions.ts';
 import { formatOf } from '../formats/formats.ts';
-import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import type { BlobStore } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
-import { DOCUMENT_VERSION, type MemberLine, type Plan, type ShardRecord } from '../model/documents.ts';
+import {
+  DOCUMENT_VERSION,
+  type Dots,
+  type MemberLine,
+  type Plan,
+  type ShardRecord,
+} from '../model/documents.ts';
 import { readHeld } from '../model/held-samples.ts';
 import { type LeftArrivals, type Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
@@ -31,6 +38,7 @@ import {
 } from './index-files.ts';
 import { labelNumbers } from './label-numbers.ts';
 import { checkReadable } from './readable.ts';
+import { sealAnnotations } from './seal-annotations.ts';
 import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {
@@ -65,9 +73,11 @@ export interface SealResult {
   readonly left: Left;
   /** Columns that samples must have, as learnt from the first generation. */
   readonly learnt?: readonly string[] | undefined;
+  /** Keys with dots inside their names. */
+  readonly dots?: Dots | undefined;
   /** In the dataset's newest version. */
   readonly generations: number;
-  /** Sealed generations that only a compaction adds, because they replace samples. */
+  /** Sealed generations that only a compaction adds, because they replace samples, or that it may have to thin. */
   readonly waiting: number;
 }
 
@@ -99,6 +109,9 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   const versions = blobVersions(deps.store);
   const newest = await (shards === 0 ? newestVersion : addSealed)(versions, input.pipeline);
   const waiting = await waitingGenerations(versions, input.pipeline, newest);
+  // A retraction that came beside the seal may not have seen this generation, but then it is seen here.
+  const { length: retractions } = await readRetractions(deps.store, input.pipeline);
+  const isOvertaken = shards > 0 && retractions > (manifest.retractions ?? 0);
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
   return {
     status: shards === 0 ? (emptyStatus(rejectedOf(manifest)) ?? sealed) : sealed,
@@ -109,8 +122,9 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
     ...rejectedOf(manifest),
     left: leftOf(manifest),
     learnt: manifest.learnt,
+    dots: manifest.dots,
     generations: newest?.generations.length ?? 0,
-    waiting: waiting.length,
+    waiting: waiting.length || Number(isOvertaken),
   };
 }
 
@@ -177,12 +191,16 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
   const shards = await sealedShards(store, kept);
   const classes = new ClassCounter(plan.splits !== undefined);
   const content = new ContentFacts();
-  const splitCheck = new SplitCheck(input.packing.split, bucketKeys.incoming(input.pipeline));
+  const retracted = keysRetracted(await readRetractions(store, input.pipeline), plan.retractions);
+  const overtaken = new Set<string>();
+  const incoming = bucketKeys.incoming(input.pipeline);
+  const splitCheck = new SplitCheck({ ...plan, split: input.packing.split }, incoming);
   const packed = { format: input.packing.format, ...compressionOf(input.packing) };
   const observer = observerOf(shards, {
     classes,
     content,
     splitCheck,
+    seeKey: (key) => retracted.has(key) && overtaken.add(key),
     extentOf: (shard) => new ShardExtent(packed, shard),
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
     write: (file) => writeIndexFile(store, keys, file),
@@ -197,6 +215,7 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
+    labelRule: { label: input.packing.label, labelPattern: input.packing.labelPattern },
     schema: formatOf(input.packing).schema(input.packing, plan.sourceSchema),
     ...compressionOf(input.packing),
     seed: input.packing.seed,
@@ -212,7 +231,7 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
     ...classes.sealedBalance(plan),
     ...content.sealed,
     ...(await labelNumbers(store, { pipeline: input.pipeline, generation: input.runId }, classes)),
-    ...keptOf(plan),
+    ...keptOf(plan, overtaken.size),
     ...splitsOf(input.packing, plan, shards),
     ...preparedTotals(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
@@ -236,20 +255,19 @@ async function writeManifest(
 }
 
 /** What the manifest keeps of the plan as it is. */
-const keptOf = ({
+const keptOf = (
+  { revision, workers, even, changes = 0, innerSuffixes, dots, retractions, columns, learnt }: Plan,
+  overtaken: number,
+): Partial<Manifest> => ({
   revision,
   workers,
   even,
-  changes,
+  innerSuffixes,
+  dots,
+  retractions,
   columns,
   learnt,
-}: Plan): Pick<Manifest, 'revision' | 'workers' | 'even' | 'changes' | 'columns' | 'learnt'> => ({
-  ...(revision !== undefined && { revision }),
-  ...(workers !== undefined && { workers }),
-  ...(even && { even }),
-  ...(changes !== undefined && { changes }),
-  ...(columns && { columns }),
-  ...(learnt && { learnt }),
+  ...(changes + overtaken > 0 && { changes: changes + overtaken }),
 });
 
 const splitsOf = (
@@ -266,6 +284,7 @@ interface Observing {
   readonly classes: ClassCounter;
   readonly content: ContentFacts;
   readonly splitCheck: SplitCheck;
+  readonly seeKey: (key: string) => void;
   readonly extentOf: (shard: Manifest['shards'][number]) => ShardExtent;
   readonly indexOf: (shard: Manifest['shards'][number]) => IndexFileWriter | undefined;
   readonly write: (file: IndexFile | undefined) => Promise<void>;
@@ -274,7 +293,7 @@ interface Observing {
 /** Counts classes and bytes, and makes the shards' indexes, while the audit reads the member lists. */
 const observerOf = (
   shards: Manifest['shards'],
-  { classes, content, splitCheck, extentOf, indexOf, write }: Observing,
+  { classes, content, splitCheck, seeKey, extentOf, indexOf, write }: Observing,
 ) => {
   const byName = new Map(shards.map((shard) => [shard.name, shard]));
   return ({ name }: Pick<ShardRecord, 'name'>): MemberObserver => {
@@ -286,6 +305,7 @@ const observerOf = (
       classes.add(line, name);
       splitCheck.add(name, line);
       content.add(line);
+      if (line.key !== undefined) seeKey(line.key);
       index?.add(line);
     };
     const end = (): Promise<void> => {
@@ -295,22 +315,6 @@ const observerOf = (
     return { see, end };
   };
 };
-
-/** Copies the list of bad rows into the generation. */
-async function sealAnnotations(
-  store: BlobStore,
-  keys: PackingKeys,
-  annotations: NonNullable<Plan['annotations']>,
-): Promise<Manifest['annotations']> {
-  const { problems } = annotations;
-  if (problems === undefined) return annotations;
-  const found = await store.get(problems.list);
-  if (found.kind !== 'found')
-    throw new Error(`${problems.list} is gone: remove the run's plan folder and pack again`);
-  const list = keys.annotationProblems;
-  await store.put(`${keys.generation}${list}`, joinChunks(found.chunks), { contentType: 'application/gzip' });
-  return { ...annotations, problems: { list, sha256: problems.sha256 } };
-}
 
 async function recordsOf(
   store: BlobStore,

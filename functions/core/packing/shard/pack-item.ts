@@ -89,7 +89,8 @@ interface OneShard {
 }
 
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
-  const { packing, pipeline } = input;
+  const { pipeline } = input;
+  const packing = { ...input.packing, innerSuffixes: one.plan.innerSuffixes };
   const { samples, shard, even, engine, held } = one;
   const { revision, sourceSchema } = one.plan;
   const keys = packingKeys(pipeline, input.runId);

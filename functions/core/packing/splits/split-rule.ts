@@ -19,8 +19,10 @@ const HASHES = 16 ** HASHED_DIGITS;
 export class SplitRule {
   readonly #parts: readonly (readonly [end: number, name: SplitName])[];
   readonly #pattern: RegExp | undefined;
+  readonly #inner: readonly string[] | undefined;
 
-  constructor(split: SplitSettings) {
+  constructor(split: SplitSettings, inner?: readonly string[]) {
+    this.#inner = inner;
     let end = 0;
     this.#parts = partsOf(split).map((name) => {
       end += split[name] ?? 0;
@@ -34,7 +36,7 @@ export class SplitRule {
 
   /** @param key without the incoming prefix @returns undefined if no group is found in it */
   of(key: string): SplitName | undefined {
-    const { stem } = splitKey(key);
+    const { stem } = splitKey(key, this.#inner);
     const group = this.#pattern === undefined ? stem : this.#pattern.exec(stem)?.[1];
     if (group === undefined || group === '') return undefined;
     const place =
@@ -80,8 +82,8 @@ export class SplitCheck {
   #shard = '';
   #sample = -1;
 
-  constructor(split: SplitSettings | undefined, incoming: string) {
-    this.#rule = split && new SplitRule(split);
+  constructor({ split, innerSuffixes }: Pick<Manifest, 'split' | 'innerSuffixes'>, incoming: string) {
+    this.#rule = split && new SplitRule(split, innerSuffixes);
     this.#incoming = incoming;
   }
 

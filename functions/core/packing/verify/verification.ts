@@ -35,7 +35,7 @@ export class Verification {
     this.retracted = retracted?.check(manifest);
     this.manifest = manifest;
     this.classes = new ClassCounter(manifest.splits !== undefined);
-    this.splitCheck = new SplitCheck(manifest.split, bucketKeys.incoming(manifest.pipeline));
+    this.splitCheck = new SplitCheck(manifest, bucketKeys.incoming(manifest.pipeline));
     this.folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
   }
 

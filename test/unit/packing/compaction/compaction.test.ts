@@ -1,6 +1,7 @@
 /** In every format, a compaction joins small generations into a large one with the same content. */
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
+import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import {
@@ -15,7 +16,15 @@ import {
   problems,
   runOf,
 } from '../../../support/builders/compaction.ts';
-import { PIPELINE, packAll, readTar, SMALL, settings } from '../../../support/builders/packing.ts';
+import {
+  PIPELINE,
+  packAll,
+  planAndPack,
+  readTar,
+  SMALL,
+  settings,
+} from '../../../support/builders/packing.ts';
+import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const frame = (text: string): Buffer => {
   const body = Buffer.from(text);
@@ -234,9 +243,13 @@ describe('whether to compact', () => {
     const large = Object.fromEntries(
       Array.from({ length: 20 }, (_, n) => [`l/${n}.jpg`, Buffer.alloc(3_000, n)]),
     );
-    const store = await packedInDrops([images(1), large, images(3)], packing);
+    const other = { runId: runOf(4), pipeline: PIPELINE, packing: settings({ format: 'recordio' }) };
+    const store = new MemoryBlobStore();
     store.seed(`${incoming}late.jpg`, 'late');
-    await packAll(store, settings({ format: 'recordio' }), runOf(4));
+    await planAndPack(store, other.packing, other.runId);
+    store.objects.delete(`${incoming}late.jpg`);
+    await packedInDrops([images(1), large, images(3)], packing, store);
+    await sealDataset({ store }, other);
     expect(await compact(store, ask(2))).toMatchObject({ status: 'compacted', of: [runOf(1), runOf(3)] });
     expect((await current(store)).map(({ generation }) => generation)).toContain(runOf(2));
     expect(await problems(store)).toEqual([]);

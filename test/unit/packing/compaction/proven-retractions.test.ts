@@ -32,7 +32,7 @@ const retract = (store: MemoryBlobStore, packing: PackingSettings, ...keys: stri
     { ...SMALL, readBytes: 1_000 },
   );
 
-/** A run that planned before a retraction, and sealed after it. */
+/** A run that planned before a retraction, and sealed after it, in earlier releases. */
 async function overtaken(
   packing: PackingSettings,
   body = 'one',
@@ -45,6 +45,7 @@ async function overtaken(
   put(store, { 'a/1.txt': body }, 'other-2');
   await planAndPack(store, later, runOf(2));
   await retract(store, packing, 'a/1.txt');
+  for (const key of store.keys(bucketKeys.retractions(PIPELINE))) store.objects.delete(key);
   await sealDataset({ store }, { runId: runOf(2), pipeline: PIPELINE, packing: later });
   return store;
 }
