@@ -1,6 +1,6 @@
 /** A drop in bundles that is killed, against the emulator: the dataset is that of a plain copy. */
 import { expect, it } from 'vitest';
-import { runDropCampaign } from '../../../bench/drops/campaign.ts';
+import { runDropCampaign } from '../../support/drops/campaign.ts';
 
 it('seals what a plain copy seals, after kills', async () => {
   const outcome = await runDropCampaign({
