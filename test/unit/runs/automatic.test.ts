@@ -39,7 +39,7 @@ it('says that automatic checkpoints are off, and why', async () => {
   ]);
 });
 
-it('says that a script which passed is refused in a later epoch', async () => {
+it('names a later refusal of a script that passed', async () => {
   const passed = { trial: { ...trial, result: 'passed' } };
   const refused = { trial: { ...trial, step: 90, result: 'refused', reason: 'x is not there' } };
   const notes = [passed, refused, refused].map((note) => JSON.stringify(note));

@@ -2,7 +2,7 @@
 
 It would write these files once more: hollow where `torch.save` is silent, doubled where the script
 appends; and the folder may be uploaded at any moment. So until the saved step is reached, Python's
-functions write beside them. Files that the replay makes anew are there as before.
+functions write beside them. Files that the replay makes again are there as before.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Aside:
 
     def begin(self) -> None:
         for path, size in list(self._saved.items()):
-            # The script has begun it anew before its first step: it is its own.
+            # The script has begun it again before its first step: it is its own.
             if not os.path.exists(path) or os.path.getsize(path) < size:
                 del self._saved[path]
         self._folder = tempfile.mkdtemp(prefix="tidewheel-replay-")
