@@ -4,9 +4,11 @@
  * uploads and checksums are as on S3; signatures are not checked.
  */
 import { createHash } from 'node:crypto';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type http from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
+import { serveLocally } from '@tidewheel/emulators/access/local-server.ts';
 import { SUM_KINDS } from '../../functions/core/packing/model/blob-store.ts';
 import { attributesAnswer, checksumHeaders, isAsSummed, type StoredChecksum } from './checksum-headers.ts';
 import { copiedBytes, copyAnswer, type OpenUpload, ofOtherBytes } from './copy-part.ts';
@@ -80,19 +82,9 @@ export async function startMemoryS3(options: MemoryS3Options = {}): Promise<Memo
   };
   const state: MemoryS3 = { url: '', port: 0, requests, objects, bytesOut: 0, clear, stop: async () => {} };
   const service = new Service({ objects, uploads, state, options });
-  const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
-    service.receive(request, response),
-  );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(state, {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  });
+  const server = await serveLocally((request, response) => service.receive(request, response));
+  const { url, port } = server;
+  return Object.assign(state, { url, port, stop: () => server.close() });
 }
 
 interface Parts {
@@ -111,15 +103,11 @@ class Service {
     this.#parts = parts;
   }
 
-  receive(request: http.IncomingMessage, response: http.ServerResponse): void {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const latency = this.#parts.options.latencyMilliseconds ?? 0;
-      const body = chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
-      if (latency > 0) setTimeout(() => this.#serve(request, response, body), latency);
-      else this.#serve(request, response, body);
-    });
+  async receive(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const latency = this.#parts.options.latencyMilliseconds ?? 0;
+    const body = await buffer(request);
+    if (latency > 0) await sleep(latency);
+    this.#serve(request, response, body);
   }
 
   #serve(request: http.IncomingMessage, response: http.ServerResponse, body: Buffer): void {

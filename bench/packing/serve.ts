@@ -3,7 +3,7 @@
  * second address, GET tells what it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes
  * (`?shards=kept`), or how many of the files have arrived (`?arrived=1000`, of all in order).
  */
-import http from 'node:http';
+import { serveLocally } from '@tidewheel/emulators/access/local-server.ts';
 import { startMemoryS3 } from './memory-s3.ts';
 import { ALL_SETS } from './sets.ts';
 
@@ -24,7 +24,7 @@ const server = await startMemoryS3({
   keepsShards,
   checksum: checksum === 'crc64nvme' || checksum === 'composite' ? checksum : 'crc32',
 });
-const control = http.createServer((request, response) => {
+const control = await serveLocally((request, response) => {
   if (request.method === 'DELETE') server.clear();
   if (request.method === 'PUT') {
     const requested = new URL(request.url ?? '/', server.url).searchParams;
@@ -34,8 +34,4 @@ const control = http.createServer((request, response) => {
   const stored = [...server.objects].map(([key, { size }]) => [key, size]);
   response.end(JSON.stringify({ requests: Object.fromEntries(server.requests), stored }));
 });
-control.listen(0, '127.0.0.1', () => {
-  const address = control.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  process.stdout.write(`${JSON.stringify({ url: server.url, control: `http://127.0.0.1:${port}` })}\n`);
-});
+process.stdout.write(`${JSON.stringify({ url: server.url, control: control.url })}\n`);

@@ -4,9 +4,8 @@
  * carries a random token: other users of the machine reach the port, too.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { refusesPage } from '@tidewheel/emulators/access/web-pages.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyWithin, serveLocally } from '@tidewheel/emulators/access/local-server.ts';
 import { type Signing, signedHeaders } from '@tidewheel/emulators/shared/signed-headers.ts';
 import { OPERATIONS } from '../../client/operations.ts';
 import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/core/page/headers.ts';
@@ -47,24 +46,12 @@ export interface ServedPage {
 /** @param port undefined for any free one. @throws Error with code EADDRINUSE */
 export async function servePage(deps: PageDeps, port?: number): Promise<ServedPage> {
   const token = randomBytes(16).toString('hex');
-  const server = createServer((request, response) => {
-    void respond(deps, { token, cookie: `tidewheel-${portOf(server)}` }, request, response);
-  });
-  server.listen(port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    address: `http://127.0.0.1:${portOf(server)}/?token=${token}`,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
+  const server = await serveLocally(
+    (request, response) =>
+      respond(deps, { token, cookie: `tidewheel-${request.socket.localPort}` }, request, response),
+    { port, fail: (response) => sendProblem(response, 500, 'the server of the page failed') },
+  );
+  return { address: `${server.url}/?token=${token}`, close: () => void server.close() };
 }
 
 interface Door {
@@ -79,17 +66,22 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (refusesPage(request, response)) return;
   const url = addressIn(request);
-  const { method } = request;
-  if (method === 'POST' || method === 'PUT' || method === 'DELETE')
-    return steer({ deps, door, method }, request, response);
-  request.resume();
-  if (method !== 'GET')
+  const method = METHODS.find((one) => one === request.method);
+  if (method === undefined)
     return sendProblem(response, 405, 'the page reads and steers: use GET, POST, PUT or DELETE');
-  if (equals(url.searchParams.get('token') ?? '', door.token)) return letIn(door, url, response);
+  if (url === undefined)
+    return sendProblem(
+      response,
+      400,
+      String.raw`write the address without \, #, .., // and encoded dots or slashes`,
+    );
+  if (method === 'GET' && equals(url.searchParams.get('token') ?? '', door.token))
+    return letIn(door, url, response);
   if (!equals(cookieOf(request, door.cookie), door.token))
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
+  if (method !== 'GET')
+    return steer({ deps, method, path: `${url.pathname}${url.search}` }, request, response);
   const file = deps.files.get(url.pathname);
   if (file !== undefined) return sendFile(request, response, file);
   const call = READING.exec(url.pathname)?.[1];
@@ -101,9 +93,17 @@ async function respond(
   );
 }
 
-/** A request may name anything. */
-const addressIn = ({ url }: IncomingMessage): URL =>
-  new URL(`http://127.0.0.1${url?.startsWith('/') ? url : '/'}`);
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+
+/**
+ * The path that is matched is also the path of the call and of the redirect.
+ * @returns undefined where a parser changes the address, or where the API might read the path otherwise
+ */
+function addressIn({ url = '' }: IncomingMessage): URL | undefined {
+  const address = new URL(`http://127.0.0.1${url.startsWith('/') ? url : '/'}`);
+  const { pathname, search } = address;
+  return `${pathname}${search}` === url && !/\/\/|%2e|%2f|%5c/i.test(pathname) ? address : undefined;
+}
 
 /** The token leaves the address bar. */
 function letIn({ cookie, token }: Door, { pathname }: URL, response: ServerResponse): void {
@@ -130,37 +130,23 @@ function sendFile({ headers }: IncomingMessage, response: ServerResponse, file: 
 
 interface Steering {
   readonly deps: PageDeps;
-  readonly door: Door;
   readonly method: keyof typeof STEERING;
+  readonly path: string;
 }
 
 /** What the page's buttons change. Pages of other origins were refused, and the cookie goes with requests of this page alone. */
 async function steer(
-  { deps, door, method }: Steering,
+  { deps, method, path }: Steering,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = await bodyOf(request);
-  if (!equals(cookieOf(request, door.cookie), door.token))
-    return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
-  const call = STEERING[method].exec(request.url ?? '')?.[1];
+  const call = STEERING[method].exec(path)?.[1];
   if (call === undefined) return sendProblem(response, 405, 'the page has no button for that');
   if (method === 'DELETE') return pass(deps, { method, call }, response);
+  const body = await bodyWithin(request, LARGEST_BODY);
   if (request.headers['content-type'] !== 'application/json' || body === undefined)
     return sendProblem(response, 415, `send application/json of at most ${LARGEST_BODY} bytes`);
-  await pass(deps, { method, call, body }, response);
-}
-
-/** @returns undefined where it is too large */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request) {
-    if (!Buffer.isBuffer(part)) continue;
-    bytes += part.length;
-    if (bytes <= LARGEST_BODY) parts.push(part);
-  }
-  return bytes > LARGEST_BODY ? undefined : Buffer.concat(parts).toString();
+  await pass(deps, { method, call, body: body.toString() }, response);
 }
 
 function cookieOf({ headers }: IncomingMessage, name: string): string {
@@ -169,8 +155,10 @@ function cookieOf({ headers }: IncomingMessage, name: string): string {
 }
 
 /** In a time that does not depend on where they differ. */
-const equals = (given: string, token: string): boolean =>
-  given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
+function equals(given: string, token: string): boolean {
+  const [bytes, expected] = [Buffer.from(given), Buffer.from(token)];
+  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+}
 
 interface Call {
   readonly method: 'GET' | keyof typeof STEERING;

@@ -20,7 +20,7 @@ from ministack.core.iam_actions import access_denied_response
 from ministack.core.responses import fix_error_content_type
 from ministack.core.router import detect_service
 from ministack.core.sigv4 import decode_header_value
-from signatures import Refusal, Request, is_unsigned, needs_body, refusal_of
+from signatures import Refusal, Request, is_form, is_unsigned, refusal_of, unverified_bytes
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -31,6 +31,9 @@ _LOCAL_HOST = re.compile(
     r"(localhost|127(\.\d{1,3}){3}|\[::1\]|([a-z0-9_-]+\.)+localhost)(:\d+)?", re.IGNORECASE
 )
 _FROM_A_PAGE = "The local region answers programs on this machine, not web pages of other origins."
+_MOST_OPEN_BYTES = 10 * 1024**2
+"""As API Gateway takes them."""
+_TOO_LARGE = "The body is larger than the local region holds before it knows its sender."
 _OTHER_HOST = "The local region answers at 127.0.0.1 and localhost, under no other name."
 
 
@@ -64,14 +67,18 @@ class Door:
         if page is not None:
             await _refuse(scope, receive, send, _plain(page))
             return
-        if not _is_open(request):
-            body = b""
-            if needs_body(request) and scope["type"] == "http":
-                body, receive = await _read(receive)
-            refusal = refusal_of(request, body)
-            if refusal is not None:
-                await _refuse(scope, receive, send, _as_the_service_says(refusal, request))
+        is_open = _is_open(request)
+        refusal = None if is_open else refusal_of(request)
+        most_bytes = _MOST_OPEN_BYTES if is_open else unverified_bytes(request)
+        if refusal is None and most_bytes > 0 and scope["type"] == "http":
+            body, is_whole, receive = await _read(receive, most_bytes)
+            if not is_whole and (is_open or not is_form(request)):
+                await _refuse(scope, receive, send, _plain(_TOO_LARGE, 413))
                 return
+            refusal = None if is_open else refusal_of(request, body)
+        if refusal is not None:
+            await _refuse(scope, receive, send, _as_the_service_says(refusal, request))
+            return
         await self._app(scope, receive, _without_cors(send))
 
 
@@ -121,18 +128,22 @@ def _is_open(request: Request) -> bool:
     return is_unsigned(request) or (is_token and takes_tokens(called[0]))
 
 
-async def _read(receive: Receive) -> tuple[bytes, Receive]:
-    """The body, and a `receive` that begins with it."""
+async def _read(receive: Receive, most_bytes: float) -> tuple[bytes, bool, Receive]:
+    """The body up to a few bytes more than `most_bytes`, whether that is all, and a `receive` that
+    begins with it."""
     messages = [await receive()]
-    while messages[-1]["type"] == "http.request" and messages[-1].get("more_body"):
+    size = len(messages[-1].get("body", b""))
+    while size <= most_bytes and messages[-1].get("more_body"):
         messages.append(await receive())
+        size += len(messages[-1].get("body", b""))
+    is_whole = size <= most_bytes and not messages[-1].get("more_body")
     waiting = iter(messages)
 
     async def again() -> Message:
         message = next(waiting, None)
         return message if message is not None else await receive()
 
-    return b"".join(message.get("body", b"") for message in messages), again
+    return b"".join(message.get("body", b"") for message in messages), is_whole, again
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
@@ -154,8 +165,8 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) ->
     await send({"type": "http.response.body", "body": answer.body})
 
 
-def _plain(sentence: str) -> Answer:
-    return Answer(403, {"Content-Type": "text/plain; charset=utf-8"}, f"{sentence}\n".encode())
+def _plain(sentence: str, status: int = 403) -> Answer:
+    return Answer(status, {"Content-Type": "text/plain; charset=utf-8"}, f"{sentence}\n".encode())
 
 
 def _as_the_service_says(refusal: Refusal, request: Request) -> Answer:

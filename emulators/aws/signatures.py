@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import math
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -45,7 +46,7 @@ _VERSION_4 = "AWS4-HMAC-SHA256"
 _UNKNOWN_KEY = Refusal(
     "UnrecognizedClientException", "The security token included in the request is invalid."
 )
-_FORM_MISMATCH = Refusal("SignatureDoesNotMatch", sigv4.SIGNATURE_MISMATCH)
+_MISMATCH = Refusal("SignatureDoesNotMatch", sigv4.SIGNATURE_MISMATCH)
 
 
 def is_unsigned(request: Request) -> bool:
@@ -56,18 +57,26 @@ def is_unsigned(request: Request) -> bool:
     )
 
 
-def needs_body(request: Request) -> bool:
-    """Whether the signature cannot be verified without the body."""
-    stated = request.headers.get("x-amz-content-sha256", "")
-    signs_chunks = stated.startswith("STREAMING-AWS4-HMAC-SHA256-PAYLOAD")
-    return _is_form(request) or stated == "" or signs_chunks
+def unverified_bytes(request: Request) -> float:
+    """How much of the body may be held to verify the signature; 0 where the headers suffice.
+
+    A form's fields come before its file, and S3 takes 20 KB of them. Lambda takes 50 MB of code,
+    in base64. A body in signed chunks may have any size: its headers are verified first.
+    """
+    if is_form(request):
+        return 64 * 1024
+    if _signs_chunks(request):
+        return math.inf
+    return 0 if _is_for_s3(request) else 80 * 1024**2
 
 
-def refusal_of(request: Request, body: bytes) -> Refusal | None:
+def refusal_of(request: Request, body: bytes | None = None) -> Refusal | None:
     """Why AWS would not answer; None for what is signed with the region's key, or with a key that
-    this region's IAM or STS gave out."""
+    this region's IAM or STS gave out. Without the body, as far as the headers tell."""
     if is_unsigned(request):
-        return _refusal_of_form(request, body) if _is_form(request) else _UNSIGNED
+        if not is_form(request):
+            return _UNSIGNED
+        return None if body is None else _refusal_of_form(request, body)
     query = parse_qs(request.query_string, keep_blank_values=True)
     authorization = request.headers.get("authorization")
     if (authorization or "").startswith("AWS ") or (
@@ -89,7 +98,9 @@ def refusal_of(request: Request, body: bytes) -> Refusal | None:
     secret = _secret_of(signature.access_key_id, token)
     if isinstance(secret, Refusal):
         return secret
-    return _mismatch(signature, secret, request, query, body)
+    if body is None and unverified_bytes(request) > 0:
+        return _mismatch_of_seed(signature, secret, request, query)
+    return _mismatch(signature, secret, request, query, body or b"")
 
 
 def _is_nobodys(key_id: str) -> bool:
@@ -113,8 +124,6 @@ def _secret_of(key_id: str, token: str) -> str | Refusal:
 def _mismatch(
     signature: Any, secret: str, request: Request, query: dict[str, list[str]], body: bytes
 ) -> Refusal | None:
-    # Most clients sign the path as they send it, some as S3 specifies it: decoded, encoded again.
-    paths = {request.raw_path, quote(unquote(request.raw_path), safe="/-_.~")}
     failures = [
         sigv4.header_signature_failure(
             signature,
@@ -126,9 +135,33 @@ def _mismatch(
             body,
             presigned="authorization" not in request.headers,
         )
-        for path in paths
+        for path in _signed_paths(request)
     ]
     return None if None in failures else Refusal(*failures[0])
+
+
+def _signed_paths(request: Request) -> set[str]:
+    """Most clients sign the path as they send it, some as S3 specifies it: decoded, encoded
+    again."""
+    return {request.raw_path, quote(unquote(request.raw_path), safe="/-_.~")}
+
+
+def _mismatch_of_seed(
+    signature: Any, secret: str, request: Request, query: dict[str, list[str]]
+) -> Refusal | None:
+    """Of chunks that are signed one after the other, the signature that the headers carry."""
+    if not _signs_chunks(request):
+        return None
+    scope = (signature.date_stamp, signature.region, signature.service)
+    texts = [
+        sigv4.header_signing_documents(
+            signature, request.method, path, query, request.headers, b"", presigned=False
+        )[1]
+        for path in _signed_paths(request)
+    ]
+    seeds = [sigv4.calculate_signature(secret, *scope, text) for text in texts]
+    is_signed = any(sigv4.signatures_match(seed, signature.signature) for seed in seeds)
+    return None if is_signed else _MISMATCH
 
 
 def _refusal_of_version_2(request: Request, query: dict[str, list[str]]) -> Refusal | None:
@@ -152,7 +185,24 @@ def _refusal_of_version_2(request: Request, query: dict[str, list[str]]) -> Refu
     )
 
 
-def _is_form(request: Request) -> bool:
+def _is_for_s3(request: Request) -> bool:
+    """S3's clients state the hash of the body, or sign without it: in the address, and in
+    Version 2."""
+    query = parse_qs(request.query_string, keep_blank_values=True)
+    return (
+        request.headers.get("x-amz-content-sha256", "") != ""
+        or request.headers.get("authorization", "").startswith("AWS ")
+        or "AWSAccessKeyId" in query
+        or "/s3/aws4_request" in query.get("X-Amz-Credential", [""])[0]
+    )
+
+
+def _signs_chunks(request: Request) -> bool:
+    stated = request.headers.get("x-amz-content-sha256", "")
+    return stated.startswith("STREAMING-AWS4-HMAC-SHA256-PAYLOAD")
+
+
+def is_form(request: Request) -> bool:
     kind = request.headers.get("content-type", "")
     return request.method == "POST" and kind.lower().startswith("multipart/form-data")
 
@@ -175,4 +225,4 @@ def _refusal_of_form(request: Request, body: bytes) -> Refusal | None:
     else:
         given = fields.get("signature", "")
         computed = base64.b64encode(hmac.digest(secret.encode(), policy.encode(), "sha1")).decode()
-    return None if sigv4.signatures_match(computed, given) else _FORM_MISMATCH
+    return None if sigv4.signatures_match(computed, given) else _MISMATCH

@@ -121,7 +121,7 @@ export async function bootHost(options: HostOptions): Promise<Host> {
     },
     exited: host.exited,
     remove: async () => {
-      metadata.close();
+      await metadata.close();
       console.end();
       for (const each of [folder, options.temporary]) await rm(each, { recursive: true, force: true });
     },

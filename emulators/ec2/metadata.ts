@@ -1,14 +1,12 @@
 /** One instance's metadata service, version 2: nothing without a token. On EC2 it answers at 169.254.169.254. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import http from 'node:http';
-import { refusesPage } from '../access/web-pages.ts';
+import { serveLocally } from '../access/local-server.ts';
 
 export interface Metadata {
   readonly url: string;
   /** From now on the host reads that EC2 reclaims it, and when. */
   announceEnd(at: Date): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-identity-documents.html */
@@ -18,8 +16,7 @@ export const IDENTITY_DOCUMENT = '/latest/dynamic/instance-identity/document';
 export async function startMetadata(facts: Readonly<Record<string, string>>): Promise<Metadata> {
   const answers = new Map(Object.entries(facts));
   const token = randomUUID();
-  const server = http.createServer((request, response) => {
-    if (refusesPage(request, response)) return;
+  const server = await serveLocally((request, response) => {
     if (request.method === 'PUT') {
       response.end(token);
       return;
@@ -29,21 +26,14 @@ export async function startMetadata(facts: Readonly<Record<string, string>>): Pr
     response.statusCode = isKnown ? (found === undefined ? 404 : 200) : 401;
     response.end(isKnown ? found : undefined);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: server.url,
     // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
     announceEnd: (at) => {
       const time = `${at.toISOString().slice(0, 19)}Z`;
       answers.set('events/recommendations/rebalance', JSON.stringify({ noticeTime: time }));
       answers.set('spot/instance-action', JSON.stringify({ action: 'terminate', time }));
     },
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
+    close: () => server.close(),
   };
 }

@@ -1,13 +1,11 @@
 /** What a region offers to its user beside AWS's protocols: interruptions. Loopback only, signed with the region's key. */
-import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import * as z from 'zod';
 import type { AccessKey } from '../access/access-key.ts';
+import { bodyWithin, serveLocally } from '../access/local-server.ts';
 import { signatureProblem } from '../access/signature.ts';
-import { refusesPage } from '../access/web-pages.ts';
 import { type Interruptions, StrikeRefusedError } from './interruptions.ts';
 
 /** In the state folder: `{"url"}` while the region is up. */
@@ -34,28 +32,19 @@ export async function startControlServer(options: {
   readonly log: (line: string) => void;
 }): Promise<() => Promise<void>> {
   const { stateDirectory, credentials, interruptions, log } = options;
-  const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {
-    if (refusesPage(request, response)) return;
-    void answer(request, credentials, interruptions)
-      .catch((error: unknown): Reply => {
-        log(`control server: ${error instanceof Error ? error.message : String(error)}`);
-        return { status: 500, body: { message: 'the region failed, see its log' } };
-      })
-      .then(({ status, body }) => {
-        response.writeHead(status, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(body));
-      });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
+  const server = await serveLocally(
+    async (request, response) => {
+      const { status, body } = await answer(request, credentials, interruptions);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    },
+    { log: (line) => log(`control server: ${line}`) },
+  );
   const file = join(stateDirectory, CONTROL_FILE);
-  await writeFile(file, JSON.stringify({ url: `http://127.0.0.1:${port}` }), { mode: OWNER_ONLY });
+  await writeFile(file, JSON.stringify({ url: server.url }), { mode: OWNER_ONLY });
   return async () => {
     await rm(file, { force: true });
-    server.close();
-    server.closeAllConnections();
+    await server.close();
   };
 }
 
@@ -64,9 +53,8 @@ async function answer(
   credentials: AccessKey,
   interruptions: Interruptions,
 ): Promise<Reply> {
-  if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES)
-    return refusal(413, 'the body is too large');
-  const body = await buffer(request);
+  const body = await bodyWithin(request, MOST_BYTES);
+  if (body === undefined) return refusal(413, 'the body is too large');
   if ((await signatureProblem(request, body, credentials)) !== undefined)
     return refusal(403, "sign the request with the region's access key");
   const route = `${request.method} ${request.url}`;

@@ -1,14 +1,13 @@
 /** A SageMaker for one machine: speaks AWS's protocol and really runs the training jobs. */
-import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import type { Server } from 'node:http';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LocalServer } from '../access/local-server.ts';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { openTemporaryFolder } from '../shared/temporary-folder.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
-import { makeHttpServer } from './api/http.ts';
+import { startHttpServer } from './api/http.ts';
 import { runOperation } from './api/operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
@@ -34,7 +33,11 @@ export interface LocalSageMaker {
   close(): Promise<void>;
 }
 
-function makeServer(registry: JobRegistry, settings: Settings, operationRate: Rate | undefined): Server {
+function startServer(
+  registry: JobRegistry,
+  settings: Settings,
+  operationRate: Rate | undefined,
+): Promise<LocalServer> {
   const { clock, credentials, fileSystemsDirectory, log, timeScale } = settings;
   const abilities = { canServeFileSystems: fileSystemsDirectory !== undefined };
   const context = { registry, abilities, timeScale, clock };
@@ -43,7 +46,7 @@ function makeServer(registry: JobRegistry, settings: Settings, operationRate: Ra
     if (mayPass?.(operation) === false) throw throttled();
     return runOperation(operation, body, context);
   };
-  return makeHttpServer({ dispatch, credentials, log });
+  return startHttpServer({ dispatch, credentials, log }, settings.port);
 }
 
 /** What a test or a user may do to the machines of a job. */
@@ -90,22 +93,15 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     temporaryDirectory: temporary.path,
   };
   const registry = await openRegistry(services);
-  const server = makeServer(registry, settings, options.operationRate);
-  server.listen(settings.port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch (error) {
+  const server = await startServer(registry, settings, options.operationRate).catch((error: unknown) => {
     unlockState();
     throw error;
-  }
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : settings.port;
+  });
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: server.url,
     running: () => registry.onCapacity().map(runningJob),
     close: async () => {
-      server.close();
-      server.closeAllConnections();
+      await server.close();
       await registry.close();
       // An emulator that has gone before us takes no events any more.
       await Promise.race([services.events.flush(), delay(LAST_EVENTS_MS, undefined, { ref: false })]);

@@ -72,8 +72,9 @@ export async function lockName(
     process.platform === 'linux' ? `\0tidewheel-${digest}` : join(tmpdir(), `tidewheel-${digest}.sock`);
   if (process.platform !== 'linux' && (await holderAt(path)).pid === undefined)
     await rm(path, { force: true });
+  // Any user of the machine may ask, and be gone before the answer.
   const server = createServer((socket) =>
-    socket.end(isEnding() ? `${process.pid} ${ENDING}` : String(process.pid)),
+    socket.on('error', () => undefined).end(isEnding() ? `${process.pid} ${ENDING}` : String(process.pid)),
   );
   server.listen(path);
   try {

@@ -1,9 +1,9 @@
 /** AWS JSON 1.1 over HTTP, for this machine alone. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessKey } from '../../access/access-key.ts';
+import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { type SignatureProblem, signatureProblem } from '../../access/signature.ts';
-import { refusesPage } from '../../access/web-pages.ts';
 import { messageOf, RequestRefused } from '../model/errors.ts';
 import type { Answer } from './operations.ts';
 
@@ -20,14 +20,14 @@ interface HttpServerOptions {
   readonly log: (line: string) => void;
 }
 
-export function makeHttpServer({ dispatch, credentials, log }: HttpServerOptions): Server {
-  return createServer((request, response) => {
-    if (refusesPage(request, response)) return;
-    void answer(request, { dispatch, credentials, log }).then(({ status, body }) =>
-      reply(response, status, body),
-    );
-  });
-}
+export const startHttpServer = (options: HttpServerOptions, port: number): Promise<LocalServer> =>
+  serveLocally(
+    async (request, response) => {
+      const { status, body } = await answer(request, options);
+      reply(response, status, body);
+    },
+    { port, log: options.log },
+  );
 
 interface Reply {
   readonly status: number;
@@ -89,21 +89,13 @@ const REFUSALS: Readonly<Record<SignatureProblem, () => RequestRefused>> = {
 };
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    size += chunk.length;
-    if (size > MAXIMUM_BODY_BYTES) {
-      throw new RequestRefused(
-        'RequestEntityTooLargeException',
-        `The body is over ${MAXIMUM_BODY_BYTES} bytes`,
-        413,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const body = await bodyWithin(request, MAXIMUM_BODY_BYTES);
+  if (body !== undefined) return body;
+  throw new RequestRefused(
+    'RequestEntityTooLargeException',
+    `The body is over ${MAXIMUM_BODY_BYTES} bytes`,
+    413,
+  );
 }
 
 function parse(body: Buffer): unknown {

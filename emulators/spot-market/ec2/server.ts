@@ -1,10 +1,9 @@
 /** Answers EC2's Query protocol for what the market knows; every other action goes on to the emulator unchanged. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import http from 'node:http';
+import type http from 'node:http';
 import type { AccessKey } from '../../access/access-key.ts';
+import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { signatureProblem } from '../../access/signature.ts';
-import { refusesPage } from '../../access/web-pages.ts';
 import type { Clock } from '../../clock/clock.ts';
 import { Ec2Error } from './errors.ts';
 import { describeInstanceTypes } from './instance-types.ts';
@@ -32,11 +31,6 @@ export interface Ec2ServerOptions {
   readonly log: (line: string) => void;
 }
 
-export interface Ec2Server {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Answer>> = {
   GetSpotPlacementScores: getSpotPlacementScores,
   DescribeSpotPriceHistory: describeSpotPriceHistory,
@@ -62,36 +56,20 @@ const THROTTLED = new Ec2Error('RequestLimitExceeded', 'Request limit exceeded.'
 /** EC2's own requests are far smaller; user data is at most 16 KB. */
 const LARGEST_BODY_BYTES = 1_048_576;
 
-export async function startEc2Server(options: Ec2ServerOptions): Promise<Ec2Server> {
-  const server = http.createServer((request, response) => {
-    if (refusesPage(request, response)) return;
-    answer(request, response, options).catch((error: unknown) => {
-      options.log(`EC2 request failed: ${error instanceof Error ? error.message : String(error)}`);
-      if (response.headersSent) response.destroy();
-      else sendError(response, new Ec2Error('InternalError', 'An internal error has occurred', 500));
-    });
+export const startEc2Server = (options: Ec2ServerOptions): Promise<LocalServer> =>
+  serveLocally((request, response) => answer(request, response, options), {
+    port: options.port,
+    log: (line) => options.log(`EC2: ${line}`),
+    fail: (response) =>
+      sendError(response, new Ec2Error('InternalError', 'An internal error has occurred', 500)),
   });
-  server.listen(options.port, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return {
-    port: typeof address === 'object' && address ? address.port : options.port,
-    close: async () => {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
-}
 
 async function answer(
   request: http.IncomingMessage,
   response: http.ServerResponse,
   options: Ec2ServerOptions,
 ): Promise<void> {
-  const body = await bodyOf(request);
+  const body = await bodyWithin(request, LARGEST_BODY_BYTES);
   if (!body) {
     sendError(response, new Ec2Error('RequestEntityTooLarge', 'The request is too large.', 413));
     return;
@@ -165,18 +143,6 @@ async function refuseOrPassOn(action: string, exchange: Exchange): Promise<void>
         new Ec2Error('Unavailable', 'The server is overloaded and cannot handle the request.', 503),
       );
   }
-}
-
-async function bodyOf(request: http.IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.length;
-    // The rest is read and dropped, so that the answer reaches a client that is still sending.
-    if (size <= LARGEST_BODY_BYTES) chunks.push(bytes);
-  }
-  return size <= LARGEST_BODY_BYTES ? Buffer.concat(chunks) : undefined;
 }
 
 /** POST carries them in the body, GET in the address; both are allowed together. */

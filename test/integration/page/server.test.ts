@@ -1,5 +1,7 @@
 /** The server of the page on loopback: whom it answers, and which calls it passes on. */
+import { once } from 'node:events';
 import { glob, readFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/files.ts';
 import { type ServedPage, servePage } from '../../../cli/page/server.ts';
@@ -36,6 +38,20 @@ interface Asking {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+function ask(
+  address: string,
+  { body, ...asking }: Asking & { readonly path: string },
+): Promise<{ status: number; headers: IncomingMessage['headers'] }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(address, asking, (answer) => {
+      answer.resume();
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers }));
+    });
+    asked.on('error', reject).end(body);
+  });
+}
+
 const get = (path: string, { headers, ...init }: Asking = {}) =>
   fetch(`${origin}${path}`, { ...init, headers: { cookie, ...headers } });
 
@@ -97,6 +113,53 @@ describe("the page's server", () => {
     const answer = await get('/api/pipelines', { headers: { origin: 'http://evil.test' } });
     expect(answer.status).toBe(403);
     expect(api.signatures).toEqual([]);
+  });
+
+  /** The target as it is written, which fetch would clean. */
+  const written = (target: string, { method = 'GET', body, headers }: Asking = {}) =>
+    ask(origin, {
+      method,
+      path: target,
+      headers: { cookie, ...headers },
+      ...(body !== undefined && { body }),
+    });
+
+  it.each([
+    String.raw`/api/runs/..\pipelines\evil#/limits`,
+    String.raw`/api/runs/..\limits`,
+    '/api/runs/digits-000001/limits#/limits',
+    '/api/runs/../runs/digits-000001/limits',
+    '/api/runs/%2e%2E/limits',
+    '/api/runs/.%2e%2fpipelines%2Fevil/limits',
+    '/api/runs/..%5Cpipelines%5cevil/limits',
+    '/api//runs/digits-000001/limits',
+    'http://user:word@evil.example/api/runs/digits-000001/limits',
+    'api/runs/digits-000001/limits',
+  ])('refuses %j, which a parser reads otherwise', async (target) => {
+    const json = { 'content-type': 'application/json' };
+    const answers = [
+      await written(target, { method: 'PUT', headers: json, body: '{}' }),
+      await written(target),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+    expect(api.signatures).toEqual([]);
+  });
+
+  it.each(['//evil.example/', String.raw`/\evil.example/`, '///evil.example/', '/.//evil.example/'])(
+    'does not redirect to %s',
+    async (target) => {
+      const token = new URL(served.address).search;
+      const answer = await written(`${target}${token}`, { headers: { cookie: '' } });
+      expect([answer.status, answer.headers.location]).toEqual([400, undefined]);
+    },
+  );
+
+  it('refuses a missing cookie before it reads the body', async () => {
+    const begun = request(`${origin}/api/runs/digits-000001/stop`, { method: 'POST' });
+    begun.on('error', () => undefined).write('{');
+    const [answer] = (await once(begun, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(401);
+    begun.destroy();
   });
 
   it('says that the API gives no answer', async () => {

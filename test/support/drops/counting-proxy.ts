@@ -1,5 +1,6 @@
 /** Stands before an S3 server and counts the requests by operation. It can tell when the n-th write comes. */
 import http from 'node:http';
+import { serveLocally } from '@tidewheel/emulators/access/local-server.ts';
 
 export interface CountingProxy {
   readonly url: string;
@@ -23,7 +24,7 @@ export async function startProxy(target: string): Promise<CountingProxy> {
     return due;
   };
   const agent = new http.Agent({ keepAlive: true });
-  const server = http.createServer((request, response) => {
+  const server = await serveLocally((request, response) => {
     const { method = 'GET', url = '/', headers } = request;
     const kind = operationOf(method, url);
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -46,11 +47,8 @@ export async function startProxy(target: string): Promise<CountingProxy> {
     request.on('error', () => onward.destroy());
     request.pipe(onward);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  const own = typeof address === 'object' && address !== null ? address.port : 0;
   return {
-    url: `http://127.0.0.1:${own}`,
+    url: server.url,
     taken: () => {
       const before = Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
       counts = new Map();
@@ -60,9 +58,8 @@ export async function startProxy(target: string): Promise<CountingProxy> {
       planned = { left, when, act };
     },
     stop: async () => {
-      server.closeAllConnections();
       agent.destroy();
-      await new Promise((closed) => server.close(closed));
+      await server.close();
     },
   };
 }

@@ -166,6 +166,20 @@ describe('SDK clients', () => {
   });
 });
 
+describe('an HTTP server', () => {
+  it('is made where no request ends it', () => {
+    const making = /\bhttps?\.createServer\(|createServer\b[^;]*from 'node:https?'/;
+    const outside = ['functions', 'cli', 'emulators', 'bench', 'client'].flatMap((folder) =>
+      breakers(
+        folder,
+        making,
+        (file) => file === 'emulators/access/local-server.ts' || file.startsWith('emulators/tests/'),
+      ),
+    );
+    expect(outside).toEqual([]);
+  });
+});
+
 describe('the environment', () => {
   it('is read where it is checked, except the endpoint', () => {
     // Both ways to AWS, the SDK's clients and the fast data path, take the endpoint from the SDK's own variables.

@@ -1,0 +1,76 @@
+/**
+ * The HTTP servers of this machine. They listen on 127.0.0.1 alone and answer programs and their own pages. No request
+ * ends a server, and no body fills its memory.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { refusesPage } from './web-pages.ts';
+
+export interface LocalServer {
+  readonly port: number;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+interface LocalServerOptions {
+  /** 0 or nothing takes a free one. */
+  readonly port?: number | undefined;
+  /** Takes why a request failed. */
+  readonly log?: (line: string) => void;
+  /** Answers such a request, of which nothing is answered yet. */
+  readonly fail?: (response: ServerResponse) => void;
+}
+
+/** @throws Error with code EADDRINUSE */
+export async function serveLocally(
+  answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
+  { port = 0, log = () => undefined, fail = failPlainly }: LocalServerOptions = {},
+): Promise<LocalServer> {
+  const answerSafely = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      if (!refusesPage(request, response)) await answer(request, response);
+    } catch (error: unknown) {
+      log(`${request.method} request failed: ${error instanceof Error ? error.message : String(error)}`);
+      if (response.headersSent) response.destroy();
+      else fail(response);
+    }
+  };
+  // Clients keep their connections, and a request that meets the end of one is lost.
+  const keeps = { keepAliveTimeout: 60_000 };
+  const server = createServer(keeps, (request, response) => void answerSafely(request, response));
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const own = typeof address === 'object' && address !== null ? address.port : port;
+  return {
+    port: own,
+    url: `http://127.0.0.1:${own}`,
+    close: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const failPlainly = (response: ServerResponse): void => {
+  response.writeHead(500, { 'content-type': 'text/plain' }).end('The server failed: its log says why.\n');
+};
+
+/**
+ * The whole body is read, so that the answer reaches a client that is still sending.
+ * @returns undefined where it has more bytes
+ */
+export async function bodyWithin(request: IncomingMessage, mostBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes <= mostBytes) chunks.push(chunk);
+    else chunks.length = 0;
+  }
+  return bytes <= mostBytes ? Buffer.concat(chunks) : undefined;
+}
