@@ -286,6 +286,8 @@ def _await_end_of_input(loop: asyncio.AbstractEventLoop, asked_to_stop: asyncio.
 
 def main(arguments: list[str]) -> None:
     options = parse(arguments)
+    # Snapshots hold secrets and keys.
+    os.umask(0o077)
     options.state = options.state.absolute()
     lock_fd = lock(options.state, options.lock_seconds, options.port_fd)
     listening = listen(options.port, options.port_fd)

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
+import { makePrivate } from '../shared/files.ts';
 
 /** What limits.py reads. */
 interface EmulatorLimits {
@@ -94,7 +95,7 @@ const PASSED_ON = ['HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SSL_CERT_FILE', 'L
 
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const log = options.log ?? path.join(options.stateDirectory, 'emulator.log');
-  await mkdir(options.stateDirectory, { recursive: true });
+  await makePrivate(options.stateDirectory);
   await mkdir(path.dirname(log), { recursive: true });
   const file = await open(log, 'a', 0o600);
   const child = spawnEmulator(options, file.fd, await writeQuotas(options));

@@ -1,5 +1,5 @@
 /** Gives the emulator's EC2 machines: a process tree for each instance that Tidewheel's fleets launch, and its end. */
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { restUntil } from '../clock/presence.ts';
 import type { Sleepers } from '../clock/sleepers.ts';
 import { cpusPerHost } from '../sagemaker/hosts/container.ts';
 import { messageOf } from '../sagemaker/model/errors.ts';
+import { makePrivate } from '../shared/files.ts';
 import {
   openTemporaryFolder,
   removeTemporaryFolder,
@@ -79,7 +80,7 @@ export async function startLocalEc2(options: LocalEc2Options): Promise<LocalEc2>
   const stateDirectory = resolve(options.stateDirectory);
   await removeTemporaryFolder(stateDirectory);
   await rm(stateDirectory, { recursive: true, force: true });
-  await mkdir(stateDirectory, { recursive: true });
+  await makePrivate(stateDirectory);
   const temporary = await openTemporaryFolder(stateDirectory);
   const ec2 = new RunningEc2({ ...options, stateDirectory }, temporary);
   await ec2.start();

@@ -1,9 +1,9 @@
 /** A SageMaker for one machine: speaks AWS's protocol and really runs the training jobs. */
-import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalServer } from '../access/local-server.ts';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
+import { makePrivate } from '../shared/files.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { openTemporaryFolder } from '../shared/temporary-folder.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
@@ -79,7 +79,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     environmentsDirectory: resolve(given.environmentsDirectory),
     market: queuedMarket(given),
   };
-  await mkdir(settings.stateDirectory, { recursive: true });
+  await makePrivate(settings.stateDirectory);
   const unlockState = await lockFolder(settings.stateDirectory, 'local SageMaker');
   const temporary = await openTemporaryFolder(settings.stateDirectory);
   const clients = makeClients(settings);

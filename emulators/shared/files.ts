@@ -1,6 +1,8 @@
-/** Folders: made with those above them, and their files as an upload sees them. */
-import { access, constants, mkdir, readdir, stat } from 'node:fs/promises';
+/** Folders: made with those above them, closed to other users, and their files as an upload sees them. */
+import { execFile } from 'node:child_process';
+import { access, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 /**
  * Makes it with those above it, unless it is there.
@@ -11,6 +13,22 @@ import { dirname, join } from 'node:path';
 export async function makeWritable(folder: string): Promise<void> {
   await makeFolder(folder);
   await access(folder, constants.W_OK);
+}
+
+const OTHERS = 0o077;
+
+/**
+ * Makes a folder that only its owner may enter. What is in it already is closed to others, too.
+ * @throws Error where it cannot be closed: it is another user's, or its file system knows no owners
+ */
+export async function makePrivate(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (((await stat(folder)).mode & OTHERS) === 0) return;
+  try {
+    await promisify(execFile)('chmod', ['-R', 'go-rwx', await realpath(folder)]);
+  } catch (cause: unknown) {
+    throw new Error(`${folder} cannot be closed to other users: name a folder of your own`, { cause });
+  }
 }
 
 async function makeFolder(folder: string): Promise<void> {

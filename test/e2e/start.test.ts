@@ -1,7 +1,7 @@
 /** `npm start`'s program as a person runs it: killed in the middle, started again, ended by Ctrl-C; nothing is left behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -120,8 +120,11 @@ it('takes drops made meanwhile, and ends cleanly', async () => {
   await mkdir(label, { recursive: true });
   await writeFile(join(label, 'meanwhile.png'), 'no image, which is for the run to say');
   await writeFile(join(state, 'drop/stray.txt'), 'of no pipeline');
+  // As an earlier release left it.
+  await chmod(state, 0o755);
   const third = start('--no-demo');
   await until(() => third.output().includes('ready for a drop'), `ready\n${third.output()}`, 60);
+  expect((await stat(state)).mode & 0o077).toBe(0);
   expect(third.output()).toMatch(/pipeline digits: last run digits-000001 succeeded/);
   const dropped = 'dropped digits/incoming/7/meanwhile.png';
   await until(() => third.output().includes(dropped), `${dropped}\n${third.output()}`, 30);

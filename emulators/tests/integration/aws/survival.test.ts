@@ -2,7 +2,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -240,3 +251,25 @@ async function runs(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return !/\) Z /.test(stat);
 }
+
+it('what an earlier release left is closed to other users', async () => {
+  const snapshots = path.join(stateDirectory, 'snapshots');
+  const left = path.join(snapshots, '00000000000000000001');
+  await mkdir(left, { recursive: true });
+  await writeFile(path.join(left, 'secretsmanager.json'), '{}');
+  await symlink('00000000000000000001', path.join(snapshots, 'current'));
+  for (const open of [stateDirectory, snapshots, left]) await chmod(open, 0o755);
+  const { url } = await start();
+  await putEverywhere(url, 'secret');
+  await running?.stop();
+  const all = await readdir(stateDirectory, { recursive: true });
+  expect(all.filter((name) => name.endsWith('.json')).length).toBeGreaterThan(5);
+  const modes = await Promise.all(
+    all.map(async (name) => (await lstat(path.join(stateDirectory, name))).mode),
+  );
+  const open = all.filter(
+    (_, index) => (modes[index] ?? 0) >> 12 !== 0o12 && ((modes[index] ?? 0) & 0o077) !== 0,
+  );
+  expect(open).toEqual([]);
+  expect((await stat(stateDirectory)).mode & 0o077).toBe(0);
+});
