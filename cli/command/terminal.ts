@@ -1,6 +1,6 @@
 /** Where a verb prints. Documents go to standard output; what is said beside them goes to standard error. */
+import { printable } from '@tidewheel/emulators/shared/command-line.ts';
 import pc from 'picocolors';
-import { safe } from './format.ts';
 
 export type Colours = ReturnType<typeof pc.createColors>;
 
@@ -36,14 +36,15 @@ export function terminalOf(
   const mayColour = !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
   const colours = pc.createColors(mayColour && stdout.isTTY === true);
   const beside = pc.createColors(mayColour && stderr.isTTY === true);
+  const own = { keepsColours: colours.isColorSupported };
   return {
-    print: (text) => void stdout.write(`${text}\n`),
-    note: (text) => void stderr.write(`${beside.dim(text)}\n`),
-    problem: (text) => void stderr.write(`${beside.red('✗')} ${text.split('\n').map(safe).join('\n')}\n`),
+    print: (text) => void stdout.write(`${printable(text, own)}\n`),
+    note: (text) => void stderr.write(`${beside.dim(printable(text))}\n`),
+    problem: (text) => void stderr.write(`${beside.red('✗')} ${printable(text)}\n`),
     redraw: (lines, drawn) => {
       const up = drawn === 0 ? '' : `\u001b[${drawn}A`;
       // Each line is cleared as it is written, and what was below the last one: no flicker.
-      stdout.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}\u001b[J`);
+      stdout.write(`${up}${lines.map((line) => `\u001b[2K${printable(line, own)}\n`).join('')}\u001b[J`);
     },
     isLive: stdout.isTTY === true && environment['TERM'] !== 'dumb',
     get columns() {
@@ -55,7 +56,7 @@ export function terminalOf(
       const { createInterface } = await import('node:readline/promises');
       const reader = createInterface({ input: stdin, output: stderr });
       try {
-        return await reader.question(question);
+        return await reader.question(printable(question));
       } finally {
         reader.close();
       }

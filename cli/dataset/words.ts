@@ -1,4 +1,5 @@
 /** What the commands of `tidewheel data` print, and the keys that they are given. */
+import { printable } from '@tidewheel/emulators/shared/command-line.ts';
 import { belowIncoming, bucketKeys } from '../../functions/core/shared/keys.ts';
 import { quotedIfNeeded } from '../../functions/core/shared/quoted.ts';
 
@@ -12,7 +13,7 @@ export const found = (document: object, code = 0): Outcome => ({ code, document 
 
 /** @returns the exit code */
 export const complain = (line: string): number => {
-  process.stderr.write(`✗ ${line}\n`);
+  process.stderr.write(`✗ ${printable(line)}\n`);
   return 1;
 };
 

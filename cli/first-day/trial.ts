@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable, UsageError, usable } from '@tidewheel/emulators/shared/command-line.ts';
 import { makeWritable } from '@tidewheel/emulators/shared/files.ts';
 import * as z from 'zod';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
@@ -55,7 +55,7 @@ type Values = z.output<typeof trialSchema>;
 /** As a shell has it for what SIGINT ended. */
 const INTERRUPTED = 130;
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const say = (text: string): void => void process.stdout.write(`${printable(text)}\n`);
 
 /** @returns the exit code */
 export async function playTrial(values: Values, context: Context): Promise<number> {

@@ -1,4 +1,5 @@
 /** Serves until the session ends: every run of every pipeline, every file of the drop folder and every stray is on the screen. */
+import { printable } from '@tidewheel/emulators/shared/command-line.ts';
 import pc from 'picocolors';
 import type { Screen } from '../show/screen.ts';
 import { nextSteps } from '../show/where-to-look.ts';
@@ -28,7 +29,7 @@ export async function watchService(session: Session, elsewhere: string | undefin
 
 function show(screen: Screen, { kind, text }: NewsLine): void {
   const time = pc.dim(new Date().toISOString().slice(11, 19));
-  screen.line(`${time} ${kind === 'problem' ? pc.red(text) : text}`);
+  screen.line(`${time} ${kind === 'problem' ? pc.red(printable(text)) : printable(text)}`);
 }
 
 export async function serveDrops(session: Session, watch: Watch): Promise<void> {

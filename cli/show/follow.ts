@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { printable } from '@tidewheel/emulators/shared/command-line.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
 import { metricTexts } from '../../client/amounts.ts';
@@ -68,7 +69,7 @@ async function show(api: ApiClient, runId: string, { seen, shown, screen }: Show
         for (const line of placementLines(placement.data.attempt, placement.data.decision)) screen.line(line);
     }
     screen.line(
-      `${pc.dim(entry.at.slice(11, 19))} ${colour(entry.kind)(entry.kind.padEnd(18))} ${entry.text}`,
+      `${pc.dim(entry.at.slice(11, 19))} ${colour(entry.kind)(entry.kind.padEnd(18))} ${printable(entry.text)}`,
     );
   }
 }

@@ -1,4 +1,5 @@
 /** Lines and progress bars on a terminal; plain lines where there is none, so that a log stays readable. */
+import { printable } from '@tidewheel/emulators/shared/command-line.ts';
 import pc from 'picocolors';
 
 export interface Screen {
@@ -22,16 +23,18 @@ export function terminalScreen(out: NodeJS.WriteStream): Screen {
     if (drawn !== undefined) out.write('\n');
     drawn = undefined;
   };
+  const own = { keepsColours: pc.isColorSupported };
   const write = (text: string) => {
     clear();
-    out.write(`${text}\n`);
+    out.write(`${printable(text, own)}\n`);
   };
   return {
     line: (text = '') => write(text),
-    done: (text) => write(`${pc.green('✓')} ${text}`),
-    problem: (text) => write(`${pc.red('✗')} ${text}`),
+    done: (text) => write(`${pc.green('✓')} ${printable(text)}`),
+    problem: (text) => write(`${pc.red('✗')} ${printable(text)}`),
     bar: (label, value, total, note = '') => {
-      const text = `  ${label.padEnd(10)} ${barOf(value, total)} ${value}/${total} ${pc.dim(note)}`;
+      const words = `  ${label.padEnd(10)} ${barOf(value, total)} ${value}/${total} ${pc.dim(note)}`;
+      const text = printable(words, own);
       if (live) {
         if (drawn !== undefined && drawn !== label) out.write('\n');
         out.write(`\r\u001b[2K${text}`);

@@ -1,4 +1,5 @@
 /** The placement's table and the report, as text. */
+import { printable } from '@tidewheel/emulators/shared/command-line.ts';
 import pc from 'picocolors';
 import { metricTexts } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
@@ -53,7 +54,9 @@ function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): str
 export function reportLines(report: RunReport): string[] {
   const percent = (value: number) => `${value.toFixed(1)} %`;
   return [
-    pc.bold(`Report of ${report.runId}: ${report.status}${report.failure ? ` (${report.failure})` : ''}`),
+    pc.bold(
+      `Report of ${report.runId}: ${report.status}${report.failure ? ` (${printable(report.failure)})` : ''}`,
+    ),
     ...report.attempts.map(
       ({ attempt, pool, nodes, outcome, fromStep, toStep, trainingSeconds, costUsd }) =>
         `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.purchaseOption} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usd(costUsd)}`,

@@ -103,9 +103,7 @@ class Printer {
     const { attempt, at, host, text } = entry;
     if (!text.includes(this.#wanted.grep ?? '')) return;
     const line = { attempt, host, timestamp: Date.parse(at), message: text };
-    terminal.print(
-      json ? JSON.stringify(line) : `${at.slice(11, 19)} ${isGang ? `${host} ` : ''}${printable(text)}`,
-    );
+    terminal.print(json ? JSON.stringify(line) : `${at.slice(11, 19)} ${isGang ? `${host} ` : ''}${text}`);
   }
 
   async #look(attempt: number): Promise<boolean> {
@@ -116,9 +114,6 @@ class Printer {
     return isGang;
   }
 }
-
-/** Scripts print tables with tabs. */
-const printable = (text: string): string => text.split('\t').map(safe).join('\t');
 
 async function sayWhyNothing(
   api: Api,

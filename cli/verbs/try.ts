@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeAddressBook } from '@tidewheel/emulators/sagemaker/hosts/addresses.ts';
 import { canShowOptMl, NOT_SHOWN } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
+import { printable } from '@tidewheel/emulators/shared/command-line.ts';
 import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
 import * as z from 'zod';
 import { packAgent } from '../../functions/aws/lambda/agent.ts';
@@ -126,7 +127,7 @@ Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
   },
 });
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const say = (text: string): void => void process.stdout.write(`${printable(text)}\n`);
 
 async function tryScript(folder: string, values: Values & { readonly json: boolean }): Promise<number> {
   const {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
+import { printable } from '../shared/command-line.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import { canShowOptMl, NOT_SHOWN } from './hosts/opt-ml.ts';
 import { messageOf } from './model/errors.ts';
@@ -78,7 +79,7 @@ async function main(): Promise<void> {
     graceSeconds: Number(values.grace),
     timeScale: Number(values['time-scale']),
     keepHostFolders: values['keep-host-folders'],
-    log: (line) => console.log(line),
+    log: (line) => console.log(printable(line)),
     ...(fileSystemsDirectory === undefined ? {} : { fileSystemsDirectory }),
   });
   if (!(await canShowOptMl(values.python, values.state))) console.log(NOT_SHOWN);
@@ -91,6 +92,6 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  console.error(`local SageMaker: ${messageOf(error)}`);
+  console.error(`local SageMaker: ${printable(messageOf(error))}`);
   process.exitCode = 1;
 }

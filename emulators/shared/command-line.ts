@@ -57,6 +57,23 @@ export function readCommandLine<Schema extends z.ZodType>(
   throw new UsageError(problems);
 }
 
+// oxlint-disable-next-line no-control-regex -- it finds them
+const OWN_COLOUR = /^\u001b\[(?:[12]|22|3[1-6]|39)m$/;
+/** Sequences that begin with an escape, and all control characters except tabs and newlines. */
+const CONTROL =
+  // oxlint-disable-next-line no-control-regex -- it finds them
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))|[\0-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/**
+ * A text that cannot steer a terminal: scripts, keys and messages may hold what one obeys. Sequences are left out. A
+ * single character is shown as its JSON escape, so that a JSON document keeps its values.
+ */
+export const printable = (text: string, { keepsColours = false } = {}): string =>
+  text.replace(CONTROL, (found) => {
+    if (found.length === 1) return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    return keepsColours && OWN_COLOUR.test(found) ? found : '';
+  });
+
 /**
  * A reader may go before the command has ended (`npm run … | head`). Then the rest of the output goes nowhere, but the
  * command still ends its work: it writes its files and stops what it started.
@@ -86,7 +103,7 @@ export async function runCommand(
   } catch (error: unknown) {
     const isUsage = error instanceof UsageError;
     const problems = isUsage ? error.problems : [error instanceof Error ? error.message : String(error)];
-    for (const problem of problems) process.stderr.write(`✗ ${problem}\n`);
+    for (const problem of problems) process.stderr.write(`✗ ${printable(problem)}\n`);
     if (isUsage) process.stderr.write(`\n${usage.trimEnd()}\n`);
     process.exitCode = isUsage ? 2 : 1;
   }

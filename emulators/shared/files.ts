@@ -18,7 +18,7 @@ export async function makeWritable(folder: string): Promise<void> {
 const OTHERS = 0o077;
 
 /**
- * Makes a folder that only its owner may enter. What is in it already is closed to others, too.
+ * Makes a folder that only its owner may enter. Its files are closed to others, too.
  * @throws Error where it cannot be closed: it is another user's, or its file system knows no owners
  */
 export async function makePrivate(folder: string): Promise<void> {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn, keyVariables } from '../access/access-key.ts';
-import { readCommandLine, runCommand } from '../shared/command-line.ts';
+import { printable, readCommandLine, runCommand } from '../shared/command-line.ts';
 import { startLocalMarket } from './market.ts';
 import { REGIONS } from './model/offers.ts';
 import { marketScriptOf, SCRIPT_HELP } from './script-option.ts';
@@ -60,7 +60,7 @@ async function main(args: readonly string[]): Promise<number> {
     timeScale: values['time-scale'],
     configurationLimit: values['config-limit'],
     ...(endpoint !== undefined && { awsEndpointUrl: endpoint }),
-    log: (line) => console.error(line),
+    log: (line) => console.error(printable(line)),
   });
   const variables = { ...keyVariables(credentials), AWS_ENDPOINT_URL_EC2: market.url };
   for (const [name, value] of Object.entries(variables)) console.log(`${name}=${value}`);

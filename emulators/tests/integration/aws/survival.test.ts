@@ -252,7 +252,7 @@ async function runs(pid: number): Promise<boolean> {
   return !/\) Z /.test(stat);
 }
 
-it('what an earlier release left is closed to other users', async () => {
+it('an earlier release's state is closed to other users', async () => {
   const snapshots = path.join(stateDirectory, 'snapshots');
   const left = path.join(snapshots, '00000000000000000001');
   await mkdir(left, { recursive: true });
