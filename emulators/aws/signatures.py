@@ -47,6 +47,16 @@ _UNKNOWN_KEY = Refusal(
     "UnrecognizedClientException", "The security token included in the request is invalid."
 )
 _MISMATCH = Refusal("SignatureDoesNotMatch", sigv4.SIGNATURE_MISMATCH)
+_MOST_FIELDS_BYTES = 64 * 1024
+"""Of a form, before its file. S3 takes 20 KB."""
+_MOST_HASHED_BYTES = 80 * 1024**2
+"""Lambda takes 50 MB of code, in base64."""
+NOT_READ: Any = bytearray()
+"""In place of a body, whose chunks are verified when it is there."""
+_chunk_signatures_match = sigv4._chunk_signatures_match
+sigv4._chunk_signatures_match = lambda body, *signed: (
+    body is NOT_READ or _chunk_signatures_match(body, *signed)
+)
 
 
 def is_unsigned(request: Request) -> bool:
@@ -60,23 +70,22 @@ def is_unsigned(request: Request) -> bool:
 def unverified_bytes(request: Request) -> float:
     """How much of the body may be held to verify the signature; 0 where the headers suffice.
 
-    A form's fields come before its file, and S3 takes 20 KB of them. Lambda takes 50 MB of code,
-    in base64. A body in signed chunks may have any size: its headers are verified first.
+    A body in signed chunks may have any size: its headers are verified first.
     """
     if is_form(request):
-        return 64 * 1024
-    if _signs_chunks(request):
+        return _MOST_FIELDS_BYTES
+    if request.headers.get("x-amz-content-sha256", "").startswith("STREAMING-AWS4-HMAC-SHA256"):
         return math.inf
-    return 0 if _is_for_s3(request) else 80 * 1024**2
+    return 0 if _is_for_s3(request) else _MOST_HASHED_BYTES
 
 
-def refusal_of(request: Request, body: bytes | None = None) -> Refusal | None:
+def refusal_of(request: Request, body: bytes = NOT_READ) -> Refusal | None:
     """Why AWS would not answer; None for what is signed with the region's key, or with a key that
-    this region's IAM or STS gave out. Without the body, as far as the headers tell."""
+    this region's IAM or STS gave out. Before the body is read, as far as the headers tell."""
     if is_unsigned(request):
         if not is_form(request):
             return _UNSIGNED
-        return None if body is None else _refusal_of_form(request, body)
+        return None if body is NOT_READ else _refusal_of_form(request, body)
     query = parse_qs(request.query_string, keep_blank_values=True)
     authorization = request.headers.get("authorization")
     if (authorization or "").startswith("AWS ") or (
@@ -98,9 +107,9 @@ def refusal_of(request: Request, body: bytes | None = None) -> Refusal | None:
     secret = _secret_of(signature.access_key_id, token)
     if isinstance(secret, Refusal):
         return secret
-    if body is None and unverified_bytes(request) > 0:
-        return _mismatch_of_seed(signature, secret, request, query)
-    return _mismatch(signature, secret, request, query, body or b"")
+    if body is NOT_READ and unverified_bytes(request) == _MOST_HASHED_BYTES:
+        return None
+    return _mismatch(signature, secret, request, query, body)
 
 
 def _is_nobodys(key_id: str) -> bool:
@@ -124,6 +133,8 @@ def _secret_of(key_id: str, token: str) -> str | Refusal:
 def _mismatch(
     signature: Any, secret: str, request: Request, query: dict[str, list[str]], body: bytes
 ) -> Refusal | None:
+    # Most clients sign the path as they send it, some as S3 specifies it: decoded, encoded again.
+    paths = {request.raw_path, quote(unquote(request.raw_path), safe="/-_.~")}
     failures = [
         sigv4.header_signature_failure(
             signature,
@@ -135,33 +146,9 @@ def _mismatch(
             body,
             presigned="authorization" not in request.headers,
         )
-        for path in _signed_paths(request)
+        for path in paths
     ]
     return None if None in failures else Refusal(*failures[0])
-
-
-def _signed_paths(request: Request) -> set[str]:
-    """Most clients sign the path as they send it, some as S3 specifies it: decoded, encoded
-    again."""
-    return {request.raw_path, quote(unquote(request.raw_path), safe="/-_.~")}
-
-
-def _mismatch_of_seed(
-    signature: Any, secret: str, request: Request, query: dict[str, list[str]]
-) -> Refusal | None:
-    """Of chunks that are signed one after the other, the signature that the headers carry."""
-    if not _signs_chunks(request):
-        return None
-    scope = (signature.date_stamp, signature.region, signature.service)
-    texts = [
-        sigv4.header_signing_documents(
-            signature, request.method, path, query, request.headers, b"", presigned=False
-        )[1]
-        for path in _signed_paths(request)
-    ]
-    seeds = [sigv4.calculate_signature(secret, *scope, text) for text in texts]
-    is_signed = any(sigv4.signatures_match(seed, signature.signature) for seed in seeds)
-    return None if is_signed else _MISMATCH
 
 
 def _refusal_of_version_2(request: Request, query: dict[str, list[str]]) -> Refusal | None:
@@ -195,11 +182,6 @@ def _is_for_s3(request: Request) -> bool:
         or "AWSAccessKeyId" in query
         or "/s3/aws4_request" in query.get("X-Amz-Credential", [""])[0]
     )
-
-
-def _signs_chunks(request: Request) -> bool:
-    stated = request.headers.get("x-amz-content-sha256", "")
-    return stated.startswith("STREAMING-AWS4-HMAC-SHA256-PAYLOAD")
 
 
 def is_form(request: Request) -> bool:

@@ -252,7 +252,7 @@ async function runs(pid: number): Promise<boolean> {
   return !/\) Z /.test(stat);
 }
 
-it('an earlier release's state is closed to other users', async () => {
+it('state of an earlier release is closed to others', async () => {
   const snapshots = path.join(stateDirectory, 'snapshots');
   const left = path.join(snapshots, '00000000000000000001');
   await mkdir(left, { recursive: true });
