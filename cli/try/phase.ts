@@ -110,13 +110,18 @@ function observe({ process }: TrialHost, pattern: string | undefined) {
   let startedAt = Date.now();
   let printedAt: number | undefined;
   let hasEnded = false;
+  let problem: unknown;
   process.onUsage((usage) => {
     cpuSeconds = usage.cpuSeconds;
   });
   const take = (line: string): void => {
     if (lines.push(line) > KEPT_LINES) lines.shift();
     const { hasStarted } = output.seen();
-    output.read(line);
+    try {
+      if (problem === undefined) output.read(line);
+    } catch (error: unknown) {
+      problem = error;
+    }
     const seen = output.seen();
     if (!hasStarted && seen.hasStarted) [startedAt, cpuBefore] = [Date.now(), cpuSeconds];
     if (seen.scriptLines > 0) printedAt ??= Date.now();
@@ -135,7 +140,10 @@ function observe({ process }: TrialHost, pattern: string | undefined) {
         ? startedAt + SILENT_TIMES * seconds * 1_000
         : printedAt + seconds * 1_000;
     },
-    seen: () => ({ ...output.seen(), lines: [...lines], cpuSeconds: cpuSeconds - cpuBefore }),
+    seen: () => {
+      if (problem !== undefined) throw problem;
+      return { ...output.seen(), lines: [...lines], cpuSeconds: cpuSeconds - cpuBefore };
+    },
   };
 }
 

@@ -1,5 +1,10 @@
 /** The steps that a script prints: the first and the last of the word that it prints most. Pure. */
 
+import { boundedSearch } from '../../functions/core/shared/bounded-search.ts';
+
+/** The agent looks at no more of a line. */
+const LONGEST_LINE = 2_000;
+
 export interface PrintedSteps {
   /** Such as `step`, `iter` or `epoch`. */
   readonly word: string;
@@ -20,7 +25,9 @@ export function stepReader(pattern?: string): { read(line: string): void; seen()
   };
   return {
     read: (line) => {
-      const own = declared?.exec(line)?.groups?.['step'];
+      const own =
+        declared &&
+        boundedSearch('training.progress.pattern', declared, line.slice(0, LONGEST_LINE))?.groups?.['step'];
       if (own !== undefined) return note('step', Number(own));
       const [, word, step] = declared === undefined ? (PRINTED.exec(line) ?? []) : [];
       if (word !== undefined && step !== undefined) note(word.toLowerCase(), Number(step));

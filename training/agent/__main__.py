@@ -19,6 +19,10 @@ def _run(arguments: list[str]) -> int:
         from tidewheel_agent.supervision.watchdog import watch
 
         return watch(arguments[1], int(arguments[2]))
+    if arguments[:1] == ["--search"]:
+        from tidewheel_agent.declared_pattern import answer_searches
+
+        return answer_searches(arguments[1], float(arguments[2]))
     if arguments[:1] == ["--host"]:
         from tidewheel_host.host import main as host_main
 

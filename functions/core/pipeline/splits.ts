@@ -8,10 +8,7 @@ import { channelsIn } from './script/placeholders.ts';
 export const SPLITS = ['train', 'validation', 'test'] as const;
 export type SplitName = (typeof SPLITS)[number];
 
-/**
- * Nested repetition, which may take for ever on some keys, is not refused: many such patterns never do, and the user who declares
- * one has only their own runs to lose.
- */
+/** Nested repetition is not refused: many such patterns never take long, and each search has a limit. */
 export function isPatternWithGroup(pattern: string): boolean {
   try {
     return (new RegExp(`${pattern}|`, 'u').exec('')?.length ?? 0) === 2;

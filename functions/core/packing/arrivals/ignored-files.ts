@@ -44,15 +44,27 @@ const WELL_KNOWN = [
 
 export type IsIgnored = (key: string) => boolean;
 
-const regExpOf = (name: string): string =>
-  name.replace(/[\\^$.+?()[\]{}|]/g, String.raw`\$&`).replaceAll('*', '[^/]*');
+/**
+ * Between two stars, a part counts where it comes first. No search for another place follows, so that a name with many
+ * stars does not take for ever.
+ * @param place of the name in the list
+ */
+function regExpOf(name: string, place: number): string {
+  const escaped = name.replace(/[\\^$.+?()[\]{}|]/g, String.raw`\$&`);
+  const [first = '', ...parts] = escaped.split('*');
+  const last = parts.pop();
+  if (last === undefined) return first;
+  const between = parts.map((part, at) => `(?=(?<p${place}_${at}>[^/]*?${part}))\\k<p${place}_${at}>`);
+  return `${first}${between.join('')}[^/]*${last}`;
+}
 
 /** Keys come without the incoming prefix. Case does not count. */
 export function ignoredFiles({ ignore = [] }: Pick<PackingSettings, 'ignore'>): IsIgnored {
   if (ignore === 'none') return () => false;
   const all = [...WELL_KNOWN, ...ignore];
-  const folders = all.filter((name) => name.endsWith('/')).map((name) => regExpOf(name.slice(0, -1)));
-  const files = all.filter((name) => !name.endsWith('/')).map(regExpOf);
+  const expressions = all.map((name, place) => regExpOf(name.replace(/\/$/, ''), place));
+  const folders = expressions.filter((_, place) => all[place]?.endsWith('/'));
+  const files = expressions.filter((_, place) => !all[place]?.endsWith('/'));
   const pattern = new RegExp(`(?:^|/)(?:(?:${folders.join('|')})/.*|(?:${files.join('|')}))$`, 'isu');
   return (key) => pattern.test(key);
 }

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { boundedSearch } from '../../shared/bounded-search.ts';
 
 export interface SplitKey {
   /** Directories and base name, without the suffix. */
@@ -154,7 +155,7 @@ export function labelOfKey(
     case 'namePattern':
       return settings.labelPattern === undefined
         ? undefined
-        : new RegExp(settings.labelPattern, 'u').exec(key)?.[1];
+        : boundedSearch('packing.labelPattern', new RegExp(settings.labelPattern, 'u'), key)?.[1];
     default:
       return settings.label satisfies never;
   }

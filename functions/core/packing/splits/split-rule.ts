@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { partsOf, SPLITS, type SplitName, type SplitSettings } from '../../pipeline/splits.ts';
+import { boundedSearch } from '../../shared/bounded-search.ts';
 import type { EvenCounts, PlannedSplit } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { splitKey } from '../model/member-names.ts';
@@ -37,7 +38,10 @@ export class SplitRule {
   /** @param key without the incoming prefix @returns undefined if no group is found in it */
   of(key: string): SplitName | undefined {
     const { stem } = splitKey(key, this.#inner);
-    const group = this.#pattern === undefined ? stem : this.#pattern.exec(stem)?.[1];
+    const group =
+      this.#pattern === undefined
+        ? stem
+        : boundedSearch('packing.split.groupPattern', this.#pattern, stem)?.[1];
     if (group === undefined || group === '') return undefined;
     const place =
       Number.parseInt(hash('sha256', group.normalize('NFC')).slice(0, HASHED_DIGITS), 16) / HASHES;

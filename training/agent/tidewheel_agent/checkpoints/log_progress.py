@@ -6,6 +6,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from ..declared_pattern import DeclaredPattern
+
 _LONGEST_LINE = 2000
 _TIDEWHEEL_LINE = re.compile(
     r"(?:^|\s)tidewheel ((?:[A-Za-z_][A-Za-z0-9_.-]{0,63}=\S{1,40}(?:\s+|$))+)"
@@ -20,7 +22,7 @@ class LogProgress:
     `total` and any metric.
     """
 
-    pattern: re.Pattern[str] | None = None
+    pattern: DeclaredPattern | None = None
     step: int | None = None
     total: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
@@ -32,8 +34,8 @@ class LogProgress:
         match = _TIDEWHEEL_LINE.search(line)
         if match:
             self._read_pairs(dict(pair.split("=", 1) for pair in match[1].split()))
-        elif self.pattern is not None and (match := self.pattern.search(line)):
-            self._read_pairs({name: text for name, text in match.groupdict().items() if text})
+        elif self.pattern is not None and (found := self.pattern.search(line)):
+            self._read_pairs({name: text for name, text in found.named.items() if text})
 
     def _read_pairs(self, pairs: dict[str, str]) -> None:
         for name, text in pairs.items():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from ..declared_pattern import DeclaredPattern
 from .script_document import ScriptDocument
 from .settings import CheckpointRules
 from .strategy_traits import TRAITS, StrategyTraits
@@ -59,7 +59,7 @@ class Job:
     program: str
     strategy: str
     distribution_groups: tuple[str, ...]
-    progress_pattern: re.Pattern[str] | None
+    progress_pattern: DeclaredPattern | None
     script: ScriptDocument = field(default_factory=ScriptDocument)
     newest_checkpoints: Mapping[str, str] = field(default_factory=dict)
     """For patterns in the script's arguments: paths relative to the checkpoint folder."""

@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from ..declared_pattern import DeclaredPattern
 from .job import Group, Job, Json, WrittenFloat
 from .script_document import ScriptDocument, read_script
 from .settings import ConfigurationError, Settings
@@ -123,7 +124,7 @@ def _strategy(agent_parameters: dict[str, Json], problems: list[str]) -> str:
 
 def _progress_pattern(
     agent_parameters: dict[str, Json], problems: list[str]
-) -> re.Pattern[str] | None:
+) -> DeclaredPattern | None:
     text = agent_parameters.get("tidewheel_progress_pattern")
     if not isinstance(text, str) or text == "":
         return None
@@ -137,7 +138,7 @@ def _progress_pattern(
             "hyperparameter tidewheel_progress_pattern: name the group that holds the step, "
             r"for example step (?P<step>\d+)/(?P<total>\d+)"
         )
-    return pattern
+    return DeclaredPattern("training.progress.pattern", text)
 
 
 def _distribution_groups(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..declared_pattern import DeclaredPattern
 from .placeholders import Argument
 from .settings import CheckpointRules
 
@@ -139,7 +140,7 @@ def _checkpoint(
     ), link
 
 
-def _expression(text: str, problems: list[str]) -> re.Pattern[str] | None:
+def _expression(text: str, problems: list[str]) -> DeclaredPattern | None:
     try:
         expression = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
@@ -147,4 +148,4 @@ def _expression(text: str, problems: list[str]) -> re.Pattern[str] | None:
         return None
     if expression.groups != 1:
         problems.append("training.checkpoint.step: put the step into the one group that it has")
-    return expression
+    return DeclaredPattern("training.checkpoint.step", text)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..declared_pattern import DeclaredPattern
+
 
 class ConfigurationError(Exception):
     """The job cannot start as it is described. `problems` holds all of them with their remedies."""
@@ -59,7 +61,7 @@ class CheckpointRules:
     """The agent itself saves and restores; the other fields have their defaults then."""
     pattern: str | None = None
     """A glob relative to `folder`: each file or folder that it finds is one checkpoint."""
-    step: re.Pattern[str] | None = None
+    step: DeclaredPattern | None = None
     """Its one group holds the step, searched for in the path relative to `folder`."""
     step_by: Literal["name", "time"] = "name"
     """Without `step`: the last number in that path, or none, and the newest file counts."""

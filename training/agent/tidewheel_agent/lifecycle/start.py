@@ -96,7 +96,6 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     progress.keep_before_start()
     script = _start_script(run, prepared, argv, on_line)
     watchdog = Watchdog(script.token, script.pid)
-    script.leave_alone(watchdog.pid)
     started_at = time.time()
     evidence = _record_evidence(run, prepared)
     usage = _record_usage(run, prepared, script, evidence)

@@ -14,6 +14,7 @@ import math
 import re
 from dataclasses import replace
 
+from ..declared_pattern import DeclaredPattern
 from .bars import PAIRS, Bars
 from .log_blocks import LogBlocks
 from .metric_names import MOST_VALUES, metrics_in
@@ -50,7 +51,7 @@ _KERAS_LINE = re.compile(r"(\d{1,9})/(\d{1,9})\s.*?\b(?:step|ETA)\b(.*)$")
 class LogLines:
     """Reads lines in their order: some take their position from a line before."""
 
-    def __init__(self, pattern: re.Pattern[str] | None = None, from_step: float = 0.0) -> None:
+    def __init__(self, pattern: DeclaredPattern | None = None, from_step: float = 0.0) -> None:
         """`from_step`: of the checkpoint from which the script resumes."""
         self._pattern = pattern
         self._keras_epoch: int | None = None
@@ -83,8 +84,8 @@ class LogLines:
         if match:
             return _pairs(dict(pair.split("=", 1) for pair in match[1].split()))
         if self._pattern is not None:
-            match = self._pattern.search(line)
-            groups = match.groupdict() if match else {}
+            declared = self._pattern.search(line)
+            groups = declared.named if declared else {}
             return _pairs({name: text for name, text in groups.items() if text})
         if line.endswith("}") and (match := _AFTER_PREFIX.fullmatch("|" + line)):
             return _dictionary(match[1])

@@ -20,6 +20,8 @@ from pathlib import Path
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
 SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
 """Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
+OWN_CHILDREN: set[int] = set()
+"""Children of this process that belong to no script."""
 _MPI_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
 _PROC = Path("/proc")
 _PR_SET_CHILD_SUBREAPER = 36
@@ -48,12 +50,12 @@ def script_processes(
     token: str, roots: Iterable[int], excluded: Collection[int] = ()
 ) -> list[Process]:
     """Living processes that carry the token or descend from `roots`, without this process and
-    without those `excluded`."""
+    without those `excluded` and its own children."""
     found: dict[int, Process] = {}
     marked: set[int] = set()
     needle = f"{TOKEN_VARIABLE}={token}".encode()
     for entry in _PROC.iterdir():
-        if not entry.name.isdigit() or int(entry.name) in (os.getpid(), *excluded):
+        if not entry.name.isdigit() or int(entry.name) in (os.getpid(), *OWN_CHILDREN, *excluded):
             continue
         process = _read(entry)
         if process is None:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from ..agent_path import AGENT
-from .process_tree import kill_all
+from .process_tree import OWN_CHILDREN, kill_all
 
 _FAREWELL = b"."
 
@@ -43,7 +43,7 @@ class Watchdog:
             start_new_session=True,
             env={},
         )
-        self.pid = self._process.pid
+        OWN_CHILDREN.add(self._process.pid)
 
     def dismiss(self) -> None:
         assert self._process.stdin is not None

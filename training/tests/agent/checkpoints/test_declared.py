@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import torch
 
 from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
 from tidewheel_agent.configuration.settings import CheckpointRules
+from tidewheel_agent.declared_pattern import DeclaredPattern
 
 
 def saved(path: Path, **more: object) -> Path:
@@ -21,7 +21,9 @@ def saved(path: Path, **more: object) -> Path:
 def test_the_pattern_and_the_expression_decide(tmp_path: Path) -> None:
     saved(tmp_path / "out" / "e3_of_90.pt", step=7)
     saved(tmp_path / "out" / "best.pt", step=5000)
-    rules = CheckpointRules(tmp_path / "out", pattern="e*.pt", step=re.compile(r"e(\d+)_"))
+    rules = CheckpointRules(
+        tmp_path / "out", pattern="e*.pt", step=DeclaredPattern("step", r"e(\d+)_")
+    )
     found = FrameworkCheckpoints(tmp_path, rules=rules).find_last()
     assert found is not None and (found.name, found.step) == ("out/e3_of_90.pt", 3)
     by_name = CheckpointRules(tmp_path / "out", pattern="e*.pt")

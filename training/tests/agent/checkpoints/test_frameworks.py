@@ -21,6 +21,7 @@ from tidewheel_agent.checkpoints.formats.step_names import position_in_name, pos
 from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
 from tidewheel_agent.checkpoints.log_progress import LogProgress
 from tidewheel_agent.checkpoints.progress import ProgressReporter
+from tidewheel_agent.declared_pattern import DeclaredPattern
 
 
 def find_last(folder: Path) -> Checkpoint | None:
@@ -303,9 +304,9 @@ def test_checkpoints_without_a_step_still_prove_work(tmp_path: Path) -> None:
 
 
 def test_a_pattern_reads_other_scripts_lines() -> None:
-    import re
-
-    pattern = re.compile(r"Iter (?P<step>[\d,]+)/(?P<total>[\d,]+): loss = (?P<loss>\S+)")
+    pattern = DeclaredPattern(
+        "pattern", r"Iter (?P<step>[\d,]+)/(?P<total>[\d,]+): loss = (?P<loss>\S+)"
+    )
     log = LogProgress(pattern)
     log.read_line("Iter 1,200/30,000: loss = 0.25")
     assert (log.step, log.total, log.metrics) == (1200, 30_000, {"loss": 0.25})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tidewheel_agent.checkpoints.newest import newest_checkpoint
 from tidewheel_agent.checkpoints.note import PROGRESS_FILE
 from tidewheel_agent.configuration.settings import CheckpointRules
+from tidewheel_agent.declared_pattern import DeclaredPattern
 
 
 def save(path: Path, step: int = 1) -> None:
@@ -83,7 +83,7 @@ def test_a_folder_is_found_as_one_checkpoint(folder: Path) -> None:
 def test_a_declared_step_decides(folder: Path) -> None:
     save(folder / "e1_b9.pkl")
     save(folder / "e2_b1.pkl")
-    rules = CheckpointRules(folder=folder, pattern="*.pkl", step=re.compile(r"e(\d+)"))
+    rules = CheckpointRules(folder=folder, pattern="*.pkl", step=DeclaredPattern("step", r"e(\d+)"))
     assert newest(folder, "e*.pkl", rules) == "e2_b1.pkl"
 
 

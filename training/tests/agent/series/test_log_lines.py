@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-import re
 import time
 
 import pytest
 
+from tidewheel_agent.declared_pattern import DeclaredPattern
 from tidewheel_agent.series.log_lines import LogLines
 
 
@@ -184,7 +184,7 @@ def test_metrics_without_a_position_count_at_the_end(
 
 
 def test_a_declared_pattern_overrules_every_guess() -> None:
-    lines = LogLines(re.compile(r"at (?P<step>[\d,]+) cost (?P<cost>\S+)"))
+    lines = LogLines(DeclaredPattern("pattern", r"at (?P<step>[\d,]+) cost (?P<cost>\S+)"))
     point = lines.read("at 1,200 cost 0.5")
     assert point is not None and (point.position, point.values) == (1200, {"cost": 0.5})
     assert lines.read("step 3 loss 0.2") is None

@@ -1,0 +1,92 @@
+"""Regular expressions that a pipeline declares, searched in a process of their own.
+
+A search in Python's `re` may take years, stops every thread of its process meanwhile, and cannot
+be interrupted. Here the kernel ends the process whose searches take too long.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import lru_cache
+from typing import NamedTuple
+
+from .agent_path import AGENT
+from .log import log
+from .supervision.process_tree import OWN_CHILDREN
+
+MOST_SECONDS = 5.0
+"""Of processor time for one search."""
+_MOST_SHARE = 0.5
+"""Of the time, for many slow searches one after the other."""
+
+
+class Groups(NamedTuple):
+    groups: list[str | None]
+    named: dict[str, str | None]
+
+
+class DeclaredPattern:
+    """`re.Pattern`, except that `search` gives up for good once it takes too long."""
+
+    def __init__(self, field: str, text: str, most_seconds: float = MOST_SECONDS) -> None:
+        self._field = field
+        self._most_seconds = most_seconds
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(
+            [sys.executable, "-S", "-E", str(AGENT), "--search", text, str(most_seconds)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={},
+        )
+        OWN_CHILDREN.add(self._process.pid)
+        # Several readers ask for the same line, and every look at the disk for the same names.
+        self.search = lru_cache(maxsize=1024)(self._search)
+
+    def _search(self, text: str) -> Groups | None:
+        """The groups of the first match; None where there is none, or no search any more."""
+        answer = b"null"
+        with self._lock:
+            if self._process.poll() is None:
+                answer = self._ask(json.dumps(text).encode() + b"\n")
+        found = json.loads(answer)
+        return None if found is None else Groups(*found)
+
+    def _ask(self, question: bytes) -> bytes:
+        asked, answered = self._process.stdin, self._process.stdout
+        assert asked is not None and answered is not None
+        try:
+            asked.write(question)
+            asked.flush()
+            answer = answered.readline()
+        except OSError:
+            answer = b""
+        if answer:
+            return answer
+        is_slow = self._process.wait() == -signal.SIGVTALRM
+        why = f"a search took over {self._most_seconds:g} s" if is_slow else "its process has ended"
+        log(f"{self._field} finds nothing more: {why}; fewer repeats may help")
+        return b"null"
+
+
+def answer_searches(text: str, most_seconds: float) -> int:
+    """Runs in the process of its own: a line with a text in, a line with its groups out."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    pattern = re.compile(text)
+    credit, earlier = most_seconds, time.monotonic()
+    for line in sys.stdin:
+        now = time.monotonic()
+        credit, earlier = min(most_seconds, credit + _MOST_SHARE * (now - earlier)), now
+        # SIGVTALRM ends a process that does not handle it, in the middle of a search, too.
+        signal.setitimer(signal.ITIMER_VIRTUAL, credit)
+        match = pattern.search(json.loads(line))
+        credit = signal.setitimer(signal.ITIMER_VIRTUAL, 0)[0]
+        print(json.dumps(match and [match.groups(), match.groupdict()]), flush=True)
+    return 0
