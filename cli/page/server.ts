@@ -49,7 +49,7 @@ export async function servePage(deps: PageDeps, port?: number): Promise<ServedPa
   const server = await serveLocally(
     (request, response) =>
       respond(deps, { token, cookie: `tidewheel-${request.socket.localPort}` }, request, response),
-    { port, fail: (response) => sendProblem(response, 500, 'the server of the page failed') },
+    { port },
   );
   return { address: `${server.url}/?token=${token}`, close: () => void server.close() };
 }

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
 import * as z from 'zod';
+import { messageOf } from '../../functions/core/shared/errors.ts';
 import { startOnMachine, type Trial, type TrialHost } from './host.ts';
 import { type Output, outputReader } from './output.ts';
 
@@ -110,7 +111,7 @@ function observe({ process }: TrialHost, pattern: string | undefined) {
   let startedAt = Date.now();
   let printedAt: number | undefined;
   let hasEnded = false;
-  let problem: unknown;
+  let problem: Error | undefined;
   process.onUsage((usage) => {
     cpuSeconds = usage.cpuSeconds;
   });
@@ -119,8 +120,8 @@ function observe({ process }: TrialHost, pattern: string | undefined) {
     const { hasStarted } = output.seen();
     try {
       if (problem === undefined) output.read(line);
-    } catch (error: unknown) {
-      problem = error;
+    } catch (cause: unknown) {
+      problem = new Error(messageOf(cause), { cause });
     }
     const seen = output.seen();
     if (!hasStarted && seen.hasStarted) [startedAt, cpuBefore] = [Date.now(), cpuSeconds];

@@ -17,14 +17,12 @@ interface LocalServerOptions {
   readonly port?: number | undefined;
   /** Takes why a request failed. */
   readonly log?: (line: string) => void;
-  /** Answers such a request, of which nothing is answered yet. */
-  readonly fail?: (response: ServerResponse) => void;
 }
 
 /** @throws Error with code EADDRINUSE */
 export async function serveLocally(
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
-  { port = 0, log = () => undefined, fail = failPlainly }: LocalServerOptions = {},
+  { port = 0, log = () => undefined }: LocalServerOptions = {},
 ): Promise<LocalServer> {
   const answerSafely = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
@@ -32,7 +30,7 @@ export async function serveLocally(
     } catch (error: unknown) {
       log(`${request.method} request failed: ${error instanceof Error ? error.message : String(error)}`);
       if (response.headersSent) response.destroy();
-      else fail(response);
+      else response.writeHead(500).end('The server failed: its log says why.\n');
     }
   };
   // Clients keep their connections, and a request that meets the end of one is lost.
@@ -54,10 +52,6 @@ export async function serveLocally(
     },
   };
 }
-
-const failPlainly = (response: ServerResponse): void => {
-  response.writeHead(500, { 'content-type': 'text/plain' }).end('The server failed: its log says why.\n');
-};
 
 /**
  * The whole body is read, so that the answer reaches a client that is still sending.

@@ -74,9 +74,12 @@ def unverified_bytes(request: Request) -> float:
     """
     if is_form(request):
         return _MOST_FIELDS_BYTES
-    if request.headers.get("x-amz-content-sha256", "").startswith("STREAMING-AWS4-HMAC-SHA256"):
+    stated = request.headers.get("x-amz-content-sha256", "")
+    if stated.startswith("STREAMING-AWS4-HMAC-SHA256"):
         return math.inf
-    return 0 if _is_for_s3(request) else _MOST_HASHED_BYTES
+    # An address is signed without the body, and so is all of S3 in Version 2.
+    is_hashed = request.headers.get("authorization", "AWS ").startswith(_VERSION_4)
+    return _MOST_HASHED_BYTES if is_hashed and stated == "" else 0
 
 
 def refusal_of(request: Request, body: bytes = NOT_READ) -> Refusal | None:
@@ -169,18 +172,6 @@ def _refusal_of_version_2(request: Request, query: dict[str, list[str]]) -> Refu
     found = iam_evaluator._sigv2_check(signed, responses.get_account_id())
     return (
         Refusal(found.code, found.message) if isinstance(found, iam_evaluator.AuthError) else None
-    )
-
-
-def _is_for_s3(request: Request) -> bool:
-    """S3's clients state the hash of the body, or sign without it: in the address, and in
-    Version 2."""
-    query = parse_qs(request.query_string, keep_blank_values=True)
-    return (
-        request.headers.get("x-amz-content-sha256", "") != ""
-        or request.headers.get("authorization", "").startswith("AWS ")
-        or "AWSAccessKeyId" in query
-        or "/s3/aws4_request" in query.get("X-Amz-Credential", [""])[0]
     )
 
 

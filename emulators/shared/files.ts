@@ -19,16 +19,12 @@ const OTHERS = 0o077;
 
 /**
  * Makes a folder that only its owner may enter. Its files are closed to others, too.
- * @throws Error where it cannot be closed: it is another user's, or its file system knows no owners
+ * @throws Error of chmod, where the folder is another user's
  */
 export async function makePrivate(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (((await stat(folder)).mode & OTHERS) === 0) return;
-  try {
-    await promisify(execFile)('chmod', ['-R', 'go-rwx', await realpath(folder)]);
-  } catch (cause: unknown) {
-    throw new Error(`${folder} cannot be closed to other users: name a folder of your own`, { cause });
-  }
+  await promisify(execFile)('chmod', ['-R', 'go-rwx', await realpath(folder)]);
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -60,8 +60,6 @@ export const startEc2Server = (options: Ec2ServerOptions): Promise<LocalServer> 
   serveLocally((request, response) => answer(request, response, options), {
     port: options.port,
     log: (line) => options.log(`EC2: ${line}`),
-    fail: (response) =>
-      sendError(response, new Ec2Error('InternalError', 'An internal error has occurred', 500)),
   });
 
 async function answer(

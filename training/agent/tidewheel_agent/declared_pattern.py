@@ -6,6 +6,7 @@ be interrupted. Here the kernel ends the process whose searches take too long.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
@@ -14,7 +15,6 @@ import sys
 import threading
 import time
 from functools import lru_cache
-from typing import NamedTuple
 
 from .agent_path import AGENT
 from .log import log
@@ -24,11 +24,6 @@ MOST_SECONDS = 5.0
 """Of processor time for one search."""
 _MOST_SHARE = 0.5
 """Of the time, for many slow searches one after the other."""
-
-
-class Groups(NamedTuple):
-    groups: list[str | None]
-    named: dict[str, str | None]
 
 
 class DeclaredPattern:
@@ -49,30 +44,24 @@ class DeclaredPattern:
         # Several readers ask for the same line, and every look at the disk for the same names.
         self.search = lru_cache(maxsize=1024)(self._search)
 
-    def _search(self, text: str) -> Groups | None:
-        """The groups of the first match; None where there is none, or no search any more."""
-        answer = b"null"
-        with self._lock:
-            if self._process.poll() is None:
-                answer = self._ask(json.dumps(text).encode() + b"\n")
-        found = json.loads(answer)
-        return None if found is None else Groups(*found)
-
-    def _ask(self, question: bytes) -> bytes:
+    def _search(self, text: str) -> dict[str, str | None]:
+        """The named groups of the first match, or its first group as ``""``. Empty where nothing
+        matches, and after a search that took too long."""
         asked, answered = self._process.stdin, self._process.stdout
         assert asked is not None and answered is not None
-        try:
-            asked.write(question)
-            asked.flush()
-            answer = answered.readline()
-        except OSError:
-            answer = b""
-        if answer:
-            return answer
+        with self._lock:
+            if self._process.poll() is not None:
+                return {}
+            with contextlib.suppress(OSError):
+                asked.write(json.dumps(text).encode() + b"\n")
+                asked.flush()
+            if answer := answered.readline():
+                found: dict[str, str | None] = json.loads(answer)
+                return found
         is_slow = self._process.wait() == -signal.SIGVTALRM
         why = f"a search took over {self._most_seconds:g} s" if is_slow else "its process has ended"
         log(f"{self._field} finds nothing more: {why}; fewer repeats may help")
-        return b"null"
+        return {}
 
 
 def answer_searches(text: str, most_seconds: float) -> int:
@@ -88,5 +77,6 @@ def answer_searches(text: str, most_seconds: float) -> int:
         signal.setitimer(signal.ITIMER_VIRTUAL, credit)
         match = pattern.search(json.loads(line))
         credit = signal.setitimer(signal.ITIMER_VIRTUAL, 0)[0]
-        print(json.dumps(match and [match.groups(), match.groupdict()]), flush=True)
+        first = {"": match[min(1, pattern.groups)]} if match else {}
+        print(json.dumps((match and match.groupdict()) or first), flush=True)
     return 0

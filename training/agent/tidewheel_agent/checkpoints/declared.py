@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..configuration.settings import CheckpointRules
@@ -25,9 +24,8 @@ def find_declared(top: Path, rules: CheckpointRules, reader: FileReader) -> Iter
     """What the pattern finds. A file of a known format must be whole, another one quiet."""
     root = look(rules.folder).root
     folders = {each.name: each for each in _folders_below(root)}
-    every = [*folders, *(name for name, _ in root.all_files())]
-    for inside in sorted((name for name in every if _matches(name, rules)), key=_parts):
-        path = rules.folder / inside
+    for path in sorted(rules.folder.glob(rules.pattern or "*")):
+        inside = path.relative_to(rules.folder).as_posix()
         name = path.relative_to(top).as_posix()
         parent = folders.get("" if "/" not in inside else inside.rpartition("/")[0], root)
         if inside in folders:
@@ -46,26 +44,15 @@ def find_declared(top: Path, rules: CheckpointRules, reader: FileReader) -> Iter
                     yield replace(found, problem=reading.problem)
 
 
-def _matches(inside: str, rules: CheckpointRules) -> bool:
-    parts, patterns = _parts(inside), _parts(rules.pattern or "*")
-    # Each part by itself: of many stars in one, Path.glob tries every place in some Pythons.
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
-
-
-def _parts(path: str) -> list[str]:
-    return path.split("/")
-
-
 def position(inside: str, rules: CheckpointRules) -> Position | None:
     """`inside`: the path relative to the declared folder. None where the newest counts."""
     if rules.step is None and rules.step_by == "time":
         return None
     if rules.step is not None:
-        found = rules.step.search(inside)
-        step = found.groups[0] if found else None
+        step = next(iter(rules.step.search(inside).values()), None)
     else:
         match = _LAST_NUMBER.search(inside)
-        step = match[1] if match else None
+        step = match and match[1]
     if step is None or not step.isdecimal() or len(step) > 12:
         return None
     return Position(int(step), "step")

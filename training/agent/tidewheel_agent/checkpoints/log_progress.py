@@ -35,7 +35,7 @@ class LogProgress:
         if match:
             self._read_pairs(dict(pair.split("=", 1) for pair in match[1].split()))
         elif self.pattern is not None and (found := self.pattern.search(line)):
-            self._read_pairs({name: text for name, text in found.named.items() if text})
+            self._read_pairs({name: text for name, text in found.items() if text})
 
     def _read_pairs(self, pairs: dict[str, str]) -> None:
         for name, text in pairs.items():

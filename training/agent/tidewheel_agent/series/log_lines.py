@@ -84,8 +84,7 @@ class LogLines:
         if match:
             return _pairs(dict(pair.split("=", 1) for pair in match[1].split()))
         if self._pattern is not None:
-            declared = self._pattern.search(line)
-            groups = declared.named if declared else {}
+            groups = self._pattern.search(line)
             return _pairs({name: text for name, text in groups.items() if text})
         if line.endswith("}") and (match := _AFTER_PREFIX.fullmatch("|" + line)):
             return _dictionary(match[1])
