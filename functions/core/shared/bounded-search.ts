@@ -23,7 +23,7 @@ export function boundedSearch(field: string, pattern: RegExp, text: string): Reg
     script.runInContext(context, { timeout: MOST_SECONDS * 1_000 });
   } catch (cause: unknown) {
     throw new ConfigurationError(
-      `${field} takes over ${MOST_SECONDS} s to search ${JSON.stringify(text.slice(0, 200))}: write ${pattern.source} with fewer repeats`,
+      `${field} takes over ${MOST_SECONDS} s to search ${JSON.stringify(text.slice(0, 200))}: give it fewer repeats`,
       { cause },
     );
   }
