@@ -20,8 +20,8 @@ from .agent_path import AGENT
 from .log import log
 from .supervision.process_tree import OWN_CHILDREN
 
-MOST_SECONDS = 5.0
-"""Of processor time for one search."""
+MOST_SECONDS = 0.5
+"""Of processor time for one search: the script's other lines wait for it."""
 _MOST_SHARE = 0.5
 """Of the time, for many slow searches one after the other."""
 

@@ -479,3 +479,13 @@ def test_a_failure_of_the_agent_is_reported(host_of: HostOf) -> None:
     assert code == 1
     assert "The agent failed: FileExistsError" in failure_of(base)
     assert "Traceback" not in log
+
+
+def test_a_slow_pattern_loses_no_last_lines(host_of: HostOf) -> None:
+    slow = r"(?P<step>\d)?" + r"\S*\s*" * 7 + "!"
+    script = "print('a' * 400, flush=True)\nraise RuntimeError('the reason')"
+    base = host_of(script, tidewheel_progress_pattern=slow)
+    code, printed = run(base)
+    assert code == 1
+    assert "the reason" in failure_of(base)
+    assert "training.progress.pattern finds nothing more: a search took over" in printed
