@@ -110,7 +110,7 @@ effect(() => {
 const root = document.getElementById('app');
 if (root === null) throw new Error('the page lacks its element #app');
 const about = document.querySelector<HTMLMetaElement>('meta[name=oidc]')?.content;
-if (about === undefined || (await (await import('./people/sign-in.tsx')).signIn(JSON.parse(about), root))) {
+if (about === undefined || (await (await import('./people/sign-in.tsx')).signIn(about, root))) {
   root.replaceChildren();
   render(<App />, root);
 }

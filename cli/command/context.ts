@@ -1,5 +1,6 @@
 /** What a verb has of its surroundings: the terminal, the folder, and the deployment that its words name. */
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
 import { once } from '../../functions/core/shared/once.ts';
 import { type Api, apiOf, apiWithToken, type TokenAccess } from './api.ts';
 import { type Deployment, findDeployment, type Place } from './deployment.ts';
@@ -43,10 +44,25 @@ export function contextOf(
     deployment,
     api: once(async () => {
       const access = isNamed(place) ? undefined : tokenAccess(surroundings.environment);
-      if (access === undefined) return apiOf(await deployment());
+      if (access === undefined) return naming(apiOf(await deployment()), surroundings.terminal);
       surroundings.terminal.note(`deployment at ${access.apiUrl}, with the token in TIDEWHEEL_TOKEN`);
-      return apiWithToken(access);
+      return naming(apiWithToken(access), surroundings.terminal);
     }),
+  };
+}
+
+const withLeftOut = z.object({ unreadable: z.array(z.string()) });
+
+/** Names once what lists have left out, because the service cannot read it. */
+function naming(api: Api, { problem }: Terminal): Api {
+  const named = new Set<string>();
+  return {
+    call: async (operation, input) => {
+      const answer = await api.call(operation, input);
+      for (const why of withLeftOut.safeParse(answer).data?.unreadable ?? [])
+        if (named.size < named.add(why).size) problem(`left out: ${why}`);
+      return answer;
+    },
   };
 }
 

@@ -1,10 +1,10 @@
 /** Follows the runs of every pipeline: three queries a look, however many runs there are, and a read for each that ended. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import * as z from 'zod';
-import { REPORT_VERSION, type RunReport } from '../../functions/core/attempts/report.ts';
+import { readReport } from '../../functions/core/attempts/reports/stored-report.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
 import type { AttemptRecord, RunRecord } from '../../functions/core/runs/run-records.ts';
-import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
+import { noneIfUnreadable } from '../../functions/core/shared/errors.ts';
+import { runIdOf } from '../../functions/core/shared/keys.ts';
 import { type Look, type NewsLine, newsWriter } from './news.ts';
 import type { Session } from './session.ts';
 
@@ -75,15 +75,14 @@ async function lookSince(session: Watched, last: Open | undefined, open: Open): 
   );
   // An attempt may begin and end between two looks, or before the first one.
   const wholly = last === undefined ? open.runs : ended;
-  const all = await Promise.all(wholly.map(({ runId }) => stores.attempts.list(runId)));
-  const reports = await Promise.all(ended.map((run) => reportOf(session, run)));
+  const all = await presentOf(wholly.map(({ runId }) => stores.attempts.list(runId)));
+  // A run's record is closed after its report is written.
+  const reports = await presentOf(ended.map((run) => readReport(session.store, run)));
   return {
     pipelines: open.pipelines,
     runs: [...open.runs, ...ended],
     attempts: [...open.attempts, ...read, ...all.flat()],
-    reports: new Map(
-      reports.flatMap((report) => (report === undefined ? [] : [[report.runId, report] as const])),
-    ),
+    reports: new Map(reports.map((report) => [report.runId, report])),
   };
 }
 
@@ -102,18 +101,9 @@ function endedRuns(last: Open | undefined, open: Open): string[] {
 
 const keyOf = ({ runId, attempt }: Pick<AttemptRecord, 'runId' | 'attempt'>): string => `${runId} ${attempt}`;
 
-async function reportOf({ store }: Watched, { pipeline, runId }: RunRecord): Promise<RunReport | undefined> {
-  const stored = await store.readText(bucketKeys.report(pipeline, runId));
-  const report = reportSchema.safeParse(stored && JSON.parse(stored.text));
-  return report.success ? report.data : undefined;
-}
-
-/** A run's record is closed after its report is written. */
-const reportSchema = z.custom<RunReport>(
-  (value) =>
-    typeof value === 'object' && value !== null && 'version' in value && value.version === REPORT_VERSION,
-);
-
+/** Records that cannot be read are named when the runs are taken up. */
 async function presentOf<T>(reads: readonly Promise<T | undefined>[]): Promise<T[]> {
-  return (await Promise.all(reads)).flatMap((each) => (each === undefined ? [] : [each]));
+  return (await Promise.all(reads.map((read) => read.catch(noneIfUnreadable)))).flatMap((each) =>
+    each === undefined ? [] : [each],
+  );
 }

@@ -8,7 +8,8 @@ export const settle: FunctionDescription = {
   memoryMegabytes: 1769,
   environment: allowedNames,
   permissions: [
-    allow.readObjects('pipelines/*'),
+    // The report tells whether a run has ended whose record another release wrote.
+    allow.readObjects('pipelines/*', '*/runs/*/report.json'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/records/close.json'),
     allow.listBucket,
     allow.useTable('GetItem', 'PutItem', 'UpdateItem'),

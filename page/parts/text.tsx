@@ -24,6 +24,15 @@ export const Problem = ({ children }: { readonly children: ComponentChildren }) 
   <p class="problem">{children}</p>
 );
 
+/** What a list has left out, because the service cannot read it. */
+export const LeftOut = ({ why = [] }: { readonly why?: readonly string[] | undefined }) => (
+  <>
+    {[...new Set(why)].map((each) => (
+      <Problem key={each}>{`left out: ${each}`}</Problem>
+    ))}
+  </>
+);
+
 /** A refusal of what the reader has just asked for; undefined: nothing was refused. */
 export const Refusal = ({ text }: { readonly text: string | undefined }) =>
   text === undefined ? null : (

@@ -50,11 +50,11 @@ const isEnded = signal(false);
 const here = (): string => location.origin + location.pathname;
 
 /** @returns whether the page can be drawn; else a screen of its own is */
-export async function signIn(about: Issuer, into: Element): Promise<boolean> {
-  issuer = about;
+export async function signIn(about: string, into: Element): Promise<boolean> {
+  issuer = issuerIn(about);
   root = into;
   const answer = new URLSearchParams(location.search);
-  const kept = read<Token>(TOKEN);
+  const kept = keptToken();
   if (answer.has('state')) {
     const problem = await take(answer);
     if (problem !== undefined) return refuse(problem);
@@ -64,9 +64,30 @@ export async function signIn(about: Issuer, into: Element): Promise<boolean> {
   return true;
 }
 
-function read<T>(name: string): T | undefined {
-  const text = sessionStorage.getItem(name);
-  return text === null ? undefined : JSON.parse(text);
+type Fields = Readonly<Record<string, unknown>>;
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
+const parsed = (text: string | null): Fields => fieldsOf(JSON.parse(text ?? 'null'));
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function issuerIn(about: string): Issuer {
+  const { issuer: name, authorize, token: endpoint, client, scopes } = parsed(about);
+  return {
+    issuer: textOf(name),
+    authorize: textOf(authorize),
+    token: textOf(endpoint),
+    client: textOf(client),
+    scopes: textOf(scopes),
+  };
+}
+
+/** Undefined also where another release of the page has kept it. */
+function keptToken(): Token | undefined {
+  const { text, name, until } = parsed(sessionStorage.getItem(TOKEN));
+  return typeof text === 'string' && typeof until === 'number'
+    ? { text, name: textOf(name), until }
+    : undefined;
 }
 
 function keep(name: string, value: Token | Question): void {
@@ -104,18 +125,23 @@ const base64Url = (bytes: Uint8Array): string =>
 
 /** @returns what is wrong with the issuer's answer in the address, or undefined: `token` is set */
 async function take(answer: URLSearchParams): Promise<string | undefined> {
-  const asked = read<Question>(ASKED);
+  const asked = parsed(sessionStorage.getItem(ASKED));
   // An answer counts once, and its code leaves the history.
   sessionStorage.removeItem(ASKED);
-  history.replaceState(null, '', here() + (asked?.hash ?? ''));
+  history.replaceState(null, '', here() + textOf(asked['hash']));
   dispatchEvent(new Event('hashchange'));
-  if (asked?.state !== answer.get('state')) return 'This tab has not asked for that sign-in.';
+  if (asked['state'] !== answer.get('state')) return 'This tab has not asked for that sign-in.';
   const code = answer.get('code');
   if (code === null)
     return `The issuer refuses (${answer.get('error') ?? ''}): ${answer.get('error_description') ?? 'it gives no reason'}`;
   return exchange(
-    { grant_type: 'authorization_code', code, redirect_uri: here(), code_verifier: asked.verifier },
-    asked.nonce,
+    {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: here(),
+      code_verifier: textOf(asked['verifier']),
+    },
+    textOf(asked['nonce']),
   );
 }
 
@@ -124,16 +150,16 @@ async function exchange(form: Record<string, string>, nonce?: string): Promise<s
   try {
     const body = new URLSearchParams({ client_id: issuer.client, ...form });
     const reply = await fetch(issuer.token, { method: 'POST', body });
-    const given = await reply.json();
+    const given = fieldsOf(await reply.json());
     if (!reply.ok)
-      return `The issuer refuses (${reply.status}): ${given.error_description ?? given.error ?? 'it gives no reason'}`;
-    const claims = claimsOf(given.id_token);
-    const { iss, aud, email, sub, exp, iat } = claims;
-    if (iss !== issuer.issuer || ![aud].flat().includes(issuer.client) || (nonce && claims.nonce !== nonce))
+      return `The issuer refuses (${reply.status}): ${textOf(given['error_description'] ?? given['error']) || 'it gives no reason'}`;
+    const text = textOf(given['id_token']);
+    const { iss, aud, email, sub, exp, iat, nonce: answered } = claimsOf(text);
+    if (iss !== issuer.issuer || ![aud].flat().includes(issuer.client) || (nonce && answered !== nonce))
       return 'The token of the issuer is not for this sign-in.';
     // The browser's clock may be wrong, so its own time is not compared with the issuer's.
-    token = { text: given.id_token, name: String(email ?? sub), until: Date.now() + (exp - iat) * 1000 };
-    refreshToken = given.refresh_token ?? refreshToken;
+    token = { text, name: textOf(email ?? sub), until: Date.now() + (Number(exp) - Number(iat)) * 1000 };
+    refreshToken = textOf(given['refresh_token']) || refreshToken;
     keep(TOKEN, token);
     isEnded.value = false;
     return undefined;
@@ -144,7 +170,7 @@ async function exchange(form: Record<string, string>, nonce?: string): Promise<s
 
 /** Over TLS from the issuer itself, so its signature says nothing more. API Gateway checks it. */
 const claimsOf = (text: string) =>
-  JSON.parse(
+  parsed(
     new TextDecoder().decode(
       Uint8Array.from(
         atob((text.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')),

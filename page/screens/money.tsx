@@ -4,7 +4,7 @@ import { Bars } from '../charts/bars.tsx';
 import { dollarText, percentText } from '../model/format.ts';
 import { forecastUsd, monthBefore } from '../model/month.ts';
 import { Numbers, Table } from '../parts/table.tsx';
-import { Command, Facts, Usd } from '../parts/text.tsx';
+import { Command, Facts, LeftOut, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -20,6 +20,7 @@ export function MoneyScreen() {
   return (
     <>
       <h1>{`Money${body === undefined ? '' : ` in ${body.month}`}`}</h1>
+      <LeftOut why={body?.unreadable} />
       {body === undefined ? refusal === undefined && <p>Reading the API…</p> : <Month money={body} />}
       <Command text={`npx tidewheel cost${body === undefined ? '' : ` --month ${body.month}`}`} />
     </>

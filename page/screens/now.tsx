@@ -5,7 +5,7 @@ import { Bars } from '../charts/bars.tsx';
 import { dollarText, elapsedText, poolText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { TableFrame } from '../parts/table.tsx';
-import { Command, Time, Usd } from '../parts/text.tsx';
+import { Command, LeftOut, Time, Usd } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { type RunItem, useRuns } from '../state/pages.ts';
@@ -29,14 +29,15 @@ export function NowScreen({ after }: { readonly after: string | undefined }) {
     { limit: PIPELINES, nextToken: after },
     () => PIPELINES_POLL_SECONDS,
   );
-  const { runs } = useRuns({ limit: RUNS }, POLL_SECONDS);
+  const { runs, unreadable } = useRuns({ limit: RUNS }, POLL_SECONDS);
   if (list.body === undefined) return list.refusal === undefined ? <p>Reading the API…</p> : null;
-  const { pipelines, nextToken } = list.body;
-  if (pipelines.length === 0) return <Empty />;
+  const { pipelines, nextToken, unreadable: others = [] } = list.body;
+  if (pipelines.length === 0 && others.length === 0) return <Empty />;
   const byPipeline = Map.groupBy(runs, ({ pipeline }) => pipeline);
   return (
     <>
       <h1>Now</h1>
+      <LeftOut why={[...others, ...unreadable]} />
       <NeedsYou pipelines={pipelines} runs={runs} />
       <Open runs={runs.filter((run) => !isFinished(run))} />
       <h2>Pipelines</h2>

@@ -1,7 +1,7 @@
 /** All runs of a pipeline, however many. */
 import { dollarText, elapsedText, timeText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
-import { Command } from '../parts/text.tsx';
+import { Command, LeftOut } from '../parts/text.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
 import { useRuns } from '../state/pages.ts';
@@ -10,7 +10,7 @@ const PAGE = 200;
 const POLL_SECONDS = 5;
 
 export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
-  const { runs, isKnown, hasMore, more } = useRuns({ limit: PAGE, pipeline }, POLL_SECONDS);
+  const { runs, unreadable, isKnown, hasMore, more } = useRuns({ limit: PAGE, pipeline }, POLL_SECONDS);
   const wanted = address.value.query.get('find') ?? '';
   const shown =
     wanted === ''
@@ -41,7 +41,8 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
         </label>
         <span class="quiet">{`${shown.length} of ${runs.length}${hasMore ? '+' : ''} runs`}</span>
       </p>
-      {isKnown && runs.length === 0 && (
+      <LeftOut why={unreadable} />
+      {isKnown && runs.length === 0 && unreadable.length === 0 && (
         <>
           <p>No run yet: data that arrives below its incoming/ starts one.</p>
           <Command text={`npx tidewheel drop DIR ${pipeline}`} />

@@ -8,6 +8,8 @@ export type RunItem = AnswerOf<'listRuns'>['runs'][number];
 
 export interface RunPages {
   readonly runs: readonly RunItem[];
+  /** Why runs were left out. */
+  readonly unreadable: readonly string[];
   readonly isKnown: boolean;
   readonly hasMore: boolean;
   /** Reads the next page. */
@@ -43,6 +45,7 @@ export function useRuns(parameters: ParametersOf<'listRuns'>, pollSeconds: numbe
   }, [name, token]);
   return {
     runs: own === undefined ? first : joined(first, own.runs),
+    unreadable: body?.unreadable ?? [],
     isKnown: body !== undefined,
     hasMore: token !== undefined,
     more,

@@ -168,7 +168,7 @@ describe('the classes that Retry and Catch name', () => {
     new errors.InvalidInputError('f', []),
     new errors.RunNotFoundError('r'),
     new errors.LaunchRefusedError('x'),
-    new errors.StoredVersionError('x', { found: 1, read: 2 }),
+    errors.otherVersion('x', { found: 1, read: 2 }),
     new errors.PlanOutdatedError('x'),
     new errors.PackingIncompleteError('x'),
     new errors.UnreadableArrivalsError('x'),

@@ -85,7 +85,8 @@ function readToken(token: string): Position | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
     if (!Array.isArray(value)) return undefined;
-    const [first, second]: unknown[] = value;
+    const items: unknown[] = value;
+    const [first, second] = items;
     return typeof first === 'string' && typeof second === 'string' ? [first, second] : undefined;
   } catch {
     return undefined;

@@ -63,7 +63,8 @@ export function keysOfManifest(text: string): {
     throw badManifest(`is no JSON: ${messageOf(error)}`, error);
   }
   if (!Array.isArray(parsed)) throw badManifest('must be a JSON list');
-  const [head, ...rest]: unknown[] = parsed;
+  const items: unknown[] = parsed;
+  const [head, ...rest] = items;
   if (typeof head !== 'object' || head === null || !('prefix' in head) || typeof head.prefix !== 'string') {
     throw badManifest('must begin with {"prefix": "s3://bucket/..."}');
   }

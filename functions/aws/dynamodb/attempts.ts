@@ -1,20 +1,23 @@
-import type { AttemptRecord } from '../../core/runs/run-records.ts';
+import { attemptRecordSchema } from '../../core/runs/run-records.ts';
+import { recordOf } from '../../core/runs/stored-records.ts';
 import type { AttemptStore } from '../../core/runs/stores.ts';
 import { RunNotFoundError } from '../../core/shared/errors.ts';
 import { listOpen } from './runs.ts';
-import { type Key, recordOf, type StoredTable } from './table.ts';
+import { type Key, type StoredTable } from './table.ts';
 
 const numbered = (attempt: number) => String(attempt).padStart(4, '0');
 const attemptKey = (runId: string, attempt: number): Key => ({
   pk: `RUN#${runId}`,
   sk: `ATTEMPT#${numbered(attempt)}`,
 });
+/** Of the attempt that a job belongs to. */
+const namedSchema = attemptRecordSchema.pick({ runId: true, attempt: true });
 const jobKey = (jobName: string): Key => ({ pk: `JOB#${jobName}`, sk: 'JOB' });
 
 export function attemptStore(table: StoredTable): AttemptStore {
   const get = async (runId: string, attempt: number) => {
     const item = await table.get(attemptKey(runId, attempt));
-    return item && recordOf<AttemptRecord>(item);
+    return item && recordOf(attemptRecordSchema, item);
   };
   return {
     // The item that maps the job's name to the attempt comes first, so that every attempt can be found by its job.
@@ -31,18 +34,15 @@ export function attemptStore(table: StoredTable): AttemptStore {
         ...(ended && { open: undefined }),
       });
       if (item === undefined) throw new RunNotFoundError(`${runId}, attempt ${attempt}`);
-      return recordOf<AttemptRecord>(item);
+      return recordOf(attemptRecordSchema, item);
     },
-    list: async (runId) => {
-      const items = await table.queryPrefix(`RUN#${runId}`, 'ATTEMPT#');
-      return items.map((item) => recordOf<AttemptRecord>(item));
-    },
+    list: async (runId) => table.queryPrefix(attemptRecordSchema, `RUN#${runId}`, 'ATTEMPT#'),
     findByJob: async (jobName) => {
       const job = await table.get(jobKey(jobName));
       if (job === undefined) return undefined;
-      const { runId, attempt } = recordOf<Pick<AttemptRecord, 'runId' | 'attempt'>>(job);
+      const { runId, attempt } = recordOf(namedSchema, job);
       return get(runId, attempt);
     },
-    listOpen: async () => listOpen<AttemptRecord>(table, 'ATTEMPT'),
+    listOpen: async (tell) => listOpen(table, attemptRecordSchema, 'ATTEMPT', tell),
   };
 }

@@ -1,35 +1,38 @@
-import type { Hardware } from '../../core/catalog/hardware.ts';
-import type { ListPrices } from '../../core/catalog/price-list.ts';
+import * as z from 'zod';
+import { hardwareSchema } from '../../core/catalog/hardware.ts';
+import { listPricesSchema } from '../../core/catalog/price-list.ts';
 import { familyOf } from '../../core/catalog/types/instance-family.ts';
 import {
   type HardwareStore,
   type ListPriceStore,
-  type MarketSample,
   type MarketSampleStore,
+  marketSampleSchema,
   POOL_OUTCOME_DAYS,
-  type PoolOutcome,
   type PoolOutcomeStore,
+  poolOutcomeSchema,
   QUESTION_DAYS,
-  type RequestedScore,
+  requestedScoreSchema,
   SAMPLE_DAYS,
   type ScoreQuestionStore,
 } from '../../core/runs/market-history.ts';
-import { expires, type Item, isOfThisVersion, recordOf, type StoredTable } from './table.ts';
+import { readable } from '../../core/runs/stored-records.ts';
+import { expires, type StoredTable } from './table.ts';
 
 const QUESTIONS = 'QUESTIONS';
 const LIST_PRICES = 'LISTPRICES';
 const HARDWARE = { pk: 'HARDWARE', sk: 'EC2' };
 
-/** These records can be read or measured again, so those of another release are skipped. */
-const recordsOf = <T>(items: readonly Item[]): T[] =>
-  items.filter(isOfThisVersion).map((item) => recordOf<T>(item));
-
-/** Sort keys begin with a time, so one range read returns all records since then. */
-const since = (table: StoredTable, pk: string, at: string): Promise<Item[]> =>
-  table.query({
+/**
+ * Sort keys begin with a time, so one range read returns all records since then. These records can be read or measured
+ * again, so those of another release are skipped, and not named.
+ */
+const since = <Schema extends z.ZodType>(table: StoredTable, schema: Schema, pk: string, at: string) =>
+  table.query(schema, {
     KeyConditionExpression: 'pk = :pk AND sk >= :since',
     ExpressionAttributeValues: { ':pk': pk, ':since': at },
   });
+
+const zoneSchema = z.object({ sk: z.string() });
 
 export const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
   put: async (sample) => {
@@ -38,14 +41,13 @@ export const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
     await table.put({ pk, sk: sample.at, ...sample, expires: end });
     await table.put({ pk: `ZONES#${sample.family}`, sk: sample.zoneId, expires: end });
   },
-  list: async (family, zoneId, at) =>
-    recordsOf<MarketSample>(await since(table, `MARKET#${family}#${zoneId}`, at)),
+  list: async (family, zoneId, at) => since(table, marketSampleSchema, `MARKET#${family}#${zoneId}`, at),
   zones: async (family) => {
-    const items = await table.query({
+    const zones = await table.query(zoneSchema, {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': `ZONES#${family}` },
     });
-    return items.map(({ sk }) => String(sk));
+    return zones.map(({ sk }) => sk);
   },
 });
 
@@ -55,7 +57,7 @@ export const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({
     const sk = `${met.endedAt}#${met.runId}#${met.attempt}`;
     await table.put({ pk, sk, ...met, expires: expires(met.endedAt, POOL_OUTCOME_DAYS) });
   },
-  list: async (family, at) => recordsOf<PoolOutcome>(await since(table, `OUTCOME#${family}`, at)),
+  list: async (family, at) => since(table, poolOutcomeSchema, `OUTCOME#${family}`, at),
 });
 
 export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
@@ -68,13 +70,13 @@ export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
     });
   },
   list: async (at) => {
-    const items = await table.query({
+    const questions = await table.query(requestedScoreSchema, {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': QUESTIONS },
       ConsistentRead: true,
     });
     // TTL deletes late, so older records are also skipped here.
-    return recordsOf<RequestedScore>(items).filter((each) => each.at >= at);
+    return questions.filter((each) => each.at >= at);
   },
 });
 
@@ -84,7 +86,7 @@ export const listPriceStore = (table: StoredTable): ListPriceStore => ({
   },
   get: async (region) => {
     const item = await table.get({ pk: LIST_PRICES, sk: region });
-    return recordsOf<ListPrices>(item ? [item] : [])[0];
+    return item && readable(listPricesSchema, item)[0];
   },
 });
 
@@ -94,6 +96,6 @@ export const hardwareStore = (table: StoredTable): HardwareStore => ({
   },
   get: async () => {
     const item = await table.get(HARDWARE);
-    return recordsOf<Hardware>(item ? [item] : [])[0];
+    return item && readable(hardwareSchema, item)[0];
   },
 });

@@ -1,6 +1,7 @@
-import type { PipelineRecord } from '../../core/runs/batches.ts';
+import { type PipelineRecord, pipelineRecordSchema } from '../../core/runs/batches.ts';
+import { recordOf } from '../../core/runs/stored-records.ts';
 import type { PipelineStore } from '../../core/runs/stores.ts';
-import { type Key, LIST_INDEX, recordOf, type StoredTable } from './table.ts';
+import { type Key, LIST_INDEX, type StoredTable } from './table.ts';
 
 const ALL_PIPELINES = 'PIPELINES';
 
@@ -9,23 +10,20 @@ export const pipelineKey = (name: string): Key => ({ pk: `PIPELINE#${name}`, sk:
 export function pipelineStore(table: StoredTable): PipelineStore {
   const get = async (name: string) => {
     const item = await table.get(pipelineKey(name));
-    return item && recordOf<PipelineRecord>(item);
+    return item && recordOf(pipelineRecordSchema, item);
   };
   return {
     get,
-    list: async ({ limit, after } = {}) => {
-      const items = await table.query(
-        {
-          IndexName: LIST_INDEX,
-          KeyConditionExpression: `listKey = :all${after === undefined ? '' : ' AND pk > :after'}`,
-          ExpressionAttributeValues: {
-            ':all': ALL_PIPELINES,
-            ...(after !== undefined && { ':after': pipelineKey(after).pk }),
-          },
+    list: async ({ after, ...page } = {}) => {
+      const input = {
+        IndexName: LIST_INDEX,
+        KeyConditionExpression: `listKey = :all${after === undefined ? '' : ' AND pk > :after'}`,
+        ExpressionAttributeValues: {
+          ':all': ALL_PIPELINES,
+          ...(after !== undefined && { ':after': pipelineKey(after).pk }),
         },
-        limit,
-      );
-      return items.map((item) => recordOf<PipelineRecord>(item));
+      };
+      return table.query(pipelineRecordSchema, input, page);
     },
     ensure: async (name, { firstBatch, at, ...close }) => {
       const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: false, updatedAt: at, ...close };

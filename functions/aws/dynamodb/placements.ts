@@ -1,7 +1,9 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { PlacementDecision, StoredDecision } from '../../core/runs/placement-records.ts';
+import * as z from 'zod';
+import { placementDecisionSchema, type StoredDecision } from '../../core/runs/placement-records.ts';
+import { recordOf } from '../../core/runs/stored-records.ts';
 import type { PlacementStore, StoredPlacement } from '../../core/runs/stores.ts';
-import { type Item, type Key, recordOf, type StoredTable } from './table.ts';
+import { type Key, type StoredTable } from './table.ts';
 
 export function placementStore(table: StoredTable): PlacementStore {
   const keyOf = (runId: string, attempt: number): Key => ({
@@ -14,20 +16,24 @@ export function placementStore(table: StoredTable): PlacementStore {
     },
     get: async (runId, attempt) => {
       const item = await table.get(keyOf(runId, attempt));
-      return item && unpacked(item);
+      return item && unpacked(recordOf(packedSchema, item));
     },
-    list: async (runId) => (await table.queryPrefix(`RUN#${runId}`, 'PLACEMENT#')).map(unpacked),
+    list: async (runId) =>
+      (await table.queryPrefix(packedSchema, `RUN#${runId}`, 'PLACEMENT#')).map(unpacked),
   };
 }
 
 /** An item holds 400 KB. A decision's table takes 30 KB; markets of many regions and types can exceed the rest. */
 const LARGEST_QUESTION = 200_000;
 
-type PackedItem = Pick<StoredPlacement, 'attempt'> & { readonly decision: PlacementDecision } & (
-    | { readonly question: unknown }
-    /** The gzipped JSON of a large question. */
-    | { readonly packedQuestion: Uint8Array }
-  );
+const packedSchema = z.object({
+  attempt: z.number().int(),
+  decision: placementDecisionSchema,
+  question: z.unknown().optional(),
+  /** The gzipped JSON of a large question, in its place. */
+  packedQuestion: z.instanceof(Uint8Array).optional(),
+});
+type PackedItem = z.output<typeof packedSchema>;
 
 function packed(attempt: number, { question, ...decision }: StoredDecision): PackedItem {
   const text = JSON.stringify(question);
@@ -36,9 +42,8 @@ function packed(attempt: number, { question, ...decision }: StoredDecision): Pac
     : { attempt, decision, packedQuestion: gzipSync(text) };
 }
 
-function unpacked(item: Item): StoredPlacement {
-  const { attempt, decision, ...rest } = recordOf<PackedItem>(item);
+function unpacked({ attempt, decision, packedQuestion, question: plain }: PackedItem): StoredPlacement {
   const question: unknown =
-    'packedQuestion' in rest ? JSON.parse(gunzipSync(rest.packedQuestion).toString()) : rest.question;
+    packedQuestion === undefined ? plain : JSON.parse(gunzipSync(packedQuestion).toString());
   return { attempt, decision: { ...decision, question } };
 }

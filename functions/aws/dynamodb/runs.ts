@@ -1,10 +1,12 @@
+import type * as z from 'zod';
 import { requestToRecord } from '../../core/runs/requests.ts';
-import { FINISHED, type RunRecord, type RunRequest } from '../../core/runs/run-records.ts';
+import { FINISHED, type RunRecord, type RunRequest, runRecordSchema } from '../../core/runs/run-records.ts';
 import { reopened, stopToRecord } from '../../core/runs/steering.ts';
-import type { RunStore } from '../../core/runs/stores.ts';
+import { recordOf } from '../../core/runs/stored-records.ts';
+import type { RunStore, Tell } from '../../core/runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
 import { closeBatch, runKey } from './close-batch.ts';
-import { type Item, LIST_INDEX, OPEN_INDEX, recordOf, type StoredTable } from './table.ts';
+import { LIST_INDEX, OPEN_INDEX, type StoredTable } from './table.ts';
 
 const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
 /** Probes are no runs of the pipeline's batches, so its list of runs does not hold them. */
@@ -12,7 +14,7 @@ const probesKeyOf = (pipeline: string) => `PROBES#${pipeline}`;
 
 async function runIn(table: StoredTable, runId: string): Promise<RunRecord | undefined> {
   const item = await table.get(runKey(runId));
-  return item && recordOf<RunRecord>(item);
+  return item && recordOf(runRecordSchema, item);
 }
 
 async function knownIn(table: StoredTable, runId: string): Promise<RunRecord> {
@@ -37,11 +39,11 @@ export function runStore(table: StoredTable): RunStore {
       const finished = change.status !== undefined && FINISHED.includes(change.status);
       const item = await table.update(runKey(runId), { ...change, ...(finished && { open: 'KEPT' }) });
       if (item === undefined) throw new RunNotFoundError(runId);
-      return recordOf<RunRecord>(item);
+      return recordOf(runRecordSchema, item);
     },
     finish: async ({ runId, retry }, end) => {
       const item = await table.update(runKey(runId), { ...end, open: 'KEPT' }, { retry });
-      return item === undefined ? known(runId) : recordOf<RunRecord>(item);
+      return item === undefined ? known(runId) : recordOf(runRecordSchema, item);
     },
     reopen: async ({ runId, status, execution }, change) => {
       const item = await table.update(
@@ -49,14 +51,15 @@ export function runStore(table: StoredTable): RunStore {
         { ...reopened(execution, change), open: 'RUN' },
         { status, execution },
       );
-      return item && recordOf<RunRecord>(item);
+      return item && recordOf(runRecordSchema, item);
     },
     requestStop: async (runId, request) => requestStop(table, runId, request),
     requestRun: async (runId, request) => requestRun(table, runId, request),
-    list: async (pipeline, limit, before) => list(table, listKeyOf(pipeline), { limit, before }),
-    listProbes: async (pipeline, limit, before) => list(table, probesKeyOf(pipeline), { limit, before }),
-    listOpen: async () => listOpen<RunRecord>(table, 'RUN'),
-    listKept: async () => listOpen<RunRecord>(table, 'KEPT'),
+    list: async (pipeline, limit, before, tell) => list(table, listKeyOf(pipeline), { limit, before, tell }),
+    listProbes: async (pipeline, limit, before, tell) =>
+      list(table, probesKeyOf(pipeline), { limit, before, tell }),
+    listOpen: async (tell) => listOpen(table, runRecordSchema, 'RUN', tell),
+    listKept: async (tell) => listOpen(table, runRecordSchema, 'KEPT', tell),
     setExpired: async (runId, { expired, isComplete }) => {
       const change = { expired, ...(isComplete && { open: undefined }) };
       if ((await table.update(runKey(runId), change, { open: 'KEPT' })) !== undefined) return;
@@ -73,21 +76,21 @@ export function runStore(table: StoredTable): RunStore {
 async function list(
   table: StoredTable,
   listKey: string,
-  { limit, before }: { readonly limit: number; readonly before: string | undefined },
+  {
+    before,
+    ...page
+  }: { readonly limit: number; readonly before: string | undefined; readonly tell: Tell | undefined },
 ): Promise<RunRecord[]> {
-  const items = await table.query(
-    {
-      IndexName: LIST_INDEX,
-      KeyConditionExpression: `listKey = :runs${before === undefined ? '' : ' AND pk < :before'}`,
-      ExpressionAttributeValues: {
-        ':runs': listKey,
-        ...(before !== undefined && { ':before': runKey(before).pk }),
-      },
-      ScanIndexForward: false,
+  const input = {
+    IndexName: LIST_INDEX,
+    KeyConditionExpression: `listKey = :runs${before === undefined ? '' : ' AND pk < :before'}`,
+    ExpressionAttributeValues: {
+      ':runs': listKey,
+      ...(before !== undefined && { ':before': runKey(before).pk }),
     },
-    limit,
-  );
-  return items.map((item) => recordOf<RunRecord>(item));
+    ScanIndexForward: false,
+  };
+  return table.query(runRecordSchema, input, page);
 }
 
 /** Of two requests at once one writes first, and the other one looks again. */
@@ -99,7 +102,7 @@ async function requestStop(
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const item = await table.get(runKey(runId));
     if (item === undefined) throw new RunNotFoundError(runId);
-    const run = recordOf<RunRecord>(item);
+    const run = recordOf(runRecordSchema, item);
     const stop = stopToRecord(run, request);
     if (stop === undefined) return run;
     const asked = await table.update(
@@ -107,7 +110,7 @@ async function requestStop(
       { stop, updatedAt: request.at },
       { open: 'RUN', execution: run.execution, stop: item['stop'] },
     );
-    if (asked !== undefined) return recordOf<RunRecord>(asked);
+    if (asked !== undefined) return recordOf(runRecordSchema, asked);
   }
   throw new TransientError(`${runId} changes too often to be stopped now: make the same call again`);
 }
@@ -121,7 +124,7 @@ async function requestRun(
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const item = await table.get(runKey(runId));
     if (item === undefined) throw new RunNotFoundError(runId);
-    const run = recordOf<RunRecord>(item);
+    const run = recordOf(runRecordSchema, item);
     const asked = requestToRecord(run, request);
     if (asked.kind !== 'write') return { kind: asked.kind, run };
     const written = await table.update(
@@ -129,7 +132,7 @@ async function requestRun(
       { request: asked.request, trigger: 'api', updatedAt: request.at },
       { closedAt: undefined, stop: undefined, request: item['request'] },
     );
-    if (written !== undefined) return { kind: 'write', run: recordOf<RunRecord>(written) };
+    if (written !== undefined) return { kind: 'write', run: recordOf(runRecordSchema, written) };
   }
   throw new TransientError(`${runId} changes too often to take a request now: make the same call again`);
 }
@@ -137,12 +140,17 @@ async function requestRun(
 /** Every other look finds the writer that was faster. */
 const MOST_LOOKS = 5;
 
-export async function listOpen<T>(table: StoredTable, kind: 'RUN' | 'KEPT' | 'ATTEMPT'): Promise<T[]> {
-  const items: Item[] = await table.query({
+export async function listOpen<Schema extends z.ZodType>(
+  table: StoredTable,
+  schema: Schema,
+  kind: 'RUN' | 'KEPT' | 'ATTEMPT',
+  tell?: Tell,
+): Promise<z.output<Schema>[]> {
+  const input = {
     IndexName: OPEN_INDEX,
     KeyConditionExpression: '#open = :kind',
     ExpressionAttributeNames: { '#open': 'open' },
     ExpressionAttributeValues: { ':kind': kind },
-  });
-  return items.map((item) => recordOf<T>(item));
+  };
+  return table.query(schema, input, { tell });
 }

@@ -10,17 +10,14 @@ import {
   type TransactWriteCommandInput,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { StoredVersionError } from '../../core/shared/errors.ts';
+import type * as z from 'zod';
+import { type Item, RECORD_VERSION, readable, recordOf } from '../../core/runs/stored-records.ts';
+import type { Tell } from '../../core/runs/stores.ts';
 
 export interface Key {
   readonly pk: string;
   readonly sk: string;
 }
-
-export type Item = Record<string, unknown>;
-
-/** Format of the records, in every item as `version`. A release that changes the format increases it. */
-const RECORD_VERSION = 1;
 
 /** Sparse index of what is unfinished: `open` is 'RUN', then 'KEPT' until its files have expired, or 'ATTEMPT'. */
 export const OPEN_INDEX = 'open';
@@ -38,9 +35,21 @@ export interface StoredTable {
    * @returns undefined if there is no such item
    */
   update(key: Key, change: Item, expected?: Item): Promise<Item | undefined>;
-  query(input: Omit<QueryCommandInput, 'TableName'>, limit?: number): Promise<Item[]>;
-  /** All items of `pk` whose `sk` begins with the prefix, in its order, strongly consistent. */
-  queryPrefix(pk: string, prefix: string): Promise<Item[]>;
+  /** Steps over records that cannot be read, and names them. */
+  query<Schema extends z.ZodType>(
+    schema: Schema,
+    input: Omit<QueryCommandInput, 'TableName'>,
+    page?: { readonly limit?: number | undefined; readonly tell?: Tell | undefined },
+  ): Promise<z.output<Schema>[]>;
+  /**
+   * All records of `pk` whose `sk` begins with the prefix, in its order, strongly consistent.
+   * @throws UnreadableRecordError
+   */
+  queryPrefix<Schema extends z.ZodType>(
+    schema: Schema,
+    pk: string,
+    prefix: string,
+  ): Promise<z.output<Schema>[]>;
   transact(items: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<void>;
   readonly name: string;
 }
@@ -77,14 +86,17 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
           ).Attributes,
         () => undefined,
       ),
-    query: async (input, limit) => queryAll(dynamo, { ...input, TableName: name }, limit),
-    queryPrefix: async (pk, prefix) =>
-      queryAll(dynamo, {
+    query: async (schema, input, { limit, tell } = {}) =>
+      queryAll(dynamo, { ...input, TableName: name }, (item) => readable(schema, item, tell), limit),
+    queryPrefix: async (schema, pk, prefix) => {
+      const input = {
         TableName: name,
         KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
         ExpressionAttributeValues: { ':pk': pk, ':prefix': prefix },
         ConsistentRead: true,
-      }),
+      };
+      return queryAll(dynamo, input, (item) => [recordOf(schema, item)]);
+    },
     transact: async (items) => {
       await dynamo.send(new TransactWriteCommand({ TransactItems: items }));
     },
@@ -136,45 +148,29 @@ async function unlessConditionFails<T, U>(action: () => Promise<T>, otherwise: (
   }
 }
 
-async function queryAll(
+/** @param limit of records, of which an item that cannot be read is none */
+async function queryAll<T>(
   dynamo: DynamoDBDocumentClient,
   input: QueryCommandInput,
+  read: (item: Item) => readonly T[],
   limit = Number.POSITIVE_INFINITY,
 ) {
-  const items: Item[] = [];
+  const records: T[] = [];
   let start: QueryCommandInput['ExclusiveStartKey'];
   do {
     const page = await dynamo.send(
       new QueryCommand({
         ...input,
         ...(start && { ExclusiveStartKey: start }),
-        ...(Number.isFinite(limit) && { Limit: limit - items.length }),
+        ...(Number.isFinite(limit) && { Limit: limit - records.length }),
       }),
     );
-    items.push(...(page.Items ?? []));
+    records.push(...(page.Items ?? []).flatMap(read));
     start = page.LastEvaluatedKey;
-  } while (start && items.length < limit);
-  return items;
+  } while (start && records.length < limit);
+  return records;
 }
 
 /** DynamoDB's TTL attribute, in seconds since 1970; see TimeToLiveSpecification in serverless/storage.yml. */
 export const expires = (at: string, days: number): number =>
   Math.floor(Date.parse(at) / 1_000) + days * 86_400;
-
-const INTERNAL = ['pk', 'sk', 'open', 'listKey', 'expires', 'version'];
-
-/** For records that AWS can give again: a record of another version counts as none. */
-export const isOfThisVersion = ({ version }: Item): boolean => version === RECORD_VERSION;
-
-/**
- * An item without the table's own attributes. Only this folder writes the table, so the type is trusted.
- * @throws StoredVersionError
- */
-export function recordOf<T>(item: Item): T {
-  if (!isOfThisVersion(item))
-    throw new StoredVersionError(`${String(item['pk'])} ${String(item['sk'])} of the table`, {
-      found: item['version'],
-      read: RECORD_VERSION,
-    });
-  return Object.fromEntries(Object.entries(item).filter(([name]) => !INTERNAL.includes(name))) as T;
-}

@@ -1,6 +1,10 @@
+import * as z from 'zod';
+import { recordOf } from '../../core/runs/stored-records.ts';
 import type { TestObjectStore } from '../../core/runs/stores.ts';
-import { expires, type Key, recordOf, type StoredTable } from './table.ts';
+import { time } from '../../core/shared/fields.ts';
+import { expires, type Key, type StoredTable } from './table.ts';
 
+const takenSchema = z.object({ at: time });
 const keyOf = (id: string): Key => ({ pk: 'TESTOBJECT', sk: id });
 
 export const testObjectStore = (table: StoredTable): TestObjectStore => ({
@@ -9,6 +13,6 @@ export const testObjectStore = (table: StoredTable): TestObjectStore => ({
   },
   takenAt: async (id) => {
     const item = await table.get(keyOf(id));
-    return item && recordOf<{ readonly at: string }>(item).at;
+    return item && recordOf(takenSchema, item).at;
   },
 });

@@ -1,5 +1,6 @@
-import type { TimelineEntry, TimelineStore } from '../../core/runs/stores.ts';
-import { recordOf, type StoredTable } from './table.ts';
+import { timelineEntrySchema } from '../../core/runs/run-records.ts';
+import type { TimelineStore } from '../../core/runs/stores.ts';
+import type { StoredTable } from './table.ts';
 
 export function timelineStore(table: StoredTable): TimelineStore {
   return {
@@ -7,8 +8,8 @@ export function timelineStore(table: StoredTable): TimelineStore {
       await table.create({ pk: `RUN#${runId}`, sk: `TIMELINE#${entry.id}`, ...entry });
     },
     list: async (runId) =>
-      (await table.queryPrefix(`RUN#${runId}`, 'TIMELINE#'))
-        .map((item) => recordOf<TimelineEntry>(item))
-        .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+      (await table.queryPrefix(timelineEntrySchema, `RUN#${runId}`, 'TIMELINE#')).sort((a, b) =>
+        a.at < b.at ? -1 : a.at > b.at ? 1 : 0,
+      ),
   };
 }

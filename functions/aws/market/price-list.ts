@@ -105,6 +105,6 @@ async function ask(pricing: PricingClient, { ServiceCode, fields }: Question): P
     { ServiceCode, FormatVersion: 'aws_v1', Filters },
   );
   const rows: string[] = [];
-  for await (const { PriceList } of pages) rows.push(...(PriceList ?? []).map(String));
+  for await (const { PriceList } of pages) for (const row of PriceList ?? []) rows.push(String(row));
   return rows;
 }

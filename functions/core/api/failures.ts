@@ -1,6 +1,6 @@
 /** Refusals of every route: of callers without the role, and of what AWS does not answer. */
 import { awsErrorClass } from '../shared/aws-error-class.ts';
-import { StoredVersionError } from '../shared/errors.ts';
+import { UnreadableRecordError } from '../shared/errors.ts';
 import { type ApiRequest, type ApiResponse, problem } from './answers.ts';
 import { may, type PeopleRoles, roleOf } from './people.ts';
 import type { Role } from './schemas/operation.ts';
@@ -18,7 +18,7 @@ export async function whileAwsAnswers(respond: () => Promise<ApiResponse>): Prom
   try {
     return await respond();
   } catch (error: unknown) {
-    if (error instanceof StoredVersionError) return problem(409, error.message);
+    if (error instanceof UnreadableRecordError) return problem(409, error.message);
     if (awsErrorClass(error) === 'throttle') return throttled;
     throw error;
   }

@@ -4,9 +4,9 @@ import type { AttemptReport, RunReport } from '../attempts/report.ts';
 import { readReport } from '../attempts/reports/stored-report.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { StoredVersionError } from '../shared/errors.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type AnswerOf, ok, type RequestOf } from './answers.ts';
+import { leftOut, steppedOver } from './paging.ts';
 import type { moneyAnswer } from './schemas/money.ts';
 
 export interface MoneyDeps extends Pick<Stores, 'pipelines' | 'runs'> {
@@ -32,19 +32,24 @@ interface Month {
 
 export async function getMoney(deps: MoneyDeps, { query }: RequestOf<'GET /money'>): AnswerOf<'GET /money'> {
   const month = monthOf(query.month ?? deps.clock.now().toISOString().slice(0, 7));
-  const names = (await deps.pipelines.list()).map(({ name }) => name);
+  const { tell, said } = steppedOver();
+  const names = (await deps.pipelines.list({ tell })).map(({ name }) => name);
   const ended = names.flatMap((name) => [
-    endedIn((limit, before) => deps.runs.list(name, limit, before), month),
-    endedIn((limit, before) => deps.runs.listProbes(name, limit, before), month),
+    endedIn((limit, before) => deps.runs.list(name, limit, before, tell), month),
+    endedIn((limit, before) => deps.runs.listProbes(name, limit, before, tell), month),
   ]);
   const runs = (await Promise.all(ended)).flat();
   const newest = runs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
   const reports: RunReport[] = [];
   for (let first = 0; first < newest.length; first += AT_ONCE) {
-    const some = await Promise.all(newest.slice(first, first + AT_ONCE).map((run) => reportOf(deps, run)));
+    const some = await Promise.all(
+      newest
+        .slice(first, first + AT_ONCE)
+        .map((run) => readReport(deps.store, run).catch(leftOut(run.runId, tell))),
+    );
     reports.push(...some.filter((report) => report !== undefined));
   }
-  return ok({ ...month, ...sumsOf(reports), isComplete: newest.length === runs.length });
+  return ok({ ...month, ...sumsOf(reports), isComplete: newest.length === runs.length, ...said() });
 }
 
 function monthOf(month: string): Month {
@@ -73,13 +78,6 @@ async function endedIn(
     before = last.runId;
   }
 }
-
-/** A report of another version is left out, as is one that a person has damaged. */
-const reportOf = ({ store }: MoneyDeps, run: RunRecord): Promise<RunReport | undefined> =>
-  readReport(store, run).catch((error: unknown) => {
-    if (error instanceof StoredVersionError) return undefined;
-    throw error;
-  });
 
 export function sumsOf(
   reports: readonly RunReport[],

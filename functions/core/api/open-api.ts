@@ -1,11 +1,15 @@
 /** The OpenAPI document, made from the schemas that check the requests. https://spec.openapis.org/oas/v3.1.1.html */
 import * as z from 'zod';
+import { reportSchema } from '../attempts/report.ts';
 import { pipelineSchema } from '../pipeline/pipeline.ts';
+import { pipelineRecordSchema } from '../runs/batches.ts';
+import * as placements from '../runs/placement-records.ts';
+import { runStatusSchema, timelineEntrySchema } from '../runs/run-records.ts';
+import { problemSchema } from '../shared/fields.ts';
 import { OPERATIONS, ROUTES } from './operations.ts';
 import * as attempts from './schemas/attempts.ts';
-import { type Operation, problemSchema, refusalSchema } from './schemas/operation.ts';
-import * as pipelines from './schemas/pipelines.ts';
-import * as placements from './schemas/placements.ts';
+import { type Operation, refusalSchema } from './schemas/operation.ts';
+import { placement } from './schemas/placements.ts';
 import * as runs from './schemas/runs.ts';
 
 type Document = Record<string, unknown>;
@@ -13,22 +17,22 @@ type Document = Record<string, unknown>;
 /** Schemas with a name of their own in the document. */
 const ANSWERS: Named = {
   Attempt: attempts.attempt,
-  Placement: placements.placement,
-  PlacementDecision: placements.placementDecision,
-  Pool: placements.pool,
-  PoolAssessment: placements.poolAssessment,
+  Placement: placement,
+  PlacementDecision: placements.placementDecisionSchema,
+  Pool: placements.poolSchema,
+  PoolAssessment: placements.poolAssessmentSchema,
   Problem: problemSchema,
   Progress: attempts.progress,
   Refusal: refusalSchema,
-  Report: runs.report,
+  Report: reportSchema,
   Run: runs.run,
   RunDeclaration: pipelineSchema,
-  RunStatus: runs.runStatus,
+  RunStatus: runStatusSchema,
   RunSummary: runs.runSummary,
   AttemptSummary: attempts.attemptSummary,
-  TimelineEntry: runs.timelineEntry,
-  Topology: placements.topology,
-  Pipeline: pipelines.pipelineSummary,
+  TimelineEntry: timelineEntrySchema,
+  Topology: placements.topologySchema,
+  Pipeline: pipelineRecordSchema,
 };
 const BODIES: Named = { Declaration: pipelineSchema };
 

@@ -3,6 +3,7 @@
  * API Gateway, api.ts has an answer for each, and open-api.ts makes the document of them.
  */
 import * as z from 'zod';
+import { reportSchema } from '../attempts/report.ts';
 import { pipelineSchema } from '../pipeline/pipeline.ts';
 import { compareAnswer, compareQuery } from './schemas/compare.ts';
 import * as dataset from './schemas/dataset.ts';
@@ -133,7 +134,7 @@ export const OPERATIONS = {
     ...READS,
     id: 'getReport',
     summary: 'Shows the report of an ended run.',
-    answer: runs.report,
+    answer: reportSchema,
     refusals: [404, 409],
   },
   'GET /runs/{runId}/series': {

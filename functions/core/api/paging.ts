@@ -1,4 +1,6 @@
 /** Pages of the API's lists. The token of a page names the list and the page's last item, so that it outlives changes of the list. */
+import type { Tell } from '../runs/stores.ts';
+import { UnreadableRecordError } from '../shared/errors.ts';
 import { REMEDY, tokenOf } from './schemas/page.ts';
 
 export interface Page {
@@ -20,6 +22,28 @@ export function requestedPage(
   if (of === list) return { limit, after };
   return { problem: `nextToken is of ${of}, not of ${list}: ${REMEDY}` };
 }
+
+/** @returns what a list takes, and what its answer says of the records that it has stepped over */
+export function steppedOver(): {
+  readonly tell: Tell;
+  readonly said: () => { readonly unreadable?: string[] };
+} {
+  const unreadable: string[] = [];
+  return {
+    tell: ({ why }) => {
+      unreadable.push(why);
+    },
+    said: () => (unreadable.length === 0 ? {} : { unreadable }),
+  };
+}
+
+/** For `catch` at what a list reads of one of its items. */
+export const leftOut =
+  (id: string, tell: Tell) =>
+  (error: unknown): undefined => {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    tell({ id, why: error.message });
+  };
 
 /**
  * @param found up to one item more than the page holds, which tells that another page follows

@@ -4,7 +4,7 @@ import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { type AnswerOf, noPipeline, ok, problem, type RequestOf } from './answers.ts';
-import { pageOf, requestedPage } from './paging.ts';
+import { pageOf, requestedPage, steppedOver } from './paging.ts';
 
 export type PipelineDeps = RegisterDeps;
 
@@ -14,9 +14,10 @@ export async function listPipelines(
 ): AnswerOf<'GET /pipelines'> {
   const page = requestedPage('pipelines', query);
   if ('problem' in page) return problem(400, page.problem);
-  const found = await pipelines.list({ ...page, limit: page.limit + 1 });
+  const { tell, said } = steppedOver();
+  const found = await pipelines.list({ ...page, limit: page.limit + 1, tell });
   const { items, ...next } = pageOf('pipelines', { found, limit: page.limit }, ({ name }) => name);
-  return ok({ pipelines: items, ...next });
+  return ok({ pipelines: items, ...said(), ...next });
 }
 
 export async function getPipeline(

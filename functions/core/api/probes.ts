@@ -31,7 +31,7 @@ import {
 } from './answers.ts';
 import { bodyOf } from './body.ts';
 import { readableVersion } from './overrides.ts';
-import { pageOf, requestedPage } from './paging.ts';
+import { leftOut, pageOf, requestedPage, steppedOver } from './paging.ts';
 import { probeBody } from './schemas/probes.ts';
 
 export interface ProbeDeps extends StartDeps, Pick<Stores, 'pipelines' | 'attempts'> {
@@ -122,11 +122,17 @@ export async function listProbes(
   const list = `probes of ${name}`;
   const page = requestedPage(list, query);
   if ('problem' in page) return problem(400, page.problem);
-  const found = await deps.runs.listProbes(name, page.limit + 1, page.after);
-  if (found.length === 0 && (await deps.store.readText(bucketKeys.pipeline(name))) === undefined)
+  const { tell, said } = steppedOver();
+  const found = await deps.runs.listProbes(name, page.limit + 1, page.after, tell);
+  if (
+    found.length === 0 &&
+    said().unreadable === undefined &&
+    (await deps.store.readText(bucketKeys.pipeline(name))) === undefined
+  )
     return noPipeline(name);
   const { items, ...next } = pageOf(list, { found, limit: page.limit }, ({ runId }) => runId);
-  return ok({ probes: await Promise.all(items.map((run) => viewOf(deps, run))), ...next });
+  const probes = await Promise.all(items.map((run) => viewOf(deps, run).catch(leftOut(run.runId, tell))));
+  return ok({ probes: probes.filter((probe) => probe !== undefined), ...said(), ...next });
 }
 
 async function viewOf({ attempts, store }: ProbeDeps, run: RunRecord) {

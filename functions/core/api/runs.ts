@@ -8,9 +8,15 @@ import { attemptCost } from '../runs/attempt-cost.ts';
 import { readProgress } from '../runs/progress.ts';
 import { shownRun } from '../runs/requests.ts';
 import { beganAt } from '../runs/resume.ts';
-import { type AttemptRecord, FINISHED, type Progress, type RunRecord } from '../runs/run-records.ts';
+import {
+  type AttemptRecord,
+  FINISHED,
+  type Progress,
+  type RunRecord,
+  type TimelineEntry,
+} from '../runs/run-records.ts';
 import { readSeries, thinned } from '../runs/series.ts';
-import type { Stores, TimelineEntry } from '../runs/stores.ts';
+import type { Stores } from '../runs/stores.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type AnswerOf, noRun, ok, problem, type RequestOf } from './answers.ts';
 import { MOST_POINTS } from './schemas/series.ts';
@@ -244,7 +250,7 @@ function shortOf({
 
 /**
  * The report of an earlier end says nothing of a run that goes on.
- * @throws StoredVersionError
+ * @throws UnreadableRecordError
  */
 const reportOf = async ({ store }: Pick<RunDeps, 'store'>, run: RunRecord): Promise<RunReport | undefined> =>
   isOpenAgain(run) ? undefined : readReport(store, run);

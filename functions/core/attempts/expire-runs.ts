@@ -6,9 +6,9 @@ import { type BlobStore, type KeyFailure, type ListedBlob, listPages } from '../
 import { executionName } from '../runs/batches.ts';
 import { expiryOf } from '../runs/retention.ts';
 import type { Expiring, RunRecord } from '../runs/run-records.ts';
-import type { RunStore } from '../runs/stores.ts';
-import { messageOf } from '../shared/errors.ts';
-import { bucketKeys } from '../shared/keys.ts';
+import type { RunStore, Tell } from '../runs/stores.ts';
+import { messageOf, type Unreadable } from '../shared/errors.ts';
+import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import type { Clock, Executions } from '../shared/ports.ts';
 
 export interface ExpiryDeps {
@@ -37,7 +37,10 @@ interface Tally {
 
 export async function expireRuns(deps: ExpiryDeps): Promise<ExpiryResult> {
   const tally: Tally = { expired: [], failures: [], objects: 0, bytes: 0 };
-  for (const run of await deps.runs.listKept()) {
+  const tell: Tell = ({ why }) => {
+    tally.failures.push(why);
+  };
+  for (const run of await deps.runs.listKept(tell)) {
     if (deps.isTimeUp()) break;
     // A failure of one run must not keep the files of the others.
     await expireRun(deps, run, tally).catch((error: unknown) => {
@@ -78,11 +81,21 @@ async function isDeleted(deps: ExpiryDeps, { run, part, before }: Part, tally: T
       return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], { before, tally });
     case 'source':
       if (run.source === undefined) return true;
-      // An unfinished run may be about to pin the source, whatever its record says.
-      if ((await deps.runs.listOpen()).some(({ pipeline }) => pipeline === run.pipeline)) return false;
+      if (await mayBePinned(deps, run)) return false;
       if (await isLeftToOther(deps, run)) return true;
       return areDeleted(deps, [bucketKeys.packedSource(run.pipeline, run.source)], { before, tally });
   }
+}
+
+/** An unfinished run may be about to pin the source, whatever its record says; one that cannot be read may have done so. */
+async function mayBePinned({ runs }: ExpiryDeps, { pipeline }: RunRecord): Promise<boolean> {
+  const unreadable: Unreadable[] = [];
+  const tell: Tell = (each) => {
+    unreadable.push(each);
+  };
+  const open = await runs.listOpen(tell);
+  await runs.listKept(tell);
+  return [...open, ...unreadable.map(({ id }) => parseRunId(id))].some((run) => run?.pipeline === pipeline);
 }
 
 /** Whether another run deletes the source: one that keeps it longer or, of those that are due, the last by name. */

@@ -8,7 +8,7 @@ import type { LeftoverPort } from '../launch/launcher.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
-import type { Stores } from '../runs/stores.ts';
+import type { Stores, Tell } from '../runs/stores.ts';
 import { messageOf } from '../shared/errors.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import { endOpenAttempts } from './end-attempt.ts';
@@ -53,7 +53,10 @@ export async function reconcile(
       });
     }
   };
-  const attempts = await deps.attempts.listOpen();
+  const tell: Tell = ({ why }) => {
+    failures.push(why);
+  };
+  const attempts = await deps.attempts.listOpen(tell);
   await each(
     attempts,
     ({ jobName }) => jobName,
@@ -77,13 +80,13 @@ export async function reconcile(
     );
   const resumed: string[] = [];
   await each(
-    await deps.runs.listOpen(),
+    await deps.runs.listOpen(tell),
     ({ runId }) => runId,
     async (run) => {
       if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
     },
   );
-  const woken = options.sweep ? await sweepPipelines(deps, each) : [];
+  const woken = options.sweep ? await sweepPipelines(deps, each, tell) : [];
   return { attempts: attempts.length, resumed, woken, failures };
 }
 
@@ -94,7 +97,7 @@ type Each = <T>(
 ) => Promise<void>;
 
 /** @returns the runs that it started */
-async function sweepPipelines(deps: ReconcileDeps, each: Each): Promise<readonly string[]> {
+async function sweepPipelines(deps: ReconcileDeps, each: Each, tell: Tell): Promise<readonly string[]> {
   const woken: string[] = [];
   await each(
     await outdatedPipelines(deps),
@@ -106,7 +109,7 @@ async function sweepPipelines(deps: ReconcileDeps, each: Each): Promise<readonly
     },
   );
   await each(
-    await deps.pipelines.list(),
+    await deps.pipelines.list({ tell }),
     ({ name }) => name,
     async (pipeline) => {
       const run = await sweepPipeline(deps, pipeline);
@@ -157,6 +160,8 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     if ((await startExecution(deps.executions, run)) === 'closed') await continueRun(deps, run);
     return true;
   }
+  // A run of which this release cannot read everything is held: no execution could go on, and none may end it.
+  await deps.attempts.list(run.runId);
   const decided = decidedVerdict(run, await deps.timeline.list(run.runId));
   if (decided !== undefined) {
     // Only the close is missing: another execution would train for an ended run.

@@ -1,9 +1,8 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
-import { FINISHED, type RunRecord } from '../runs/run-records.ts';
+import { FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import { readSeries } from '../runs/series.ts';
-import type { TimelineEntry } from '../runs/stores.ts';
-import { RunNotFoundError, TransientError } from '../shared/errors.ts';
+import { noneIfUnreadable, RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Notice, ObjectStore } from '../shared/ports.ts';
 import { endOpenAttempts } from './end-attempt.ts';
@@ -28,6 +27,8 @@ export interface Verdict {
 export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdict): Promise<RunReport> {
   const run = await deps.runs.get(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
+  // A run of which this release cannot read everything gets no verdict: another release may end it well.
+  await deps.attempts.list(runId);
   await deps.timeline.add(runId, {
     id: finishedEntryOf(run),
     at: deps.clock.now().toISOString(),
@@ -40,7 +41,10 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
   const status = kind === 'done' ? 'succeeded' : kind;
   const report = makeReport({
     run,
-    former: run.batch > 1 ? await deps.attempts.list(runIdOf(run.pipeline, run.batch - 1)) : [],
+    former:
+      run.batch > 1
+        ? await deps.attempts.list(runIdOf(run.pipeline, run.batch - 1)).catch(noneIfUnreadable)
+        : undefined,
     attempts: await deps.attempts.list(runId),
     timeline,
     series: await readSeries(deps.store, run.pipeline, runId),

@@ -1,89 +1,98 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
-import type { Speed } from '../doctor/speed.ts';
-import type { Verdict } from '../doctor/verdict.ts';
+import * as z from 'zod';
+import { speedSchema } from '../doctor/speed.ts';
+import { shownVerdictSchema } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from '../runs/attempt-cost.ts';
-import type { Pool } from '../runs/placement-records.ts';
+import { poolSchema } from '../runs/placement-records.ts';
 import { beganAgain, beganAt } from '../runs/resume.ts';
-import type {
-  AttemptOutcome,
-  AttemptRecord,
-  JobLog,
-  Progress,
-  RejectedArrivals,
-  Retry,
-  RunRecord,
-  StopRequest,
+import {
+  type AttemptOutcome,
+  type AttemptRecord,
+  jobLogSchema,
+  outcomeSchema,
+  type Progress,
+  type Retry,
+  type RunRecord,
+  rejectedSchema,
+  retrySchema,
+  stopSchema,
+  type TimelineEntry,
+  timelineEntrySchema,
 } from '../runs/run-records.ts';
 import { lastValues, type Series } from '../runs/series.ts';
-import type { TimelineEntry } from '../runs/stores.ts';
-import { type AppliedReport, broughtBy } from './doctor/applied-report.ts';
-import { speedsOf, type TopologySpeed } from './doctor/topology-speed.ts';
+import { list, seconds, time, usd } from '../shared/fields.ts';
+import { appliedReportSchema, broughtBy } from './doctor/applied-report.ts';
+import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
 import { advanced } from './judge.ts';
-import { bestSingleNode, type SingleNode } from './single-node.ts';
+import { bestSingleNode, singleNodeSchema } from './single-node.ts';
 
-export interface AttemptReport {
-  readonly attempt: number;
-  readonly jobName: string;
-  readonly pool: Pool;
-  readonly nodes: number;
-  readonly outcome: AttemptOutcome['kind'];
-  readonly message: string;
-  readonly fromStep: number;
-  readonly toStep: number;
-  readonly trainingSeconds: number;
-  readonly billableSeconds: number;
-  /** Training time that no checkpoint covers. */
-  readonly lostSeconds: number;
-  readonly costUsd: number;
-  /** How fast it trained, where the agent could measure it. */
-  readonly speed?: Speed | undefined;
-  readonly applied?: AppliedReport | undefined;
+export const attemptReportSchema = z.object({
+  attempt: z.number().int(),
+  jobName: z.string(),
+  pool: poolSchema,
+  nodes: z.number().int(),
+  outcome: outcomeSchema.shape.kind,
+  message: z.string(),
+  fromStep: z.number(),
+  toStep: z.number(),
+  trainingSeconds: seconds,
+  billableSeconds: seconds,
+  lostSeconds: seconds.describe('Training that no checkpoint covers, or that was done again.'),
+  costUsd: usd,
+  /** Where the agent could measure it. */
+  speed: speedSchema.optional(),
+  applied: appliedReportSchema.optional(),
   /** Of the doctor, the most worthwhile first. */
-  readonly verdicts?: readonly Verdict[] | undefined;
-  /** Where the job's output is. */
-  readonly log?: JobLog | undefined;
-}
+  verdicts: list(shownVerdictSchema).optional(),
+  log: jobLogSchema.optional(),
+});
+export type AttemptReport = z.output<typeof attemptReportSchema>;
 
 /** Format of the report. */
 export const REPORT_VERSION = 1;
 
-export interface RunReport {
-  readonly version: typeof REPORT_VERSION;
-  readonly runId: string;
-  readonly pipeline: string;
-  readonly status: 'succeeded' | 'failed' | 'stopped' | 'empty';
-  readonly failure?: string | undefined;
-  readonly stop?: StopRequest | undefined;
-  readonly retry?: Retry | undefined;
-  readonly modelUri?: string | undefined;
-  readonly generations: readonly string[];
+export const reportSchema = z.object({
+  version: z.literal(REPORT_VERSION),
+  runId: z.string(),
+  pipeline: z.string(),
+  status: z.enum(['succeeded', 'failed', 'stopped', 'empty']),
+  failure: z.string().optional(),
+  stop: stopSchema.optional(),
+  retry: retrySchema.optional(),
+  modelUri: z.string().optional(),
+  generations: list(z.string()),
   /** SHA-256 of the packed source. */
-  readonly source?: string | undefined;
-  /** Rejected arrivals of the batch; the generation's manifest names up to a hundred. */
-  readonly rejected?: RejectedArrivals | undefined;
-  /** The last values of its series, and of its newest checkpoint what no series has; null: infinity or no number. */
-  readonly metrics: Readonly<Record<string, number | null>>;
-  readonly attempts: readonly AttemptReport[];
-  /** Of all measured attempts, by nodes and type. */
-  readonly speeds: readonly TopologySpeed[];
-  readonly interruptions: number;
-  readonly lostSeconds: number;
-  readonly costUsd: number;
-  /** Part of it: the file systems that channels read, while an attempt lasted; absent where no price is known. */
-  readonly fileSystemsUsd?: number | undefined;
-  /** Cost of the same useful work on On-Demand instances of the same type without interruptions. */
-  readonly onDemandUsd: number;
-  /** The cheapest single On-Demand node that could have done that work; absent where no type could. */
-  readonly onDemandNode?: SingleNode | undefined;
-  readonly savedUsd: number;
-  readonly savedPercent: number;
-  readonly deadline: { readonly at?: string | undefined; readonly met: boolean | null };
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  readonly timeline: readonly TimelineEntry[];
-}
+  source: z.string().optional(),
+  /** The generation's manifest names up to a hundred. */
+  rejected: rejectedSchema.optional(),
+  /** The last values of its series, and of its newest checkpoint what no series has. */
+  metrics: z
+    .record(z.string(), z.number().nullable())
+    .readonly()
+    .describe('null where the script gave infinity or no number.'),
+  attempts: list(attemptReportSchema),
+  /** Reports of earlier releases name none. */
+  speeds: list(topologySpeedSchema).default([]).describe('Of all measured attempts, by nodes and type.'),
+  interruptions: z.number().int(),
+  lostSeconds: seconds,
+  costUsd: usd,
+  /** While an attempt lasted; absent where no price is known. */
+  fileSystemsUsd: usd.optional().describe('Part of it: the file systems that channels read.'),
+  onDemandUsd: usd.describe('Cost of the same useful work on On-Demand instances of the same type.'),
+  /** Absent where no type could. */
+  onDemandNode: singleNodeSchema
+    .optional()
+    .describe('The cheapest single On-Demand node that could have done that work.'),
+  savedUsd: usd,
+  savedPercent: z.number(),
+  deadline: z.object({ at: time.optional(), met: z.boolean().nullable() }),
+  startedAt: time,
+  finishedAt: time,
+  timeline: list(timelineEntrySchema),
+});
+export type RunReport = Readonly<z.output<typeof reportSchema>>;
 
 export interface ReportInput {
   /** Attempts of the run before, to which remedies compare. */

@@ -1,15 +1,18 @@
 /** The counterfactual of one machine: the cheapest single On-Demand node that could have done a run's useful work. */
+import * as z from 'zod';
 import { catalogTypes, type InstanceFacts, instanceFacts, trainingPrice } from '../catalog/catalog.ts';
 import { fileSystemsUsd } from '../runs/attempt-cost.ts';
 import type { Placement } from '../runs/placement-records.ts';
+import { usd } from '../shared/fields.ts';
 
-export interface SingleNode {
-  readonly instanceType: string;
-  /** Accelerators of it; 0 where CPUs train. */
-  readonly accelerators: number;
-  readonly hours: number;
-  readonly usd: number;
-}
+export const singleNodeSchema = z.object({
+  instanceType: z.string(),
+  /** 0 where CPUs train. */
+  accelerators: z.number().int(),
+  hours: z.number(),
+  usd,
+});
+type SingleNode = z.output<typeof singleNodeSchema>;
 
 /** The useful work of one attempt. */
 export interface UsefulWork {

@@ -3,34 +3,36 @@
  * sources; a lookup of something no source knows is `undefined`, and a price that is derived says so.
  */
 
+import * as z from 'zod';
 import { own } from '../shared/own-property.ts';
 import ec2 from './data/ec2-prices.json' with { type: 'json' };
 import instances from './data/instances.json' with { type: 'json' };
 import sagemaker from './data/sagemaker-prices.json' with { type: 'json' };
 import { familyOf } from './types/instance-family.ts';
 
-export interface InstanceFacts {
+export const instanceFactsSchema = z.object({
   /** EC2 name, without `ml.` */
-  readonly type: string;
-  readonly vcpu: number;
+  type: z.string(),
+  vcpu: z.number(),
   /** vCPUs of one physical core; undefined where no source says. */
-  readonly threadsPerCore?: number | undefined;
-  readonly memoryGib: number;
-  readonly accelerator?: string | undefined;
-  readonly acceleratorCount: number;
-  readonly acceleratorMemoryMib?: number | undefined;
-  readonly networkBaselineGbps: number;
+  threadsPerCore: z.number().optional(),
+  memoryGib: z.number(),
+  accelerator: z.string().optional(),
+  acceleratorCount: z.number(),
+  acceleratorMemoryMib: z.number().optional(),
+  networkBaselineGbps: z.number(),
   /** What the type may reach for a while; equal to the baseline where AWS states no "up to". */
-  readonly networkBurstGbps: number;
-  readonly efa: boolean;
+  networkBurstGbps: z.number(),
+  efa: z.boolean(),
   /** 0 = EBS only */
-  readonly nvmeGb: number;
+  nvmeGb: z.number(),
   /** Absent where no source says. */
-  readonly ebsBaselineMbps?: number | undefined;
+  ebsBaselineMbps: z.number().optional(),
   /** How accelerators of one node talk; undefined where no source says. */
-  readonly interconnect?: string | undefined;
-  readonly arch: string;
-}
+  interconnect: z.string().optional(),
+  arch: z.string(),
+});
+export type InstanceFacts = Readonly<z.output<typeof instanceFactsSchema>>;
 
 export interface TrainingPrice {
   /** SageMaker training on demand, USD per hour of one instance. */

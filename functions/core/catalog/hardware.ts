@@ -2,31 +2,29 @@
  * What EC2's DescribeInstanceTypes says of hardware, in the places of the snapshot's. The hardware of a type does not
  * change, so an answer that contradicts the snapshot beyond what AWS has ever corrected is not believed.
  */
-import { type FactsOf, type InstanceFacts, instanceFacts } from './catalog.ts';
+import * as z from 'zod';
+import { list, time } from '../shared/fields.ts';
+import { type FactsOf, type InstanceFacts, instanceFacts, instanceFactsSchema } from './catalog.ts';
 import { answerOf } from './instance-type-answer.ts';
 
-/** What differs from the snapshot, or is of a type that it does not have. */
-export interface ReadFacts {
-  readonly facts: InstanceFacts;
-  /** When EC2 last said so, ISO 8601. */
-  readonly readAt: string;
-}
+/** What differs from the snapshot, or is of a type that it does not have. `readAt`: when EC2 last said so. */
+const readFacts = z.object({ facts: instanceFactsSchema, readAt: time });
+export type ReadFacts = Readonly<z.output<typeof readFacts>>;
 
-export interface Hardware {
-  readonly region: string;
+const refused = z.object({ type: z.string(), why: z.string() });
+type Refused = Readonly<z.output<typeof refused>>;
+
+export const hardwareSchema = z.object({
+  region: z.string(),
   /** When EC2 last answered. */
-  readonly at: string;
+  at: time,
   /** Requested types, whether the region has them or not. */
-  readonly requested: readonly string[];
-  readonly facts: readonly ReadFacts[];
+  requested: list(z.string()),
+  facts: list(readFacts),
   /** Answers that were not believed. */
-  readonly refused: readonly Refused[];
-}
-
-interface Refused {
-  readonly type: string;
-  readonly why: string;
-}
+  refused: list(refused),
+});
+export type Hardware = Readonly<z.output<typeof hardwareSchema>>;
 
 export type Reading =
   | { readonly kind: 'asInSnapshot'; readonly type: string }

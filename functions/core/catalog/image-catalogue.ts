@@ -62,7 +62,7 @@ export function accountsOf(markdown: string): Record<string, string> {
   const [, section = ''] = markdown.split('## Deep Learning Containers');
   const [table = ''] = section.split('\n## ');
   const rows = table.matchAll(/^\|[^|]*\|\s*([a-z]{2}(?:-[a-z]+)+-\d)\s*\|\s*(\d{12})\s*\|/gm);
-  return Object.fromEntries([...rows].map(([, region, account]) => [region, account]));
+  return Object.fromEntries([...rows].map(([, region = '', account = '']) => [region, account] as const));
 }
 
 export interface Refreshed {

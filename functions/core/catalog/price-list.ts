@@ -4,23 +4,25 @@
  * https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api-fetching-price-list-files-manually.html
  */
 import * as z from 'zod';
+import { list, time } from '../shared/fields.ts';
 
 /** USD per hour of one instance. */
-export interface ListPrice {
+const pricedType = z.object({
   /** EC2 name, without `ml.` */
-  readonly instanceType: string;
-  readonly hourlyUsd: number;
+  instanceType: z.string(),
+  hourlyUsd: z.number(),
   /** From when the price holds, as the list says it. */
-  readonly effective?: string | undefined;
-}
+  effective: z.string().optional(),
+});
+export type ListPrice = Readonly<z.output<typeof pricedType>>;
 
-/** Of data that leaves the region for another. */
-export interface TransferPrice {
-  readonly to: string;
-  /** 10^9 bytes are taken for a GB of the list. */
-  readonly usdPerGigabyte: number;
-  readonly effective?: string | undefined;
-}
+/** Of data that leaves the region for another. 10^9 bytes are taken for a GB of the list. */
+const transferPrice = z.object({
+  to: z.string(),
+  usdPerGigabyte: z.number(),
+  effective: z.string().optional(),
+});
+export type TransferPrice = Readonly<z.output<typeof transferPrice>>;
 
 /** A price as it is kept. */
 export type KeptPrice<T extends ListPrice | TransferPrice> = T & {
@@ -28,21 +30,24 @@ export type KeptPrice<T extends ListPrice | TransferPrice> = T & {
   readonly readAt: string;
 };
 
+const readAt = { readAt: time };
+
 /** What was read of the list for a region. */
-export interface ListPrices {
-  readonly region: string;
+export const listPricesSchema = z.object({
+  region: z.string(),
   /** When the list last answered every question. */
-  readonly at: string;
+  at: time,
   /** The requested types, whether the list has them or not. */
-  readonly requested: readonly string[];
+  requested: list(z.string()),
   /** SageMaker's, for training on demand. */
-  readonly prices: readonly KeptPrice<ListPrice>[];
+  prices: list(pricedType.extend(readAt)),
   /** EC2's, on demand: Linux, shared tenancy. */
-  readonly ec2: readonly KeptPrice<ListPrice>[];
-  readonly transfer: readonly KeptPrice<TransferPrice>[];
+  ec2: list(pricedType.extend(readAt)),
+  transfer: list(transferPrice.extend(readAt)),
   /** The regions whose prices of transfer were requested. */
-  readonly requestedTo: readonly string[];
-}
+  requestedTo: list(z.string()),
+});
+export type ListPrices = Readonly<z.output<typeof listPricesSchema>>;
 
 const onDemandTerms = z.object({
   OnDemand: z.record(

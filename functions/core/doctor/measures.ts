@@ -99,7 +99,10 @@ export function measuresOf(evidence: Evidence): Measures | undefined {
   const known = hosts.filter((each) => each !== undefined);
   const [pace] = known.toSorted((a, b) => own(b) - own(a));
   if (pace === undefined) return undefined;
-  const startSeconds = Object.values(phases).reduce((sum: number, each: number) => sum + each, 0);
+  const startSeconds = Object.values<number | undefined>({ ...phases }).reduce<number>(
+    (sum, each = 0) => sum + each,
+    0,
+  );
   return {
     hosts: known,
     pace,

@@ -1,17 +1,21 @@
 /** What a training reads while it steps. From it, placement judges disk, memory and network of other types. */
+import * as z from 'zod';
 import type { Evidence } from './evidence.ts';
 import { missingShare } from './file-mode.ts';
 import { measuresOf } from './measures.ts';
 
-export interface Reading {
-  readonly inputMode: Evidence['inputMode'];
-  /** Of one host: what its loader asks for in a step, from memory, disk or network. */
-  readonly bytesPerStep: number;
-  /** What one host reads in an epoch. */
-  readonly dataBytes: number;
-  /** Memory that the processes of one host hold; the page cache has the rest. */
-  readonly processBytes: number;
-}
+export const readingSchema = z
+  .object({
+    inputMode: z.enum(['File', 'FastFile']),
+    /** What its loader asks for in a step, from memory, disk or network. */
+    bytesPerStep: z.number(),
+    /** In an epoch. */
+    dataBytes: z.number(),
+    /** Memory that its processes hold; the page cache has the rest. */
+    processBytes: z.number(),
+  })
+  .describe('What one host reads while it steps.');
+export type Reading = z.output<typeof readingSchema>;
 
 const GIBIBYTE = 2 ** 30;
 /** Logs and libraries are read too, so a disk that delivers less of the data tells nothing of the rest. */

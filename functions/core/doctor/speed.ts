@@ -1,20 +1,21 @@
 /** How fast an attempt trained, and what that cost. */
+import * as z from 'zod';
+import { seconds } from '../shared/fields.ts';
 import type { Evidence, Point } from './evidence.ts';
 import { median } from './measures.ts';
 
-export interface Speed {
-  /** Of all hosts together; absent where the loader tells no batch size. */
-  readonly samplesPerSecond?: number | undefined;
-  readonly samplesPerDollar?: number | undefined;
+/** Means over the hosts. A rate is absent where the loader tells no batch size. */
+export const speedSchema = z.object({
+  samplesPerSecond: z.number().optional().describe('Of all hosts together.'),
+  samplesPerDollar: z.number().optional(),
   /** Of the middle point, on the slowest host. */
-  readonly stepSeconds: { readonly median: number; readonly p95: number };
-  /** Shares of 1, means over the hosts. */
-  readonly cpuBusy: number;
-  readonly gpuBusy?: number | undefined;
-  /** What the figures stand on. */
-  readonly seconds: number;
-  readonly steps: number;
-}
+  stepSeconds: z.object({ median: seconds, p95: seconds }),
+  cpuBusy: z.number().describe('Share of 1.'),
+  gpuBusy: z.number().optional().describe('Share of 1.'),
+  seconds: seconds.describe('Measured time.'),
+  steps: z.number(),
+});
+export type Speed = z.output<typeof speedSchema>;
 
 const POINT_SECONDS = 10;
 

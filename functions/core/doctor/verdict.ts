@@ -1,103 +1,123 @@
 /** What the doctor says: a cause, its evidence, a remedy, its gain, and what cannot be known. */
+import * as z from 'zod';
+import { list } from '../shared/fields.ts';
 import type { ScriptLines } from './evidence.ts';
 
-export type Cause =
-  | 'download'
-  | 'small-files'
-  | 'installation'
-  | 'image'
-  | 'too-few-workers'
-  | 'too-many-workers'
-  | 'preparation'
-  | 'decoding'
-  | 'transforms'
-  | 'periodic-gaps'
-  | 'worker-restarts'
-  | 'hand-over'
-  | 'host-memory'
-  | 'network'
-  | 'network-burst'
-  | 'page-cache'
-  | 'work-in-loop'
-  | 'pauses'
-  | 'checkpoint-stall'
-  | 'gradient-exchange'
-  | 'too-many-threads'
-  | 'slow-host'
-  | 'accelerator-too-large'
-  | 'batch-too-small'
-  | 'scaled-out'
-  | 'compute-bound-in-float32'
-  | 'nothing-wrong';
+const CAUSES = [
+  'download',
+  'small-files',
+  'installation',
+  'image',
+  'too-few-workers',
+  'too-many-workers',
+  'preparation',
+  'decoding',
+  'transforms',
+  'periodic-gaps',
+  'worker-restarts',
+  'hand-over',
+  'host-memory',
+  'network',
+  'network-burst',
+  'page-cache',
+  'work-in-loop',
+  'pauses',
+  'checkpoint-stall',
+  'gradient-exchange',
+  'too-many-threads',
+  'slow-host',
+  'accelerator-too-large',
+  'batch-too-small',
+  'scaled-out',
+  'compute-bound-in-float32',
+  'nothing-wrong',
+] as const;
+export type Cause = (typeof CAUSES)[number];
+
+const change = <Kind extends string, Fields extends z.ZodRawShape>(kind: Kind, fields: Fields) =>
+  z.object({ kind: z.literal(kind), ...fields });
+const count = z.number();
+const line = z.string().optional();
 
 /** A field of the declaration. */
-type DeclaredChange =
-  | { readonly kind: 'input-mode'; readonly inputMode: 'File' | 'FastFile' }
-  | { readonly kind: 'pack' }
-  | { readonly kind: 'image' }
-  | { readonly kind: 'instance-type'; readonly type: string }
-  | { readonly kind: 'helpers'; readonly type: string; readonly nodes: number }
-  | { readonly kind: 'nodes'; readonly nodes: number }
-  | { readonly kind: 'threads'; readonly threads: number }
-  | { readonly kind: 'prepare-when-packing' }
-  | { readonly kind: 'smaller-image' }
-  | { readonly kind: 'file-system'; readonly gigabytes: number };
+const declaredChange = z.discriminatedUnion('kind', [
+  change('input-mode', { inputMode: z.enum(['File', 'FastFile']) }),
+  change('pack', {}),
+  change('image', {}),
+  change('instance-type', { type: z.string() }),
+  change('helpers', { type: z.string(), nodes: count }),
+  change('nodes', { nodes: count }),
+  change('threads', { threads: count }),
+  change('prepare-when-packing', {}),
+  change('smaller-image', {}),
+  change('file-system', { gigabytes: count }),
+]);
+type DeclaredChange = z.output<typeof declaredChange>;
 
 /** A line of the script. */
-type ScriptChange =
-  | { readonly kind: 'workers'; readonly workers: number }
-  | { readonly kind: 'out-of-order' }
-  | { readonly kind: 'keep-workers' }
-  | { readonly kind: 'fewer-bytes' }
-  | { readonly kind: 'load-in-workers'; readonly workers: number; readonly line: string | undefined }
-  | { readonly kind: 'pause-less'; readonly line: string | undefined }
-  | { readonly kind: 'save-in-background' }
-  | { readonly kind: 'compress-exchange' }
-  | { readonly kind: 'batch-size'; readonly factor: number }
-  | { readonly kind: 'bf16'; readonly line: string | undefined }
-  | { readonly kind: 'tf32' };
+const scriptChange = z.discriminatedUnion('kind', [
+  change('workers', { workers: count }),
+  change('out-of-order', {}),
+  change('keep-workers', {}),
+  change('fewer-bytes', {}),
+  change('load-in-workers', { workers: count, line }),
+  change('pause-less', { line }),
+  change('save-in-background', {}),
+  change('compress-exchange', {}),
+  change('batch-size', { factor: count }),
+  change('bf16', { line }),
+  change('tf32', {}),
+]);
+type ScriptChange = z.output<typeof scriptChange>;
 
 /** What a remedy changes; `text` says it in words. */
-export type Change = DeclaredChange | ScriptChange | { readonly kind: 'replace-host'; readonly host: number };
+export const changeSchema = z.discriminatedUnion('kind', [
+  declaredChange,
+  scriptChange,
+  change('replace-host', { host: count }),
+]);
+export type Change = z.output<typeof changeSchema>;
 
-export interface Remedy {
-  readonly change: Change;
-  readonly where: 'declaration' | 'script' | 'run';
-  readonly text: string;
-}
+const remedySchema = z.object({
+  change: changeSchema,
+  where: z.enum(['declaration', 'script', 'run']),
+  text: z.string(),
+});
+export type Remedy = z.output<typeof remedySchema>;
 
-export interface Interval {
-  readonly low: number;
-  readonly expected: number;
-  readonly high: number;
-}
+const interval = z.object({ low: z.number(), expected: z.number(), high: z.number() });
+export type Interval = z.output<typeof interval>;
 
-export interface Gain {
-  readonly seconds: Interval;
-  readonly dollars: Interval;
-}
+const gain = z.object({ seconds: interval, dollars: interval }).describe('Over the whole job.');
+export type Gain = z.output<typeof gain>;
 
-/** Another remedy of the same cause. */
-export interface OtherRemedy {
-  readonly remedy: Remedy;
-  readonly gain: Gain;
-  readonly unknown: readonly string[];
-}
+const otherRemedy = z.object({ remedy: remedySchema, gain, unknown: list(z.string()) });
+export type OtherRemedy = z.output<typeof otherRemedy>;
 
-export interface Verdict {
-  readonly cause: Cause;
-  readonly evidence: Readonly<Record<string, number>>;
-  readonly remedy: Remedy | undefined;
-  /** Over the whole job. */
-  readonly gain: Gain;
-  /** The most worthwhile first. */
-  readonly others?: readonly OtherRemedy[] | undefined;
-  /** What else is done about such a cause, where no measurement forecasts it. */
-  readonly also: readonly string[];
-  readonly unknown: readonly string[];
-  /** What limits the steps once the remedy is taken. */
-  readonly next: string | undefined;
-}
+export const verdictSchema = z.object({
+  cause: z.enum(CAUSES),
+  evidence: z.record(z.string(), z.number()).readonly(),
+  remedy: remedySchema.optional(),
+  gain,
+  others: list(otherRemedy)
+    .optional()
+    .describe('Further remedies of the same cause, the most worthwhile first.'),
+  also: list(z.string()).describe('Further remedies, without a forecast.'),
+  unknown: list(z.string()),
+  next: z.string().optional().describe('What limits the steps after the remedy.'),
+});
+export type Verdict = z.output<typeof verdictSchema>;
+
+const shownRemedy = remedySchema.extend({ change: z.looseObject({ kind: z.string() }) });
+
+/** As reports and answers show it: causes and kinds of changes may be those of another release. */
+export const shownVerdictSchema = verdictSchema.extend({
+  cause: z.string(),
+  remedy: shownRemedy.optional(),
+  others: list(otherRemedy.extend({ remedy: shownRemedy }))
+    .optional()
+    .describe('Further remedies of the same cause, the most worthwhile first.'),
+});
 
 /**
  * A remedy in words: the field of the declaration, or the line of the script.
@@ -115,22 +135,10 @@ export function remedyOf(change: Change, lines: ScriptLines = {}): Remedy {
     : { change, where: 'script', text: scriptText(change, lines) };
 }
 
-const SCRIPTED: ReadonlySet<string> = new Set<ScriptChange['kind']>([
-  'workers',
-  'out-of-order',
-  'keep-workers',
-  'fewer-bytes',
-  'load-in-workers',
-  'pause-less',
-  'save-in-background',
-  'compress-exchange',
-  'batch-size',
-  'bf16',
-  'tf32',
-]);
+const DECLARED: ReadonlySet<string> = new Set(declaredChange.options.map(({ shape }) => shape.kind.value));
 
 const isDeclared = (change: DeclaredChange | ScriptChange): change is DeclaredChange =>
-  !SCRIPTED.has(change.kind);
+  DECLARED.has(change.kind);
 
 function declaredText(change: DeclaredChange): string {
   switch (change.kind) {

@@ -9,6 +9,7 @@ import { keptClose } from '../runs/kept-records.ts';
 import { isChanged } from '../runs/requests.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore } from '../runs/stores.ts';
+import { noneIfUnreadable } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
@@ -65,7 +66,7 @@ async function lastThatTrained(
   { pipeline, batch }: RunRecord,
 ): Promise<RunRecord | undefined> {
   for (let earlier = batch - 1; earlier >= Math.max(1, batch - MOST_RUNS_BACK); earlier -= 1) {
-    const run = await runs.get(runIdOf(pipeline, earlier));
+    const run = await runs.get(runIdOf(pipeline, earlier)).catch(noneIfUnreadable);
     // A run with changes of its own says nothing of what the pipeline declares.
     if (run?.declaration !== undefined && run.status !== 'empty' && !isChanged(run)) return run;
   }

@@ -1,6 +1,7 @@
 /** From a person's request to one running execution. */
 import type { PipelineRecord } from '../runs/batches.ts';
 import type { RunRecord, RunRequest } from '../runs/run-records.ts';
+import { noneIfUnreadable } from '../shared/errors.ts';
 import { runIdOf } from '../shared/keys.ts';
 import { openedRun, pipelineOnRecord, started, undeclared, type WakeDeps, type Woken } from './wake.ts';
 
@@ -52,7 +53,9 @@ async function answeredBefore(
     { length: Math.min(RUNS_BACK, openBatch - 1) },
     (_, back) => openBatch - 1 - back,
   );
-  const known = await Promise.all(batches.map((batch) => runs.get(runIdOf(name, batch))));
+  const known = await Promise.all(
+    batches.map((batch) => runs.get(runIdOf(name, batch)).catch(noneIfUnreadable)),
+  );
   return known.find((run) => run?.request?.tokens.some((token) => tokens.includes(token)));
 }
 

@@ -6,6 +6,7 @@ import { type KeptClose, keptClose } from '../runs/kept-records.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { Retry, RunRecord } from '../runs/run-records.ts';
 import type { FirstBatch, Stores } from '../runs/stores.ts';
+import { noneIfUnreadable } from '../shared/errors.ts';
 import { parseJson } from '../shared/json.ts';
 import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
 import type { Clock, Executions, ObjectStore } from '../shared/ports.ts';
@@ -31,8 +32,9 @@ interface RunFolder {
 export async function restoreRuns(deps: RestoreRunsDeps, name: string): Promise<PipelineRecord> {
   const known = await deps.pipelines.get(name);
   const folders = await newestFolders(deps.store, name);
-  // Oldest first: the record of the pipeline closes one batch after the other.
-  for (const folder of folders) await restoreRun(deps, folder, known?.openBatch ?? Number.POSITIVE_INFINITY);
+  // Oldest first: the record of the pipeline closes one batch after the other. One that cannot be read is not lost.
+  for (const folder of folders)
+    await restoreRun(deps, folder, known?.openBatch ?? Number.POSITIVE_INFINITY).catch(noneIfUnreadable);
   const restored = await deps.pipelines.get(name);
   return restored ?? deps.pipelines.ensure(name, await firstBatchOf(deps, folders.at(-1)));
 }

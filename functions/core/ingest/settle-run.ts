@@ -4,8 +4,8 @@ import type { PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
 import { closedRequest } from '../runs/requests.ts';
 import type { RunRecord } from '../runs/run-records.ts';
-import type { RunStore, Stores } from '../runs/stores.ts';
-import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
+import type { Stores } from '../runs/stores.ts';
+import { InvalidPipelineError, RunNotFoundError, UnreadableRecordError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';
@@ -63,7 +63,7 @@ export async function settleRun(
   if (run.closedAt !== undefined && run.declaration)
     return settled(run, run.declaration, await keptClose(deps.store, run));
 
-  if (await isPacking(deps.runs, run)) {
+  if (await isPacking(deps, run)) {
     // What this run may pack is what its predecessor did not seal: it has to know.
     const until = secondsAfter(deps.clock.now(), PREDECESSOR_PAUSE_SECONDS);
     return { kind: 'wait', until, observation: input.observation ?? null };
@@ -213,10 +213,19 @@ async function declarationOf({ store, allowed }: SettleDeps, pipeline: string): 
   return declaration.pipeline;
 }
 
+function unlessReadable(error: unknown): 'unreadable' {
+  if (error instanceof UnreadableRecordError) return 'unreadable';
+  throw error;
+}
+
 /** A run that failed before it settled did not look at other runs: behind it an older one may still pack. */
-async function isPacking(runs: RunStore, run: RunRecord): Promise<boolean> {
+async function isPacking({ runs, store }: SettleDeps, run: RunRecord): Promise<boolean> {
   for (let batch = run.batch - 1; batch >= 1; batch -= 1) {
-    const before = await runs.get(runIdOf(run.pipeline, batch));
+    const runId = runIdOf(run.pipeline, batch);
+    const before = await runs.get(runId).catch(unlessReadable);
+    // Its report tells whether it has ended.
+    if (before === 'unreadable')
+      return (await store.readText(bucketKeys.report(run.pipeline, runId))) === undefined;
     if (before === undefined) return false;
     if (before.status === 'settling' || before.status === 'packing') return true;
     if (before.declaration !== undefined) return false;

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import type { NoticeKind, NotifyTarget } from '../pipeline/notify.ts';
-import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
-import type { Stores, TimelineEntry } from '../runs/stores.ts';
+import type { AttemptRecord, RunRecord, TimelineEntry } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
 import { messageOf } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { isProbeName, RESERVED_NAMES } from '../shared/keys.ts';
-import { besideOthers } from '../shared/validation.ts';
+import { besideOthers, check } from '../shared/validation.ts';
 import {
   helpersSchema,
   instanceType,
@@ -210,3 +210,16 @@ export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
 
 export type Pipeline = z.infer<typeof pipelineSchema>;
 export type PackingSettings = Pipeline['packing'];
+
+/**
+ * Reads what a run has pinned of a declaration, perhaps under an earlier release: fields that came since have their
+ * defaults, and rules over values bind new declarations alone.
+ */
+export const pinned = <Schema extends z.ZodType>(schema: Schema) =>
+  z.unknown().transform((stored, context): z.output<Schema> => {
+    const read = check(schema, stored, 'hidden', { skipChecks: true });
+    if (read.ok) return read.value;
+    for (const { path, message } of read.problems)
+      context.addIssue({ code: 'custom', path: [path], message });
+    return z.NEVER;
+  });

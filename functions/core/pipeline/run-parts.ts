@@ -1,14 +1,22 @@
 /** The parts of a declaration that a single run may have of its own. The rest says how the data of all runs is packed. */
+import * as z from 'zod';
 import { datasetSettings } from './dataset.ts';
-import type { Pipeline } from './pipeline.ts';
+import { computeSchema, limitsSchema, type Pipeline } from './pipeline.ts';
+import { retentionSchema } from './retention.ts';
+import { trainingSchema } from './training.ts';
 
 /** Sections that a person may change for one run. */
 export const CHANGEABLE = ['training', 'compute', 'limits', 'retention', 'dataset'] as const;
 
-export type RunParts = Pick<Pipeline, 'training' | 'compute' | 'limits' | 'retention'> & {
+export const runPartsSchema = z.object({
+  training: trainingSchema,
+  compute: computeSchema,
+  limits: limitsSchema,
+  retention: retentionSchema,
   /** `dataset.pin`. What else stands in `dataset` says how generations are packed. */
-  readonly pin?: string | undefined;
-};
+  pin: z.string().optional(),
+});
+export type RunParts = z.output<typeof runPartsSchema>;
 
 export const partsOf = ({ training, compute, limits, retention, dataset }: Pipeline): RunParts => ({
   training,

@@ -1,38 +1,44 @@
 /** The run that an arrival belongs to, and whether the arrival starts it. */
+import * as z from 'zod';
+import { list, problemSchema, time } from '../shared/fields.ts';
 import { runIdOf } from '../shared/keys.ts';
 
-/** A folder that is too large to be listed for each run. Times are ISO 8601. */
-export interface NotifiedFolder {
+/** A folder that is too large to be listed for each run. */
+export const notifiedFolderSchema = z.object({
   /** Since when the keys of each notification are noted. */
-  readonly since: string;
+  since: time,
   /** The last close whose run listed the whole folder. */
-  readonly listedAt: string;
+  listedAt: time,
   /** The last close whose run did not. */
-  readonly closedAt?: string | undefined;
-}
+  closedAt: time.optional(),
+});
+export type NotifiedFolder = Readonly<z.output<typeof notifiedFolderSchema>>;
 
 /** The record of a pipeline between runs. */
-export interface PipelineRecord {
-  readonly name: string;
-  /** Number of the batch for current arrivals; all earlier batches are closed. */
-  readonly openBatch: number;
-  /** Time of the last batch's close, ISO 8601. Its run listed the bucket after that. */
-  readonly closedAt?: string | undefined;
+export const pipelineRecordSchema = z.object({
+  name: z.string(),
+  /** All earlier batches are closed. */
+  openBatch: z.number().int().describe('Number of the batch that takes what arrives now.'),
+  /** Its run listed the bucket after that. */
+  closedAt: time.optional().describe('When the last batch was closed.'),
   /** Fingerprint of incoming/ at that close; undefined if the run that closed the batch could not settle it. */
-  readonly seen?: string | undefined;
-  readonly notified?: NotifiedFolder | undefined;
-  /** When a sweep last listed incoming/ and found nothing new, ISO 8601, and how much lay there. */
-  readonly sweptAt?: string | undefined;
-  readonly sweptObjects?: number | undefined;
-  /** Whether a run can use the declaration: it was checked, and its schedule is set. */
-  readonly valid: boolean;
+  seen: z.string().optional(),
+  notified: notifiedFolderSchema
+    .optional()
+    .describe('Present where the folder is too large to be listed for each run.'),
+  /** When a sweep last listed incoming/ and found nothing new, and how much lay there. */
+  sweptAt: time.optional(),
+  sweptObjects: z.number().int().optional(),
+  /** It was checked, and its schedule is set. */
+  valid: z.boolean().describe('Whether a run can use the declaration.'),
   /** Of the declaration that was checked last. */
-  readonly declarationEtag?: string | undefined;
-  /** The declaration was deleted, ISO 8601. The record stays, since its batches keep their numbers. */
-  readonly removedAt?: string | undefined;
-  readonly problems?: readonly { readonly path: string; readonly message: string }[] | undefined;
-  readonly updatedAt: string;
-}
+  declarationEtag: z.string().optional(),
+  /** The declaration was deleted. The record stays, since its batches keep their numbers. */
+  removedAt: time.optional(),
+  problems: list(problemSchema).optional(),
+  updatedAt: time,
+});
+export type PipelineRecord = Readonly<z.output<typeof pipelineRecordSchema>>;
 
 export interface RunName {
   readonly runId: string;

@@ -1,33 +1,29 @@
 /** What was measured of an attempt's start and steps, and what the doctor makes of it. */
-import type { InputMode } from '../catalog/launchers/input-mode.ts';
-import type { Reading } from '../doctor/reading.ts';
-import type { Speed } from '../doctor/speed.ts';
-import type { Verdict } from '../doctor/verdict.ts';
+import * as z from 'zod';
+import { readingSchema } from '../doctor/reading.ts';
+import { speedSchema } from '../doctor/speed.ts';
+import { verdictSchema } from '../doctor/verdict.ts';
+import { list, seconds, time } from '../shared/fields.ts';
 
-/** The shards that an attempt reads, and how they reach its script. */
-export interface AttemptInput {
-  readonly mode: InputMode;
-  readonly shards: number;
-  readonly bytes: number;
-}
+export const attemptInputSchema = z
+  .object({ mode: z.enum(['File', 'FastFile', 'Pipe']), shards: z.number().int(), bytes: z.number() })
+  .describe('The shards that it reads, and how they reach its script.');
+export type AttemptInput = z.output<typeof attemptInputSchema>;
 
-/** Seconds of the last start. */
-export interface StartUp {
-  /** Waiting for hosts, and preparing them. */
-  readonly hosts: number;
-  /** Of the shards. */
-  readonly download: number;
-  /** Of the training image. */
-  readonly image: number;
-}
+/** Of the last start: waiting for hosts and preparing them, then the download of shards, then that of the image. */
+export const startUpSchema = z
+  .object({ hosts: seconds, download: seconds, image: seconds })
+  .describe('From the launch to the start of the script.');
+export type StartUp = z.output<typeof startUpSchema>;
 
 /** What the doctor says of an attempt, by what the agent has measured so far. */
-export interface Diagnosis {
-  readonly at: string;
-  /** Whether the attempt had ended, so that nothing more is measured. */
-  readonly isFinal?: boolean | undefined;
-  readonly speed?: Speed | undefined;
-  readonly reading?: Reading | undefined;
+export const diagnosisSchema = z.object({
+  at: time,
+  /** Then nothing more is measured. */
+  isFinal: z.boolean().optional().describe('Whether the attempt had ended.'),
+  speed: speedSchema.optional(),
+  reading: readingSchema.optional(),
   /** The most worthwhile first. */
-  readonly verdicts: readonly Verdict[];
-}
+  verdicts: list(verdictSchema),
+});
+export type Diagnosis = z.output<typeof diagnosisSchema>;

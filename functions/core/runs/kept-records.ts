@@ -3,61 +3,40 @@
  * was lost, or restored to an earlier time, is completed from them.
  */
 import * as z from 'zod';
-import { LAUNCHERS } from '../pipeline/launchers.ts';
-import { type Pipeline, pipelineSchema } from '../pipeline/pipeline.ts';
+import { pinned, pipelineSchema } from '../pipeline/pipeline.ts';
+import { time } from '../shared/fields.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import type { NotifiedFolder } from './batches.ts';
-import { progressSchema } from './progress.ts';
-import type { AttemptRecord, Retry, RunRecord, RunRequest } from './run-records.ts';
+import { notifiedFolderSchema } from './batches.ts';
+import {
+  type AttemptRecord,
+  attemptRecordSchema,
+  type RunRecord,
+  runRecordSchema,
+  runRequestSchema,
+} from './run-records.ts';
 
 /** A copy of another version counts as none. */
 const VERSION = 1;
 
-const time = z.iso.datetime();
-
-const closeSchema = z.object({
+/** What the close of a batch decided. */
+const closeSchema = runRecordSchema.pick({ trigger: true, createdAt: true, retry: true }).extend({
   version: z.literal(VERSION),
-  trigger: z.enum(['arrival', 'schedule', 'api']),
-  createdAt: time,
   closedAt: time,
-  declaration: pipelineSchema,
+  declaration: pinned(pipelineSchema),
   /** Fingerprint of incoming/ at the close; absent if it was not listed. */
   seen: z.string().optional(),
-  notified: z.object({ since: time, listedAt: time, closedAt: time.optional() }).optional(),
+  notified: notifiedFolderSchema.optional(),
+  /** Fingerprint of the source and of what the declaration says of training; absent in older copies. */
   code: z.string().optional(),
+  /** Whether these are new, so that the run trains without new data. */
   trainsCode: z.boolean().optional(),
-  retry: z.object({ number: z.int(), at: time, requestedBy: z.string(), attempts: z.int() }).optional(),
-  request: z
-    .object({
-      at: time,
-      requestedBy: z.string(),
-      tokens: z.array(z.string()),
-      changed: z.array(z.string()),
-      again: z.string().optional(),
-      source: z.string().optional(),
-    })
-    .optional(),
+  /** Without its parts, which the declaration has. */
+  request: runRequestSchema.omit({ parts: true }).optional(),
+  /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
   look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
 });
-
-/** What the close of a batch decided. */
-export type KeptClose = Pick<RunRecord, 'trigger' | 'createdAt'> & {
-  readonly closedAt: string;
-  readonly declaration: Pipeline;
-  readonly seen?: string | undefined;
-  readonly notified?: NotifiedFolder | undefined;
-  /** Fingerprint of the source and of what the declaration says of training; absent in older copies. */
-  readonly code?: string | undefined;
-  /** Whether these are new, so that the run trains without new data. */
-  readonly trainsCode?: boolean | undefined;
-  /** The last one, whose declaration this is. */
-  readonly retry?: Retry | undefined;
-  /** Without its parts, which the declaration has. */
-  readonly request?: Omit<RunRequest, 'parts'> | undefined;
-  /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
-  readonly look?: { readonly objects: number; readonly isDated: boolean } | undefined;
-};
+export type KeptClose = Omit<Readonly<z.output<typeof closeSchema>>, 'version'>;
 
 interface RunReference {
   readonly pipeline: string;
@@ -92,70 +71,17 @@ export async function keptClose(
   return parsed(closeSchema, stored?.text);
 }
 
-const pool = z.object({
-  instanceType: z.string(),
-  zoneId: z.string().optional(),
-  purchaseOption: z.enum(['spot', 'on-demand']),
-  region: z.string().optional(),
-  launcher: z.enum(LAUNCHERS),
-});
-
-const topology = z.object({
-  nodes: z.int().min(1),
-  acceleratorsPerNode: z.int().min(0),
-  helpers: z
-    .array(z.object({ name: z.string(), instanceType: z.string(), nodes: z.int().min(1) }))
-    .optional(),
-});
-
-const transfer = z.object({
-  gigabytes: z.number(),
-  usd: z.number(),
-  seconds: z.number(),
-  priceNote: z.string(),
-});
-
-const assessment = z.object({
-  pool,
-  score: z.number().optional(),
-  hourlyUsd: z.number(),
-  expectedCostUsd: z.number(),
-  expectedSeconds: z.number(),
-  expectedWaitSeconds: z.number().optional(),
-  expectedUpSeconds: z.number().optional(),
-  topology,
-  expectedSecondsBetween: z.tuple([z.number(), z.number()]).optional(),
-  transfer: transfer.optional(),
-  verdict: z.string(),
-});
-
-const placement = z.object({
-  pool,
-  topology,
-  subnetId: z.string().optional(),
-  onDemandHourlyUsd: z.number(),
-  helpersHourlyUsd: z.number().optional(),
-  fileSystemsHourlyUsd: z.number().optional(),
-  transfer: transfer.optional(),
-  expectedSeconds: z.number().optional(),
-  maximumRunSeconds: z.number(),
-  maximumWaitSeconds: z.number().optional(),
-  spotUntil: time.optional(),
-  reason: z.string(),
-  considered: z.array(assessment),
-  decidedAt: time,
-});
-
-const attemptSchema = z.object({
-  version: z.literal(VERSION),
-  attempt: z.int().min(1),
-  jobName: z.string(),
-  placement,
-  launcher: z.enum(LAUNCHERS),
-  taskToken: z.string().optional(),
-  createdAt: time,
-  progressBefore: progressSchema.optional(),
-});
+const attemptSchema = attemptRecordSchema
+  .pick({
+    attempt: true,
+    jobName: true,
+    placement: true,
+    launcher: true,
+    taskToken: true,
+    createdAt: true,
+    progressBefore: true,
+  })
+  .extend({ version: z.literal(VERSION) });
 
 export const keepAttempt = (store: ObjectStore, record: AttemptRecord): Promise<void> => {
   const { runId, pipeline, attempt, jobName, launcher, taskToken, createdAt, progressBefore } = record;

@@ -1,57 +1,54 @@
 /** The stored history of the market: samples of prices and scores, and the outcomes of our own attempts. */
 
+import * as z from 'zod';
 import type { Hardware } from '../catalog/hardware.ts';
 import type { ListPrices } from '../catalog/price-list.ts';
-import type { LauncherName } from '../pipeline/launchers.ts';
+import { time } from '../shared/fields.ts';
+import { poolSchema } from './placement-records.ts';
+
+const byName = z.record(z.string(), z.number()).readonly();
 
 /** Prices and scores of a family in a zone at one time. */
-export interface MarketSample {
+export const marketSampleSchema = z.object({
   /** Instance family, such as g5. */
-  readonly family: string;
-  readonly zoneId: string;
+  family: z.string(),
+  zoneId: z.string(),
   /** This account's name of the zone, if known. */
-  readonly zoneName?: string | undefined;
-  /** ISO 8601, rounded down to the schedule's step. A second sample within the step replaces the first. */
-  readonly at: string;
-  /** Time of AWS's answer, ISO 8601. The sample's age counts from here. */
-  readonly readAt: string;
+  zoneName: z.string().optional(),
+  /** Rounded down to the schedule's step. A second sample within the step replaces the first. */
+  at: time,
+  /** Time of AWS's answer. The sample's age counts from here. */
+  readAt: time,
   /** Placement scores 1 to 10 by question (`questionKey`). */
-  readonly scores: Readonly<Record<string, number>>;
+  scores: byName,
   /** EC2 Spot price of one instance in USD an hour, by type. */
-  readonly spotUsd: Readonly<Record<string, number>>;
+  spotUsd: byName,
   /** SageMaker On-Demand price of one instance in USD an hour, by type. */
-  readonly onDemandUsd: Readonly<Record<string, number>>;
-}
+  onDemandUsd: byName,
+});
+export type MarketSample = Readonly<z.output<typeof marketSampleSchema>>;
 
 /** The outcome of one attempt in its pool, for the placements of all pipelines. */
-export interface PoolOutcome {
-  readonly runId: string;
-  readonly attempt: number;
-  readonly instanceType: string;
-  readonly zoneId?: string | undefined;
-  readonly purchaseOption: 'spot' | 'on-demand';
-  /** Absent in the data's own region. */
-  readonly region?: string | undefined;
-  readonly launcher: LauncherName;
+export const poolOutcomeSchema = poolSchema.extend({
+  runId: z.string(),
+  attempt: z.number(),
   /** The capacity error was a quota of the account. */
-  readonly quota?: true | undefined;
-  readonly nodes: number;
+  quota: z.literal(true).optional(),
+  nodes: z.number(),
   /** The placement score at the time of the request. */
-  readonly score?: number | undefined;
-  readonly requestedAt: string;
+  score: z.number().optional(),
+  requestedAt: time,
   /** Absent if the attempt never had capacity. */
-  readonly startedAt?: string | undefined;
-  readonly endedAt: string;
+  startedAt: time.optional(),
+  endedAt: time,
   /** lost: EC2 reclaimed it; capacityError: none came; kept: the job ended for another reason. */
-  readonly end: 'lost' | 'capacityError' | 'kept';
-}
+  end: z.enum(['lost', 'capacityError', 'kept']),
+});
+export type PoolOutcome = Readonly<z.output<typeof poolOutcomeSchema>>;
 
-/** A configuration of GetSpotPlacementScores in use: AWS limits the new ones a day, not the known ones. */
-export interface RequestedScore {
-  readonly key: string;
-  /** Time of the last request, ISO 8601. */
-  readonly at: string;
-}
+/** A configuration of GetSpotPlacementScores in use, with its last request: AWS limits the new ones a day, not the known ones. */
+export const requestedScoreSchema = z.object({ key: z.string(), at: time });
+export type RequestedScore = Readonly<z.output<typeof requestedScoreSchema>>;
 
 /** Samples, pool outcomes and score requests expire after the time in `*_DAYS`. */
 export interface MarketSampleStore {

@@ -1,17 +1,17 @@
 /** Records of where an attempt was placed, and why. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
-import type { LauncherName } from '../pipeline/launchers.ts';
+import * as z from 'zod';
+import { LAUNCHERS } from '../pipeline/launchers.ts';
+import { list, seconds, time, usd } from '../shared/fields.ts';
 
 /** pool = instance type x availability zone x purchase option x launcher */
-export interface Pool {
-  /** EC2 name, without `ml.` */
-  readonly instanceType: string;
-  /** Zone id such as use1-az4, or undefined if SageMaker chooses (no VPC declared). */
-  readonly zoneId?: string | undefined;
-  readonly purchaseOption: 'spot' | 'on-demand';
-  /** Absent in the data bucket's own region. */
-  readonly region?: string | undefined;
-  readonly launcher: LauncherName;
-}
+export const poolSchema = z.object({
+  instanceType: z.string().describe('Name on EC2, without ml.'),
+  zoneId: z.string().optional().describe('Such as use1-az4; absent where SageMaker chooses.'),
+  purchaseOption: z.enum(['spot', 'on-demand']),
+  region: z.string().optional().describe("Absent in the data bucket's own region."),
+  launcher: z.enum(LAUNCHERS),
+});
+export type Pool = Readonly<z.output<typeof poolSchema>>;
 
 export const samePool = (a: Pool, b: Pool): boolean =>
   a.instanceType === b.instanceType &&
@@ -24,90 +24,83 @@ export const samePool = (a: Pool, b: Pool): boolean =>
 export const nameOfPool = ({ instanceType, zoneId }: Pool): string =>
   zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
 
-export interface Topology {
-  readonly nodes: number;
-  readonly acceleratorsPerNode: number;
+const helperNodes = z.object({ name: z.string(), instanceType: z.string(), nodes: z.number().int() });
+export type HelperNodes = Readonly<z.output<typeof helperNodes>>;
+
+export const topologySchema = z.object({
+  nodes: z.number().int(),
+  acceleratorsPerNode: z.number().int(),
   /** CPU nodes that placement added; absent if the pipeline names its groups or has none. */
-  readonly helpers?: readonly HelperNodes[] | undefined;
-}
+  helpers: list(helperNodes).optional(),
+});
+export type Topology = Readonly<z.output<typeof topologySchema>>;
 
-export interface HelperNodes {
-  /** Name of the instance group. */
-  readonly name: string;
-  readonly instanceType: string;
-  readonly nodes: number;
-}
+/** `priceNote` names the source of the price of a gigabyte. */
+const transferSchema = z
+  .object({ gigabytes: z.number(), usd, seconds, priceNote: z.string() })
+  .describe('Copies of shards and checkpoints to another region.');
+export type Transfer = Readonly<z.output<typeof transferSchema>>;
 
-/** One row of the table that explains a placement. */
-export interface PoolAssessment {
-  readonly pool: Pool;
-  /** Spot placement score 1-10 for the whole gang; undefined if none was available. */
-  readonly score?: number | undefined;
-  /** Price of one node. */
-  readonly hourlyUsd: number;
-  readonly expectedCostUsd: number;
-  readonly expectedSeconds: number;
-  /** Chance that the pool has capacity at this moment. */
-  readonly chanceNow?: number | undefined;
+/** One row of the table that explains a placement. Costs and times include the transfer. */
+export const poolAssessmentSchema = z.object({
+  pool: poolSchema,
+  /** Of the gang. */
+  topology: topologySchema,
+  score: z.number().optional().describe('Spot placement score, 1 to 10, for the whole gang.'),
+  hourlyUsd: usd.describe('Price of one node in an hour.'),
+  expectedCostUsd: usd,
+  expectedSeconds: seconds,
+  /** Absent without an extrapolation. */
+  expectedSecondsBetween: z
+    .tuple([z.number(), z.number()])
+    .readonly()
+    .optional()
+    .describe('90 % interval of the duration of the work.'),
+  chanceNow: z.number().optional().describe('Chance that the pool has capacity at this moment.'),
   /**
    * Mean time until capacity comes where there is none now, and from then until an interruption; undefined if not
    * expected.
    */
-  readonly expectedWaitSeconds?: number | undefined;
-  readonly expectedUpSeconds?: number | undefined;
-  /** Of the gang. */
-  readonly topology: Topology;
-  /** 90 % interval of the work's duration; absent without an extrapolation. */
-  readonly expectedSecondsBetween?: readonly [number, number] | undefined;
-  /** Copies of shards and checkpoints to another region, included in the costs and times above. */
-  readonly transfer?: Transfer | undefined;
-  /** Why the pool was or was not chosen. */
-  readonly verdict: string;
-}
+  expectedWaitSeconds: seconds.optional(),
+  expectedUpSeconds: seconds.optional(),
+  transfer: transferSchema.optional(),
+  verdict: z.string().describe('Why the pool was or was not chosen.'),
+});
+export type PoolAssessment = Readonly<z.output<typeof poolAssessmentSchema>>;
 
-export interface Transfer {
-  readonly gigabytes: number;
-  readonly usd: number;
-  readonly seconds: number;
-  /** Source of the price of a gigabyte. */
-  readonly priceNote: string;
-}
+const considered = list(poolAssessmentSchema);
 
 /** The choice of topology and pool for the next attempt, with the reasons. */
-export interface Placement {
-  readonly pool: Pool;
-  readonly topology: Topology;
-  readonly subnetId?: string | undefined;
-  /** On-Demand price of one node, for the counterfactual. */
-  readonly onDemandHourlyUsd: number;
-  /** On-Demand price of all nodes of all helper groups together. */
-  readonly helpersHourlyUsd?: number | undefined;
-  /** Of all file systems that channels read, where their price is known. */
-  readonly fileSystemsHourlyUsd?: number | undefined;
-  /** Copies of shards and checkpoints to another region and back, included in the attempt's cost. */
-  readonly transfer?: Transfer | undefined;
-  /** Expected training seconds of the whole run, from earlier runs if there are any. */
-  readonly expectedSeconds?: number | undefined;
-  readonly maximumRunSeconds: number;
+export const placementSchema = z.object({
+  pool: poolSchema,
+  topology: topologySchema,
+  subnetId: z.string().optional(),
+  /** For the counterfactual. */
+  onDemandHourlyUsd: usd.describe('On-Demand price of one node in an hour.'),
+  helpersHourlyUsd: usd.optional().describe('On-Demand price of all helper nodes together.'),
+  fileSystemsHourlyUsd: usd.optional().describe('Of the file systems that channels read, if known.'),
+  /** And back; included in the attempt's cost. */
+  transfer: transferSchema.optional(),
+  /** From earlier runs if there are any. */
+  expectedSeconds: seconds.optional().describe('Of training, of the whole run.'),
+  maximumRunSeconds: seconds,
   /** Spot only: the limit of wait and run together. */
-  readonly maximumWaitSeconds?: number | undefined;
-  /** Spot only: end of the wait for capacity, the last time for On-Demand to meet the deadline. */
-  readonly spotUntil?: string | undefined;
-  readonly reason: string;
+  maximumWaitSeconds: seconds.optional(),
+  /** Spot only: end of the wait for capacity. */
+  spotUntil: time.optional().describe('The last time for On-Demand to meet the deadline.'),
+  reason: z.string(),
+  decidedAt: time,
   /** The record of an attempt keeps the row of its pool alone. */
-  readonly considered: readonly PoolAssessment[];
-  readonly decidedAt: string;
-}
+  considered,
+});
+export type Placement = Readonly<z.output<typeof placementSchema>>;
 
-export type PlacementDecision =
-  | { readonly kind: 'launch'; readonly placement: Placement }
-  | {
-      readonly kind: 'wait';
-      readonly seconds: number;
-      readonly reason: string;
-      readonly considered: readonly PoolAssessment[];
-    }
-  | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] };
+export const placementDecisionSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('launch'), placement: placementSchema }),
+  z.object({ kind: z.literal('wait'), seconds, reason: z.string(), considered }),
+  z.object({ kind: z.literal('giveUp'), reason: z.string(), considered }),
+]);
+export type PlacementDecision = z.output<typeof placementDecisionSchema>;
 
 /** A decision with the document of its question, which placement's `storedQuestion` reads. */
 export type StoredDecision = PlacementDecision & { readonly question: unknown };

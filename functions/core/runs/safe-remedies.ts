@@ -6,6 +6,7 @@ import { instanceFacts } from '../catalog/catalog.ts';
 import { declaredFields } from '../doctor/declared-change.ts';
 import type { Change } from '../doctor/verdict.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { noneIfUnreadable } from '../shared/errors.ts';
 import { runIdOf } from '../shared/keys.ts';
 import type { AttemptRecord, RunRecord } from './run-records.ts';
 import type { Stores } from './stores.ts';
@@ -22,8 +23,9 @@ async function historyOf(
   { pipeline, batch }: Pick<RunRecord, 'pipeline' | 'batch'>,
   own: History,
 ): Promise<History> {
-  const former = batch > 1 ? await attempts.list(runIdOf(pipeline, batch - 1)) : [];
-  return [...former, ...own];
+  const former =
+    batch > 1 ? await attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable) : undefined;
+  return [...(former ?? []), ...own];
 }
 
 /**

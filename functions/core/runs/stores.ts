@@ -1,8 +1,10 @@
 /**
  * The ports to the service's table, one small store for each kind of record. Every write is idempotent or conditional, and
- * a read of one item is strongly consistent. The adapters are in functions/aws/dynamodb, the fakes in test/support/fakes.
+ * a read of one item is strongly consistent. A list of several runs or pipelines steps over records that cannot be read; every
+ * other read of one throws an UnreadableRecordError. The adapters are in functions/aws/dynamodb, the fakes in test/support/fakes.
  */
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { Unreadable } from '../shared/errors.ts';
 import type { NotifiedFolder, PipelineRecord } from './batches.ts';
 import type {
   HardwareStore,
@@ -20,8 +22,12 @@ import type {
   RunRequest,
   RunStatus,
   StopRequest,
+  TimelineEntry,
 } from './run-records.ts';
 import type { ReopenChange } from './steering.ts';
+
+/** Hears of each record that a list has stepped over, because this release cannot read it. */
+export type Tell = (unreadable: Unreadable) => void;
 
 /** Where a pipeline's record begins: at its first batch, or behind those that a lost table knew. */
 export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen' | 'notified'> & {
@@ -32,7 +38,11 @@ export type FirstBatch = Pick<PipelineRecord, 'closedAt' | 'seen' | 'notified'> 
 export interface PipelineStore {
   get(name: string): Promise<PipelineRecord | undefined>;
   /** By name, without those that were removed; of a page, the first `limit` behind the name `after`. */
-  list(page?: { readonly limit?: number; readonly after?: string | undefined }): Promise<PipelineRecord[]>;
+  list(page?: {
+    readonly limit?: number;
+    readonly after?: string | undefined;
+    readonly tell?: Tell;
+  }): Promise<PipelineRecord[]>;
   /** Creates the record with `firstBatch` as open batch if there is none, and returns the stored one. */
   ensure(name: string, first: FirstBatch): Promise<PipelineRecord>;
   /** A pipeline that was removed is listed again. Changes nothing without a record. */
@@ -84,13 +94,13 @@ export interface RunStore {
     request: RunRequest,
   ): Promise<{ readonly kind: Requested['kind']; readonly run: RunRecord }>;
   /** Newest first; with `before`, only older runs than that one. */
-  list(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
+  list(pipeline: string, limit: number, before?: string, tell?: Tell): Promise<RunRecord[]>;
   /** The same of its probes, which `list` leaves out. */
-  listProbes(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
+  listProbes(pipeline: string, limit: number, before?: string, tell?: Tell): Promise<RunRecord[]>;
   /** Unfinished runs, probes too; the index may lag by a moment. */
-  listOpen(): Promise<RunRecord[]>;
+  listOpen(tell?: Tell): Promise<RunRecord[]>;
   /** Finished runs with files that have not expired; the index may lag by a moment. */
-  listKept(): Promise<RunRecord[]>;
+  listKept(tell?: Tell): Promise<RunRecord[]>;
   /** @throws RunNotFoundError */
   setExpired(
     runId: string,
@@ -142,7 +152,7 @@ export interface AttemptStore {
   list(runId: string): Promise<AttemptRecord[]>;
   findByJob(jobName: string): Promise<AttemptRecord | undefined>;
   /** Attempts that are starting or running; the index may lag by a moment. */
-  listOpen(): Promise<AttemptRecord[]>;
+  listOpen(tell?: Tell): Promise<AttemptRecord[]>;
 }
 
 export interface StoredPlacement {
@@ -156,15 +166,6 @@ export interface PlacementStore {
   get(runId: string, attempt: number): Promise<StoredPlacement | undefined>;
   /** The newest decision of each attempt, in order. */
   list(runId: string): Promise<StoredPlacement[]>;
-}
-
-/** One line of a run's timeline. */
-export interface TimelineEntry {
-  /** Identifies the entry. A second write of the same id changes nothing. */
-  readonly id: string;
-  readonly at: string;
-  readonly kind: string;
-  readonly text: string;
 }
 
 export interface TimelineStore {

@@ -56,21 +56,33 @@ export class RunNotFoundError extends TidewheelError {
   }
 }
 
-/** A stored document is not of the version that this release reads. */
-export class StoredVersionError extends TidewheelError {
-  override readonly name = 'StoredVersionError';
-  /** @param what names the document, as the subject of the sentence */
-  constructor(
-    what: string,
-    { found, read }: { readonly found: unknown; readonly read: number },
-    options?: ErrorOptions,
-  ) {
-    const version = found === undefined ? 'no version' : `version ${JSON.stringify(found)}`;
-    super(
-      `${what} has ${version}, and this release reads version ${read}: use the release that wrote it, or delete it`,
-      options,
-    );
-  }
+/** This release cannot read a stored document: another release wrote it, or it is damaged. */
+export class UnreadableRecordError extends TidewheelError {
+  override readonly name = 'UnreadableRecordError';
+}
+
+/** @param what names the document, as the subject of the sentence */
+export function otherVersion(
+  what: string,
+  { found, read }: { readonly found: unknown; readonly read: number },
+): UnreadableRecordError {
+  const version = found === undefined ? 'no version' : `version ${JSON.stringify(found)}`;
+  const newer = typeof found === 'number' && found > read ? ', which is newer' : '';
+  return new UnreadableRecordError(
+    `${what} has ${version}, and this release reads version ${read}: use the release that wrote it${newer}`,
+  );
+}
+
+/** For `catch` at records that a decision can do without: those that cannot be read count as none. */
+export function noneIfUnreadable(error: unknown): undefined {
+  if (!(error instanceof UnreadableRecordError)) throw error;
+}
+
+/** A record that a list has stepped over. `id` is that of its run, or the name of its pipeline. */
+export interface Unreadable {
+  readonly id: string;
+  /** Names the record, and says what cannot be read. */
+  readonly why: string;
 }
 
 /** AWS will not take this training job as declared; trying again changes nothing. */

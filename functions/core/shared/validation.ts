@@ -11,13 +11,15 @@ export type Checked<T> =
  * All that is wrong at once. The issues themselves hold what was given, so they are no `cause` to be logged.
  * @param values `shown` where a person wrote them and reads the answer; `hidden` where they may be secret or come from
  * anywhere, for problems are logged
+ * @param context with `skipChecks`, only the fields and their types count, not the rules over values
  */
 export function check<Schema extends z.ZodType>(
   schema: Schema,
   content: unknown,
   values: 'shown' | 'hidden',
+  context: Pick<z.core.ParseContextInternal, 'skipChecks' | 'jitless'> = {},
 ): Checked<z.output<Schema>> {
-  const result = schema.safeParse(content, { error: remedyFor, reportInput: true });
+  const result = schema.safeParse(content, { ...context, error: remedyFor, reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   const problems = result.error.issues.map((issue) => ({
     path: pathOf(issue.path),

@@ -79,7 +79,7 @@ describe('an item of another version', () => {
     await put({ pk: `RUN#${run.runId}`, sk: 'RUN', ...run, ...(version && { version }) });
     const read = standing().stores.runs.get(run.runId);
     await expect(read).rejects.toMatchObject({
-      name: 'StoredVersionError',
+      name: 'UnreadableRecordError',
       message: expect.stringMatching(/^RUN#other-version-000001 RUN .*reads version 1: use the release/),
     });
   });

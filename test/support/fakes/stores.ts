@@ -1,23 +1,21 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 
-import type { Hardware } from '../../../functions/core/catalog/hardware.ts';
-import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
-import { familyOf } from '../../../functions/core/catalog/types/instance-family.ts';
-import { notifiedSinceOf, type PipelineRecord } from '../../../functions/core/runs/batches.ts';
-import type {
-  HardwareStore,
-  ListPriceStore,
-  MarketSample,
-  MarketSampleStore,
-  PoolOutcome,
-  PoolOutcomeStore,
-  RequestedScore,
-  ScoreQuestionStore,
-} from '../../../functions/core/runs/market-history.ts';
+import {
+  notifiedSinceOf,
+  type PipelineRecord,
+  pipelineRecordSchema,
+} from '../../../functions/core/runs/batches.ts';
 import { type StoredDecision } from '../../../functions/core/runs/placement-records.ts';
 import { requestToRecord } from '../../../functions/core/runs/requests.ts';
-import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
+import {
+  attemptRecordSchema,
+  FINISHED,
+  type RunRecord,
+  runRecordSchema,
+  type TimelineEntry,
+} from '../../../functions/core/runs/run-records.ts';
 import { reopened, stopToRecord } from '../../../functions/core/runs/steering.ts';
+import type { Item } from '../../../functions/core/runs/stored-records.ts';
 import type {
   AttemptStore,
   PipelineStore,
@@ -25,34 +23,43 @@ import type {
   RunStore,
   Stores,
   TestObjectStore,
-  TimelineEntry,
   TimelineStore,
 } from '../../../functions/core/runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../../../functions/core/shared/errors.ts';
-
-/** What a database does to a record: it is copied, and what is undefined is not there. */
-function stored<T>(value: T): T {
-  const copy: T = JSON.parse(JSON.stringify(value));
-  return copy;
-}
+import {
+  hardwareStore,
+  listPriceStore,
+  marketSampleStore,
+  poolOutcomeStore,
+  scoreQuestionStore,
+} from './market-history.ts';
+import { answer, nothing, put, Records, stored } from './records.ts';
 
 export interface MemoryStores extends Stores {
   /** Everything is lost, as when the table is deleted. */
   lose(): void;
+  /** Changes a record that is there as another release would have written it, or as damage leaves it. */
+  rewrite(kind: 'pipelines' | 'runs' | 'attempts', id: string, change: (item: Item) => Item): void;
 }
 
 export function memoryStores(): MemoryStores {
-  const tables: Map<unknown, unknown>[] = [];
+  const tables: { clear(): void }[] = [];
   const table = <K, V>(): Map<K, V> => {
     const fresh = new Map<K, V>();
     tables.push(fresh);
     return fresh;
   };
-  const pipelines = table<string, PipelineRecord>();
+  const records = {
+    pipelines: new Records(pipelineRecordSchema, 'PIPELINE'),
+    runs: new Records(runRecordSchema, 'RUN'),
+    attempts: new Records(attemptRecordSchema, 'RUN'),
+  };
+  const { pipelines, runs, attempts } = records;
+  tables.push(pipelines, runs, attempts);
   return {
     pipelines: pipelineStore(pipelines),
-    runs: runStore({ runs: table(), open: table(), kept: table(), pipelines }),
-    attempts: attemptStore({ attempts: table(), open: table() }),
+    runs: runStore({ runs, open: table(), kept: table(), pipelines }),
+    attempts: attemptStore({ attempts, open: table() }),
     placements: placementStore(table()),
     timeline: timelineStore(table()),
     marketSamples: marketSampleStore(table()),
@@ -64,26 +71,25 @@ export function memoryStores(): MemoryStores {
     lose: () => {
       for (const each of tables) each.clear();
     },
+    rewrite: (kind, id, change) => records[kind].rewrite(id, change),
   };
 }
 
 /** The sparse index: a record leaves it at its end. */
 type OpenIndex = Map<string, true>;
 
-/** Whole at once: nothing else runs between the read and the write. */
-const answer = <T>(act: () => T): Promise<T> => new Promise((resolve) => resolve(stored(act())));
-const nothing = <T>(value: T | undefined): Promise<T | undefined> =>
-  Promise.resolve(value === undefined ? undefined : stored(value));
-
 /** Sets what is given and removes what is given as undefined. */
 const changed = <T extends object>(record: T, change: Partial<T>): T => stored({ ...record, ...change });
 
-function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
+type Pipelines = Records<typeof pipelineRecordSchema>;
+
+function pipelineStore(pipelines: Pipelines): PipelineStore {
   return {
-    get: (name) => nothing(pipelines.get(name)),
-    list: ({ limit, after } = {}) =>
+    get: (name) => answer(() => pipelines.get(name)),
+    list: ({ limit, after, tell } = {}) =>
       answer(() =>
-        [...pipelines.values()]
+        pipelines
+          .list(tell)
           .filter(({ removedAt, name }) => removedAt === undefined && (after === undefined || name > after))
           .sort((a, b) => (a.name < b.name ? -1 : 1))
           .slice(0, limit),
@@ -129,11 +135,11 @@ function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
 }
 
 interface RunTables {
-  readonly runs: Map<string, RunRecord>;
+  readonly runs: Records<typeof runRecordSchema>;
   readonly open: OpenIndex;
   readonly kept: OpenIndex;
   /** The close of a batch changes both. */
-  readonly pipelines: Map<string, PipelineRecord>;
+  readonly pipelines: Pipelines;
 }
 
 function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
@@ -150,7 +156,7 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
         open.set(run.runId, true);
         return 'created';
       }),
-    get: (runId) => nothing(runs.get(runId)),
+    get: (runId) => answer(() => runs.get(runId)),
     update: (runId, change) =>
       answer(() => {
         const run = changed(known(runId), change);
@@ -198,24 +204,26 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
         runs.set(runId, after);
         return { kind: 'write' as const, run: after };
       }),
-    list: (pipeline, limit, before) =>
+    list: (pipeline, limit, before, tell) =>
       answer(() =>
-        [...runs.values()]
+        runs
+          .list(tell)
           .filter((run) => run.probe === undefined && run.pipeline === pipeline)
           .filter(({ runId }) => before === undefined || runId < before)
           .sort((a, b) => b.batch - a.batch)
           .slice(0, limit),
       ),
-    listProbes: (pipeline, limit, before) =>
+    listProbes: (pipeline, limit, before, tell) =>
       answer(() =>
-        [...runs.values()]
+        runs
+          .list(tell)
           .filter((run) => run.probe !== undefined && run.pipeline === pipeline)
           .filter(({ runId }) => before === undefined || runId < before)
           .sort((a, b) => (b.probe?.number ?? 0) - (a.probe?.number ?? 0))
           .slice(0, limit),
       ),
-    listOpen: () => answer(() => [...open.keys()].map(known)),
-    listKept: () => answer(() => [...kept.keys()].map(known)),
+    listOpen: (tell) => answer(() => runs.list(tell, open.keys())),
+    listKept: (tell) => answer(() => runs.list(tell, kept.keys())),
     setExpired: async (runId, { expired, isComplete }) => {
       const run = known(runId);
       if (kept.has(runId)) runs.set(runId, changed(run, { expired }));
@@ -262,7 +270,7 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
 const keyOf = (runId: string, attempt: number) => `${runId} ${attempt}`;
 
 interface AttemptTables {
-  readonly attempts: Map<string, AttemptRecord>;
+  readonly attempts: Records<typeof attemptRecordSchema>;
   readonly open: OpenIndex;
 }
 
@@ -276,7 +284,7 @@ function attemptStore({ attempts, open }: AttemptTables): AttemptStore {
         open.set(key, true);
         return 'created';
       }),
-    get: (runId, attempt) => nothing(attempts.get(keyOf(runId, attempt))),
+    get: (runId, attempt) => answer(() => attempts.get(keyOf(runId, attempt))),
     update: (runId, attempt, change) =>
       answer(() => {
         const key = keyOf(runId, attempt);
@@ -288,10 +296,13 @@ function attemptStore({ attempts, open }: AttemptTables): AttemptStore {
       }),
     list: (runId) =>
       answer(() =>
-        [...attempts.values()].filter((each) => each.runId === runId).sort((a, b) => a.attempt - b.attempt),
+        [...attempts.ids()]
+          .filter((key) => key.startsWith(`${runId} `))
+          .flatMap((key) => attempts.get(key) ?? [])
+          .sort((a, b) => a.attempt - b.attempt),
       ),
-    findByJob: (jobName) => nothing([...attempts.values()].find((each) => each.jobName === jobName)),
-    listOpen: () => answer(() => [...open.keys()].flatMap((key) => attempts.get(key) ?? [])),
+    findByJob: (jobName) => answer(() => attempts.list(undefined).find((each) => each.jobName === jobName)),
+    listOpen: (tell) => answer(() => attempts.list(tell, open.keys())),
   };
 }
 
@@ -333,51 +344,6 @@ function timelineStore(timeline: Map<string, Map<string, TimelineEntry>>): Timel
       ),
   };
 }
-
-async function put<T>(map: Map<string, T>, key: string, value: T): Promise<void> {
-  map.set(key, stored(value));
-  await Promise.resolve();
-}
-
-const marketSampleStore = (samples: Map<string, MarketSample>): MarketSampleStore => ({
-  put: (sample) => put(samples, `${sample.family} ${sample.zoneId} ${sample.at}`, sample),
-  list: (family, zoneId, since) =>
-    answer(() =>
-      [...samples.values()]
-        .filter((each) => each.family === family && each.zoneId === zoneId && each.at >= since)
-        .sort((a, b) => (a.at < b.at ? -1 : 1)),
-    ),
-  zones: (family) =>
-    answer(() => {
-      const own = [...samples.values()].filter((each) => each.family === family);
-      return [...new Set(own.map(({ zoneId }) => zoneId))].sort();
-    }),
-});
-
-const poolOutcomeStore = (outcomes: Map<string, PoolOutcome>): PoolOutcomeStore => ({
-  put: (met) => put(outcomes, `${met.endedAt} ${met.runId} ${met.attempt}`, met),
-  list: (family, since) =>
-    answer(() =>
-      [...outcomes.values()]
-        .filter((each) => familyOf(each.instanceType) === family && each.endedAt >= since)
-        .sort((a, b) => (a.endedAt < b.endedAt ? -1 : 1)),
-    ),
-});
-
-const scoreQuestionStore = (questions: Map<string, RequestedScore>): ScoreQuestionStore => ({
-  put: (question) => put(questions, question.key, question),
-  list: (since) => answer(() => [...questions.values()].filter(({ at }) => at >= since)),
-});
-
-const listPriceStore = (listPrices: Map<string, ListPrices>): ListPriceStore => ({
-  put: (prices) => put(listPrices, prices.region, prices),
-  get: (region) => nothing(listPrices.get(region)),
-});
-
-const hardwareStore = (hardware: Map<string, Hardware>): HardwareStore => ({
-  put: (each) => put(hardware, 'ec2', each),
-  get: () => nothing(hardware.get('ec2')),
-});
 
 const testObjectStore = (taken: Map<string, string>): TestObjectStore => ({
   setTaken: (id, at) => put(taken, id, at),

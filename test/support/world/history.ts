@@ -51,6 +51,8 @@ interface Disturbances {
   readonly stops?: boolean;
   /** A person asks for runs with changes. */
   readonly changes?: boolean;
+  /** The service is upgraded: the table holds what the last release wrote. */
+  readonly upgrades?: boolean;
 }
 
 export async function live(
@@ -178,9 +180,12 @@ interface Asked {
 function disturb(
   world: World,
   { promised, stopped, changed }: Asked,
-  { losesTable = false, stops = false, changes = false }: Disturbances,
+  { losesTable = false, stops = false, changes = false, upgrades = false }: Disturbances,
 ): void {
   if (losesTable) loseTable(world, promised);
+  if (upgrades)
+    for (let pass = 1; pass <= 20; pass += 1)
+      world.loop.after((pass * CHAOS_SECONDS) / 20, () => void world.asLastRelease());
   if (stops) stopSome(world, stopped);
   if (changes) changeSome(world, changed);
 }

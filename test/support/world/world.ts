@@ -5,6 +5,7 @@ import type { RunStore, Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Executions } from '../../../functions/core/shared/ports.ts';
 import { ANY_NETWORK } from '../builders/allowed.ts';
+import { asOldAttempt, asOldReport, asOldRun } from '../builders/last-release.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { type ScriptedFleets, scriptedFleets } from '../fakes/fleets.ts';
 import { memoryNotifier } from '../fakes/notifier.ts';
@@ -178,6 +179,17 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     attempts: ports.attempts,
     timeline: ports.timeline,
     loseTable: () => table.lose(),
+    /** Everything on record becomes what the last release would have written of it. */
+    asLastRelease: async () => {
+      for (const { runId } of await table.runs.list(PIPELINE, 1_000)) {
+        for (const { attempt } of await table.attempts.list(runId))
+          table.rewrite('attempts', `${runId} ${attempt}`, asOldAttempt);
+        table.rewrite('runs', runId, asOldRun);
+        const report = store.json(bucketKeys.report(PIPELINE, runId));
+        if (report !== undefined)
+          store.put(bucketKeys.report(PIPELINE, runId), JSON.stringify(asOldReport(report)));
+      }
+    },
     invoke,
     ...queues({ loop, random, chaos, invoke }),
   };

@@ -1217,6 +1217,7 @@ class _ListPipelineRunsAnswer(TypedDict):
 
 
 class ListPipelineRunsAnswer(_ListPipelineRunsAnswer, total=False):
+    unreadable: list[str]
     nextToken: str
 
 
@@ -1225,6 +1226,7 @@ class _ListPipelinesAnswer(TypedDict):
 
 
 class ListPipelinesAnswer(_ListPipelinesAnswer, total=False):
+    unreadable: list[str]
     nextToken: str
 
 
@@ -1247,6 +1249,7 @@ class _ListProbesAnswer(TypedDict):
 
 
 class ListProbesAnswer(_ListProbesAnswer, total=False):
+    unreadable: list[str]
     nextToken: str
 
 

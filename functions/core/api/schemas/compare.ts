@@ -1,7 +1,8 @@
 /** What the API says of runs side by side. */
 import * as z from 'zod';
-import { list, namesText, usd } from './operation.ts';
-import { runStatus } from './runs.ts';
+import { runStatusSchema } from '../../runs/run-records.ts';
+import { list, usd } from '../../shared/fields.ts';
+import { namesText } from './operation.ts';
 
 const MOST_RUNS = 20;
 
@@ -16,7 +17,7 @@ const share = z.number().describe('Share of 1.');
 
 const row = z.object({
   runId: z.string(),
-  status: runStatus,
+  status: runStatusSchema,
   strategy: z.string().optional(),
   topology: z.string().optional().describe('Of the longest measured one, such as 2 x g5.xlarge.'),
   samplesPerSecond: z.number().optional(),

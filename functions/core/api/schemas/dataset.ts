@@ -1,6 +1,6 @@
 /** What the API says of datasets: versions, generations, their classes, what was rejected, and single images. */
 import * as z from 'zod';
-import { list, time } from './operation.ts';
+import { list, time } from '../../shared/fields.ts';
 
 const datasetVersion = z.object({
   number: z.number().int(),

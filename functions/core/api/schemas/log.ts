@@ -1,7 +1,8 @@
 /** What the API says of the log of a run. */
 import * as z from 'zod';
 import { positionIn } from '../../runs/run-log.ts';
-import { list, numberText, time, wholeNumber } from './operation.ts';
+import { list, time } from '../../shared/fields.ts';
+import { numberText, wholeNumber } from './operation.ts';
 
 const token = z.string().transform((text, context) => {
   const found = positionIn(text);

@@ -1,6 +1,6 @@
 /** What the API says of the market: scores, prices, and what our own attempts met. */
 import * as z from 'zod';
-import { list, time, usd } from './operation.ts';
+import { list, time, usd } from '../../shared/fields.ts';
 
 export const marketQuery = z.strictObject({
   days: z.coerce.number().int().min(1).max(90).default(7).describe('How far back.'),

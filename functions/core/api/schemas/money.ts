@@ -1,6 +1,7 @@
 /** What the API says of money over all runs. */
 import * as z from 'zod';
-import { list, seconds, time, usd } from './operation.ts';
+import { list, seconds, time, usd } from '../../shared/fields.ts';
+import { unreadable } from './page.ts';
 
 export const moneyQuery = z.strictObject({
   month: z
@@ -36,4 +37,5 @@ export const moneyAnswer = z.object({
     }),
   ),
   isComplete: z.boolean().describe('false: there are more runs than were read; the sums are of the newest.'),
+  unreadable,
 });

@@ -1,5 +1,6 @@
 /** What describes an operation of the API, and the schemas that many of them share. */
 import * as z from 'zod';
+import { list, problemSchema } from '../../shared/fields.ts';
 
 /** viewer: reads; operator: also changes something. An operator may all that a viewer may. */
 export type Role = 'viewer' | 'operator';
@@ -46,17 +47,6 @@ export const namesText = z
   .string()
   .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, 'write names with commas between them')
   .transform((text) => text.split(','));
-
-/** ISO 8601 in UTC. */
-export const time = z.string().meta({ format: 'date-time' });
-export const usd = z.number().describe('US dollars.');
-export const seconds = z.number().describe('Seconds.');
-export const list = <T extends z.ZodType>(item: T) => z.array(item).readonly();
-
-export const problemSchema = z.object({
-  path: z.string().describe('The field, such as limits.budgetUsd; empty for the whole.'),
-  message: z.string().describe('What was given, and what to give instead.'),
-});
 
 export const refusalSchema = z.object({
   message: z.string().describe('What is wrong, and what to do.'),

@@ -1,5 +1,6 @@
 /** Pages of lists. A token holds the list's name and the page's last item. */
 import * as z from 'zod';
+import { list } from '../../shared/fields.ts';
 import { wholeNumber } from './operation.ts';
 
 const LARGEST_PAGE = 200;
@@ -29,6 +30,10 @@ export const pageQuery = (usual: number) =>
     limit: wholeNumber(1, LARGEST_PAGE, usual).describe('Items of a page.'),
     nextToken: pageToken.optional().describe('Of the page before; absent for the first page.'),
   });
+
+export const unreadable = list(z.string())
+  .optional()
+  .describe('Why records were left out: each sentence names one that this release cannot read.');
 
 export const nextToken = z
   .string()

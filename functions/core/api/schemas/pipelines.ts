@@ -1,30 +1,13 @@
 /** What the API says of pipelines. */
 import * as z from 'zod';
-import { list, problemSchema, time } from './operation.ts';
-import { nextToken } from './page.ts';
+import { pipelineRecordSchema } from '../../runs/batches.ts';
+import { list, problemSchema } from '../../shared/fields.ts';
+import { nextToken, unreadable } from './page.ts';
 
-export const pipelineSummary = z.object({
-  name: z.string(),
-  openBatch: z.number().int().describe('Number of the batch that takes what arrives now.'),
-  closedAt: time.optional().describe('When the last batch was closed.'),
-  seen: z.string().optional(),
-  notified: z
-    .object({ since: time, listedAt: time, closedAt: time.optional() })
-    .optional()
-    .describe('Present where the folder is too large to be listed for each run.'),
-  sweptAt: time.optional(),
-  sweptObjects: z.number().int().optional(),
-  valid: z.boolean().describe('Whether a run can use the declaration.'),
-  declarationEtag: z.string().optional(),
-  removedAt: time.optional(),
-  problems: list(problemSchema).optional(),
-  updatedAt: time,
-});
-
-export const pipelineList = z.object({ pipelines: list(pipelineSummary), nextToken });
+export const pipelineList = z.object({ pipelines: list(pipelineRecordSchema), unreadable, nextToken });
 
 /** The record is absent for a moment after the declaration came into the bucket by another way. */
-export const pipelineAnswer = pipelineSummary
+export const pipelineAnswer = pipelineRecordSchema
   .partial()
   .extend({ name: z.string(), declaration: z.string().describe('YAML, as it was written.') });
 

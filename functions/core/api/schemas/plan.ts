@@ -1,7 +1,7 @@
 /** What the API says of a run that was not started. */
 import * as z from 'zod';
-import { list, seconds, time, usd } from './operation.ts';
-import { placementDecision } from './placements.ts';
+import { placementDecisionSchema } from '../../runs/placement-records.ts';
+import { list, seconds, time, usd } from '../../shared/fields.ts';
 
 /** Sizes of samples are held in memory. */
 const MOST_FILES = 5_000_000;
@@ -54,7 +54,7 @@ export const planAnswer = z.object({
   dataset: z
     .object({ generations: z.number(), shards: z.number(), bytes: z.number() })
     .describe('All that the run would train on.'),
-  decision: placementDecision.optional().describe('Absent where there is nothing to train on.'),
+  decision: placementDecisionSchema.optional().describe('Absent where there is nothing to train on.'),
   training: z
     .object({
       basis: z

@@ -1,9 +1,9 @@
 /** What the API says of probes: short trials of other settings. */
 import * as z from 'zod';
 import { pipelineSchema } from '../../pipeline/pipeline.ts';
-import { list, time, usd } from './operation.ts';
-import { nextToken } from './page.ts';
-import { runStatus } from './runs.ts';
+import { runStatusSchema } from '../../runs/run-records.ts';
+import { list, time, usd } from '../../shared/fields.ts';
+import { nextToken, unreadable } from './page.ts';
 
 export const probeBody = z.strictObject({
   number: z
@@ -31,7 +31,7 @@ const measured = z.object({ mean: z.number(), low: z.number(), high: z.number() 
 export const probeList = z.object({
   probes: list(
     probe.extend({
-      status: runStatus,
+      status: runStatusSchema,
       failure: z.string().optional(),
       createdAt: time,
       declaration: pipelineSchema.optional().describe('What it trains by.'),
@@ -53,5 +53,6 @@ export const probeList = z.object({
         .describe('Absent until it has ended, and where too few steps were made.'),
     }),
   ),
+  unreadable,
   nextToken,
 });

@@ -1,6 +1,7 @@
 /** What the API says of the series of a run. */
 import * as z from 'zod';
-import { list, time, wholeNumber } from './operation.ts';
+import { list, time } from '../../shared/fields.ts';
+import { wholeNumber } from './operation.ts';
 
 const MOST_POINTS = 20_000;
 

@@ -1,10 +1,9 @@
 /** What steers a run, and the answers. */
 import * as z from 'zod';
 import { limitsSchema } from '../../pipeline/pipeline.ts';
-import { STOP_MODES } from '../../runs/run-records.ts';
-import { seconds, time, usd } from './operation.ts';
-import { placementDecision } from './placements.ts';
-import { retry, runStatus, stop } from './runs.ts';
+import { placementDecisionSchema } from '../../runs/placement-records.ts';
+import { retrySchema, runStatusSchema, STOP_MODES, stopSchema } from '../../runs/run-records.ts';
+import { seconds, time, usd } from '../../shared/fields.ts';
 
 export const stopBody = z.strictObject({
   mode: z
@@ -15,8 +14,8 @@ export const stopBody = z.strictObject({
 
 export const stopAnswer = z.object({
   runId: z.string(),
-  status: runStatus,
-  stop,
+  status: runStatusSchema,
+  stop: stopSchema,
   unsaved: z
     .object({ seconds, usd, step: z.number().optional().describe('Of the newest checkpoint.') })
     .optional()
@@ -53,8 +52,8 @@ export const retryBody = z.looseObject({
 
 export const retryAnswer = z.object({
   runId: z.string(),
-  status: runStatus,
-  retry: retry.optional(),
+  status: runStatusSchema,
+  retry: retrySchema.optional(),
   checkpoint: z
     .object({ name: z.string(), step: z.number() })
     .optional()
@@ -66,9 +65,9 @@ export const limitsBody = z.record(z.string(), z.number().nullable());
 
 export const limitsAnswer = z.object({
   runId: z.string(),
-  status: runStatus,
+  status: runStatusSchema,
   limits: limitsSchema,
-  placement: placementDecision
+  placement: placementDecisionSchema
     .optional()
     .describe(
       'What the last placement would have been with these limits; the run itself goes on where it is.',
@@ -77,7 +76,7 @@ export const limitsAnswer = z.object({
 
 export const deletionAnswer = z.object({
   runId: z.string(),
-  status: runStatus,
+  status: runStatusSchema,
   deletion: z.object({ at: time, requestedBy: z.string().describe('Who asked.') }).optional(),
   isDeleted: z.boolean().describe('Whether nothing is left; else they are deleted within a day.'),
 });

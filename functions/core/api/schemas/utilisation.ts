@@ -1,7 +1,8 @@
 /** What the API says of how busy the hosts of a run were. */
 import * as z from 'zod';
-import { verdict } from './diagnoses.ts';
-import { list, time, wholeNumber } from './operation.ts';
+import { shownVerdictSchema } from '../../doctor/verdict.ts';
+import { list, time } from '../../shared/fields.ts';
+import { wholeNumber } from './operation.ts';
 
 export const utilisationQuery = z.strictObject({
   points: wholeNumber(2, 2_000, 300).describe('The most points, and one more an attempt.'),
@@ -25,7 +26,7 @@ export const utilisationAnswer = z.object({
     z.object({
       attempt: z.number().int(),
       at: time,
-      cause: verdict.shape.cause,
+      cause: shownVerdictSchema.shape.cause,
       remedy: z.string().optional().describe('What to change.'),
     }),
   ).describe("The doctor's, of every attempt."),

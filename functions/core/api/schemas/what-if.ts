@@ -1,8 +1,9 @@
 /** What the API says of a placement that was decided, decided again under other conditions. */
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS } from '../../pipeline/launchers.ts';
-import { list, namesText, time } from './operation.ts';
-import { placementDecision } from './placements.ts';
+import { placementDecisionSchema } from '../../runs/placement-records.ts';
+import { list, time } from '../../shared/fields.ts';
+import { namesText } from './operation.ts';
 
 const names = namesText.optional();
 const amount = z.coerce.number().positive('write a number above 0').optional();
@@ -21,8 +22,8 @@ export const whatIfQuery = z.strictObject({
 export const whatIfAnswer = z.object({
   decidedAt: time.describe('The time as of which it is decided again.'),
   /** Of the same rules, with what is on record now. */
-  again: placementDecision.describe('Without any change.'),
+  again: placementDecisionSchema.describe('Without any change.'),
   isSame: z.boolean().describe('Whether `again` comes to the pool and the gang that were chosen.'),
-  changed: placementDecision.describe('With the change.'),
+  changed: placementDecisionSchema.describe('With the change.'),
   notes: list(z.string()).describe('What is not known of that time.'),
 });

@@ -1,29 +1,30 @@
 /** What the doctor's remedies brought that an attempt started with, as measured. */
-import type { Speed } from '../../doctor/speed.ts';
+import * as z from 'zod';
+import { speedSchema } from '../../doctor/speed.ts';
 import { remedyOf } from '../../doctor/verdict.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
+import { list, seconds } from '../../shared/fields.ts';
 
-export interface AppliedReport {
-  readonly changes: readonly string[];
-  /** Absent where one of the two attempts was not measured. */
-  readonly measured?:
-    | {
-        /** The newest earlier one without all of the changes; of the run before, if this run has none. */
-        readonly besides: {
-          readonly jobName: string;
-          readonly speed: Speed;
-          readonly startSeconds?: number | undefined;
-        };
-        readonly speed: Speed;
-        /** From the start of the instances to that of the script, with its download. */
-        readonly startSeconds?: number | undefined;
-        /** Steps a second, over those before. */
-        readonly stepRatio: number;
-        /** Samples a dollar, over those before. */
-        readonly samplesPerDollarRatio?: number | undefined;
-      }
-    | undefined;
-}
+const measured = z.object({
+  /** The newest earlier one without all of the changes; of the run before, if this run has none. */
+  besides: z.object({ jobName: z.string(), speed: speedSchema, startSeconds: seconds.optional() }),
+  speed: speedSchema,
+  startSeconds: seconds
+    .optional()
+    .describe('From the start of the instances to that of the script, with its download.'),
+  stepRatio: z.number().describe('Steps a second, over those before.'),
+  /** Over those before. */
+  samplesPerDollarRatio: z.number().optional(),
+});
+
+export const appliedReportSchema = z
+  .object({
+    changes: list(z.string()),
+    /** Absent where one of the two attempts was not measured. */
+    measured: measured.optional(),
+  })
+  .describe("The doctor's remedies that it started with, and what they brought.");
+type AppliedReport = z.output<typeof appliedReportSchema>;
 
 /** @param all attempts in order, those of the run before first */
 export function broughtBy(attempt: AttemptRecord, all: readonly AttemptRecord[]): AppliedReport | undefined {

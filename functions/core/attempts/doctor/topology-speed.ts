@@ -1,19 +1,21 @@
 /** How fast each topology of a run trained: attempts on the same nodes count together. */
 
+import * as z from 'zod';
 import type { Placement } from '../../runs/placement-records.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
+import { list, seconds } from '../../shared/fields.ts';
 
-export interface TopologySpeed {
-  /** Such as `2 x g5.xlarge`. */
-  readonly topology: string;
-  readonly attempts: readonly number[];
+export const topologySpeedSchema = z.object({
+  topology: z.string().describe('Such as 2 x g5.xlarge.'),
+  attempts: list(z.number().int()),
   /** Mean over the measured time; absent where no loader tells samples. */
-  readonly samplesPerSecond?: number | undefined;
-  readonly samplesPerDollar?: number | undefined;
+  samplesPerSecond: z.number().optional(),
+  samplesPerDollar: z.number().optional(),
   /** Of the longest measured attempt. */
-  readonly stepSeconds: { readonly median: number; readonly p95: number };
-  readonly seconds: number;
-}
+  stepSeconds: z.object({ median: seconds, p95: seconds }),
+  seconds: seconds.describe('Measured time of all its attempts.'),
+});
+type TopologySpeed = z.output<typeof topologySpeedSchema>;
 
 export const nameOfTopology = ({ pool, topology }: Pick<Placement, 'pool' | 'topology'>): string =>
   [

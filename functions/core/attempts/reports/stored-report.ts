@@ -1,34 +1,32 @@
 /** Reads the report of an ended run from the bucket. */
+import * as z from 'zod';
 import type { RunRecord } from '../../runs/run-records.ts';
-import { StoredVersionError } from '../../shared/errors.ts';
+import { otherVersion, problemsText, UnreadableRecordError } from '../../shared/errors.ts';
+import { parseJson } from '../../shared/json.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { REPORT_VERSION, type RunReport } from '../report.ts';
+import { check } from '../../shared/validation.ts';
+import { REPORT_VERSION, type RunReport, reportSchema } from '../report.ts';
+
+const versioned = z.looseObject({ version: z.unknown().optional() });
 
 /**
  * @returns undefined where there is none, or a person has damaged it
- * @throws StoredVersionError
+ * @throws UnreadableRecordError
  */
 export async function readReport(
   store: Pick<ObjectStore, 'readText'>,
   { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
 ): Promise<RunReport | undefined> {
   const stored = await store.readText(bucketKeys.report(pipeline, runId));
-  const report = parse(stored?.text);
-  if (typeof report !== 'object' || report === null) return undefined;
-  if (isReport(report)) return report;
-  const found = 'version' in report ? report.version : undefined;
-  throw new StoredVersionError('the report of this run', { found, read: REPORT_VERSION });
-}
-
-/** The service alone writes reports, so the version tells the fields. */
-const isReport = (value: object): value is RunReport =>
-  'version' in value && value.version === REPORT_VERSION;
-
-function parse(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const { data } = versioned.safeParse(parseJson(stored?.text ?? ''));
+  if (data === undefined) return undefined;
+  const report = `the report of ${runId}`;
+  if (data.version !== REPORT_VERSION)
+    throw otherVersion(report, { found: data.version, read: REPORT_VERSION });
+  const read = check(reportSchema, data, 'hidden');
+  if (read.ok) return read.value;
+  throw new UnreadableRecordError(
+    `${report} is of another release or damaged: ${problemsText(read.problems)}`,
+  );
 }

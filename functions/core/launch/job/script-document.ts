@@ -32,7 +32,9 @@ export function scriptParameters(training: Training, limits: Limits = {}): Recor
   const document = scriptDocument(training, limits);
   const pieces = document === undefined ? [] : piecesOf(document);
   return Object.fromEntries([
-    ...pieces.map((piece, index) => [index === 0 ? NAME : `${NAME}_${index + 1}`, piece]),
-    ...(training.progress === undefined ? [] : [['tidewheel_progress_pattern', training.progress.pattern]]),
+    ...pieces.map((piece, index) => [index === 0 ? NAME : `${NAME}_${index + 1}`, piece] as const),
+    ...(training.progress === undefined
+      ? []
+      : [['tidewheel_progress_pattern', training.progress.pattern] as const]),
   ]);
 }

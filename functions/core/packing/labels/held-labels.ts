@@ -1,5 +1,6 @@
 /** The labels under which the dataset holds bytes that have arrived again. */
 import type { BlobStore } from '../model/blob-store.ts';
+import { parseArrival } from '../model/documents.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
@@ -30,16 +31,11 @@ export async function heldLabels(store: BlobStore, input: HeldInput): Promise<He
   if (marks === undefined || marks.size === 0) return labels;
   const keys = new Map<string, HeldKey>();
   for (const manifest of manifests) await noteKeys(store, manifest, { keys, marks, replaces });
-  if (keys.size > 0) for (const line of planned()) keys.delete(keyOfLine(line));
+  if (keys.size > 0) for (const line of planned()) keys.delete(parseArrival(line)[0]);
   for (const manifest of new Set([...keys.values()].map((one) => one.manifest)))
     await noteLabels(store, manifest, { keys, labels });
   return labels;
 }
-
-const keyOfLine = (line: string): string => {
-  const [key]: [string] = JSON.parse(line);
-  return key;
-};
 
 interface Noted {
   readonly keys: Map<string, HeldKey>;

@@ -57,11 +57,37 @@ export const arrivalLine = z.union([
 ]);
 export type ArrivalLine = z.infer<typeof arrivalLine>;
 
+/** The common kind of line is checked by hand, which is faster than the schema. */
+export function parseArrival(line: string): ArrivalLine {
+  const value: unknown = JSON.parse(line);
+  return isPlanned(value) ? value : arrivalLine.parse(value);
+}
+
+const isPlanned = (value: unknown): value is [string, number, string, number, 0 | 1] =>
+  Array.isArray(value) &&
+  value.length === 5 &&
+  typeof value[0] === 'string' &&
+  typeof value[1] === 'number' &&
+  typeof value[2] === 'string' &&
+  typeof value[3] === 'number' &&
+  (value[4] === 0 || value[4] === 1);
+
 /**
  * A line of an item's list: shard, slot in the shard, number of the sample, key, bytes, ETag, whether the arrival
  * stands alone, number of the copy (0: the sample itself), and the sample's label from a file of annotations.
  */
-export type ListLine = readonly [number, number, number, string, number, string, 0 | 1, number, string?];
+export const listLine = z.tuple([
+  z.number(),
+  z.number(),
+  z.number(),
+  z.string(),
+  z.number(),
+  z.string(),
+  z.union([z.literal(0), z.literal(1)]),
+  z.number(),
+  z.string().optional(),
+]);
+export type ListLine = Readonly<z.infer<typeof listLine>>;
 
 export interface PlannedMember {
   readonly key: string;
@@ -188,56 +214,66 @@ export type Plan = z.infer<typeof planSchema>;
 export const itemSchema = z.strictObject({ item: z.number().int(), plan: z.string() });
 export type PlanItem = z.infer<typeof itemSchema>;
 
+/** Of an object, of a shard or of a part of it: of a shard one, of the kind that its large members brought. */
+export const shardSums = {
+  crc32: z.string().optional(),
+  crc32c: z.string().optional(),
+  crc64nvme: z.string().optional(),
+};
+
 /** What a member's own bytes say about it. Headers are believed, and nothing is known of most members. */
-export interface MediaFacts {
+const mediaFactsSchema = z.object({
   /** Pixels. */
-  readonly width?: number;
-  readonly height?: number;
+  width: z.number().optional(),
+  height: z.number().optional(),
   /** Of a prepared image: 64 bits in 16 hexadecimal digits, and the channels from 0 to 255. */
-  readonly dhash?: string;
-  readonly mean?: readonly number[];
-  readonly std?: readonly number[];
+  dhash: z.string().optional(),
+  mean: z.array(z.number()).readonly().optional(),
+  std: z.array(z.number()).readonly().optional(),
   /** Of audio and video. */
-  readonly seconds?: number;
+  seconds: z.number().optional(),
   /** Samples of the audio or, of a file with video, frames per second. */
-  readonly rate?: number;
+  rate: z.number().optional(),
   /** Of text; tokens are separated by blanks and control characters. */
-  readonly lines?: number;
-  readonly tokens?: number;
+  lines: z.number().optional(),
+  tokens: z.number().optional(),
   /** It is no UTF-8. */
-  readonly notText?: true;
+  notText: z.literal(true).optional(),
   /** How many of its lines are no JSON; 1 for a JSON document that is none. */
-  readonly notJson?: number;
-}
+  notJson: z.number().optional(),
+});
+export type MediaFacts = Readonly<z.infer<typeof mediaFactsSchema>>;
 
 /** A line of a shard's member list, in the shard's order. A source that the store copied has a sum in place of the digest. */
-export interface MemberLine extends KeptSums {
+export const memberLine = z.object({
+  ...shardSums,
   /** Path in the shard. */
-  readonly name: string;
+  name: z.string(),
   /** The source's key; absent for a member that packing made (a label). */
-  readonly key?: string;
-  readonly etag?: string;
-  readonly size: number;
+  key: z.string().optional(),
+  etag: z.string().optional(),
+  size: z.number(),
   /** First byte of the data in the shard. */
-  readonly offset: number;
-  readonly sha256: string;
+  offset: z.number(),
+  sha256: z.string(),
   /** Number of the sample in the plan. */
-  readonly sample: number;
-  readonly made?: 'label';
+  sample: z.number(),
+  made: z.literal('label').optional(),
   /** The class, of a label that packing made or of a label file that arrived. */
-  readonly label?: string;
+  label: z.string().optional(),
   /** The class that the declaration would give, if a label file says another one. */
-  readonly declared?: string;
+  declared: z.string().optional(),
   /** The object that was read, if the member was prepared from it. */
-  readonly source?: { readonly size: number; readonly sha256: string };
+  source: z.object({ size: z.number(), sha256: z.string() }).optional(),
   /** Number of the copy; absent for the sample itself. */
-  readonly repeat?: number;
+  repeat: z.number().optional(),
   /** Only its length and ETag guard the source, because the store has no checksum of it. */
-  readonly unchecked?: true;
+  unchecked: z.literal(true).optional(),
   /** Column of the sample, in formats that have columns. */
-  readonly column?: string;
-  readonly media?: MediaFacts;
-}
+  column: z.string().optional(),
+  media: mediaFactsSchema.optional(),
+});
+export type MemberLine = Readonly<z.infer<typeof memberLine>>;
 
 /** The bytes of a copied source are known by its checksum, and all others by their digest. */
 export const isCopied = (line: KeptSums): boolean => hasSum(line);
@@ -245,13 +281,6 @@ export const isCopied = (line: KeptSums): boolean => hasSum(line);
 /** Equal for equal bytes that were packed in the same way. */
 export const contentOf = ({ crc32, crc32c, crc64nvme, sha256 }: MemberLine): string =>
   crc32 ?? crc32c ?? crc64nvme ?? sha256;
-
-/** Of a shard or a part of it: one, of the kind that its large members brought. */
-export const shardSums = {
-  crc32: z.string().optional(),
-  crc32c: z.string().optional(),
-  crc64nvme: z.string().optional(),
-};
 
 /** The record that commits one shard: its bytes, and the upload that any worker can complete. */
 export const shardRecordSchema = z.object({

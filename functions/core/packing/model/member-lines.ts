@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { linesOf, readableText } from './compressed-lines.ts';
-import { DocumentError, type MemberLine } from './documents.ts';
+import { DocumentError, type MemberLine, memberLine } from './documents.ts';
 import { type Manifest } from './manifest.ts';
 import type { PackingKeys } from './packing-keys.ts';
 
@@ -19,5 +19,5 @@ export async function memberLines(
     throw new DocumentError(
       `${key} is not the sealed list: restore it from an older version of the object, or run ${keys.repair}`,
     );
-  return [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
+  return [...linesOf(text)].map((line) => memberLine.parse(JSON.parse(line)));
 }

@@ -11,7 +11,7 @@ import { PlannedClasses } from '../labels/planned-classes.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
 import { CompressedLines } from '../model/compressed-lines.ts';
-import type { ArrivalLine } from '../model/documents.ts';
+import { type ArrivalLine, parseArrival } from '../model/documents.ts';
 import { expectedBytes, expectedMaskBytes, preparedAs } from '../model/image-preparation.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from '../model/member-names.ts';
 import type { Rejection } from '../model/rejections.ts';
@@ -210,8 +210,7 @@ export class DraftPlan {
   #noteOutcomes(): void {
     const finished = new CompressedLines();
     for (const text of this.#arrivals.read()) {
-      const line: ArrivalLine = JSON.parse(text);
-      const [key, size, etag, sample] = line;
+      const [key, size, etag, sample] = parseArrival(text);
       const outcome = typeof sample === 'number' ? this.#outcomeOf(sample) : [];
       if (outcome.length === 1) this.rejected += 1;
       finished.add(outcome.length === 0 ? text : JSON.stringify([key, size, etag, ...outcome]));

@@ -4,7 +4,7 @@
  */
 import type { BlobStore } from '../model/blob-store.ts';
 import type { CompressedLines } from '../model/compressed-lines.ts';
-import { type ArrivalLine, isCopied } from '../model/documents.ts';
+import { isCopied, parseArrival } from '../model/documents.ts';
 import { type HeldMember, type HeldSamples, heldSample, NOTHING_HELD } from '../model/held-samples.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -70,7 +70,7 @@ interface Holding extends HeldMember {
 function keysOf({ draft: { returning, arrivals } }: Returned): Map<number, ReturnedKeys> {
   const keys = new Map<number, ReturnedKeys>();
   for (const text of arrivals.read()) {
-    const [key, , , sample, alone]: ArrivalLine = JSON.parse(text);
+    const [key, , , sample, alone] = parseArrival(text);
     if (typeof sample !== 'number' || !returning.numbers.has(sample)) continue;
     const some = keys.get(sample) ?? { keys: [], alone: alone === 1 };
     keys.set(sample, some);

@@ -10,9 +10,10 @@ import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { compress, decompress, linesOf } from '../model/compressed-lines.ts';
 import {
   type ArrivalLine,
-  arrivalLine,
   type MemberLine,
+  memberLine,
   type Plan,
+  parseArrival,
   type ShardRecord,
 } from '../model/documents.ts';
 import type { HeldSamples } from '../model/held-samples.ts';
@@ -116,21 +117,6 @@ export async function auditArrivals(store: BlobStore, input: AuditInput): Promis
   return { ...(await writer.finish(input.plan.objects)), ...left.found(), repeated: repeated.count };
 }
 
-/** The common kind of line is checked by hand, which is faster than the schema. */
-function parseArrival(line: string): ArrivalLine {
-  const value: unknown = JSON.parse(line);
-  return isPlanned(value) ? value : arrivalLine.parse(value);
-}
-
-const isPlanned = (value: unknown): value is [string, number, string, number, 0 | 1] =>
-  Array.isArray(value) &&
-  value.length === 5 &&
-  typeof value[0] === 'string' &&
-  typeof value[1] === 'number' &&
-  typeof value[2] === 'string' &&
-  typeof value[3] === 'number' &&
-  (value[4] === 0 || value[4] === 1);
-
 function recordRejected(
   writer: ArrivalsWriter,
   exclusion: Excluded,
@@ -169,7 +155,7 @@ async function readMembers(store: BlobStore, input: AuditInput, seen: Seen): Pro
     }
     const observer = input.observer?.(record);
     for (const line of linesOf(text)) {
-      const member: MemberLine = JSON.parse(line);
+      const member = memberLine.parse(JSON.parse(line));
       observer?.see(member);
       seen.repeated.add(record.shard, member);
       if (member.repeat !== undefined) continue;

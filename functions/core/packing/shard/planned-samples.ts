@@ -4,7 +4,7 @@
  */
 
 import { linesOf } from '../model/compressed-lines.ts';
-import type { ListLine, PlannedMember, PlannedSample } from '../model/documents.ts';
+import { listLine, type PlannedMember, type PlannedSample } from '../model/documents.ts';
 
 export class PlannedSamples implements Iterable<PlannedSample> {
   readonly #text: string;
@@ -17,7 +17,7 @@ export class PlannedSamples implements Iterable<PlannedSample> {
   *[Symbol.iterator](): Generator<PlannedSample> {
     let last: (PlannedSample & { members: PlannedMember[] }) | undefined;
     for (const line of linesOf(this.#text)) {
-      const [, , ordinal, key, size, etag, alone, repeat, label]: ListLine = JSON.parse(line);
+      const [, , ordinal, key, size, etag, alone, repeat, label] = listLine.parse(JSON.parse(line));
       const member = { key, size, etag, alone: alone === 1 };
       if (last?.ordinal === ordinal && last.repeat === repeat) {
         last.members.push(member);

@@ -92,7 +92,7 @@ export class SplitCheck {
   }
 
   /** Looks at the first member with a key of each sample, because all members have one stem. */
-  add(shard: string, { key, sample }: { readonly key?: string; readonly sample: number }): void {
+  add(shard: string, { key, sample }: { readonly key?: string | undefined; readonly sample: number }): void {
     const isSeen = shard === this.#shard && sample === this.#sample;
     if (key === undefined || isSeen || this.#rule === undefined) return;
     this.#shard = shard;

@@ -5,7 +5,7 @@ import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';
-import { isCopied, type MemberLine } from '../model/documents.ts';
+import { isCopied, type MemberLine, memberLine } from '../model/documents.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/manifest.ts';
 import { arrivalOf, compareKeys } from '../model/order.ts';
 import { shardNumberOf } from '../model/packing-keys.ts';
@@ -116,7 +116,7 @@ export async function verifyShard(check: Verification, shard: Shard): Promise<vo
     check.unlisted.add(shardNumberOf(shard.name));
     return verifyBytes(check, shard, undefined);
   }
-  const lines = [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
+  const lines = [...linesOf(text)].map((line) => memberLine.parse(JSON.parse(line)));
   if (lines.length !== shard.members)
     check.problems.push(`${shard.name}: ${lines.length} members listed, ${shard.members} sealed`);
   for (const line of lines) {

@@ -1,6 +1,7 @@
 /** What the pipeline's last successful runs predict for the next one: how long it trains, and on what. */
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
+import { noneIfUnreadable } from '../../shared/errors.ts';
 import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
 
 /** The longest of this many successful runs counts, because a deadline must be kept. */
@@ -30,7 +31,9 @@ export async function formerRunOf(
   const former = (await runs.list(run.pipeline, LOOKED_THROUGH))
     .filter((each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run))
     .slice(0, FORMER_RUNS);
-  const known = await Promise.all(former.map(async ({ runId }) => tookOf(await attempts.list(runId))));
+  const known = await Promise.all(
+    former.map(async ({ runId }) => tookOf((await attempts.list(runId).catch(noneIfUnreadable)) ?? [])),
+  );
   return known
     .flatMap((each) => (each === undefined ? [] : [each]))
     .reduce<FormerRun | undefined>(

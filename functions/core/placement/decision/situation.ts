@@ -5,7 +5,7 @@ import { launchersOf } from '../../pipeline/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
 import type { StoredDecision } from '../../runs/placement-records.ts';
 import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
-import { StoredVersionError } from '../../shared/errors.ts';
+import { otherVersion } from '../../shared/errors.ts';
 import { observationsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
 import { type Observation } from '../belief/observation.ts';
@@ -83,12 +83,12 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
 });
 
-/** @throws StoredVersionError */
+/** @throws UnreadableRecordError */
 export function storedQuestion({ question }: Pick<StoredDecision, 'question'>): StoredQuestion {
   if (isOfThisVersion(question)) return question;
   const found =
     typeof question === 'object' && question !== null && 'version' in question ? question.version : undefined;
-  throw new StoredVersionError('the question of this decision', { found, read: QUESTION_VERSION });
+  throw otherVersion('the question of this decision', { found, read: QUESTION_VERSION });
 }
 
 /** Placement alone writes questions, so the shape is trusted; `damageIn` looks closer at one that a person reads. */

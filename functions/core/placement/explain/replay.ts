@@ -19,7 +19,7 @@ export interface DecisionToReplay {
 
 /**
  * @returns undefined: the run has no declaration, so nothing was ever decided
- * @throws StoredVersionError
+ * @throws UnreadableRecordError
  */
 export function questionOf(replay: DecisionToReplay): PlacementInput | undefined {
   const { run, attempts, attempt, decision, observations } = replay;

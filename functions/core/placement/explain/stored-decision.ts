@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { LAUNCHERS } from '../../pipeline/launchers.ts';
 import type { StoredDecision } from '../../runs/placement-records.ts';
-import { StoredVersionError } from '../../shared/errors.ts';
+import { UnreadableRecordError } from '../../shared/errors.ts';
 import { check } from '../../shared/validation.ts';
 import { storedQuestion } from '../decision/situation.ts';
 
@@ -61,7 +61,7 @@ export function whyUnreadable(decision: StoredDecision): string | undefined {
   try {
     return damageIn(questionSchema, storedQuestion(decision), 'question');
   } catch (error: unknown) {
-    if (error instanceof StoredVersionError) return error.message;
+    if (error instanceof UnreadableRecordError) return error.message;
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';
 import type { Stores } from '../../runs/stores.ts';
+import { noneIfUnreadable } from '../../shared/errors.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
@@ -139,7 +140,7 @@ async function keepPoolOutcomes(
   for (const name of names) {
     for (const { runId, updatedAt } of await runs.list(name, RUNS_LOOKED_AT)) {
       if (updatedAt < since) continue;
-      for (const attempt of await attempts.list(runId)) {
+      for (const attempt of (await attempts.list(runId).catch(noneIfUnreadable)) ?? []) {
         const met = poolOutcomeOf(attempt);
         if (met === undefined || met.endedAt < since) continue;
         await poolOutcomes.put(met);

@@ -8,7 +8,7 @@ import { whyUnreadable } from '../../../../functions/core/placement/explain/stor
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
 import type { PlacementDecision, StoredDecision } from '../../../../functions/core/runs/placement-records.ts';
 import type { RunRecord } from '../../../../functions/core/runs/run-records.ts';
-import { StoredVersionError } from '../../../../functions/core/shared/errors.ts';
+import { UnreadableRecordError } from '../../../../functions/core/shared/errors.ts';
 import {
   attempt,
   CLOSED_AT,
@@ -157,7 +157,7 @@ describe('a stored decision', () => {
     (question) => {
       const ask = () =>
         questionOf({ run, attempts: [first], attempt: 2, decision: { ...decided, question } });
-      expect(ask).toThrow(StoredVersionError);
+      expect(ask).toThrow(UnreadableRecordError);
       expect(ask).toThrow(/ has (no version|version 2), and this release reads version 1: use the release/);
     },
   );
