@@ -1,7 +1,7 @@
 /** The operations of the HTTP API for a caller. Their types follow from the schemas in functions/core/api; no schema is loaded. */
 import type * as z from 'zod';
 import type { Operations as Described } from '../functions/core/api/operations.ts';
-import type { problemSchema } from '../functions/core/api/schemas/operation.ts';
+import type { problemSchema } from '../functions/core/shared/fields.ts';
 
 type Simplify<T> = { [Key in keyof T]: T[Key] };
 

@@ -80,8 +80,32 @@ describe('an item of another version', () => {
     const read = standing().stores.runs.get(run.runId);
     await expect(read).rejects.toMatchObject({
       name: 'UnreadableRecordError',
-      message: expect.stringMatching(/^RUN#other-version-000001 RUN .*reads version 1: use the release/),
+      message: expect.stringMatching(
+        /^the record RUN#other-version-000001 RUN .*reads version 1: use the release/,
+      ),
     });
+  });
+
+  it('is skipped by lists, which name it', async () => {
+    const { runs } = standing().stores;
+    const [other, readable] = [runOf('other-list', 3), runOf('other-list', 2)];
+    await put({
+      pk: `RUN#${other.runId}`,
+      sk: 'RUN',
+      listKey: 'RUNS#other-list',
+      open: 'RUN',
+      ...other,
+      version: 2,
+    });
+    await runs.create(readable);
+    const named: string[] = [];
+    const tell = ({ id }: { readonly id: string }): void => {
+      named.push(id);
+    };
+    expect(await runs.list('other-list', 1, undefined, tell)).toEqual([readable]);
+    const open = await runs.listOpen(tell);
+    expect(open.filter(({ pipeline }) => pipeline === 'other-list')).toEqual([readable]);
+    expect(named.filter((id) => id === other.runId)).toHaveLength(2);
   });
 
   it('counts as none when AWS tells the same again', async () => {

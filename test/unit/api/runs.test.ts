@@ -73,7 +73,9 @@ describe('GET /runs/{runId}', () => {
     for (const part of ['', '/report'])
       expect(await of(part)).toMatchObject({
         status: 409,
-        body: { message: expect.stringMatching(/report of digits-000001 has .*reads version 1: use the release/) },
+        body: {
+          message: expect.stringMatching(/report of digits-000001 has .*reads version 1: use the release/),
+        },
       });
   });
 
