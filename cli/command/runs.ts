@@ -128,6 +128,16 @@ export async function runMeant(context: Context, given: string | undefined): Pro
   throw new NoRunYetError(here);
 }
 
+/** @throws ApiError where it is, and cannot be read: lists leave such a run out */
+const isOnRecord = (api: Api, runId: string): Promise<boolean> =>
+  api.call('getRun', { runId }).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ApiError && [400, 404].includes(error.status)) return false;
+      throw error;
+    },
+  );
+
 async function exactRun(api: Api, given: string): Promise<string> {
   // A list of runs holds no probes.
   if (parseRunId(given)?.isProbe === true) return given;
@@ -141,7 +151,7 @@ async function exactRun(api: Api, given: string): Promise<string> {
   }
   const ids = runs.map(({ runId }) => runId);
   // An older one than the page holds is for the API to know.
-  if (ids.includes(given) || runs.length === LARGEST_PAGE) return given;
+  if (ids.includes(given) || runs.length === LARGEST_PAGE || (await isOnRecord(api, given))) return given;
   const near = nearest(given, ids) ?? ids[0];
   throw new UsageError([
     `there is no run "${given}": ${near === undefined ? `${pipeline} has none yet` : `did you mean ${near}?`}`,

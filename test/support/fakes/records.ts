@@ -38,6 +38,12 @@ export class Records<Schema extends z.ZodType<object>> {
     return item && recordOf(this.#schema, item);
   }
 
+  /** As an index finds it, whatever else the item holds. */
+  find(field: string, value: string): z.output<Schema> | undefined {
+    const [id] = [...this.#items].find(([, item]) => item[field] === value) ?? [];
+    return id === undefined ? undefined : this.get(id);
+  }
+
   set(id: string, record: z.output<Schema>): void {
     const key = { pk: `${this.#name}#${id.split(' ')[0]}`, sk: this.#name, version: RECORD_VERSION };
     this.#items.set(id, { ...stored(record), ...key });

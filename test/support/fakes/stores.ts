@@ -301,7 +301,7 @@ function attemptStore({ attempts, open }: AttemptTables): AttemptStore {
           .flatMap((key) => attempts.get(key) ?? [])
           .sort((a, b) => a.attempt - b.attempt),
       ),
-    findByJob: (jobName) => answer(() => attempts.list(undefined).find((each) => each.jobName === jobName)),
+    findByJob: (jobName) => answer(() => attempts.find('jobName', jobName)),
     listOpen: (tell) => answer(() => attempts.list(tell, open.keys())),
   };
 }
