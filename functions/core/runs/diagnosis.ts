@@ -8,7 +8,6 @@ import { list, seconds, time } from '../shared/fields.ts';
 export const attemptInputSchema = z
   .object({ mode: z.enum(['File', 'FastFile', 'Pipe']), shards: z.number().int(), bytes: z.number() })
   .describe('The shards that it reads, and how they reach its script.');
-export type AttemptInput = z.output<typeof attemptInputSchema>;
 
 /** Of the last start: waiting for hosts and preparing them, then the download of shards, then that of the image. */
 export const startUpSchema = z

@@ -53,7 +53,7 @@ const checkpointSchema = z.object({
   updatedAt: z.iso.datetime({ offset: true }),
 });
 
-export const progressSchema = checkpointSchema.extend({
+const progressSchema = checkpointSchema.extend({
   /** Copies of the last whole checkpoints, newest first, of a script that saves over its own files. */
   kept: z.array(checkpointSchema).optional().catch(undefined),
 });

@@ -149,7 +149,6 @@ export const rejectedSchema = z
     examples: list(z.object({ key: z.string(), reason: z.string() })),
   })
   .describe('Arrivals that are in no shard.');
-export type RejectedArrivals = Readonly<z.output<typeof rejectedSchema>>;
 
 /** What a list of runs says of an ended one. */
 const result = z.object({

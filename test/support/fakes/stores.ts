@@ -39,7 +39,11 @@ export interface MemoryStores extends Stores {
   /** Everything is lost, as when the table is deleted. */
   lose(): void;
   /** Changes a record that is there as another release would have written it, or as damage leaves it. */
-  rewrite(kind: 'pipelines' | 'runs' | 'attempts', id: string, change: (item: Item) => Item): void;
+  readonly rewrite: (
+    kind: 'pipelines' | 'runs' | 'attempts',
+    id: string,
+    change: (item: Item) => Item,
+  ) => void;
 }
 
 export function memoryStores(): MemoryStores {

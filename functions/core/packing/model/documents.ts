@@ -50,7 +50,7 @@ export function readDocument<Schema extends z.ZodType>(
  * A line of a plan's arrivals. It holds key, bytes and ETag. Then come the sample's number and whether the arrival
  * stands alone (1), or the reason of its rejection, or why it waits and since when (seconds since 1970).
  */
-export const arrivalLine = z.union([
+const arrivalLine = z.union([
   z.tuple([z.string(), z.number(), z.string(), z.number(), z.union([z.literal(0), z.literal(1)])]),
   z.tuple([z.string(), z.number(), z.string(), rejectionSchema]),
   z.tuple([z.string(), z.number(), z.string(), deferralSchema, z.number()]),
@@ -87,7 +87,6 @@ export const listLine = z.tuple([
   z.number(),
   z.string().optional(),
 ]);
-export type ListLine = Readonly<z.infer<typeof listLine>>;
 
 export interface PlannedMember {
   readonly key: string;
