@@ -1552,7 +1552,7 @@ class Progress(_Progress, total=False):
     trainingSeconds: float
     saveSeconds: float
     usage: ProgressUsage
-    metrics: dict[str, Any]
+    metrics: dict[str, float]
     proof: Literal["whole", "quiet"]
     comparedBy: Literal["checksums", "sizes"]
 
