@@ -6,7 +6,7 @@ import {
 } from '../../functions/core/packing/compaction/plan-compaction.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { decompress, linesOf } from '../../functions/core/packing/model/compressed-lines.ts';
-import { arrivalLine, planSchema } from '../../functions/core/packing/model/documents.ts';
+import { parseArrival, planSchema } from '../../functions/core/packing/model/documents.ts';
 import { compareKeys } from '../../functions/core/packing/model/order.ts';
 import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
 import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
@@ -81,7 +81,7 @@ function plannedKeys(store: MemoryBlobStore, runId: string): string[] {
   );
   const lines = parts
     .flatMap((text) => [...linesOf(text)])
-    .map((line) => arrivalLine.parse(JSON.parse(line)));
+    .map(parseArrival);
   return lines.flatMap(([key, , , sample]) => (typeof sample === 'number' ? [key] : []));
 }
 
