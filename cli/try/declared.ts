@@ -69,11 +69,13 @@ export async function readTraining(wanted: Wanted): Promise<Declared> {
 
 /** Where a run finds what was dropped: as files in the channels that declare so, and in `train`, packed. */
 function channelsOf(data: string, { channels = {} }: Pipeline['training']): Readonly<Record<string, string>> {
-  const dropped = Object.entries(channels).flatMap(([name, channel]) => {
+  const folders: Record<string, string> = { [SHARDS_CHANNEL]: data };
+  for (const [name, channel] of Object.entries(channels)) {
     const [, below] = ('s3' in channel && /^incoming\/(.*?)\/?$/.exec(channel.s3)) || [];
-    return below === undefined ? [] : [[name, join(data, below)] as const];
-  });
-  return Object.fromEntries([[SHARDS_CHANNEL, data], ...dropped].filter(([, folder]) => isFolder(folder)));
+    if (below !== undefined) folders[name] = join(data, below);
+  }
+  for (const [name, folder] of Object.entries(folders)) if (!isFolder(folder)) delete folders[name];
+  return folders;
 }
 
 async function declaredIn({ folder, declaration }: Wanted) {

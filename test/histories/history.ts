@@ -79,9 +79,7 @@ function plannedKeys(store: MemoryBlobStore, runId: string): string[] {
   const parts = Array.from({ length: arrivalParts }, (_, part) =>
     decompress(store.body(keys.planArrivals(digest, part))),
   );
-  const lines = parts
-    .flatMap((text) => [...linesOf(text)])
-    .map(parseArrival);
+  const lines = parts.flatMap((text) => [...linesOf(text)]).map(parseArrival);
   return lines.flatMap(([key, , , sample]) => (typeof sample === 'number' ? [key] : []));
 }
 

@@ -55,7 +55,10 @@ export function isDeclared(change: Change, declaration: Pipeline): boolean {
 
 function says(declaration: Pipeline, path: readonly string[], value: unknown): boolean {
   const declared = path.reduce<unknown>(
-    (section, name) => new Map(Object.entries(Object(section))).get(name),
+    (section, name) =>
+      typeof section === 'object' && section !== null
+        ? Object.getOwnPropertyDescriptor(section, name)?.value
+        : undefined,
     declaration,
   );
   return textOf(declared) === textOf(value);

@@ -197,7 +197,7 @@ describe('a channel below incoming/', () => {
     await seal(1);
     const listed = { size: 1, etag: 'e', lastModified: new Date(0) };
     let pulled = 0;
-    const { list } = at.store;
+    const list = at.store.list.bind(at.store);
     at.store.list = async function* (prefix) {
       if (prefix !== incoming) return yield* list(prefix);
       for (; ; pulled += 1) yield { ...listed, key: `${prefix}${String(pulled).padStart(9, '0')}.txt` };

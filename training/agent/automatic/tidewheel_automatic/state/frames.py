@@ -1,7 +1,7 @@
 """What a frame of Python holds beside its variables: the iterators of its loops, and more.
 
-CPython has no function that shows this part of a frame, so it is read out of memory. A word counts only if a live
-object lies there, and its place only as far as the bytecode says that it is in use.
+CPython has no function that shows this part of a frame, so it is read out of memory. A word counts
+only if a live object lies there, and its place only as far as the bytecode says that it is in use.
 """
 
 from __future__ import annotations
