@@ -183,6 +183,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     import http_api
     import instance_ends
     import invocations
+    import launches
     import limits
     import listings
     import patches
@@ -199,6 +200,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     invocations.install()
     listings.install()
     instance_ends.install()
+    launches.install()
     proactive.initialise_when_an_execution_starts(options.initialise)
     http_api.install()
     queue_batches.gather_batches(has_windows=options.clock is None)

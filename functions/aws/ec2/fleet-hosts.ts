@@ -51,11 +51,18 @@ const ALIVE = ['pending', 'running'];
 
 export async function endHosts(ec2: EC2Client, jobName: string): Promise<void> {
   const alive = (await hostsOf(ec2, jobName)).filter(({ state }) => ALIVE.includes(state));
-  if (alive.length === 0) return;
+  await terminate(
+    ec2,
+    alive.map(({ instanceId }) => instanceId),
+  );
+}
+
+export async function terminate(ec2: EC2Client, instanceIds: readonly string[]): Promise<void> {
+  if (instanceIds.length === 0) return;
   try {
-    await ec2.send(new TerminateInstancesCommand({ InstanceIds: alive.map(({ instanceId }) => instanceId) }));
+    await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...instanceIds] }));
   } catch (error) {
-    rethrow(`terminate the hosts of ${jobName}`, error);
+    rethrow(`terminate ${instanceIds.join(', ')}`, error);
   }
 }
 

@@ -6,7 +6,6 @@ import {
   CreateLaunchTemplateCommand,
   CreatePlacementGroupCommand,
   type EC2Client,
-  TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { isEc2Type } from '../../core/catalog/types/known-types.ts';
 import type { FleetPlan } from '../../core/launch/ec2/fleet.ts';
@@ -17,11 +16,12 @@ import {
   type RequestedGang,
 } from '../../core/launch/ec2/fleet-result.ts';
 import { refusal } from '../../core/launch/ec2/host-requests.ts';
-import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
+import type { FleetRequest } from '../../core/launch/ec2/request.ts';
+import { type CreateOutcome, refusalOf } from '../../core/launch/job/training-service.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
-import { describeError } from '../shared/aws-errors.ts';
-import { hostsOf, release } from './fleet-hosts.ts';
+import { describeError, isAnswer } from '../shared/aws-errors.ts';
+import { hostsOf, terminate } from './fleet-hosts.ts';
 import { folderOf } from './fleet-memory.ts';
 
 export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan): Promise<CreateOutcome> {
@@ -46,25 +46,29 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
       await unlessThere(ec2.send(new CreatePlacementGroupCommand(plan.placementGroup)));
     }
     await unlessThere(ec2.send(new CreateLaunchTemplateCommand(plan.launchTemplate)));
-    const configs = plan.fleet.LaunchTemplateConfigs.map((config) => ({
-      ...config,
-      Overrides: [{ InstanceType: type }],
-    }));
     const refused = await refusalsOf(store, plan.name);
     const ClientToken = tokenOf(plan, refused.count);
-    const answer = await ec2.send(
-      new CreateFleetCommand({ ...plan.fleet, ClientToken, LaunchTemplateConfigs: configs }),
-    );
-    const { outcome, incompleteGang } = createFleetResult(answer, gang);
-    if (incompleteGang.length > 0)
-      await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...incompleteGang] }));
-    if (outcome.kind === 'created') return outcome;
-    await refused.add(answer.Errors ?? []);
-    await release(ec2, plan.name);
+    const { outcome, errors } = await requestFleet(ec2, { ...plan.fleet, ClientToken }, gang);
+    if (outcome.kind !== 'created') await refused.add(errors);
     return outcome;
   } catch (error) {
     return launchFailure(error, gang);
   }
+}
+
+interface SizedGang extends RequestedGang {
+  readonly instanceType: _InstanceType;
+}
+
+/** Ends a gang that comes incomplete. */
+export async function requestFleet(ec2: EC2Client, request: FleetRequest, gang: SizedGang) {
+  const Overrides = [{ InstanceType: gang.instanceType }];
+  const LaunchTemplateConfigs = request.LaunchTemplateConfigs.map((config) => ({ ...config, Overrides }));
+  const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs }));
+  const { outcome, incompleteGang } = createFleetResult(answer, gang);
+  await terminate(ec2, incompleteGang);
+  const instanceIds = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
+  return { outcome, instanceIds, errors: answer.Errors ?? [] };
 }
 
 /**
@@ -108,11 +112,6 @@ export function launchFailure(error: unknown, gang: RequestedGang): CreateOutcom
   const code = error instanceof Error ? error.name : '';
   const message = explainedError(code, describeError(error), gang);
   if (isNotSeenYet(code)) return { kind: 'throttled', message };
-  if (kind === 'quota' || kind === 'capacity') return { kind, message };
-  if (kind === 'access') return { kind: 'denied', message };
-  if (kind === 'throttle' || kind === 'transient' || kind === 'credentials')
-    return { kind: 'throttled', message };
-  if (kind === 'validation' || kind === 'notFound' || kind === 'conflict')
-    return { kind: 'invalid', message };
-  throw error;
+  if (kind === 'unknown' && !isAnswer(error)) throw error;
+  return refusalOf(kind, message);
 }

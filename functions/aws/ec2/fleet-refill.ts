@@ -1,15 +1,13 @@
 /** Replaces lost hosts in the steps that `nextRefillStep` decides. After a death, the next look continues. */
-import { CreateFleetCommand, type EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { fleetRequest } from '../../core/launch/ec2/fleet-request.ts';
-import { createFleetResult } from '../../core/launch/ec2/fleet-result.ts';
 import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
 import { hostRequests, type Round } from '../../core/launch/ec2/host-requests.ts';
 import { nextRefillStep, type RefillStep } from '../../core/launch/ec2/refill.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import type { RefillOutcome } from '../../core/launch/launcher.ts';
 import { TransientError } from '../../core/shared/errors.ts';
-import { rethrow } from '../shared/aws-errors.ts';
-import { instanceTypeOf, launchFailure } from './fleet-launch.ts';
+import { terminate } from './fleet-hosts.ts';
+import { instanceTypeOf, launchFailure, requestFleet } from './fleet-launch.ts';
 import { type FleetDeps, type FleetMemory, readFleet } from './fleet-memory.ts';
 
 /** Enough for two losses of open, launch and begin. The next look takes further steps. */
@@ -93,18 +91,11 @@ async function launchMissing(
     ...gang,
     round: round.round,
   });
-  const configs = request.LaunchTemplateConfigs.map((config) => ({
-    ...config,
-    Overrides: [{ InstanceType: type }],
-  }));
   let outcome: CreateOutcome;
   try {
-    const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs: configs }));
-    const { incompleteGang, ...result } = createFleetResult(answer, gang);
-    outcome = result.outcome;
-    await terminate(ec2, incompleteGang);
-    const ids = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
-    for (const instanceId of ids)
+    const answer = await requestFleet(ec2, request, gang);
+    ({ outcome } = answer);
+    for (const instanceId of answer.instanceIds)
       launched.push({ instanceId, state: 'pending', launchedAt: clock.now(), round: round.round });
   } catch (error) {
     outcome = launchFailure(error, gang);
@@ -113,13 +104,4 @@ async function launchMissing(
   if (outcome.kind === 'throttled')
     throw new TransientError(`EC2 cannot refill ${jobName} now: ${outcome.message}`);
   return { kind: 'impossible', why: `EC2 cannot replace them: ${outcome.message}` };
-}
-
-async function terminate(ec2: EC2Client, instanceIds: readonly string[]): Promise<void> {
-  if (instanceIds.length === 0) return;
-  try {
-    await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...instanceIds] }));
-  } catch (error) {
-    rethrow('terminate replaced hosts', error);
-  }
 }

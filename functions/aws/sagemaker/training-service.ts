@@ -8,14 +8,15 @@ import {
 } from '@aws-sdk/client-sagemaker';
 import { isTerminal } from '../../core/launch/job/job-state.ts';
 import type { CreateTrainingJobRequest } from '../../core/launch/job/request.ts';
-import type {
-  CreateOutcome,
-  StopOutcome,
-  TrainingJobDescription,
-  TrainingService,
+import {
+  type CreateOutcome,
+  refusalOf,
+  type StopOutcome,
+  type TrainingJobDescription,
+  type TrainingService,
 } from '../../core/launch/job/training-service.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
-import { describeError, rethrow } from '../shared/aws-errors.ts';
+import { describeError, isAnswer, rethrow } from '../shared/aws-errors.ts';
 
 export function makeTrainingService(client: SageMakerClient): TrainingService {
   return {
@@ -36,25 +37,10 @@ async function create(client: SageMakerClient, request: CreateTrainingJobRequest
 
 /** Every expected failure of a creation is a value. */
 function createFailure(error: unknown): CreateOutcome {
-  const message = describeError(error);
   const kind = awsErrorClass(error);
-  if (kind === 'unknown') throw error;
-  switch (kind) {
-    case 'conflict':
-      return { kind: 'alreadyExists' };
-    case 'quota':
-    case 'capacity':
-      return { kind, message };
-    case 'validation':
-    case 'notFound':
-      return { kind: 'invalid', message };
-    case 'access':
-      return { kind: 'denied', message };
-    case 'throttle':
-    case 'transient':
-    case 'credentials':
-      return { kind: 'throttled', message };
-  }
+  if (kind === 'conflict') return { kind: 'alreadyExists' };
+  if (kind === 'unknown' && !isAnswer(error)) throw error;
+  return refusalOf(kind, describeError(error));
 }
 
 async function describeJob(

@@ -11,6 +11,10 @@ export function describeError(error: unknown): string {
   return `${error.name}: ${error.message}${requestId === undefined ? '' : ` (request ${requestId})`}`;
 }
 
+/** Whether AWS said it, and not the code of this function. */
+export const isAnswer = (error: unknown): boolean =>
+  error instanceof Error && '$fault' in error && '$metadata' in error;
+
 /**
  * @param doing the attempted action, such as "describe training job x"
  * @throws TransientError when a retry may succeed, otherwise the error itself

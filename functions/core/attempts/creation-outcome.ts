@@ -1,6 +1,6 @@
 /**
- * Handles the outcome of a job's creation. A created job is announced. A capacity error ends the attempt. Any other error
- * is thrown, and its class decides whether the state machine retries.
+ * Handles the outcome of a job's creation. A created job is announced. An error that another pool may not have ends the
+ * attempt. Any other error is thrown, and its class decides whether the state machine retries.
  */
 
 import { sizeOf } from '../catalog/launchers/download.ts';
@@ -9,9 +9,9 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { type Change, remedyOf } from '../doctor/verdict.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
 import { jobOf, type PreparedJob, portOf } from '../launch/launcher.ts';
-import type { AttemptOutcome, AttemptRecord } from '../runs/run-records.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
-import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 interface Creation {
   readonly attempt: AttemptRecord;
@@ -37,14 +37,34 @@ export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation)
         message: created.message,
         ...(created.kind === 'quota' && { quota: true }),
       });
+    case 'unknown':
+      return endWithoutJob(deps, attempt, {
+        kind: 'serviceError',
+        fault: 'refused',
+        message: `${serviceOf(attempt)} says: ${created.message}`,
+      });
     case 'invalid':
     case 'denied':
       throw new LaunchRefusedError(`${serviceOf(attempt)} rejects ${attempt.jobName}: ${created.message}`);
     case 'throttled':
-      throw new TransientError(
-        `${serviceOf(attempt)} cannot start ${attempt.jobName} now: ${created.message}`,
-      );
+      return tryAgain(deps, attempt, created.message);
   }
+}
+
+/** Most refusals of a busy service pass sooner, and are no news. */
+const TOLD_MILLISECONDS = 60_000;
+
+async function tryAgain(deps: ObserveDeps, attempt: AttemptRecord, message: string): Promise<never> {
+  const text = `${serviceOf(attempt)} cannot start ${attempt.jobName} now: ${message}`;
+  const now = deps.clock.now();
+  if (now.getTime() - Date.parse(attempt.createdAt) > TOLD_MILLISECONDS)
+    await deps.timeline.add(attempt.runId, {
+      id: `delayed-${attempt.attempt}`,
+      at: now.toISOString(),
+      kind: 'LaunchDelayed',
+      text: `attempt ${attempt.attempt}: ${text}; the launch is tried again`,
+    });
+  throw new TransientError(text);
 }
 
 const serviceOf = ({ launcher }: AttemptRecord): string => launcherFacts[launcher].serviceName;
@@ -102,26 +122,4 @@ async function announce(
     { runId, pipeline },
     { type: 'AttemptStarted', attempt: attempt.attempt, jobName, ...pool, log },
   );
-}
-
-/** Ends the attempt at no cost, so that placement sees the error. */
-async function endWithoutJob(
-  deps: ObserveDeps,
-  attempt: AttemptRecord,
-  error: Pick<AttemptOutcome, 'kind' | 'message' | 'quota'>,
-): Promise<void> {
-  const now = deps.clock.now().toISOString();
-  const ended = await deps.attempts.update(attempt.runId, attempt.attempt, {
-    status: error.kind === 'capacity' ? 'interrupted' : 'failed',
-    outcome: {
-      ...error,
-      // Other runs keep the error by its time, which later changes of the attempt must not move.
-      endedAt: now,
-      trainingSeconds: 0,
-      billableSeconds: 0,
-      interruptions: 0,
-    },
-    updatedAt: now,
-  });
-  await observeAttempt(deps, ended);
 }

@@ -2,7 +2,7 @@
 import { jobOf, portOf } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import { TransientError } from '../shared/errors.ts';
-import { endEntryOf, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { endEntryOf, endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 /**
  * Usually the last attempt has its outcome and every end is announced, so there is nothing to do.
@@ -18,17 +18,8 @@ async function endAttempt(deps: ObserveDeps, attempt: AttemptRecord): Promise<vo
   const seen = await observeAttempt(deps, attempt);
   if (seen.kind === 'ended') return;
   if (seen.kind === 'absent') {
-    await deps.attempts.update(attempt.runId, attempt.attempt, {
-      status: 'failed',
-      outcome: {
-        kind: 'stopped',
-        message: 'the run ended before the job was created',
-        trainingSeconds: 0,
-        billableSeconds: 0,
-        interruptions: 0,
-      },
-      updatedAt: deps.clock.now().toISOString(),
-    });
+    const message = 'the run ended before the job was created';
+    await endWithoutJob(deps, attempt, { kind: 'stopped', message });
     return;
   }
   await portOf(deps.launchers, attempt).stop(jobOf(attempt));

@@ -10,9 +10,9 @@ export type Judgement =
 /** If so many started attempts in a row prove no new work, saving or reading checkpoints does not work. */
 const FRUITLESS_ATTEMPTS = 3;
 
-/** Hosts that are silent in two pools are silent in all. Other faults pass more often. */
-const SILENT_ATTEMPTS = 2;
 const FAULTY_ATTEMPTS = 3;
+/** What happens in two pools happens in all. Other faults pass more often. */
+const TWICE: ReadonlySet<PlatformFault> = new Set(['silent', 'refused']);
 
 /** The first checkpoint is progress whatever its step: many scripts count their epochs from 0. */
 export const advanced = (before: Progress | undefined, after: Progress | undefined): boolean =>
@@ -74,15 +74,13 @@ function failedPlatform(attempts: readonly AttemptRecord[]): Judgement | undefin
   );
   const last = outcomes.at(-1);
   if (last?.fault === undefined) return undefined;
-  const limit = last.fault === 'silent' ? SILENT_ATTEMPTS : FAULTY_ATTEMPTS;
+  const isTwice = TWICE.has(last.fault);
+  const limit = isTwice ? 2 : FAULTY_ATTEMPTS;
   const recent = outcomes.slice(-limit);
-  const isEnough = last.fault === 'silent' ? isSilent : isFaulty;
-  if (recent.length < limit || !recent.every(isEnough)) return undefined;
+  const isEnough = recent.every(({ fault }) => (isTwice ? fault === last.fault : fault !== undefined));
+  if (recent.length < limit || !isEnough) return undefined;
   return { kind: 'failed', reason: `${limit} attempts in a row ${REMEDIES[last.fault]}; ${last.message}` };
 }
-
-const isSilent = ({ fault }: AttemptOutcome): boolean => fault === 'silent';
-const isFaulty = ({ fault }: AttemptOutcome): boolean => fault !== undefined;
 
 const REMEDIES: Readonly<Record<PlatformFault, string>> = {
   silent:
@@ -92,6 +90,8 @@ const REMEDIES: Readonly<Record<PlatformFault, string>> = {
   disk: 'ran out of disk: raise compute.volumeGigabytes, or choose types with more local NVMe',
   packages:
     'could not install requirements.txt: check that the subnets reach the package index, or name one that they reach (training.packageIndex)',
+  refused:
+    'were not started, and what AWS said is no error that Tidewheel knows: its words tell what to change, then start a new run',
 };
 
 function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string): Judgement {

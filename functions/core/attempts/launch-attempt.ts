@@ -22,7 +22,7 @@ import { LaunchRefusedError, problemsText, RunNotFoundError, TransientError } fr
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
-import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'> {
   readonly starters: Starters;
@@ -81,18 +81,8 @@ async function launchNothing(
 
 async function endUnlaunched(deps: LaunchDeps, attempt: AttemptRecord): Promise<void> {
   if ((await observeAttempt(deps, attempt)).kind !== 'absent') return;
-  const ended = await deps.attempts.update(attempt.runId, attempt.attempt, {
-    status: 'recalled',
-    outcome: {
-      kind: 'recalled',
-      message: 'the run was stopped before the job was created',
-      trainingSeconds: 0,
-      billableSeconds: 0,
-      interruptions: 0,
-    },
-    updatedAt: deps.clock.now().toISOString(),
-  });
-  await observeAttempt(deps, ended);
+  const message = 'the run was stopped before the job was created';
+  await endWithoutJob(deps, attempt, { kind: 'recalled', message });
 }
 
 async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInput): Promise<AttemptRecord> {

@@ -168,6 +168,20 @@ async function end(
   return ended;
 }
 
+/**
+ * Ends an attempt that has no job, at no cost, so that placement sees why. The launch's resources stay until then, since
+ * the next try of the launch needs them.
+ */
+export async function endWithoutJob(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  why: Pick<AttemptOutcome, 'kind' | 'message' | 'quota' | 'fault'>,
+): Promise<void> {
+  // Other runs keep the error by its time, which later changes of the attempt must not move.
+  const endedAt = deps.clock.now().toISOString();
+  await end(deps, attempt, { ...why, endedAt, trainingSeconds: 0, billableSeconds: 0, interruptions: 0 });
+}
+
 /** Id of the timeline's entry for an attempt's end. The entry follows the notice, so where it is, both are. */
 export const endEntryOf = ({ attempt }: AttemptRecord): string => `ended-${attempt}`;
 

@@ -7,12 +7,12 @@ import { jobSaltOf, parseJobName } from '../launch/job/job-name.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
-import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import type { Stores, Tell } from '../runs/stores.ts';
 import { messageOf } from '../shared/errors.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import { endOpenAttempts } from './end-attempt.ts';
-import { continueRun } from './next-execution.ts';
+import { continueRun, isContinuation } from './next-execution.ts';
 import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
@@ -162,20 +162,38 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
   }
   // A run of which this release cannot read everything is held: no execution could go on, and none may end it.
   await deps.attempts.list(run.runId);
-  const decided = decidedVerdict(run, await deps.timeline.list(run.runId));
+  const timeline = await deps.timeline.list(run.runId);
+  const decided = decidedVerdict(run, timeline);
   if (decided !== undefined) {
     // Only the close is missing: another execution would train for an ended run.
     await reportRun(deps, run.runId, decided);
     return false;
   }
-  // Throttling never ends a run: such an execution says nothing about the run.
-  if (run.execution >= MAXIMUM_EXECUTIONS && status !== 'retriesExhausted') {
-    const reason = `${run.execution} executions of the run ended without an outcome: their histories in Step Functions name the cause`;
+  const reason =
+    status === 'retriesExhausted' ? whyUnavailable(timeline, deps.clock.now()) : whyWithoutOutcome(run);
+  if (reason !== undefined) {
     await reportRun(deps, run.runId, { kind: 'failed', reason });
     return false;
   }
   await continueRun(deps, run);
   return true;
+}
+
+const whyWithoutOutcome = ({ execution }: RunRecord): string | undefined =>
+  execution < MAXIMUM_EXECUTIONS
+    ? undefined
+    : `${execution} executions of the run ended without an outcome: their histories in Step Functions name the cause`;
+
+/** Throttling and outages of AWS say nothing about a run. They pass within a day, and other refusals may not. */
+const UNAVAILABLE_MILLISECONDS = 86_400_000;
+
+function whyUnavailable(timeline: readonly TimelineEntry[], now: Date): string | undefined {
+  const last = timeline.findLast(({ id }) => !isContinuation(id));
+  const tries = last === undefined ? timeline : timeline.slice(timeline.indexOf(last) + 1);
+  const [first] = tries;
+  if (first === undefined || tries.length < MAXIMUM_EXECUTIONS) return undefined;
+  if (now.getTime() - Date.parse(first.at) < UNAVAILABLE_MILLISECONDS) return undefined;
+  return `AWS has refused the run's calls, or not answered them, for a day and ${tries.length} executions: their histories in Step Functions name the cause; the last that happened: ${last?.text ?? 'its start'}`;
 }
 
 /** The process that recorded an attempt's end may have died before it answered the waiting execution. */

@@ -1,4 +1,5 @@
 /** Turns the input of the Report state into the run's verdict, with a readable reason. */
+import { parseJson } from '../shared/json.ts';
 import type { Verdict } from './report-run.ts';
 
 export interface StateMachineResult {
@@ -20,13 +21,9 @@ export function verdictOf({ judgement, error }: StateMachineResult): Verdict {
 
 /** Lambda's Cause is JSON with the message inside. The stack belongs in the log, not in the report. */
 function errorText({ Error: name, Cause: cause }: NonNullable<StateMachineResult['error']>): string {
-  try {
-    const parsed: unknown = JSON.parse(cause ?? '');
-    if (typeof parsed === 'object' && parsed !== null && 'errorMessage' in parsed) {
-      return `${name}: ${String(parsed.errorMessage)}`;
-    }
-  } catch {
-    // Not every service answers with JSON.
-  }
+  // Not every service answers with JSON.
+  const parsed = parseJson(cause ?? '');
+  if (typeof parsed === 'object' && parsed !== null && 'errorMessage' in parsed)
+    return `${name}: ${String(parsed.errorMessage)}`;
   return cause ? `${name}: ${cause.slice(0, 1_000)}` : name;
 }

@@ -58,6 +58,7 @@ export async function startUnder(
 ): Promise<CreateOutcome> {
   const age = await role.ensure(pipeline);
   const outcome = await start();
-  const mayPass = age === 'new' && (outcome.kind === 'invalid' || outcome.kind === 'denied');
+  const mayPass =
+    age === 'new' && (outcome.kind === 'invalid' || outcome.kind === 'denied' || outcome.kind === 'unknown');
   return mayPass ? { kind: 'throttled', message: `its role is new; ${outcome.message}` } : outcome;
 }

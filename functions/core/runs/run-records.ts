@@ -232,9 +232,9 @@ export type JobLog = Readonly<z.output<typeof jobLogSchema>>;
 
 /**
  * silent: launched hosts wrote no report; storage: S3 could not be reached, or refused; disk: a host's disk is full;
- * packages: the package index did not answer.
+ * packages: the package index did not answer; refused: AWS does not start the job, for no reason that is known here.
  */
-const platformFault = z.enum(['silent', 'storage', 'disk', 'packages']);
+const platformFault = z.enum(['silent', 'storage', 'disk', 'packages', 'refused']);
 export type PlatformFault = z.output<typeof platformFault>;
 
 /** The outcome of an ended job, from DescribeTrainingJob. */

@@ -21,105 +21,85 @@ export type AwsErrorClass =
   | 'validation'
   | 'unknown';
 
-const NAMES: Readonly<Record<Exclude<AwsErrorClass, 'unknown'>, readonly string[]>> = {
-  throttle: [
-    'BandwidthLimitExceeded',
-    'EC2ThrottledException',
-    'LimitExceededException',
-    'PriorRequestNotComplete',
-    'ProvisionedThroughputExceededException',
-    'RequestLimitExceeded',
-    'RequestThrottled',
-    'RequestThrottledException',
-    'SlowDown',
-    'ThrottledException',
-    'Throttling',
-    'ThrottlingException',
-    'TooManyRequestsException',
-    'TransactionConflictException',
-    'TransactionInProgressException',
+type Known = Exclude<AwsErrorClass, 'unknown'>;
+
+const NAMES: readonly (readonly [Known, readonly string[]])[] = [
+  [
+    'throttle',
+    [
+      'BandwidthLimitExceeded',
+      'LimitExceededException',
+      // A new account, or one that is new in a region: minutes, at most some hours.
+      'PendingVerification',
+      'PriorRequestNotComplete',
+      'ProvisionedThroughputExceededException',
+      'RequestLimitExceeded',
+      'SlowDown',
+      'TooManyRequestsException',
+      'TransactionConflictException',
+      'TransactionInProgressException',
+    ],
   ],
-  transient: [
-    'AbortError',
-    'InternalError',
-    'InternalFailure',
-    'InternalServerError',
-    'InternalServerException',
-    'InternalServiceException',
-    'NetworkingError',
-    'RequestTimeout',
-    'RequestTimeoutException',
-    'ServerInternal',
-    'ServiceUnavailable',
-    'ServiceUnavailableException',
-    'TimeoutError',
-    'Unavailable',
+  ['transient', ['AbortError', 'NetworkingError', 'ServerInternal', 'TimeoutError']],
+  // The account has no role for Spot yet, and the caller may not create it: Spot is closed, On-Demand is not.
+  ['quota', ['AuthFailure.ServiceLinkedRoleCreationNotPermitted']],
+  [
+    'capacity',
+    ['CapacityError', 'SpotMaxPriceTooLow', 'UnfulfillableCapacity', 'VolumeTypeNotAvailableInZone'],
   ],
-  quota: [
-    // The account has no role for Spot yet, and the caller may not create it: Spot is closed, On-Demand is not.
-    'AuthFailure.ServiceLinkedRoleCreationNotPermitted',
-    'FleetQuotaExceeded',
-    'InstanceLimitExceeded',
-    'MaxFleetCountExceeded',
-    'MaxSpotInstanceCountExceeded',
-    'ResourceLimitExceeded',
-    'ServiceQuotaExceededException',
-    'VcpuLimitExceeded',
+  ['access', ['Blocked', 'Forbidden', 'OptInRequired', 'UnauthorizedOperation']],
+  [
+    'credentials',
+    [
+      'AuthFailure',
+      'CredentialsProviderError',
+      'IncompleteSignature',
+      'InvalidClientTokenId',
+      'InvalidSignatureException',
+      'RequestExpired',
+      'SignatureDoesNotMatch',
+      'TokenProviderError',
+      'UnrecognizedClientException',
+    ],
   ],
-  capacity: [
-    'CapacityError',
-    'InsufficientCapacity',
-    'InsufficientCapacityOnHost',
-    'InsufficientFreeAddressesInSubnet',
-    'InsufficientHostCapacity',
-    'InsufficientInstanceCapacity',
-    'InsufficientReservedInstanceCapacity',
-    'UnfulfillableCapacity',
+  ['notFound', ['NoSuchBucket', 'NoSuchKey']],
+  [
+    'conflict',
+    [
+      'ConditionalCheckFailedException',
+      'ConditionalRequestConflict',
+      'ConflictException',
+      'IdempotentParameterMismatch',
+      'PreconditionFailed',
+    ],
   ],
-  access: ['AccessDenied', 'AccessDeniedException', 'Forbidden', 'OptInRequired', 'UnauthorizedOperation'],
-  credentials: [
-    'AuthFailure',
-    'CredentialsProviderError',
-    'ExpiredToken',
-    'ExpiredTokenException',
-    'IncompleteSignature',
-    'InvalidClientTokenId',
-    'InvalidSignatureException',
-    'RequestExpired',
-    'SignatureDoesNotMatch',
-    'TokenProviderError',
-    'UnrecognizedClientException',
+  [
+    'validation',
+    ['InvalidBlockDeviceMapping', 'InvalidRequest', 'MissingParameter', 'SerializationException'],
   ],
-  notFound: [
-    'NoSuchBucket',
-    'NoSuchKey',
-    'NotFound',
-    'NotFoundException',
-    'ResourceNotFound',
-    'ResourceNotFoundException',
+];
+
+/**
+ * Most names begin or end with what they mean. EC2 alone has some 400.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+ */
+const FORMS: readonly (readonly [RegExp, Known])[] = [
+  [/(?:^|\.|Resource)NotFound(?:Exception)?$/, 'notFound'],
+  [/(?:\.Duplicate|InUse|AlreadyExists)(?:Exception)?$/, 'conflict'],
+  [/^Invalid[A-Z]\w*\.\w+$|^InvalidParameter|^Validation(?:Error|Exception)$/, 'validation'],
+  [/Throttl(?:ed|ing)(?:Exception)?$/, 'throttle'],
+  [
+    /^(?:Internal(?:Error|Failure|Serv\w+)|RequestTimeout|(?:Service)?Unavailable)(?:Exception)?$/,
+    'transient',
   ],
-  conflict: [
-    'ConditionalCheckFailedException',
-    'ConditionalRequestConflict',
-    'ConflictException',
-    'ExecutionAlreadyExists',
-    'IdempotentParameterMismatch',
-    'PreconditionFailed',
-    'ResourceInUse',
-    'ResourceInUseException',
-  ],
-  validation: [
-    'InvalidParameter',
-    'InvalidParameterCombination',
-    'InvalidParameterException',
-    'InvalidParameterValue',
-    'InvalidRequest',
-    'MissingParameter',
-    'SerializationException',
-    'ValidationError',
-    'ValidationException',
-  ],
-};
+  [/(?:Limit|Quota|Count)Exceeded(?:Exception)?$/, 'quota'],
+  [/^Insufficient\w*(?:Capacity|Addresses)|CapacityExceeded(?:Exception)?$/, 'capacity'],
+  [/^AccessDenied(?:Exception)?$/, 'access'],
+  [/^ExpiredToken(?:Exception)?$/, 'credentials'],
+];
+
+/** In front of codes where requests and instances have the same. `Client.InternalError` is an error of its own. */
+const SIDE = /^(?:Server\.|Client\.(?!InternalError$))/;
 
 /** Node's and undici's codes of a connection that failed on the way. */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
@@ -141,20 +121,8 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
 /** A chain of causes longer than this is a loop. */
 const MAXIMUM_DEPTH = 8;
 
-const KINDS = [
-  'throttle',
-  'transient',
-  'quota',
-  'capacity',
-  'access',
-  'credentials',
-  'notFound',
-  'conflict',
-  'validation',
-] as const;
-
-const BY_NAME: ReadonlyMap<string, AwsErrorClass> = new Map(
-  KINDS.flatMap((kind) => NAMES[kind].map((name): [string, AwsErrorClass] => [name, kind])),
+const BY_NAME: ReadonlyMap<string, Known> = new Map(
+  NAMES.flatMap(([kind, names]) => names.map((name) => [name, kind] as const)),
 );
 
 export function awsErrorClass(error: unknown, depth = 0): AwsErrorClass {
@@ -174,15 +142,12 @@ export const isRetryableAwsError = (error: unknown): boolean => {
   return kind === 'throttle' || kind === 'transient' || kind === 'credentials';
 };
 
-/** Error names of EC2 end in what they mean: InvalidSubnetID.NotFound, InvalidGroup.Duplicate. */
 function byName(error: object): AwsErrorClass | undefined {
-  for (const name of [field(error, 'name'), field(error, 'Code'), field(error, 'code')]) {
-    if (typeof name !== 'string') continue;
-    const known = BY_NAME.get(name);
+  for (const given of [field(error, 'name'), field(error, 'Code'), field(error, 'code')]) {
+    if (typeof given !== 'string') continue;
+    const name = given.replace(SIDE, '');
+    const known = BY_NAME.get(name) ?? FORMS.find(([form]) => form.test(name))?.[1];
     if (known !== undefined) return known;
-    if (/\.NotFound(Exception)?$/.test(name)) return 'notFound';
-    if (/\.(Duplicate|InUse|AlreadyExistsException)$/.test(name)) return 'conflict';
-    if (/^Invalid[A-Z][A-Za-z]*\.(Malformed|Unsupported|Range)$/.test(name)) return 'validation';
   }
   return undefined;
 }

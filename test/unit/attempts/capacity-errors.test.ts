@@ -6,6 +6,7 @@
 import {
   CreateFleetCommand,
   CreateLaunchTemplateCommand,
+  DeleteLaunchTemplateCommand,
   DescribeInstancesCommand,
   EC2Client,
 } from '@aws-sdk/client-ec2';
@@ -15,6 +16,7 @@ import {
   DescribeTrainingJobCommand,
   ResourceLimitExceeded,
   SageMakerClient,
+  SageMakerServiceException,
 } from '@aws-sdk/client-sagemaker';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -25,6 +27,7 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/placement-records.ts';
+import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';
@@ -236,5 +239,102 @@ describe('a run on EC2 that finds zones without capacity', () => {
     expect(new Set(requested.map(nameOf)).size).toBe(6);
     answer({ quota: () => true });
     expect((await campaign(deps)).taken).toMatchObject({ launcher: 'ec2', purchaseOption: 'on-demand' });
+  });
+});
+
+describe('a run that AWS refuses', () => {
+  const NEW = 'CarrierUnavailable';
+  const refuseFleets = (ErrorCode: string) =>
+    ec2
+      .on(CreateFleetCommand)
+      .resolves({ FleetId: 'f', Instances: [], Errors: [{ ErrorCode, ErrorMessage: 'its words' }] });
+  const refuseJobs = (name: string) =>
+    sageMaker
+      .on(CreateTrainingJobCommand)
+      .rejects(
+        new SageMakerServiceException({ name, message: 'its words', $fault: 'client', $metadata: {} }),
+      );
+  const launchNext = async (deps: Awaited<ReturnType<typeof setUp>>) => {
+    for (;;) {
+      const judged = await judgeRun(deps, { runId: RUN });
+      if (judged.kind === 'failed') return judged.reason;
+      if (judged.kind === 'place') {
+        const placed = await place(deps, { runId: RUN });
+        if (placed.kind === 'giveUp') return placed.reason;
+        if (placed.kind === 'wait') {
+          deps.clock.advance(placed.seconds);
+          continue;
+        }
+      }
+      const attempt = (await deps.placements.list(RUN)).length;
+      await launchAttempt(deps, { runId: RUN, attempt, taskToken: `token-${attempt}` });
+      return undefined;
+    }
+  };
+
+  it.each([
+    ['ec2', refuseFleets],
+    ['sagemaker', refuseJobs],
+  ] as const)('without a known reason goes elsewhere once: %s', async (launcher, refuse) => {
+    const deps = await setUp({ quota: () => false, compute: { ...HOSTS, launcher } });
+    refuse(NEW);
+    expect(await launchNext(deps)).toBeUndefined();
+    expect(await launchNext(deps)).toBeUndefined();
+    expect(await launchNext(deps)).toMatch(/2 attempts in a row .* says: CarrierUnavailable: its words/);
+    const attempts = await deps.attempts.list(RUN);
+    expect(attempts.map(({ status, outcome }) => [status, outcome?.fault])).toEqual([
+      ['failed', 'refused'],
+      ['failed', 'refused'],
+    ]);
+    expect(new Set(attempts.map(({ placement }) => nameOf(placement.pool))).size).toBe(2);
+    const texts = (await deps.timeline.list(RUN)).map(({ text }) => text);
+    expect(texts).toContainEqual(expect.stringContaining(`${NEW}: its words`));
+  });
+
+  it('once without a known reason goes on elsewhere', async () => {
+    const deps = await setUp({ quota: () => false, compute: { ...HOSTS, launcher: 'ec2' } });
+    refuseFleets(NEW);
+    await launchNext(deps);
+    answer({ quota: () => false });
+    await launchNext(deps);
+    expect((await deps.attempts.list(RUN)).map(({ outcome }) => outcome?.fault)).toEqual([
+      'refused',
+      undefined,
+    ]);
+  });
+
+  it('for a template not seen yet keeps it', async () => {
+    const deps = await setUp({ quota: () => false, compute: { ...HOSTS, launcher: 'ec2' } });
+    const delayed = async () =>
+      (await deps.timeline.list(RUN)).filter(({ kind }) => kind === 'LaunchDelayed');
+    refuseFleets('InvalidLaunchTemplateName.NotFoundException');
+    await expect(launchNext(deps)).rejects.toBeInstanceOf(TransientError);
+    expect(await delayed()).toEqual([]);
+    deps.clock.advance(120);
+    await expect(launchNext(deps)).rejects.toBeInstanceOf(TransientError);
+    expect((await delayed())[0]?.text).toMatch(
+      /attempt 1: EC2 cannot start .* now: InvalidLaunchTemplateName.NotFoundException: its words/,
+    );
+    expect(ec2.commandCalls(DeleteLaunchTemplateCommand)).toEqual([]);
+  });
+
+  it('for good leaves no template behind', async () => {
+    const deps = await setUp({ quota: () => false, compute: { ...HOSTS, launcher: 'ec2' } });
+    refuseFleets('UnfulfillableCapacity');
+    await launchNext(deps);
+    expect(ec2.commandCalls(DeleteLaunchTemplateCommand)).toHaveLength(1);
+  });
+
+  it('while it verifies the account says so, and waits', async () => {
+    const deps = await setUp({ quota: () => false, compute: { ...HOSTS, launcher: 'ec2' } });
+    refuseFleets('PendingVerification');
+    for (let hours = 0; hours < 4; hours += 1) {
+      await expect(launchNext(deps)).rejects.toBeInstanceOf(TransientError);
+      deps.clock.advance(3_600);
+    }
+    expect((await deps.timeline.list(RUN)).filter(({ kind }) => kind === 'LaunchDelayed')).toHaveLength(1);
+    answer({ quota: () => false });
+    await launchNext(deps);
+    expect(await deps.attempts.list(RUN)).toMatchObject([{ attempt: 1, input: { mode: 'File' } }]);
   });
 });

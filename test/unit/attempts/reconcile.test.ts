@@ -108,14 +108,48 @@ describe('a run', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2 });
   });
 
-  it('is never given up for throttling', async () => {
-    await started();
-    for (let execution = 1; execution <= 2 * MAXIMUM_EXECUTIONS; execution += 1) {
+  const throttledFor = async (executions: number, seconds: number, from = 1) => {
+    for (let execution = from; execution < from + executions; execution += 1) {
       at.executions.end(`${RUN}-x${execution}`, 'retriesExhausted');
-      at.clock.advance(300);
+      at.clock.advance(seconds);
       await reconcile(at, { sweep: false });
     }
+  };
+
+  it('is not given up for throttling within a day', async () => {
+    await started();
+    await throttledFor(2 * MAXIMUM_EXECUTIONS, 300);
     expect(running()).toHaveLength(2 * MAXIMUM_EXECUTIONS + 1);
+    expect((await at.runs.get(RUN))?.status).toBe('settling');
+  });
+
+  it('is given up with the last that happened when AWS refuses its calls for longer', async () => {
+    await started();
+    const text = 'attempt 1: EC2 cannot start it now: PendingVerification';
+    await at.timeline.add(RUN, {
+      id: 'not-yet-1',
+      at: at.clock.now().toISOString(),
+      kind: 'LaunchDelayed',
+      text,
+    });
+    await throttledFor(30, 3_600);
+    expect(running()).toHaveLength(MAXIMUM_EXECUTIONS + 1);
+    expect(await at.runs.get(RUN)).toMatchObject({
+      status: 'failed',
+      failure: expect.stringMatching(new RegExp(`for a day and 25 executions.*${text}$`)),
+    });
+  });
+
+  it('is not given up for outages between which it went on', async () => {
+    await started();
+    await throttledFor(20, 3_600);
+    await at.timeline.add(RUN, {
+      id: 'started-1',
+      at: at.clock.now().toISOString(),
+      kind: 'AttemptStarted',
+      text: 'attempt 1',
+    });
+    await throttledFor(20, 3_600, 21);
     expect((await at.runs.get(RUN))?.status).toBe('settling');
   });
 

@@ -2,6 +2,7 @@
 import {
   CreateFleetCommand,
   CreateLaunchTemplateCommand,
+  DeleteLaunchTemplateCommand,
   DescribeInstancesCommand,
   EC2Client,
 } from '@aws-sdk/client-ec2';
@@ -43,6 +44,12 @@ describe('a fleet that EC2 refused', () => {
     expect(tokens()).toEqual([plan.name, `${plan.name}-t2`, `${plan.name}-t3`]);
   });
 
+  it('keeps its template for the next try', async () => {
+    ec2.on(CreateFleetCommand).resolves(refused('InvalidParameterValue'));
+    await service().launch(plan);
+    expect(ec2.commandCalls(DeleteLaunchTemplateCommand)).toEqual([]);
+  });
+
   it('keeps its token when no answer came', async () => {
     ec2.on(CreateFleetCommand).rejectsOnce(named('TimeoutError')).resolves(whole);
     const fleets = service();
@@ -55,6 +62,7 @@ describe('a fleet that EC2 refused', () => {
 describe('a template that EC2 does not see yet', () => {
   it.each([
     'InvalidLaunchTemplateId.NotFound',
+    'InvalidLaunchTemplateId.VersionNotFound',
     'InvalidLaunchTemplateName.NotFoundException',
     'InvalidPlacementGroup.Unknown',
   ])('is worth another try: %s', async (code) => {

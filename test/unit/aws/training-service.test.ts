@@ -64,14 +64,15 @@ describe('creating a job', () => {
     [odd('ThrottlingException'), 'throttled'],
     [odd('ServiceUnavailable'), 'throttled'],
     [odd('ExpiredTokenException'), 'throttled'],
+    [odd('BrandNewException'), 'unknown'],
     [Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }), 'throttled'],
   ])('answers %s with %s', async (error, kind) => {
     sagemaker.on(CreateTrainingJobCommand).rejects(error);
     expect(await service.create(request)).toMatchObject({ kind });
   });
 
-  it('throws an unforeseen error unchanged', async () => {
-    const error = odd('BrandNewException');
+  it('throws an error of its own code unchanged', async () => {
+    const error = new TypeError('undefined is not a function');
     sagemaker.on(CreateTrainingJobCommand).rejects(error);
     await expect(service.create(request)).rejects.toBe(error);
   });

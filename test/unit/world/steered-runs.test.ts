@@ -24,7 +24,8 @@ describe('a run that a person steers', () => {
         }),
         { numRuns, seed, endOnFailure: true },
       );
-    expect(ends.get('stopped')).toBeGreaterThan(numRuns / 10);
+    const stopped = [...ends].filter(([end]) => end.endsWith('stopped')).map(([, count]) => count);
+    expect(Math.max(0, ...stopped)).toBeGreaterThan(numRuns / 10);
     expect(ends.get('retried, succeeded')).toBeGreaterThan(0);
   }, 300_000);
 });

@@ -136,7 +136,7 @@ class AttemptOutcome(_AttemptOutcome, total=False):
     endedBeforeScript: Literal[True]
     endedAt: str
     quota: Literal[True]
-    fault: Literal["silent", "storage", "disk", "packages"]
+    fault: Literal["silent", "storage", "disk", "packages", "refused"]
     modelUri: str
 
 

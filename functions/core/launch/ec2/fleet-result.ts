@@ -1,7 +1,7 @@
 /** Interprets CreateFleet's answer, which is HTTP 200 even without instances. Its Errors hold the reasons. */
 import { vcpuQuotaRemedy } from '../../catalog/types/vcpu-quotas.ts';
 import { type AwsErrorClass, awsErrorClass } from '../../shared/aws-error-class.ts';
-import type { CreateOutcome } from '../job/training-service.ts';
+import { type CreateOutcome, refusalOf } from '../job/training-service.ts';
 
 export interface CreateFleetAnswer {
   readonly FleetId?: string | undefined;
@@ -24,12 +24,8 @@ const NOT_IN_ZONE: ReadonlySet<string> = new Set(['Unsupported', 'InvalidFleetCo
  * EC2 is eventually consistent: it may not see at once the template and the group that were created a moment ago.
  * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
  */
-const NOT_SEEN_YET: ReadonlySet<string> = new Set([
-  'InvalidLaunchTemplateId.NotFound',
-  'InvalidLaunchTemplateName.NotFoundException',
-  'InvalidPlacementGroup.Unknown',
-]);
-export const isNotSeenYet = (code: string): boolean => NOT_SEEN_YET.has(code);
+const NOT_SEEN_YET = /^InvalidLaunchTemplate(?:Id|Name)\.\w*NotFound|^InvalidPlacementGroup\.Unknown$/;
+export const isNotSeenYet = (code: string): boolean => NOT_SEEN_YET.test(code);
 
 /** What was requested of EC2. */
 export interface RequestedGang {
@@ -63,8 +59,12 @@ export function explainedError(
   return VCPU_QUOTA.has(code) ? `${message} (${vcpuQuotaRemedy(instanceType, purchaseOption)})` : message;
 }
 
+/** A capacity error alone justifies another pool, whatever the other errors are. Fatal errors come last. */
+const ORDER: readonly AwsErrorClass[] = ['capacity', 'quota', 'throttle', 'transient', 'unknown', 'access'];
+
 function failure({ Errors = [] }: CreateFleetAnswer, launched: number, gang: RequestedGang): CreateOutcome {
-  const kinds = new Set(Errors.map(({ ErrorCode = '' }) => classOf(ErrorCode)));
+  const codes = Errors.map(({ ErrorCode = '' }) => ErrorCode);
+  const kinds = codes.map(classOf);
   const said = Errors.map(
     ({ ErrorCode = 'no code', ErrorMessage = 'no message' }) =>
       `${ErrorCode}: ${explainedError(ErrorCode, ErrorMessage, gang)}`,
@@ -73,11 +73,7 @@ function failure({ Errors = [] }: CreateFleetAnswer, launched: number, gang: Req
     said.length > 0
       ? [...new Set(said)].join('; ')
       : `EC2 launched ${launched} of ${gang.hosts} hosts and gave no reason`;
-  // A capacity error alone justifies another pool, whatever the other errors are.
-  if (Errors.length === 0 || kinds.has('capacity')) return { kind: 'capacity', message };
-  if (kinds.has('quota')) return { kind: 'quota', message };
-  if (kinds.has('throttle') || kinds.has('transient')) return { kind: 'throttled', message };
-  return { kind: kinds.has('access') ? 'denied' : 'invalid', message };
+  return refusalOf(ORDER.find((kind) => kinds.includes(kind)) ?? kinds[0] ?? 'capacity', message);
 }
 
 function classOf(code: string): AwsErrorClass {

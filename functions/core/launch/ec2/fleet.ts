@@ -1,6 +1,7 @@
 /**
  * An attempt on EC2 is an instant fleet: the whole gang or nothing, of one type, in one zone, in a cluster placement
- * group, with EFA if the type has it. Pure: the same input gives the same requests, and their tokens make them idempotent.
+ * group, with EFA if the type has it. Pure: the same input gives the same requests, and names and tokens make them
+ * idempotent.
  */
 
 import { type Disk, diskBytesPerSecond, diskOf } from '../../catalog/launchers/disk.ts';
@@ -26,7 +27,7 @@ export interface FleetInput extends JobInput {
 
 export interface FleetPlan {
   readonly kind: 'fleet';
-  /** The job's name, also of the launch template, the placement group, the token and the tag tidewheel:job. */
+  /** The job's name, also of the launch template, the placement group, the fleet's token and the tag tidewheel:job. */
   readonly name: string;
   /** Only for a gang of several hosts. */
   readonly placementGroup?: PlacementGroupRequest;
@@ -213,8 +214,8 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
   const { nodes } = placement.topology;
   const { instanceType } = placement.pool;
   return {
+    // The name alone makes it idempotent: with a token of an earlier template that is gone, EC2 creates none.
     LaunchTemplateName: name,
-    ClientToken: name,
     TagSpecifications: tagged(['launch-template'], tags),
     LaunchTemplateData: {
       ImageId: site.ec2.image,

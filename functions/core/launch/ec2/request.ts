@@ -36,7 +36,6 @@ export interface PlacementGroupRequest {
 
 export interface LaunchTemplateRequest {
   readonly LaunchTemplateName: string;
-  readonly ClientToken: string;
   readonly TagSpecifications: TagSpecification[];
   readonly LaunchTemplateData: {
     readonly ImageId: string;

@@ -1,4 +1,5 @@
 /** The port to the training service: SageMaker, the local SageMaker, or a fake in a test. */
+import type { AwsErrorClass } from '../../shared/aws-error-class.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
 
 export type CreateOutcome =
@@ -12,7 +13,28 @@ export type CreateOutcome =
   | { readonly kind: 'invalid'; readonly message: string }
   | { readonly kind: 'denied'; readonly message: string }
   /** The same request may succeed later. */
-  | { readonly kind: 'throttled'; readonly message: string };
+  | { readonly kind: 'throttled'; readonly message: string }
+  /** The answer has no known meaning. Another pool may give another. */
+  | { readonly kind: 'unknown'; readonly message: string };
+
+const REFUSALS = {
+  throttle: 'throttled',
+  transient: 'throttled',
+  credentials: 'throttled',
+  quota: 'quota',
+  capacity: 'capacity',
+  access: 'denied',
+  validation: 'invalid',
+  notFound: 'invalid',
+  conflict: 'unknown',
+  unknown: 'unknown',
+} as const satisfies Record<AwsErrorClass, CreateOutcome['kind']>;
+
+/** The meaning of a refusal for its attempt. */
+export const refusalOf = (error: AwsErrorClass, message: string): CreateOutcome => ({
+  kind: REFUSALS[error],
+  message,
+});
 
 export interface StatusTransition {
   /** A SecondaryStatus; the list is open ("subject to change"). */
