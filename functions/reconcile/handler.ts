@@ -5,8 +5,12 @@ import { schedules } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
 import { config } from '../aws/shared/config.ts';
+import { withinLimit } from '../aws/shared/within-limit.ts';
 import { watchLimits } from '../core/attempts/outlook/watch-limits.ts';
 import { reconcile } from '../core/attempts/reconcile.ts';
+
+/** Of one attempt or run, which usually takes a second. */
+const LIMIT_SECONDS = 30;
 
 const input = z.object({ sweep: z.boolean().optional() });
 
@@ -19,6 +23,7 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }, conte
     notifiedMarker: config.notifiedMarker(),
     allowed: config.allowed(),
     market: marketOf(config.region()),
+    withinLimit: (work: Promise<void>) => withinLimit(work, LIMIT_SECONDS),
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });
   const failures = [...done.failures, ...(await watchLimits(deps))];

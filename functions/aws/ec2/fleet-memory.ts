@@ -16,6 +16,7 @@ import {
   type StoredJob,
 } from '../../core/launch/job/job-document.ts';
 import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
+import { readHostFiles } from '../../core/runs/host-files.ts';
 import { parseJson } from '../../core/shared/json.ts';
 import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
@@ -76,13 +77,8 @@ export function folderOf(store: ObjectStore, jobName: string): string | undefine
 
 /** An unreadable report counts as none: a host may die while it writes one. */
 async function reportsOf(store: ObjectStore, folder: string): Promise<HostReport[]> {
-  const reports: HostReport[] = [];
-  for await (const { key } of store.list(folder + HOSTS_FOLDER)) {
-    const stored = await store.readText(key);
-    const report = hostReportSchema.safeParse(parseJson(stored?.text ?? ''));
-    if (report.success) reports.push(report.data);
-  }
-  return reports;
+  const files = await readHostFiles(store, folder + HOSTS_FOLDER, (key) => key);
+  return files.flatMap(({ text }) => hostReportSchema.safeParse(parseJson(text)).data ?? []);
 }
 
 /** Rounds are numbered without gaps, and most attempts have none: one read that finds nothing. */

@@ -9,6 +9,7 @@ import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
 import type { Delivery, NoticeChannels } from '../../core/notices/send-notices.ts';
 import { TransientError } from '../../core/shared/errors.ts';
+import { parseJson } from '../../core/shared/json.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 
 export interface ChannelClients {
@@ -75,7 +76,7 @@ async function webhookOf(
     if (error instanceof ResourceNotFoundException) return { reason: 'there is no such secret' };
     throw error;
   }
-  const given = withKey.safeParse(parsed(text));
+  const given = withKey.safeParse(parseJson(text));
   const { url, key } = given.success ? given.data : { url: text.trim(), key: undefined };
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined)
@@ -83,14 +84,6 @@ async function webhookOf(
   const isLocal = address.protocol === 'http:' && address.hostname === '127.0.0.1';
   if (address.protocol !== 'https:' && !isLocal) return { reason: 'its address is not https' };
   return { url: address, key };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function send({ url, key }: Webhook, body: string, clock: Clock): Promise<Delivery> {

@@ -1,7 +1,9 @@
 /** ObjectStore on S3, for the control plane's small objects. */
+import { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
+  type GetObjectCommandInput,
   ListObjectsV2Command,
   type ListObjectsV2CommandInput,
   type ListObjectsV2CommandOutput,
@@ -31,8 +33,8 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
   };
   return {
     bucket,
-    readText: async (key) => {
-      const stored = await readBytes(s3, bucket, key);
+    readText: async (key, mostBytes) => {
+      const stored = await readBytes(s3, { Bucket: bucket, Key: key }, mostBytes);
       if (stored === undefined) return undefined;
       const { bytes, ...version } = stored;
       return { text: new TextDecoder().decode(bytes), ...version };
@@ -44,16 +46,25 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
       await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
     },
     createText: create,
-    readBytes: (key) => readBytes(s3, bucket, key),
+    readBytes: (key) => readBytes(s3, { Bucket: bucket, Key: key }),
     createBytes: create,
     list: (prefix) => list(s3, bucket, prefix),
     listFolders: (prefix) => listFolders(s3, bucket, prefix),
   };
 }
 
-async function readBytes(s3: S3Client, bucket: string, key: string): Promise<StoredBytes | undefined> {
+async function readBytes(
+  s3: S3Client,
+  object: GetObjectCommandInput,
+  mostBytes = Number.POSITIVE_INFINITY,
+): Promise<StoredBytes | undefined> {
   try {
-    const { Body, ETag, LastModified } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    const { Body, ETag, LastModified, ContentLength = 0 } = await s3.send(new GetObjectCommand(object));
+    if (ContentLength > mostBytes) {
+      // Unread bytes would hold the socket.
+      if (Body instanceof Readable) Body.destroy();
+      return undefined;
+    }
     return {
       bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(),
       etag: bare(ETag),

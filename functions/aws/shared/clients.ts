@@ -10,11 +10,15 @@ import { once } from '../../core/shared/once.ts';
 /** The SDK's standard mode with 4 tries instead of 3, because throttles of the control plane are short. */
 export const retry = { maxAttempts: 4 } as const;
 
+/** Scripts report numbers of any size. DynamoDB keeps 38 digits, and JavaScript reads what it wrote. */
+export const documents = {
+  marshallOptions: { removeUndefinedValues: true, allowImpreciseNumbers: true },
+  unmarshallOptions: { wrapNumbers: Number },
+} as const;
+
 // One client per service and process, made at its first use. Separate exports marked pure, so that a bundle contains only the clients that its function uses.
 export const dynamo = /* @__PURE__ */ once(() =>
-  DynamoDBDocumentClient.from(new DynamoDBClient(retry), {
-    marshallOptions: { removeUndefinedValues: true },
-  }),
+  DynamoDBDocumentClient.from(new DynamoDBClient(retry), documents),
 );
 export const eventBridge = /* @__PURE__ */ once(() => new EventBridgeClient(retry));
 export const s3 = /* @__PURE__ */ once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() }));

@@ -24,17 +24,13 @@ export async function startNextExecution(
   await continueRun(deps, run);
 }
 
-const CONTINUATION = 'execution-';
-/** Whether an entry of the timeline says only that the run goes on. */
-export const isContinuation = (entryId: string): boolean => entryId.startsWith(CONTINUATION);
-
 /** The number is on record before the start, so two callers start one execution of the same name. */
 export async function continueRun(deps: NextExecutionDeps, run: RunRecord): Promise<void> {
   const execution = run.execution + 1;
   const updatedAt = deps.clock.now().toISOString();
   const next = await deps.runs.update(run.runId, { execution, updatedAt });
   await deps.timeline.add(run.runId, {
-    id: `${CONTINUATION}${execution}`,
+    id: `execution-${execution}`,
     at: updatedAt,
     kind: 'Resumed',
     text: `the run continues in execution ${execution}`,

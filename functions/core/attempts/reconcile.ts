@@ -7,12 +7,12 @@ import { jobSaltOf, parseJobName } from '../launch/job/job-name.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
-import { type AttemptRecord, FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores, Tell } from '../runs/stores.ts';
 import { messageOf } from '../shared/errors.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import { endOpenAttempts } from './end-attempt.ts';
-import { continueRun, isContinuation } from './next-execution.ts';
+import { continueRun } from './next-execution.ts';
 import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
@@ -24,7 +24,10 @@ import { watchResume } from './watch/watch-resume.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
-  Pick<RegisterDeps, 'allowed' | 'schedules' | 'notifiedMarker'>;
+  Pick<RegisterDeps, 'allowed' | 'schedules' | 'notifiedMarker'> & {
+    /** Rejects when the work takes too long for one attempt or run. Absent: no limit. */
+    readonly withinLimit?: ((work: Promise<void>) => Promise<void>) | undefined;
+  };
 
 export interface ReconcileResult {
   readonly attempts: number;
@@ -36,6 +39,8 @@ export interface ReconcileResult {
 
 /** A run whose executions keep failing is given up. Each execution has retried its own states. */
 export const MAXIMUM_EXECUTIONS = 25;
+/** Throttling and outages say nothing about a run, and pass within a day. These executions take about a day. */
+export const MAXIMUM_UNAVAILABLE = 300;
 /** The start of a run was lost if it is on record this long without an execution. */
 const START_GRACE_SECONDS = 30;
 
@@ -45,14 +50,18 @@ export async function reconcile(
   options: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
   const failures: string[] = [];
-  const each: Each = async (items, name, act) => {
-    for (const item of items) {
-      // A failure of one item must not stop the others.
-      await act(item).catch((error: unknown) => {
-        failures.push(`${name(item)}: ${messageOf(error)}`);
-      });
-    }
+  const each: Each = async (items, name, act, lanes = 1) => {
+    const waiting = [...items];
+    const work = async (): Promise<void> => {
+      for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+        const called = name(item);
+        // A failure of one item must not stop the others.
+        await act(item).catch((error: unknown) => failures.push(`${called}: ${messageOf(error)}`));
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, work));
   };
+  const { withinLimit = (work) => work } = deps;
   const tell: Tell = ({ why }) => {
     failures.push(why);
   };
@@ -60,17 +69,8 @@ export async function reconcile(
   await each(
     attempts,
     ({ jobName }) => jobName,
-    async (attempt) => {
-      const observed = await refillAttempt(deps, attempt);
-      if (observed.kind !== 'ended' && (await isRunOver(deps, attempt)))
-        return endOpenAttempts(deps, attempt.runId);
-      if (observed.kind !== 'running') return;
-      await watchCheckpoints(deps, attempt, observed.job);
-      await watchHangs(deps, attempt, observed.job);
-      await watchResume(deps, attempt);
-      await tellAutomatic(deps, attempt);
-      await reviseAttempt(deps, attempt, observed.job);
-    },
+    (attempt) => withinLimit(lookAt(deps, attempt)),
+    LANES,
   );
   if (options.sweep)
     await each(
@@ -79,12 +79,14 @@ export async function reconcile(
       ([, { leftovers }]) => (leftovers === undefined ? Promise.resolve() : release(deps, leftovers)),
     );
   const resumed: string[] = [];
+  const resume = async (run: RunRecord): Promise<void> => {
+    if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
+  };
   await each(
     await deps.runs.listOpen(tell),
     ({ runId }) => runId,
-    async (run) => {
-      if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
-    },
+    (run) => withinLimit(resume(run)),
+    LANES,
   );
   const woken = options.sweep ? await sweepPipelines(deps, each, tell) : [];
   return { attempts: attempts.length, resumed, woken, failures };
@@ -93,8 +95,25 @@ export async function reconcile(
 type Each = <T>(
   items: readonly T[],
   name: (item: T) => string,
-  act: (item: T) => Promise<void>,
+  act: (item: T) => Promise<unknown>,
+  /** How many at once. */
+  lanes?: number,
 ) => Promise<void>;
+
+/** Slow items keep only their own lane. */
+const LANES = 8;
+
+async function lookAt(deps: ReconcileDeps, attempt: AttemptRecord): Promise<void> {
+  const observed = await refillAttempt(deps, attempt);
+  if (observed.kind !== 'ended' && (await isRunOver(deps, attempt)))
+    return endOpenAttempts(deps, attempt.runId);
+  if (observed.kind !== 'running') return;
+  await watchCheckpoints(deps, attempt, observed.job);
+  await watchHangs(deps, attempt, observed.job);
+  await watchResume(deps, attempt);
+  await tellAutomatic(deps, attempt);
+  await reviseAttempt(deps, attempt, observed.job);
+}
 
 /** @returns the runs that it started */
 async function sweepPipelines(deps: ReconcileDeps, each: Each, tell: Tell): Promise<readonly string[]> {
@@ -169,31 +188,19 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     await reportRun(deps, run.runId, decided);
     return false;
   }
-  const reason =
-    status === 'retriesExhausted' ? whyUnavailable(timeline, deps.clock.now()) : whyWithoutOutcome(run);
-  if (reason !== undefined) {
+  const most = status === 'retriesExhausted' ? MAXIMUM_UNAVAILABLE : MAXIMUM_EXECUTIONS;
+  if (run.execution >= most) {
+    const why =
+      status === 'retriesExhausted'
+        ? 'for AWS refused its calls or did not answer them'
+        : 'without an outcome';
+    const before = timeline.findLast(({ kind }) => kind !== 'Resumed')?.text ?? 'its start';
+    const reason = `${run.execution} executions of the run ended ${why}: their histories in Step Functions name the cause. The last news was: ${before}`;
     await reportRun(deps, run.runId, { kind: 'failed', reason });
     return false;
   }
   await continueRun(deps, run);
   return true;
-}
-
-const whyWithoutOutcome = ({ execution }: RunRecord): string | undefined =>
-  execution < MAXIMUM_EXECUTIONS
-    ? undefined
-    : `${execution} executions of the run ended without an outcome: their histories in Step Functions name the cause`;
-
-/** Throttling and outages of AWS say nothing about a run. They pass within a day, and other refusals may not. */
-const UNAVAILABLE_MILLISECONDS = 86_400_000;
-
-function whyUnavailable(timeline: readonly TimelineEntry[], now: Date): string | undefined {
-  const last = timeline.findLast(({ id }) => !isContinuation(id));
-  const tries = last === undefined ? timeline : timeline.slice(timeline.indexOf(last) + 1);
-  const [first] = tries;
-  if (first === undefined || tries.length < MAXIMUM_EXECUTIONS) return undefined;
-  if (now.getTime() - Date.parse(first.at) < UNAVAILABLE_MILLISECONDS) return undefined;
-  return `AWS has refused the run's calls, or not answered them, for a day and ${tries.length} executions: their histories in Step Functions name the cause; the last that happened: ${last?.text ?? 'its start'}`;
 }
 
 /** The process that recorded an attempt's end may have died before it answered the waiting execution. */

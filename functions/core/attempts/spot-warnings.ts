@@ -11,6 +11,7 @@ import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import { portOf } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import { messageOf } from '../shared/errors.ts';
+import { parseJson } from '../shared/json.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 
@@ -25,7 +26,10 @@ const WARNING = 'EC2 Spot Instance Interruption Warning';
 const REBALANCE = 'EC2 Instance Rebalance Recommendation';
 
 export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly QueueMessage[]): Promise<Taken> {
-  const parsed = messages.map(({ messageId, body }) => ({ messageId, event: parse(body) }));
+  const parsed = messages.map(({ messageId, body }) => ({
+    messageId,
+    event: instanceEvent.safeParse(parseJson(body)).data,
+  }));
   const ids = parsed.flatMap(({ event }) => event?.detail['instance-id'] ?? []);
   const failed: { messageId: string; reason: string }[] = [];
   const notes: string[] = [];
@@ -85,12 +89,4 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
     });
   }
   return (await refillAttempt(deps, attempt)).kind;
-}
-
-function parse(body: string): InstanceEvent | undefined {
-  try {
-    return instanceEvent.safeParse(JSON.parse(body)).data;
-  } catch {
-    return undefined;
-  }
 }

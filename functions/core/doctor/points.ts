@@ -81,6 +81,9 @@ export const pointSchema = z.object({
     .nullable(),
 });
 
+/** It is shown, and goes on the timeline. */
+const short = z.string().transform((text) => text.slice(0, 500));
+
 const startSchema = z.object({
   startedAt: z.iso.datetime(),
   phases: z.object({
@@ -93,7 +96,7 @@ const startSchema = z.object({
   hooks: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('on') }),
     z.object({ kind: z.literal('declined') }),
-    z.object({ kind: z.literal('removed'), hook: z.string(), reason: z.string() }),
+    z.object({ kind: z.literal('removed'), hook: short, reason: short }),
   ]),
   lines: linesSchema.default({}).catch({}),
 });

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { readNote } from './host-files.ts';
 import type { AttemptRecord } from './run-records.ts';
 import type { Stores } from './stores.ts';
 
@@ -30,8 +31,8 @@ export async function tellAutomatic(
   deps: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
   { pipeline, runId }: Pick<AttemptRecord, 'pipeline' | 'runId'>,
 ): Promise<void> {
-  const stored = await deps.store.readText(bucketKeys.automatic(pipeline, runId));
-  for (const [id, attempt, text] of sentences(parsed(stored?.text)))
+  const note = (await readNote(deps.store, bucketKeys.automatic(pipeline, runId), noteSchema)) ?? {};
+  for (const [id, attempt, text] of sentences(note))
     await deps.timeline.add(runId, {
       id: `automatic-${id}-${attempt}`,
       at: deps.clock.now().toISOString(),
@@ -72,13 +73,5 @@ function describeTrial({ result, reason, step, seconds }: NonNullable<Note['tria
       return `automatic checkpoints are off, so an interruption loses all of the training: ${reason}. Let the script save by itself`;
     case 'untried':
       return `automatic checkpoints are on and untried: ${reason}. tidewheel interrupt shows whether the script can be restored`;
-  }
-}
-
-function parsed(text: string | undefined): Note {
-  try {
-    return noteSchema.safeParse(JSON.parse(text ?? '{}')).data ?? {};
-  } catch {
-    return {};
   }
 }

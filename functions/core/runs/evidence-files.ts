@@ -3,6 +3,7 @@ import type { HostStart, Phases, Point, ScriptLines } from '../doctor/evidence.t
 import { evidenceFileOf, readHostStart, readPoints } from '../doctor/points.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { readHostFiles } from './host-files.ts';
 import type { AttemptRecord } from './run-records.ts';
 
 export interface MeasuredAttempt {
@@ -14,27 +15,16 @@ export interface MeasuredAttempt {
   readonly lines: ScriptLines;
 }
 
-/** A file grows by some 5 MB a day. Of very many hosts or days, the first hosts have to do. */
-const MOST_BYTES = 64e6;
-
 export async function readMeasured(
   store: ObjectStore,
   { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
 ): Promise<MeasuredAttempt> {
-  const found: { readonly key: string; readonly kind: 'points' | 'start' }[] = [];
-  let bytes = 0;
-  for await (const { key, size } of store.list(bucketKeys.evidence(pipeline, runId))) {
+  const files = await readHostFiles(store, bucketKeys.evidence(pipeline, runId), (key) => {
     const file = evidenceFileOf(key);
-    if (file?.attempt !== attempt) continue;
-    bytes += size;
-    if (found.length > 0 && bytes > MOST_BYTES) break;
-    found.push({ key, kind: file.kind });
-  }
-  const files = await Promise.all(
-    found.map(async ({ key, kind }) => ({ kind, text: (await store.readText(key))?.text ?? '' })),
-  );
+    return file?.attempt === attempt ? file.kind : undefined;
+  });
   const textsOf = (kind: 'points' | 'start'): readonly string[] =>
-    files.filter((file) => file.kind === kind).map(({ text }) => text);
+    files.filter(({ of }) => of === kind).map(({ text }) => text);
   const starts = textsOf('start').flatMap((text) => readHostStart(text) ?? []);
   return {
     points: sinceFirstStep(textsOf('points').flatMap((text) => readPoints(text))),

@@ -2,6 +2,7 @@
 import { evidenceFileOf, readHostStart } from '../doctor/points.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { readHostFiles } from './host-files.ts';
 import type { AttemptRecord } from './run-records.ts';
 import type { Stores } from './stores.ts';
 
@@ -10,10 +11,12 @@ export async function tellHooks(
   deps: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
   { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
 ): Promise<void> {
-  for await (const { key } of deps.store.list(bucketKeys.evidence(pipeline, runId))) {
+  const starts = await readHostFiles(deps.store, bucketKeys.evidence(pipeline, runId), (key) => {
     const file = evidenceFileOf(key);
-    if (file?.kind !== 'start' || file.attempt !== attempt) continue;
-    const hooks = readHostStart((await deps.store.readText(key))?.text ?? '')?.hooks;
+    return file?.kind === 'start' && file.attempt === attempt ? file : undefined;
+  });
+  for (const { of: file, text } of starts) {
+    const hooks = readHostStart(text)?.hooks;
     if (hooks?.kind !== 'removed') continue;
     await deps.timeline.add(runId, {
       id: `hooks-${attempt}-${file.host}`,

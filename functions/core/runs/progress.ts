@@ -1,49 +1,59 @@
 /** Reads proven progress: the agent's note counts only if the checkpoint that it names is complete. */
 import { hash } from 'node:crypto';
 import * as z from 'zod';
+import { amount } from '../doctor/points.ts';
 import { parseJson } from '../shared/json.ts';
 import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../shared/ports.ts';
+import { MOST_LISTED, MOST_NOTE_BYTES } from './host-files.ts';
 import type { AttemptRecord, Progress } from './run-records.ts';
 
 const percent = z.number().min(0).max(100);
+/** What S3 takes for a key. */
+const name = z.string().min(1).max(1_024);
+const atMost = (most: number) => (record: object) => Object.keys(record).length <= most;
 
-const fileSizes = z.record(
-  z.string(),
-  z.object({
-    bytes: z.number().min(0),
-    /** What S3's will be if the object comes in parts of 8 MiB, or in one. */
-    etag: z
-      .string()
-      .regex(/^[0-9a-f]{32}(?:-[1-9]\d{0,4})?$/)
-      .optional()
-      .catch(undefined),
-  }),
-);
+/** The agent walks no more files of a checkpoint folder. */
+const MOST_FILES = 100_000;
+const fileSizes = z
+  .record(
+    name,
+    z.object({
+      bytes: amount,
+      /** What S3's will be if the object comes in parts of 8 MiB, or in one. */
+      etag: z
+        .string()
+        .regex(/^[0-9a-f]{32}(?:-[1-9]\d{0,4})?$/)
+        .optional()
+        .catch(undefined),
+    }),
+  )
+  .refine(atMost(MOST_FILES));
+
+/** They are kept on record, and an item of DynamoDB has 400 KB and numbers below 1e126. */
+const MOST_METRICS = 500;
+const metrics = z.record(z.string().max(200), z.number().min(-1e100).max(1e100)).refine(atMost(MOST_METRICS));
 
 const checkpointSchema = z.object({
   step: z.number().int().min(0),
   totalSteps: z.number().int().min(0),
-  trainingSeconds: z.number().min(0).optional(),
-  saveSeconds: z.number().min(0).optional(),
+  trainingSeconds: amount.optional(),
+  saveSeconds: amount.optional(),
   usage: z
     .object({ cpuPercent: percent.optional(), gpuPercent: percent.optional() })
     .optional()
     .catch(undefined),
   pace: z
     .object({
-      stepsPerSecond: z.number().min(0),
-      samplesPerSecond: z.number().min(0).optional(),
-      stepSeconds: z.number().min(0).optional(),
-      stepSecondsP95: z.number().min(0).optional(),
+      stepsPerSecond: amount,
+      samplesPerSecond: amount.optional(),
+      stepSeconds: amount.optional(),
+      stepSecondsP95: amount.optional(),
     })
     .optional()
     .catch(undefined),
-  metrics: z.record(z.string(), z.number()).optional(),
-  checkpoint: z
-    .string()
-    .min(1)
-    .refine((folder) => !folder.includes('..') && !folder.startsWith('/')),
+  metrics: metrics.optional().catch(undefined),
+  checkpoint: name.refine((folder) => !folder.includes('..') && !folder.startsWith('/')),
   /** What the step counts; `saves` counts checkpoints of unknown position. */
   unit: z.enum(['step', 'epoch', 'saves']).optional().catch(undefined),
   /** quiet: the format is unknown, and no file changed for a while. */
@@ -53,9 +63,12 @@ const checkpointSchema = z.object({
   updatedAt: z.iso.datetime({ offset: true }),
 });
 
+/** The agent keeps eight. */
+const MOST_KEPT = 20;
+
 const progressSchema = checkpointSchema.extend({
   /** Copies of the last whole checkpoints, newest first, of a script that saves over its own files. */
-  kept: z.array(checkpointSchema).optional().catch(undefined),
+  kept: z.array(checkpointSchema).max(MOST_KEPT).optional().catch(undefined),
 });
 
 /** The furthest proven progress of any attempt. */
@@ -72,7 +85,7 @@ export async function readProgress(
   pipeline: string,
   runId: string,
 ): Promise<Progress | undefined> {
-  const note = await store.readText(bucketKeys.progress(pipeline, runId));
+  const note = await store.readText(bucketKeys.progress(pipeline, runId), MOST_NOTE_BYTES);
   const parsed = progressSchema.safeParse(parseJson(note?.text ?? ''));
   if (!parsed.success) return undefined;
   const { files, kept = [], ...progress } = parsed.data;
@@ -84,7 +97,7 @@ export async function readProgress(
     return found === undefined ? newestKept(store, folder, kept) : { ...progress, ...found };
   }
   const path = `${folder}${progress.checkpoint}`;
-  const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
+  const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`, MOST_NOTE_BYTES);
   if (marker === undefined) return undefined;
   const listed = markerSchema.safeParse(parseJson(marker.text));
   // Markers of other writers may list no files.
@@ -93,11 +106,8 @@ export async function readProgress(
     const full = `${progress.checkpoint}/${name}`;
     return [full, { ...file, etag: files?.[full]?.etag }] as const;
   });
-  const found = await compare(store, folder, progress.checkpoint, {
-    files: Object.fromEntries(named),
-    trusted,
-    isFinal: true,
-  });
+  const wanted = { files: Object.fromEntries(named), trusted, isFinal: true };
+  const found = comparedIn(await objectsOf(store, folder, Object.keys(wanted.files)), wanted);
   if (found === undefined) return undefined;
   const sizes = Object.values(listed.data.files).map(({ bytes }) => bytes);
   return { ...progress, ...found, checkpointBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
@@ -109,14 +119,13 @@ async function newestKept(
   folder: string,
   kept: readonly z.infer<typeof checkpointSchema>[],
 ): Promise<Progress | undefined> {
-  for (const { files, ...progress } of kept)
-    if (files !== undefined && (await compare(store, folder, KEPT_FOLDER, { files })) !== undefined)
-      return progress;
-  return undefined;
+  const named = kept.flatMap(({ files = {} }) => Object.keys(files));
+  const there = await objectsOf(store, folder, named);
+  const whole = kept.find(({ files }) => files !== undefined && comparedIn(there, { files }) !== undefined);
+  if (whole === undefined) return undefined;
+  const { files: _, ...progress } = whole;
+  return progress;
 }
-
-/** As checkpoints/kept/generation.py names it. */
-const KEPT_FOLDER = 'tidewheel-kept/';
 
 type FileSizes = z.infer<typeof fileSizes>;
 
@@ -142,11 +151,46 @@ async function look(
   checkpoint: string,
   { files, trusted }: { readonly files: FileSizes | undefined; readonly trusted: Date | undefined },
 ): Promise<Compared | undefined> {
-  if (files !== undefined) return compare(store, folder, checkpoint, { files, trusted });
+  if (files !== undefined)
+    return comparedIn(await objectsOf(store, folder, Object.keys(files)), { files, trusted });
   const path = `${folder}${checkpoint}`;
-  for await (const { key } of store.list(path))
-    if (key === path || key.startsWith(`${path}/`) || key.startsWith(`${path}.`)) return {};
+  for (const prefix of [`${path}/`, `${path}.`, path])
+    for await (const { key } of store.list(prefix)) {
+      if (key === path || prefix !== path) return {};
+      break;
+    }
   return undefined;
+}
+
+/** More names than these are looked for in one listing of what they have in common. */
+const FEW_PLACES = 32;
+
+/** The objects of these names, by name. A place is what lies directly in the folder: a file, or a folder with all files in it. */
+async function objectsOf(
+  store: ObjectStore,
+  folder: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ListedObject>> {
+  const wanted = new Set(names);
+  const found = new Map<string, ListedObject>();
+  const places = [...Map.groupBy(wanted, (each) => each.split('/', 1)[0]).values()];
+  let listed = 0;
+  for (const group of places.length > FEW_PLACES ? [[...wanted]] : places) {
+    const missing = new Set(group);
+    for await (const object of store.list(folder + commonStart(group))) {
+      const each = object.key.slice(folder.length);
+      if (missing.delete(each)) found.set(each, object);
+      listed += 1;
+      if (missing.size === 0 || listed >= MOST_LISTED) break;
+    }
+  }
+  return found;
+}
+
+function commonStart([first = '', ...others]: readonly string[]): string {
+  let length = first.length;
+  for (const other of others) while (!other.startsWith(first.slice(0, length))) length -= 1;
+  return first.slice(0, length);
 }
 
 /**
@@ -154,27 +198,13 @@ async function look(
  *
  * @returns undefined where a file is missing, or is another version than the one that was saved
  */
-async function compare(
-  store: ObjectStore,
-  folder: string,
-  checkpoint: string,
-  comparison: Comparison,
-): Promise<Compared | undefined> {
-  const { files } = comparison;
-  const left = new Map(Object.entries(files).map(([name, file]) => [`${folder}${name}`, file]));
-  const elsewhere = [...left.keys()].filter((key) => !key.startsWith(`${folder}${checkpoint}`));
-  let equal = 0;
-  for (const prefix of [`${folder}${checkpoint}`, ...elsewhere])
-    for await (const object of store.list(prefix)) {
-      const file = left.get(object.key);
-      if (file === undefined || file.bytes !== object.size) continue;
-      const etag = compareETag(object, file.etag, comparison);
-      if (etag === 'different') continue;
-      if (etag === 'equal') equal += 1;
-      left.delete(object.key);
-    }
-  if (left.size > 0) return undefined;
-  return { comparedBy: equal === Object.keys(files).length ? 'checksums' : 'sizes' };
+function comparedIn(there: ReadonlyMap<string, ListedObject>, comparison: Comparison): Compared | undefined {
+  const compared = Object.entries(comparison.files).map(([each, { bytes, etag }]) => {
+    const object = there.get(each);
+    return object?.size === bytes ? compareETag(object, etag, comparison) : 'different';
+  });
+  if (compared.includes('different')) return undefined;
+  return { comparedBy: compared.every((each) => each === 'equal') ? 'checksums' : 'sizes' };
 }
 
 /** A script may have saved again over its file, so a later object is a newer version, and no damage. */

@@ -1,11 +1,13 @@
 /** Reads how an attempt went on from the checkpoint that was there. The agent writes it beside the checkpoints. */
 import * as z from 'zod';
+import { amount } from '../doctor/points.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { readNote } from './host-files.ts';
 import type { AttemptRecord, Resume } from './run-records.ts';
 
 const text = z.string().max(500);
-const count = z.number().min(0);
+const count = amount;
 /** Python writes null where a value is absent. */
 const absent = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
@@ -23,23 +25,18 @@ const resumeSchema = z.object({
     z.object({
       kind: z.enum(['resumed', 'beganAgain']),
       evidence: z.enum(['log', 'checkpoint']),
-      position: z.number(),
+      position: z.number().min(-1e100).max(1e100),
       beganAt: count,
     }),
   ),
 });
 
 /** @returns undefined without a readable note, as in a run's first attempt */
-export async function readResume(
+export function readResume(
   store: ObjectStore,
   { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
 ): Promise<Resume | undefined> {
-  const note = await store.readText(bucketKeys.resume(pipeline, runId, attempt));
-  try {
-    return note === undefined ? undefined : resumeSchema.safeParse(JSON.parse(note.text)).data;
-  } catch {
-    return undefined;
-  }
+  return readNote(store, bucketKeys.resume(pipeline, runId, attempt), resumeSchema);
 }
 
 /** Where an attempt began that did not go on from its checkpoint. */

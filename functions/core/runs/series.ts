@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { parseJson } from '../shared/json.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { readHostFiles } from './host-files.ts';
 
 interface SeriesPoint {
   /** In the unit of its series; an epoch may be a fraction. */
@@ -138,12 +139,10 @@ export function thinned<T>(points: readonly T[], most: number): readonly T[] {
 
 /** All series of a run, in the order in which they first appeared. */
 export async function readSeries(store: ObjectStore, pipeline: string, runId: string): Promise<Series[]> {
-  const found: { attempt: number; key: string }[] = [];
-  for await (const { key, size } of store.list(bucketKeys.series(pipeline, runId))) {
-    const match = /\/attempt-([1-9]\d{0,4})\.jsonl$/.exec(key);
-    if (match && size <= MOST_BYTES) found.push({ attempt: Number(match[1]), key });
-  }
-  found.sort((one, other) => one.attempt - other.attempt);
-  const texts = await Promise.all(found.map(({ key }) => store.readText(key)));
-  return joinSeries(found.flatMap(({ attempt }, index) => sessionsOf(attempt, texts[index]?.text ?? '')));
+  const attempts = await readHostFiles(store, bucketKeys.series(pipeline, runId), (key) => {
+    const attempt = /\/attempt-([1-9]\d{0,4})\.jsonl$/.exec(key)?.[1];
+    return attempt === undefined ? undefined : Number(attempt);
+  });
+  const ordered = attempts.toSorted((one, other) => one.of - other.of);
+  return joinSeries(ordered.flatMap(({ of, text }) => sessionsOf(of, text)));
 }

@@ -7,6 +7,7 @@ import {
 } from '../doctor/probe/step-blocks.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { readHostFiles } from './host-files.ts';
 import type { RunRecord } from './run-records.ts';
 
 /** @returns undefined where no attempt measured enough steps */
@@ -14,16 +15,9 @@ export async function readStepSpeed(
   store: ObjectStore,
   { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
 ): Promise<StepSpeed | undefined> {
-  const found: { readonly key: string; readonly attempt: number }[] = [];
-  for await (const { key } of store.list(bucketKeys.evidence(pipeline, runId))) {
-    const attempt = stepBlocksAttempt(key);
-    if (attempt !== undefined) found.push({ key, attempt });
-  }
-  const last = Math.max(0, ...found.map(({ attempt }) => attempt));
-  const texts = await Promise.all(
-    found.filter(({ attempt }) => attempt === last).map(({ key }) => store.readText(key)),
-  );
-  const blocks = texts.map((stored) => readStepBlocks(stored?.text ?? ''));
+  const found = await readHostFiles(store, bucketKeys.evidence(pipeline, runId), stepBlocksAttempt);
+  const last = Math.max(0, ...found.map(({ of }) => of));
+  const blocks = found.filter(({ of }) => of === last).map(({ text }) => readStepBlocks(text));
   const read = blocks.filter((each) => each !== undefined);
   return read.length === blocks.length ? stepSpeedOf(read) : undefined;
 }

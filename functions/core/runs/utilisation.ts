@@ -7,6 +7,7 @@ import { evidenceFileOf } from '../doctor/points.ts';
 import { parseJson } from '../shared/json.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { type HostFile, listHostFiles, MOST_FILES } from './host-files.ts';
 
 /** Shares of 1, the means over the hosts that trained. */
 export interface UtilisationPoint {
@@ -51,41 +52,34 @@ export async function readUtilisation(
   store: ObjectStore,
   { pipeline, runId, most }: { readonly pipeline: string; readonly runId: string; readonly most: number },
 ): Promise<Utilisation> {
-  const { read, hostsLeftOut } = chosen(await hostFiles(store, pipeline, runId));
+  const { read, hostsLeftOut } = chosen(await pointsFiles(store, pipeline, runId));
   const texts = await Promise.all(
-    read.map(async (file) => ({ ...file, text: (await store.readText(file.key))?.text ?? '' })),
+    read.map(async ({ key, of }) => ({ of, text: (await store.readText(key, MOST_BYTES))?.text ?? '' })),
   );
-  const measured = texts.flatMap(({ attempt, host, text }) => measuredIn(text, { attempt, host }));
+  const measured = texts.flatMap(({ of, text }) => measuredIn(text, of));
   return { points: meansOf(measured, most), hostsLeftOut };
 }
 
-interface HostFile {
-  readonly key: string;
-  readonly bytes: number;
-  readonly attempt: number;
-  readonly host: string;
-}
+type PointsFile = HostFile<Pick<Measured, 'attempt' | 'host'>>;
 
-async function hostFiles(store: ObjectStore, pipeline: string, runId: string): Promise<HostFile[]> {
-  const files: HostFile[] = [];
-  for await (const { key, size } of store.list(bucketKeys.evidence(pipeline, runId))) {
+const pointsFiles = (store: ObjectStore, pipeline: string, runId: string): Promise<readonly PointsFile[]> =>
+  listHostFiles(store, bucketKeys.evidence(pipeline, runId), (key) => {
     const file = evidenceFileOf(key);
-    if (file?.kind === 'points') files.push({ key, bytes: size, attempt: file.attempt, host: file.host });
-  }
-  return files;
-}
+    return file?.kind === 'points' ? { attempt: file.attempt, host: file.host } : undefined;
+  });
 
 /** The first host of every attempt comes before the second of any, so that no attempt is empty while another is full. */
-function chosen(files: readonly HostFile[]): { read: readonly HostFile[]; hostsLeftOut: number } {
-  const byAttempt = [...Map.groupBy(files, ({ attempt }) => attempt).values()];
+function chosen(files: readonly PointsFile[]): { read: readonly PointsFile[]; hostsLeftOut: number } {
+  const byAttempt = [...Map.groupBy(files, ({ of }) => of.attempt).values()];
   const ranked = byAttempt.flatMap((hosts) => hosts.map((file, rank) => ({ file, rank })));
   let bytes = 0;
   const read = ranked
     .toSorted((one, other) => one.rank - other.rank)
-    .filter(({ file }, place) => {
+    .filter(({ file }) => {
       bytes += file.bytes;
-      return place === 0 || bytes <= MOST_BYTES;
+      return bytes <= MOST_BYTES;
     })
+    .slice(0, MOST_FILES)
     .map(({ file }) => file);
   return { read, hostsLeftOut: files.length - read.length };
 }

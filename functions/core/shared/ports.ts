@@ -23,8 +23,11 @@ export interface StoredBytes {
 /** Small objects of the control plane. The data path of packing has a port of its own. */
 export interface ObjectStore {
   readonly bucket: string;
-  /** undefined when there is no such object */
-  readText(key: string): Promise<StoredText | undefined>;
+  /**
+   * undefined when there is no such object
+   * @param mostBytes a longer object counts as none, and is not read
+   */
+  readText(key: string, mostBytes?: number): Promise<StoredText | undefined>;
   writeText(key: string, text: string): Promise<void>;
   /** Also when there is no such object. */
   delete(key: string): Promise<void>;

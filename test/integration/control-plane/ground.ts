@@ -14,6 +14,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
 import { eventBridgeSchedules } from '../../../functions/aws/events/schedules.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
+import { documents as documentOptions } from '../../../functions/aws/shared/clients.ts';
 import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
@@ -58,7 +59,7 @@ export async function makeStores(url: string, table: string): Promise<Stores> {
     { client: dynamo, minDelay: 1, maxDelay: 2, maxWaitTime: 20 },
     { TableName: table },
   );
-  const documents = DynamoDBDocumentClient.from(dynamo, { marshallOptions: { removeUndefinedValues: true } });
+  const documents = DynamoDBDocumentClient.from(dynamo, documentOptions);
   return dynamoStores(documents, table);
 }
 

@@ -31,6 +31,14 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect(await (await open()).readText('read/nothing')).toBeUndefined();
     });
 
+    it('reads no object beyond the length asked for', async () => {
+      const store = await open();
+      await store.writeText('long/a', 'x'.repeat(100_000));
+      expect((await store.readText('long/a', 100_000))?.text).toHaveLength(100_000);
+      expect(await store.readText('long/a', 99_999)).toBeUndefined();
+      expect((await store.readText('long/a'))?.text).toHaveLength(100_000);
+    });
+
     it('gives the same bare ETag in reads and listings', async () => {
       const store = await open();
       await store.writeText('etag/a', 'content');

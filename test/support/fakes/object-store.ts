@@ -43,9 +43,9 @@ export function memoryObjectStore(clock: Clock, bucket = 'memory-bucket'): Memor
       objects.delete(key);
     },
     json: (key) => JSON.parse(textOf(key) ?? 'null') as unknown,
-    readText: (key) => {
+    readText: (key, mostBytes = Number.POSITIVE_INFINITY) => {
       const held = objects.get(key);
-      if (held === undefined) return Promise.resolve(undefined);
+      if (held === undefined || held.bytes.length > mostBytes) return Promise.resolve(undefined);
       const { bytes: _, ...version } = held;
       return Promise.resolve({ text: textOf(key) ?? '', ...version });
     },

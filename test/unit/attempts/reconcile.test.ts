@@ -1,10 +1,16 @@
 /** What events and executions let fall is taken up again. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MAXIMUM_EXECUTIONS, reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import {
+  MAXIMUM_EXECUTIONS,
+  MAXIMUM_UNAVAILABLE,
+  reconcile,
+} from '../../../functions/core/attempts/reconcile.ts';
 import { registerPipeline } from '../../../functions/core/ingest/register-pipeline.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { isDue } from '../../../functions/core/ingest/sweep.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
+import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
+import type { Launchers } from '../../../functions/core/launch/launcher.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
@@ -22,6 +28,26 @@ const started = async () => {
   await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
   at.clock.advance(60);
 };
+
+/** Each of a run of its own. */
+async function openAttempts(count: number) {
+  const attempts = Array.from({ length: count }, (_, index) => attemptOf(`letters-${100_001 + index}`, 1));
+  for (const attempt of attempts) await at.attempts.create(attempt);
+  return attempts;
+}
+const completed = (jobName: string) => ({
+  TrainingJobName: jobName,
+  TrainingJobStatus: 'Completed',
+  SecondaryStatus: 'Completed',
+  CreationTime: at.clock.now(),
+  SecondaryStatusTransitions: [],
+});
+const launchersWith = (
+  describe: (jobName: string) => Promise<TrainingJobDescription | undefined>,
+): Launchers => ({
+  ...at.launchers,
+  sagemaker: { ...at.launchers.sagemaker, describe: ({ jobName }) => describe(jobName) },
+});
 
 describe('a run', () => {
   it('is left alone while its execution runs', async () => {
@@ -108,49 +134,49 @@ describe('a run', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2 });
   });
 
-  const throttledFor = async (executions: number, seconds: number, from = 1) => {
-    for (let execution = from; execution < from + executions; execution += 1) {
+  const throttledFor = async (executions: number) => {
+    for (let execution = 1; execution <= executions; execution += 1) {
       at.executions.end(`${RUN}-x${execution}`, 'retriesExhausted');
-      at.clock.advance(seconds);
+      at.clock.advance(300);
       await reconcile(at, { sweep: false });
     }
   };
 
   it('is not given up for throttling within a day', async () => {
     await started();
-    await throttledFor(2 * MAXIMUM_EXECUTIONS, 300);
-    expect(running()).toHaveLength(2 * MAXIMUM_EXECUTIONS + 1);
+    await throttledFor(MAXIMUM_UNAVAILABLE - 1);
+    expect(running()).toHaveLength(MAXIMUM_UNAVAILABLE);
     expect((await at.runs.get(RUN))?.status).toBe('settling');
   });
 
-  it('is given up with the last that happened when AWS refuses its calls for longer', async () => {
+  it('is given up after a day of throttling', async () => {
     await started();
     const text = 'attempt 1: EC2 cannot start it now: PendingVerification';
-    await at.timeline.add(RUN, {
-      id: 'not-yet-1',
-      at: at.clock.now().toISOString(),
-      kind: 'LaunchDelayed',
-      text,
-    });
-    await throttledFor(30, 3_600);
-    expect(running()).toHaveLength(MAXIMUM_EXECUTIONS + 1);
+    const now = at.clock.now().toISOString();
+    await at.timeline.add(RUN, { id: 'delayed-1', at: now, kind: 'LaunchDelayed', text });
+    await throttledFor(MAXIMUM_UNAVAILABLE + 5);
+    expect(running()).toHaveLength(MAXIMUM_UNAVAILABLE);
     expect(await at.runs.get(RUN)).toMatchObject({
       status: 'failed',
-      failure: expect.stringMatching(new RegExp(`for a day and 25 executions.*${text}$`)),
+      failure: expect.stringMatching(new RegExp(`^300 executions .* AWS refused its calls .*${text}$`)),
     });
   });
 
-  it('is not given up for outages between which it went on', async () => {
-    await started();
-    await throttledFor(20, 3_600);
-    await at.timeline.add(RUN, {
-      id: 'started-1',
-      at: at.clock.now().toISOString(),
-      kind: 'AttemptStarted',
-      text: 'attempt 1',
-    });
-    await throttledFor(20, 3_600, 21);
-    expect((await at.runs.get(RUN))?.status).toBe('settling');
+  it('blocks no others when its attempt hangs', async () => {
+    const attempts = await openAttempts(30);
+    const slow = attempts.slice(0, 20).map(({ jobName }) => jobName);
+    const launchers = launchersWith((jobName) =>
+      slow.includes(jobName) ? new Promise(() => undefined) : Promise.resolve(completed(jobName)),
+    );
+    const withinLimit = (work: Promise<void>) =>
+      Promise.race([
+        work,
+        new Promise<void>((_, reject) => setImmediate(() => reject(new Error('too long')))),
+      ]);
+    const done = await reconcile({ ...at, launchers, withinLimit }, { sweep: false });
+    expect(done.failures).toEqual(slow.map((jobName) => `${jobName}: too long`));
+    for (const { runId } of attempts.slice(20))
+      expect((await at.attempts.get(runId, 1))?.status).toBe('done');
   });
 
   it('does not block others when it fails', async () => {
@@ -180,18 +206,7 @@ describe('an execution that waits for an attempt', () => {
   it('receives the end of a job without an event', async () => {
     const attempt = attemptOf(RUN, 1, { taskToken: TOKEN });
     await at.attempts.create(attempt);
-    const ended = {
-      TrainingJobName: attempt.jobName,
-      TrainingJobStatus: 'Completed',
-      SecondaryStatus: 'Completed',
-      CreationTime: at.clock.now(),
-      SecondaryStatusTransitions: [],
-    };
-    const { sagemaker } = at.launchers;
-    const launchers = {
-      ...at.launchers,
-      sagemaker: { ...sagemaker, describe: () => Promise.resolve(ended) },
-    };
+    const launchers = launchersWith((jobName) => Promise.resolve(completed(jobName)));
     await reconcile({ ...at, launchers }, { sweep: false });
     expect(at.executions.answers.get(TOKEN)).toEqual({ attempt: 1, outcome: 'completed' });
   });

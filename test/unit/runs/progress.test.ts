@@ -76,6 +76,75 @@ describe('progress', () => {
     expect((await readProgress(store, 'digits', RUN))?.checkpointBytes).toBe(5);
   });
 
+  describe('of a note that a script wrote', () => {
+    const at = '2026-11-21T00:00:00Z';
+    /** How many listings it took, and how many objects of them were looked at. */
+    async function countedWith(note: object, objects: readonly string[]) {
+      const store = memoryObjectStore(fakeClock());
+      await store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(note));
+      for (const name of objects) await store.writeText(folder + name, 'x');
+      const counted = { lists: 0, objects: 0 };
+      const list = async function* (prefix: string) {
+        counted.lists += 1;
+        for await (const object of store.list(prefix)) {
+          counted.objects += 1;
+          yield object;
+        }
+      };
+      return { progress: await readProgress({ ...store, list }, 'digits', RUN), ...counted };
+    }
+    const filesOf = (names: readonly string[]) =>
+      Object.fromEntries(names.map((name) => [name, { bytes: 1 }]));
+    const many = Array.from({ length: 60_000 }, (_, number) => `part-${number}`);
+    const saved = { step: 40, totalSteps: 0, updatedAt: at };
+
+    it('looks for many names in one listing', async () => {
+      const note = { ...saved, checkpoint: 'ckpt.pt', files: filesOf(['ckpt.pt', ...many]) };
+      expect(await countedWith(note, ['ckpt.pt'])).toMatchObject({ progress: undefined, lists: 1 });
+    });
+
+    it('looks for all kept checkpoints in one listing more', async () => {
+      const kept = Array.from({ length: 8 }, (_, number) => ({
+        ...saved,
+        checkpoint: 'ckpt.pt',
+        files: filesOf(many.slice(number * 500, number * 500 + 500)),
+      }));
+      const note = { ...saved, checkpoint: 'ckpt.pt', files: filesOf(['ckpt.pt']), kept };
+      expect(await countedWith(note, [])).toMatchObject({ progress: undefined, lists: 2 });
+    });
+
+    it('looks for a few names among many others', async () => {
+      const files = filesOf(['ckpt-40.index', 'ckpt-40.data', 'meta.json']);
+      const note = { ...saved, checkpoint: 'ckpt-40', files };
+      const found = await countedWith(note, [...Object.keys(files), ...many.slice(0, 2_000)]);
+      expect(found).toMatchObject({ progress: { step: 40 }, objects: 3 });
+    });
+
+    it('looks for a checkpoint without names in three listings', async () => {
+      const neighbours = many.slice(0, 2_000).map((name) => `checkpoint-4${name}`);
+      const missing = await countedWith({ ...saved, checkpoint: 'checkpoint-4' }, neighbours);
+      expect(missing).toMatchObject({ progress: undefined, lists: 3, objects: 1 });
+    });
+
+    it('counts without metrics that no record can hold', async () => {
+      const none = async (metrics: unknown) =>
+        (await countedWith({ ...saved, checkpoint: 'a.pt', metrics }, ['a.pt'])).progress;
+      expect(await none({ loss: 1e30 })).toMatchObject({ step: 40, metrics: { loss: 1e30 } });
+      expect(await none({ loss: 1e200 })).toMatchObject({ step: 40, metrics: undefined });
+      expect(await none({ ['x'.repeat(201)]: 1 })).toMatchObject({ step: 40, metrics: undefined });
+      expect(await none(Object.fromEntries(many.map((name) => [name, 1])))).toMatchObject({
+        step: 40,
+        metrics: undefined,
+      });
+    });
+
+    it('counts no step that no record can hold', async () => {
+      const note = { ...saved, checkpoint: 'a.pt' };
+      expect((await countedWith({ ...note, trainingSeconds: 1e200 }, ['a.pt'])).progress).toBeUndefined();
+      expect((await countedWith({ ...note, step: 1e20 }, ['a.pt'])).progress).toBeUndefined();
+    });
+  });
+
   describe('with checksums', () => {
     const saved = { bytes: 5, etag: md5('saved') };
 

@@ -1,7 +1,9 @@
 /** Announces each hang of a running attempt's script once, on the run's timeline and the event bus. */
 import * as z from 'zod';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
+import { readHostFiles } from '../../runs/host-files.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
+import { parseJson } from '../../shared/json.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { trainingSinceOf, type WatchDeps } from './training-since.ts';
@@ -36,26 +38,18 @@ export async function watchHangs(
   }
 }
 
+/** The name of a host as the agent has it. A script may write there, too. */
+const HOST = /^([\w.-]{1,100})\.json$/;
+
 interface Hang {
   readonly host: string;
   readonly since: string;
 }
 
 async function readHangs(store: ObjectStore, prefix: string): Promise<readonly Hang[]> {
-  const hangs: Hang[] = [];
-  for await (const { key } of store.list(prefix)) {
-    const host = key.slice(prefix.length).replace(/\.json$/, '');
-    const note = noteSchema.safeParse(parsed((await store.readText(key))?.text));
-    if (note.success && note.data.hangsSince !== null) hangs.push({ host, since: note.data.hangsSince });
-  }
-  return hangs;
-}
-
-/** A script may write there, too. */
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const files = await readHostFiles(store, prefix, (key) => HOST.exec(key.slice(prefix.length))?.[1]);
+  return files.flatMap(({ of: host, text }) => {
+    const since = noteSchema.safeParse(parseJson(text)).data?.hangsSince ?? undefined;
+    return since === undefined ? [] : [{ host, since }];
+  });
 }

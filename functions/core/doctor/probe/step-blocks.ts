@@ -3,6 +3,7 @@
  * writes it when the script ends (training/agent/tidewheel_agent/lifecycle/step_limit.py).
  */
 import * as z from 'zod';
+import { parseJson } from '../../shared/json.ts';
 import { amount, count } from '../points.ts';
 
 const blocksSchema = z
@@ -32,13 +33,8 @@ export const stepBlocksAttempt = (key: string): number | undefined => {
 };
 
 /** @returns undefined where the text holds none */
-export function readStepBlocks(text: string): StepBlocks | undefined {
-  try {
-    return blocksSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
+export const readStepBlocks = (text: string): StepBlocks | undefined =>
+  blocksSchema.safeParse(parseJson(text)).data;
 
 /** A mean with its 95 % interval. */
 export interface Measured {

@@ -94,7 +94,7 @@ export type StoredJob = z.infer<typeof jobDocumentSchema>;
 
 /** A host's report about itself, written once it has parsed its job, at each phase, every minute and at its end. */
 export const hostReportSchema = z.object({
-  instanceId: z.string(),
+  instanceId: z.string().max(100),
   /** Launch time from the instance identity document. */
   launchedAt: z.iso.datetime().optional(),
   /** Start of the host's program. */
@@ -113,8 +113,11 @@ export const hostReportSchema = z.object({
   /** Why the host ended the agent, if it did. */
   stoppedBy: z.enum(['spot', 'timeLimit', 'stop']).optional(),
   /** First 1,024 characters of the failure file. */
-  failure: z.string().optional(),
-  modelUri: z.string().optional(),
+  failure: z
+    .string()
+    .transform((text) => text.slice(0, 1_024))
+    .optional(),
+  modelUri: z.string().max(2_048).optional(),
   /** Number of checkpoint files missing in the bucket after the host's last upload. */
   unsavedFiles: z.number().int().min(0).optional(),
 });

@@ -4,6 +4,7 @@
  * has ended. The data bucket stays the truth. Every copy is safe to repeat: an object that is there is skipped.
  */
 
+import { MOST_NOTE_BYTES } from '../../runs/host-files.ts';
 import { readProgress } from '../../runs/progress.ts';
 import { TransientError } from '../../shared/errors.ts';
 import { bucketKeys, CHECKPOINT_MARKER } from '../../shared/keys.ts';
@@ -56,7 +57,7 @@ async function copyNewestCheckpoint(copy: RegionCopy, from: ObjectStore, to: Obj
   const prefix = `${bucketKeys.checkpoints(pipeline, runId)}${newest.checkpoint}`;
   await copyMissing(copy, { from, to, prefix, last: CHECKPOINT_MARKER });
   await copyMissing(copy, { from, to, prefix: bucketKeys.keptCheckpoints(pipeline, runId) });
-  const note = await from.readText(bucketKeys.progress(pipeline, runId));
+  const note = await from.readText(bucketKeys.progress(pipeline, runId), MOST_NOTE_BYTES);
   if (note !== undefined) await to.writeText(bucketKeys.progress(pipeline, runId), note.text);
 }
 

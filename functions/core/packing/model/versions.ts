@@ -4,6 +4,7 @@
  * one after the other. If a crash keeps a generation out of the chain, the next writer adds it.
  */
 import * as z from 'zod';
+import { parseJson } from '../../shared/json.ts';
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { type BlobStore, listPages, readText } from './blob-store.ts';
@@ -215,17 +216,9 @@ const removing = z.object({
   rejections: z.object({ byReason: z.object({ removed: z.number().int().min(1) }) }),
 });
 
-const hasChanges = (manifest: string): boolean => reads(changing, manifest);
+const hasChanges = (manifest: string): boolean => changing.safeParse(parseJson(manifest)).success;
 const isRemoving = (rejections: string | undefined): boolean =>
-  rejections !== undefined && reads(removing, rejections);
-
-function reads(schema: z.ZodType, text: string): boolean {
-  try {
-    return schema.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
-}
+  rejections !== undefined && removing.safeParse(parseJson(rejections)).success;
 
 /**
  * Sealed generations that are in no version yet, oldest first, because they replace or remove samples of others. A

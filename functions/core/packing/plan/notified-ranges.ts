@@ -4,6 +4,7 @@
  * neighbour's.
  */
 import * as z from 'zod';
+import { parseJson } from '../../shared/json.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, type ListedBlob, listPages, readText } from '../model/blob-store.ts';
 import { belongsTo, isUnknown, type KnownRanges, type ListedRange } from '../model/listed-ranges.ts';
@@ -83,12 +84,7 @@ async function listNotes(
 }
 
 async function readNote(store: BlobStore, { key }: ListedBlob): Promise<readonly string[] | undefined> {
-  const text = await readText(store, key);
-  try {
-    return notesSchema.safeParse(JSON.parse(text ?? '')).data;
-  } catch {
-    return undefined;
-  }
+  return notesSchema.safeParse(parseJson((await readText(store, key)) ?? '')).data;
 }
 
 /** The key's range, and the one before if that ends with an object of the same sample. */

@@ -50,6 +50,13 @@ export function attemptStoreContract(open: () => Promise<Pick<Stores, 'attempts'
     expect(ended).toMatchObject({ taskToken: 'second', status: 'done', outcome: { kind: 'completed' } });
   });
 
+  it('keeps numbers of any size', async () => {
+    const { attempts } = await open();
+    const metrics = { loss: 1.7e38, steps: 2 ** 60, least: -1e100 };
+    await attempts.create(attemptOf('att-size-000001', 1, { progressAfter: { ...progressOf(7), metrics } }));
+    expect((await attempts.get('att-size-000001', 1))?.progressAfter?.metrics).toEqual(metrics);
+  });
+
   it('lists open attempts until they have an outcome', async () => {
     const { attempts } = await open();
     const isOpen = async () => (await attempts.listOpen()).some(({ runId }) => runId === 'att-open-000001');
