@@ -7,10 +7,11 @@ import { jobSaltOf, parseJobName } from '../launch/job/job-name.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
-import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import type { Stores, Tell } from '../runs/stores.ts';
 import { messageOf } from '../shared/errors.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
+import type { ExecutionStatus } from '../shared/ports.ts';
 import { endOpenAttempts } from './end-attempt.ts';
 import { continueRun } from './next-execution.ts';
 import { observeAttempt } from './observe-attempt.ts';
@@ -188,19 +189,25 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     await reportRun(deps, run.runId, decided);
     return false;
   }
-  const most = status === 'retriesExhausted' ? MAXIMUM_UNAVAILABLE : MAXIMUM_EXECUTIONS;
-  if (run.execution >= most) {
-    const why =
-      status === 'retriesExhausted'
-        ? 'for AWS refused its calls or did not answer them'
-        : 'without an outcome';
-    const before = timeline.findLast(({ kind }) => kind !== 'Resumed')?.text ?? 'its start';
-    const reason = `${run.execution} executions of the run ended ${why}: their histories in Step Functions name the cause. The last news was: ${before}`;
+  const reason = whyGivenUp(run, status, timeline);
+  if (reason !== undefined) {
     await reportRun(deps, run.runId, { kind: 'failed', reason });
     return false;
   }
   await continueRun(deps, run);
   return true;
+}
+
+function whyGivenUp(
+  { execution }: RunRecord,
+  status: ExecutionStatus,
+  timeline: readonly TimelineEntry[],
+): string | undefined {
+  const isRefused = status === 'retriesExhausted';
+  if (execution < (isRefused ? MAXIMUM_UNAVAILABLE : MAXIMUM_EXECUTIONS)) return undefined;
+  const why = isRefused ? 'while AWS refused its calls or did not answer' : 'without an outcome';
+  const news = timeline.findLast(({ kind }) => kind !== 'Resumed')?.text ?? 'none';
+  return `${execution} executions of the run ended ${why}: their histories in Step Functions name the cause. Its last news: ${news}`;
 }
 
 /** The process that recorded an attempt's end may have died before it answered the waiting execution. */
