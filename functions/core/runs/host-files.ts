@@ -9,7 +9,7 @@ import type { ObjectStore } from '../shared/ports.ts';
 /** The agent's longest note, of progress with eight kept checkpoints of 500 files, has some 1 MB. */
 export const MOST_NOTE_BYTES = 8 * 2 ** 20;
 /** The agent ends a file of series at 16 MiB. */
-export const MOST_FILE_BYTES = 32 * 2 ** 20;
+const MOST_FILE_BYTES = 32 * 2 ** 20;
 /** Of files that are read together. A host measures some 5 MB a day. */
 const MOST_BYTES = 64e6;
 export const MOST_FILES = 1_000;

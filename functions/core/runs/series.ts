@@ -57,8 +57,6 @@ interface Growing {
 }
 
 const MOST_SERIES = 500;
-/** The agent ends at half of it: a larger file is not the agent's. */
-const MOST_BYTES = 32 * 1024 * 1024;
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. */
 export function sessionsOf(attempt: number, text: string): Session[] {
