@@ -1,6 +1,6 @@
 /** `npm run program -- FILE`: the command line as one file, for a machine that has Node 20 and nothing of this project. */
 import path from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { build, type Plugin } from 'esbuild';
 import * as z from 'zod';
 import { buildPage } from './page/files.ts';

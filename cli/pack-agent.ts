@@ -1,7 +1,7 @@
 /** `npm run pack-agent -- FILE`: the agent as jobs get it, for hosts that are started by hand. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readCommandLine, runCommand, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand, usable } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { packAgent } from '../functions/aws/lambda/agent.ts';
 

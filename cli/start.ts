@@ -1,5 +1,5 @@
 /** `npm start`: the region, the demo, and then whatever is dropped. Ends on Ctrl-C, or with `--once` after the first report. */
-import { runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { runCommand } from '@tidewheel/kit/command-line.ts';
 import { START_HELP } from './setup/start-options.mjs';
 import { readyToStart } from './start/ready.ts';
 

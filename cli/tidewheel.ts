@@ -4,8 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { outliveReaders, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
-import { nearest } from '../functions/core/shared/nearest.ts';
+import { outliveReaders, UsageError } from '@tidewheel/kit/command-line.ts';
+import { nearest } from '@tidewheel/kit/nearest.ts';
 import { completionOf, SHELLS } from './command/completion.ts';
 import type { Surroundings } from './command/context.ts';
 import { endingOf } from './command/ending.ts';

@@ -1,6 +1,6 @@
 /** npm run bench:doctor: the doctor's verdicts and forecasts on simulated trainings whose cause is known. */
 import { writeFileSync } from 'node:fs';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { measureOverhead } from './overhead.ts';
 import { firedIn, isWithin20, rulesShares, type Scored, score, sharesOf } from './score.ts';

@@ -8,13 +8,13 @@ import { promisify } from 'node:util';
 import { GetObjectCommand, NoSuchKey, PutObjectCommand } from '@aws-sdk/client-s3';
 import { paginateListTrainingJobs } from '@aws-sdk/client-sagemaker';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { FINISHED } from '../../functions/core/runs/run-records.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
-import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { VICTIMS, type Victim, victimsOf } from './processes.ts';
 import { PROJECT_FOLDER, Started, type Up } from './started.ts';
 

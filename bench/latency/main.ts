@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRegion } from '@tidewheel/emulators/region/region.ts';
-import { readCommandLine, runCommand, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand, usable } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { declare, playRound, QUIET_SECONDS, type Round } from './rounds.ts';
 

@@ -1,7 +1,7 @@
 /** npm run bench:limits: the service in an account with limits. */
 import { writeFile } from 'node:fs/promises';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
-import { readCommandLine, runCommand, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand, usable } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { markdownTable } from '../../cli/recipes/table.ts';
 import type { CaseResult, LimitCase } from './case.ts';

@@ -1,6 +1,6 @@
 /** What CRC-64/NVME costs, ours and AWS's own: `node_modules/.bin/node bench/packing/checksums.ts [--rounds 30]`. */
 import { Crc64Nvme } from '@aws-sdk/checksums/crc';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { crc64NvmeBase64 } from '../../functions/core/packing/formats/crc64-nvme.ts';
 import { corpusBody } from './listing.ts';

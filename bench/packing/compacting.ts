@@ -3,7 +3,7 @@
  */
 
 import path from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { bundle } from './bundle.ts';
 import type { Tool } from './competitors.ts';

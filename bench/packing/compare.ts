@@ -3,7 +3,7 @@
  * compared, on a smaller set of the same form, before anything is timed.
  */
 import os from 'node:os';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { competitors, type Tool } from './competitors.ts';
 import { BenchServer, type Measured, measure, type Seen } from './measuring.ts';

@@ -3,8 +3,8 @@
  * shortens and dawdles by the same seed, has checksums or none, and lists empty pages. However often, the sealed bytes must be those of an undisturbed run.
  */
 import { crc32 } from 'node:zlib';
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
 import type { StoredChecksum } from './checksum-headers.ts';
 import { regularCorpus } from './listing.ts';
 import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';

@@ -1,6 +1,6 @@
 /** Listings of the made-up S3, and corpora whose objects exist without being stored. */
 import { createHash } from 'node:crypto';
-import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 
 /** Objects that exist without being stored, in sorted order. */
 export interface Corpus {

@@ -1,6 +1,6 @@
 /** What a quality report costs, alone in a process: `node_modules/.bin/node bench/packing/quality.ts [--samples 1000000]`. */
 import { createHash } from 'node:crypto';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import sharp from 'sharp';
 import * as z from 'zod';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';

@@ -1,5 +1,5 @@
 /** The sets of files that packing is measured with. All of them are made up from the file's number. */
-import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { type Corpus, pairedCorpus, regularCorpus } from './listing.ts';
 
 export const INCOMING = 'bench/incoming/';

@@ -2,7 +2,7 @@
  * What the requests for a temporary object cost our client: `node_modules/.bin/node bench/packing/small-requests.ts
  * [--rounds 20]`. They are those that would spare a large member of a tar its 5 MiB (decision 44).
  */
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
 import type { BlobStore, UploadedPart } from '../../functions/core/packing/model/blob-store.ts';

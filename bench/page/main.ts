@@ -1,6 +1,6 @@
 /** npm run bench:page: size, first paint, delay of events, frames, accessibility and requests of the page, in a real Chromium. */
 import { writeFileSync } from 'node:fs';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod';
 import { buildPage } from '../../cli/page/files.ts';

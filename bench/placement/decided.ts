@@ -1,6 +1,6 @@
 /** npm run bench:placement: campaigns decided by `place` and `revise` themselves, beside the simulator's policy. */
 
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import {
   type Decided,

@@ -1,11 +1,11 @@
 /** npm run scripts: training scripts of others under the agent, killed at drawn moments. */
 import { join } from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
-import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { playCampaign, type Trials, unprepared } from './campaign.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';

@@ -1,8 +1,8 @@
 /** Windows over every trace of a folder, for when no file of windows is given. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
-import { firstOf } from '../../functions/core/shared/validation.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { firstOf } from '@tidewheel/kit/validation.ts';
 import { type TooLarge, tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
 import { settingOf, type Window } from './windows.ts';

@@ -1,8 +1,8 @@
 /** The windows that a person lists in a file: all its faults are reported at once, before any replay. */
 
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { checkFields, readJson } from '@tidewheel/emulators/shared/json-file.ts';
-import { firstOf } from '../../functions/core/shared/validation.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { firstOf } from '@tidewheel/kit/validation.ts';
 import { tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
 import { settingOf, type Window, windowSchema } from './windows.ts';

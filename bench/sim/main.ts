@@ -5,7 +5,7 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { cutWindows } from './default-windows.ts';
 import { readWindows } from './listed-windows.ts';

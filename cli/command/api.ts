@@ -1,7 +1,8 @@
 /** Calls of the HTTP API, signed with the person's credentials of AWS, or with a token of the deployment's issuer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
-import { signedHeaders } from '@tidewheel/emulators/shared/signed-headers.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import {
   type ApiCall,
   createClient,
@@ -11,7 +12,6 @@ import {
   type Send,
 } from '../../client/client.ts';
 import type { Operations } from '../../client/operations.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { remedyOf } from '../deployment/surroundings.ts';
 import type { Deployment } from './deployment.ts';
 import { NotAllowedError } from './exit.ts';

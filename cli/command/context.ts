@@ -1,7 +1,7 @@
 /** What a verb has of its surroundings: the terminal, the folder, and the deployment that its words name. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import * as z from 'zod';
-import { once } from '../../functions/core/shared/once.ts';
 import { type Api, apiOf, apiWithToken, type TokenAccess } from './api.ts';
 import { type Deployment, findDeployment, type Place } from './deployment.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,10 +1,10 @@
 /** The declaration in a person's folder, and where its code and data lie. */
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { DECLARATION_FILE } from './runs.ts';
 
 export interface LocalDeclaration {

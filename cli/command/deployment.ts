@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { ACCESS_KEY_FILE, keyVariables } from '@tidewheel/emulators/access/access-key.ts';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';

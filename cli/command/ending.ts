@@ -1,6 +1,6 @@
 /** What ends a verb: its exit code, or an error, which becomes messages and an exit code. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { exitCodeOf } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 

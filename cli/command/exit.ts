@@ -1,5 +1,5 @@
 /** Exit codes of every verb, for scripts (docs/cli.md; decision 25 says why words that are wrong end with 8). */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 
 export const EXIT = {
   ok: 0,

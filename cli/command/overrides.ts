@@ -1,9 +1,10 @@
 /** `--set NAME=VALUE`: a part of a declaration, as the API takes it. */
+
+import { nearest } from '@tidewheel/kit/nearest.ts';
 import * as z from 'zod';
 import { HYPERPARAMETERS } from '../../functions/core/pipeline/script/placeholders.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { writtenValue } from '../../functions/core/pipeline/written-numbers.ts';
-import { nearest } from '../../functions/core/shared/nearest.ts';
 
 type Part = { [field: string]: unknown };
 

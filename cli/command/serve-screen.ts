@@ -1,7 +1,7 @@
 /** Serves the page on this machine until Ctrl-C, from `tidewheel page` and the verbs' `--web`. */
 import { once } from 'node:events';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { buildPage } from '../page/files.ts';
 import { servePage } from '../page/server.ts';
 import type { Deployment } from './deployment.ts';

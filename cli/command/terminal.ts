@@ -1,5 +1,5 @@
 /** Where a verb prints. Documents go to standard output; what is said beside them goes to standard error. */
-import { printable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
 
 export type Colours = ReturnType<typeof pc.createColors>;

@@ -1,7 +1,7 @@
 /** A verb of the command line: its words, its help, and what it does. */
-import { type CommandSpec, readCommandLine } from '@tidewheel/emulators/shared/command-line.ts';
+import { type CommandSpec, readCommandLine } from '@tidewheel/kit/command-line.ts';
+import { nearest } from '@tidewheel/kit/nearest.ts';
 import * as z from 'zod';
-import { nearest } from '../../functions/core/shared/nearest.ts';
 import { type Context, contextOf, type Surroundings } from './context.ts';
 
 export interface VerbOption {

@@ -1,5 +1,7 @@
 /** The commands of `tidewheel data`, one function each. A function returns the exit code. */
 
+import { problemsText } from '@tidewheel/kit/errors.ts';
+import { own } from '@tidewheel/kit/own-property.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
@@ -21,9 +23,7 @@ import { datasetSettings } from '../../functions/core/pipeline/dataset.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../functions/core/placement/candidates/likely-readers.ts';
-import { problemsText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { own } from '../../functions/core/shared/own-property.ts';
 import { compare, contents, retract } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';

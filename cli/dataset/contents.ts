@@ -1,4 +1,6 @@
 /** The commands of `tidewheel data` about single objects: `contents`, `compare` and `retract`. */
+
+import { own } from '@tidewheel/kit/own-property.ts';
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
 import type { CompactionInput } from '../../functions/core/packing/compaction/plan-compaction.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
@@ -17,7 +19,6 @@ import {
   versionContents,
 } from '../../functions/core/packing/versions/version-contents.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { own } from '../../functions/core/shared/own-property.ts';
 import { complain, counted, found, incomingKey, type Outcome, shownKey, type Tell } from './words.ts';
 
 interface Asked {

@@ -1,6 +1,7 @@
 /** The commands of `tidewheel data` that look at samples: `show`, `sample` and `find`. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { quotedIfNeeded } from '@tidewheel/kit/quoted.ts';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { contentOf, type MemberLine } from '../../functions/core/packing/model/documents.ts';
@@ -12,7 +13,6 @@ import {
   storedSamples,
 } from '../../functions/core/packing/versions/read-samples.ts';
 import { belowIncoming } from '../../functions/core/shared/keys.ts';
-import { quotedIfNeeded } from '../../functions/core/shared/quoted.ts';
 import { versionOf } from './contents.ts';
 import { complain, found, incomingKey, type Outcome, shownKey, type Tell } from './words.ts';
 

@@ -1,4 +1,6 @@
 /** `tidewheel data repair`: accepts, seals again or gives up a damaged generation. */
+
+import { own } from '@tidewheel/kit/own-property.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
 import type { PruneRequest } from '../../functions/core/packing/versions/prune-generations.ts';
@@ -8,7 +10,6 @@ import {
   repairGeneration,
 } from '../../functions/core/packing/versions/repair-generation.ts';
 import { bucketKeys, parseGeneration } from '../../functions/core/shared/keys.ts';
-import { own } from '../../functions/core/shared/own-property.ts';
 import { complain, counted, found, type Outcome, type Tell } from './words.ts';
 
 const PROBLEMS_SHOWN = 20;

@@ -1,7 +1,7 @@
 /** What the commands of `tidewheel data` print, and the keys that they are given. */
-import { printable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
+import { quotedIfNeeded } from '@tidewheel/kit/quoted.ts';
 import { belowIncoming, bucketKeys } from '../../functions/core/shared/keys.ts';
-import { quotedIfNeeded } from '../../functions/core/shared/quoted.ts';
 
 /** Prints a line for a person. */
 export type Tell = (line: string) => void;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { DefaultVpc } from '@tidewheel/emulators/region/subnets.ts';
-import { filesBelow } from '@tidewheel/emulators/shared/files.ts';
+import { filesBelow } from '@tidewheel/kit/files.ts';
 import { parse, stringify } from 'yaml';
 import { DEFAULT_LAUNCHER, type DeclaredLauncher } from '../../functions/core/pipeline/launchers.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';

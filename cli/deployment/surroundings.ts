@@ -1,8 +1,8 @@
 /** What a command reads of its surroundings to find a deployment: region, endpoint and credentials, and what is wrong with them. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { S3Error } from '../../functions/aws/s3/errors.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

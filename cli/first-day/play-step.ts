@@ -1,4 +1,6 @@
 /** Plays one step of any kind and says how it went. */
+
+import { problemText } from '@tidewheel/kit/errors.ts';
 import { ec2Market } from '../../functions/aws/market/ec2-market.ts';
 import { ec2In } from '../../functions/aws/shared/compute-clients.ts';
 import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
@@ -8,7 +10,6 @@ import { readAllowedDeclaration } from '../../functions/core/ingest/allowed.ts';
 import type { Declaration } from '../../functions/core/pipeline/declaration.ts';
 import { launchersOf } from '../../functions/core/pipeline/launchers.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import { problemText } from '../../functions/core/shared/errors.ts';
 import type { Deployment } from '../deployment/open-deployment.ts';
 import { declarationOf, type Ground, playRun } from './play-run.ts';
 import type { StepResult } from './results.ts';

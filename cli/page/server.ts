@@ -6,7 +6,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyWithin, serveLocally } from '@tidewheel/emulators/access/local-server.ts';
-import { type Signing, signedHeaders } from '@tidewheel/emulators/shared/signed-headers.ts';
+import { type Signing, signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import { OPERATIONS } from '../../client/operations.ts';
 import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/core/page/headers.ts';
 import type { PageFile } from './files.ts';

@@ -1,5 +1,5 @@
 /** What the cells of a probe would cost at most, before any of them starts. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { type Api, ApiError } from '../command/api.ts';
 import { noPipeline } from '../command/runs.ts';

@@ -5,9 +5,9 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
 import { writeTable } from './page.ts';
 import { lastJsonLine, runProgram } from './program.ts';

@@ -2,8 +2,8 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { type FSWatcher, watch } from 'chokidar';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { dropFolderOf } from '../show/where-to-look.ts';
 import { dropTarget } from './drop-target.ts';
 import type { Session } from './session.ts';

@@ -1,5 +1,6 @@
 /** The changes in the service since the last look, as lines for the screen. */
 
+import { problemsText } from '@tidewheel/kit/errors.ts';
 import { metricTexts } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
@@ -9,7 +10,6 @@ import {
   type AttemptRecord,
   type RunRecord,
 } from '../../functions/core/runs/run-records.ts';
-import { problemsText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { usd } from '../show/tables.ts';
 

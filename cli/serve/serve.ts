@@ -1,5 +1,5 @@
 /** Serves until the session ends: every run of every pipeline, every file of the drop folder and every stray is on the screen. */
-import { printable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
 import type { Screen } from '../show/screen.ts';
 import { nextSteps } from '../show/where-to-look.ts';

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvokeCommand } from '@aws-sdk/client-lambda';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { invalidText } from './news.ts';
 import type { Session } from './session.ts';
 

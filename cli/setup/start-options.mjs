@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import util from 'node:util';
-import { certainWords, mistypedOptions } from '../../emulators/shared/mistyped.mjs';
+import { certainWords, mistypedOptions } from '../../packages/kit/mistyped.mjs';
 
 /** A test compares these with the lists of the programs. */
 export const LAUNCHER_NAMES = ['sagemaker', 'ec2', 'cheapest'];

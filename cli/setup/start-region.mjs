@@ -9,7 +9,7 @@ import { START_HELP, startMistakes } from './start-options.mjs';
 /** A listener to 'disconnect' would keep the child alive for ever; this lets it end when its work is done. */
 const LET_CHANNEL_GO = '--import=data:text/javascript,process.channel?.unref()';
 
-/** As emulators/shared/command-line.ts does it, which needs packages. */
+/** As packages/kit/command-line.ts does it, which needs npm packages. */
 function refuse(mistakes, help, code) {
   process.stderr.write(`${mistakes.map((mistake) => `✗ ${mistake}\n`).join('')}\n${help}`);
   return code;

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
-import { printable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
 import { metricTexts } from '../../client/amounts.ts';

@@ -1,5 +1,5 @@
 /** Lines and progress bars on a terminal; plain lines where there is none, so that a log stays readable. */
-import { printable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
 
 export interface Screen {

@@ -1,5 +1,5 @@
 /** The placement's table and the report, as text. */
-import { printable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
 import { metricTexts } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';

@@ -2,12 +2,12 @@
 import { join, resolve } from 'node:path';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
-import { readCommandLine, usable } from '@tidewheel/emulators/shared/command-line.ts';
-import { makeWritable } from '@tidewheel/emulators/shared/files.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
+import { readCommandLine, usable } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import { makeWritable } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { A_FOLDER, calledFrom, ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');

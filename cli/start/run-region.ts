@@ -4,7 +4,7 @@ import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/held-up.t
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { buildPage } from '../page/files.ts';

@@ -3,8 +3,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { startOnMachine, type Trial, type TrialHost } from './host.ts';
 import { type Output, outputReader } from './output.ts';
 

@@ -1,11 +1,11 @@
 /** Declares a pipeline as its file says, and makes its source equal to a folder. */
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { problemText } from '@tidewheel/kit/errors.ts';
 import { type Difference, differingFields } from '../../client/differences.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-import { problemText } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { type Api, ApiError } from '../command/api.ts';
 import type { LocalDeclaration } from '../command/declared.ts';

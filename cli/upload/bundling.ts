@@ -1,5 +1,5 @@
 /** Whether and how the files of a drop are bundled: as their pipeline declares. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { MOST_MEMBER_BYTES } from '../../functions/core/packing/arrivals/bundle-place.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';

@@ -1,6 +1,6 @@
 /** Makes `<pipeline>/source/` equal to a folder of code. */
 import { readFile } from 'node:fs/promises';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { bytesText } from '../../client/amounts.ts';
 import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
 import { filesBelow, type LocalFile } from './files.ts';

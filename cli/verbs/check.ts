@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { messageOf, type Problem, problemText } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
 import type { Finding } from '../../functions/core/deployment/finding.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { readingHints } from '../../functions/core/pipeline/reading-hints.ts';
-import { messageOf, type Problem, problemText } from '../../functions/core/shared/errors.ts';
 import type { Context } from '../command/context.ts';
 import { declarationFile } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';

@@ -1,5 +1,5 @@
 /** `tidewheel compare`: runs side by side. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';

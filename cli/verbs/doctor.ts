@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { messageOf, problemsText } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
@@ -21,7 +22,6 @@ import { readEvidence } from '../../functions/core/doctor/read-evidence.ts';
 import type { Verdict } from '../../functions/core/doctor/verdict.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import { messageOf, problemsText } from '../../functions/core/shared/errors.ts';
 import { parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE, runMeant } from '../command/runs.ts';

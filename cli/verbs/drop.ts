@@ -1,7 +1,7 @@
 /** `tidewheel drop`: uploads a folder as arrivals, in parallel, and goes on where an earlier call was cut short. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { bytesText, durationText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';

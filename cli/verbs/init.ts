@@ -1,12 +1,12 @@
 /** `tidewheel init`: writes a declaration from what lies in a folder. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { problemText } from '@tidewheel/kit/errors.ts';
+import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import * as z from 'zod';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
-import { problemText } from '../../functions/core/shared/errors.ts';
-import { shellQuote } from '../../functions/core/shared/shell-quote.ts';
 import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';

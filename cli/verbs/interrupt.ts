@@ -1,6 +1,6 @@
 /** `tidewheel interrupt`: strikes a chosen run of the local region. */
 import { controlClient } from '@tidewheel/emulators/region/control-client.ts';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { Context } from '../command/context.ts';
 import { stateMeant } from '../command/deployment.ts';

@@ -1,5 +1,5 @@
 /** `tidewheel limits`: another deadline or budget for an open run, and what placement would do with it. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';

@@ -1,6 +1,6 @@
 /** `tidewheel logs`: what a run printed, over all attempts and hosts. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';

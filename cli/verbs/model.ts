@@ -1,6 +1,6 @@
 /** `tidewheel model`: the models of a pipeline's runs: list them, fetch one. */
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
 import { bucketKeys, parseRunId } from '../../functions/core/shared/keys.ts';

@@ -1,11 +1,11 @@
 /** `tidewheel plan`: what a run would do, cost and miss. Starts nothing. */
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf, BodyOf } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { ApiError } from '../command/api.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';

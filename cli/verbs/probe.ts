@@ -1,5 +1,5 @@
 /** `tidewheel probe`: tries settings for some steps each, and says which are the cheapest and the fastest. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import { EXIT } from '../command/exit.ts';

@@ -1,6 +1,6 @@
 /** `tidewheel run`: starts the run of the open batch, as declared, with changes, or as an earlier run. */
 import { randomUUID } from 'node:crypto';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';

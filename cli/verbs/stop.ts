@@ -1,6 +1,6 @@
 /** `tidewheel stop`: ends a run, after a save where it trains. */
 
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { durationText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';

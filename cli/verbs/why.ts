@@ -1,5 +1,5 @@
 /** `tidewheel why`: why each attempt went where it went. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';

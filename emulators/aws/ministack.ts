@@ -4,8 +4,8 @@ import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makePrivate } from '@tidewheel/kit/files.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
-import { makePrivate } from '../shared/files.ts';
 
 /** What limits.py reads. */
 interface EmulatorLimits {

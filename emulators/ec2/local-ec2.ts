@@ -6,18 +6,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
+import { makePrivate } from '@tidewheel/kit/files.ts';
+import {
+  openTemporaryFolder,
+  removeTemporaryFolder,
+  type TemporaryFolder,
+} from '@tidewheel/kit/temporary-folder.ts';
 import type { AccessKey } from '../access/access-key.ts';
 import { type Clock, wallClock } from '../clock/clock.ts';
 import { restUntil } from '../clock/presence.ts';
 import type { Sleepers } from '../clock/sleepers.ts';
 import { cpusPerHost } from '../sagemaker/hosts/container.ts';
 import { messageOf } from '../sagemaker/model/errors.ts';
-import { makePrivate } from '../shared/files.ts';
-import {
-  openTemporaryFolder,
-  removeTemporaryFolder,
-  type TemporaryFolder,
-} from '../shared/temporary-folder.ts';
 import type { CapacityLease, CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import {
   instanceEnded,

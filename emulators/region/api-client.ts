@@ -1,7 +1,8 @@
 /** Calls of the HTTP API as any AWS client makes them: signed with SigV4 for execute-api. */
+
+import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import { request } from 'undici';
 import type { AccessKey } from '../access/access-key.ts';
-import { signedHeaders } from '../shared/signed-headers.ts';
 import { REGION, type Stack } from './clients.ts';
 
 interface ApiReply {

@@ -1,9 +1,9 @@
 /** Calls of a region's control server, for commands that only know its state folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
-import { signedHeaders } from '../shared/signed-headers.ts';
 import { REGION } from './clients.ts';
 import { CONTROL_FILE } from './control-server.ts';
 import type { RunningJob, Strike } from './interruptions.ts';

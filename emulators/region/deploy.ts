@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { filesBelow } from '../shared/files.ts';
+import { filesBelow } from '@tidewheel/kit/files.ts';
 import { type Endpoints, findStack, type LocalClients, STACK_NAME, type Stack } from './clients.ts';
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
 import { packageOnce } from './package-cache.ts';
@@ -22,6 +22,7 @@ const INGREDIENTS = [
   'serverless',
   'statemachines',
   'functions',
+  'packages',
   'training/agent',
   'package-lock.json',
 ];

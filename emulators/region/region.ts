@@ -1,5 +1,6 @@
 /** One machine as an AWS region: the emulator, a SageMaker, EC2's machines and a Spot market beside it, and the stack deployed into it. */
 import { join, resolve } from 'node:path';
+import { makePrivate } from '@tidewheel/kit/files.ts';
 import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-key.ts';
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
@@ -7,7 +8,6 @@ import { type LocalEc2, startLocalEc2 } from '../ec2/local-ec2.ts';
 import type { LimitProfile } from '../limits/profiles.ts';
 import { canShowOptMl, NOT_SHOWN } from '../sagemaker/hosts/opt-ml.ts';
 import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
-import { makePrivate } from '../shared/files.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
 import { emulatorLimits, hostLimits, marketLimits, sageMakerLimits } from './account-limits.ts';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
-import { printable } from '../shared/command-line.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import { canShowOptMl, NOT_SHOWN } from './hosts/opt-ml.ts';
 import { messageOf } from './model/errors.ts';

@@ -1,11 +1,11 @@
 /** A SageMaker for one machine: speaks AWS's protocol and really runs the training jobs. */
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makePrivate } from '@tidewheel/kit/files.ts';
+import { openTemporaryFolder } from '@tidewheel/kit/temporary-folder.ts';
 import type { LocalServer } from '../access/local-server.ts';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
-import { makePrivate } from '../shared/files.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
-import { openTemporaryFolder } from '../shared/temporary-folder.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import { startHttpServer } from './api/http.ts';
 import { runOperation } from './api/operations.ts';

@@ -1,7 +1,7 @@
 /** JSON that a person wrote: read and checked, with everything that is wrong in it as sentences. */
 import { readFileSync } from 'node:fs';
+import { check, firstOf } from '@tidewheel/kit/validation.ts';
 import type * as z from 'zod';
-import { check, firstOf } from '../../functions/core/shared/validation.ts';
 
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }

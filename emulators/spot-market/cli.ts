@@ -1,8 +1,8 @@
 /** `node emulators/spot-market/cli.ts`: the local Spot market by itself, for any EC2 client. */
 import { join } from 'node:path';
+import { printable, readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn, keyVariables } from '../access/access-key.ts';
-import { printable, readCommandLine, runCommand } from '../shared/command-line.ts';
 import { startLocalMarket } from './market.ts';
 import { REGIONS } from './model/offers.ts';
 import { marketScriptOf, SCRIPT_HELP } from './script-option.ts';

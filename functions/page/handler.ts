@@ -1,10 +1,10 @@
+import { once } from '@tidewheel/kit/once.ts';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { config } from '../aws/shared/config.ts';
 import { readJson } from '../aws/shared/read-json.ts';
 import { httpEvent } from '../core/api/http-event.ts';
 import { rememberedIssuer } from '../core/page/issuer.ts';
 import { answerPage } from '../core/page/serve.ts';
-import { once } from '../core/shared/once.ts';
 import { FILES, HTML } from './files.ts';
 
 const signIn = once(() => {

@@ -4,7 +4,7 @@
  * sample back. Their environments are installed at the first run.
  */
 import path from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { step } from '../../cli/setup/progress.mjs';
 import { CLIENTS, type Client, judge } from './clients.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as errors from '@tidewheel/kit/errors.ts';
 import aslValidator from 'asl-validator';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import * as errors from '../../functions/core/shared/errors.ts';
 
 interface Rule {
   readonly ErrorEquals?: readonly string[];

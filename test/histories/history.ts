@@ -1,4 +1,7 @@
 /** One random history of a pipeline's data: the service's own steps, killed at random, and what lies in the bucket after each. */
+
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
 import {
   type CompactionInput,
@@ -17,9 +20,7 @@ import { pruneGenerations } from '../../functions/core/packing/versions/prune-ge
 import { versionContents } from '../../functions/core/packing/versions/version-contents.ts';
 import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
 import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
-import { ConfigurationError } from '../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
 import { seedBundle } from '../support/builders/bundles.ts';
 import { current, incoming, problems, runOf } from '../support/builders/compaction.ts';
 import { PIPELINE, planAndPack } from '../support/builders/packing.ts';

@@ -7,9 +7,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
-import { messageOf } from '../../functions/core/shared/errors.ts';
 import { historyOf } from './history.ts';
 
 const USAGE = `npm run test:histories [-- --seeds A-B]

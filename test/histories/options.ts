@@ -1,7 +1,8 @@
 /** What the history of a seed is about. */
+
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
 import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
-import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
 import { settings } from '../support/builders/packing.ts';
 
 const FORMATS = ['webdataset', 'tfrecord', 'mds', 'parquet'] as const;

@@ -13,16 +13,18 @@ export const filesOfProject = (root: string): readonly string[] =>
     .filter((file) => file !== '' && existsSync(path.join(root, file)));
 
 const SPECIFIER = /\b(?:from|import)\s*\(?\s*'(\.\.?\/[^']+|@tidewheel\/[^']+)'/g;
-const EMULATORS = '@tidewheel/emulators/';
+/** Folder of each workspace, by its name. */
+const folderOfPackage = (name: string): string => (name === 'emulators' ? name : `packages/${name}`);
 
 /** Paths from the root of what a file imports of the project. */
 export function importsOf(root: string, file: string): readonly string[] {
   const text = readFileSync(path.join(root, file), 'utf8');
-  const named = [...text.matchAll(SPECIFIER)].flatMap(([, specifier = '']) =>
-    specifier.startsWith(EMULATORS)
-      ? [path.join('emulators', specifier.slice(EMULATORS.length))]
-      : [path.join(path.dirname(file), specifier)],
-  );
+  const named = [...text.matchAll(SPECIFIER)].map(([, specifier = '']) => {
+    const [scope, name = '', ...rest] = specifier.split('/');
+    return scope === '@tidewheel'
+      ? path.join(folderOfPackage(name), ...rest)
+      : path.join(path.dirname(file), specifier);
+  });
   return named.filter((target) => statSync(path.join(root, target), { throwIfNoEntry: false })?.isFile());
 }
 

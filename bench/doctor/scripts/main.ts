@@ -1,14 +1,14 @@
 /** npm run bench:doctor-scripts: the doctor's first verdict on scripts in the manner of others, and what its remedy brings. */
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
-import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { markdownTable } from '../../../cli/recipes/table.ts';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
 import type { Evidence } from '../../../functions/core/doctor/evidence.ts';
 import { measuresOf } from '../../../functions/core/doctor/measures.ts';
 import type { Change, Verdict } from '../../../functions/core/doctor/verdict.ts';
-import { messageOf } from '../../../functions/core/shared/errors.ts';
 import { fromCaller, inWorkFolder, writeJson } from '../../scripts/work-folder.ts';
 import type { Case, Remedied } from './case.ts';
 import { WRITTEN } from './catalogue.ts';

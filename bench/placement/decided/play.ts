@@ -4,7 +4,7 @@
  * placement scores.
  */
 
-import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import type { Setting } from '../../../test/support/market/job.ts';
 import { drawTraces, TICK_SECONDS, type Trace } from '../../../test/support/market/traces.ts';
 import { tidewheel } from '../../sim/tidewheel.ts';

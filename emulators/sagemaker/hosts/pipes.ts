@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel } from '@aws-sdk/client-sagemaker';
-import { shuffled } from '../../../functions/core/shared/seeded-random.ts';
+import { shuffled } from '@tidewheel/kit/seeded-random.ts';
 import { transferFailure } from '../model/errors.ts';
 import { type ChannelListing, channelDirectory, listChannel, receivers } from './channels.ts';
 import type { Host } from './container.ts';

@@ -1,5 +1,5 @@
 /** Randomness that is a function of names: equal seeds give equal markets, in whatever order they are queried. */
-import { randomBelow, seededUint32, seededUniform } from '../../../functions/core/shared/seeded-random.ts';
+import { randomBelow, seededUint32, seededUniform } from '@tidewheel/kit/seeded-random.ts';
 
 type Names = readonly (string | number)[];
 

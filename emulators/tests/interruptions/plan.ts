@@ -1,5 +1,5 @@
 /** What a seed stands for: which fault, at which moment. Pure. */
-import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 
 export const FAULTS = ['reclaim', 'killHost', 'killAll', 'killAgent', 'killRank'] as const;
 /**

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
-import { filesBelow } from '@tidewheel/emulators/shared/files.ts';
+import { filesBelow } from '@tidewheel/kit/files.ts';
 import { packAgent } from '../../../functions/aws/lambda/agent.ts';
 import { AGENT_PATH } from '../../../functions/core/launch/job/job-parts.ts';
 import { AGENT_FILE } from '../../../functions/core/shared/keys.ts';

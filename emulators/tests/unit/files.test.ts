@@ -2,8 +2,8 @@
 import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeWritable } from '@tidewheel/kit/files.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makeWritable } from '../../shared/files.ts';
 
 let folder: string;
 

@@ -1,8 +1,12 @@
 import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import {
+  openTemporaryFolder,
+  removeTemporaryFolder,
+  socketProblem,
+} from '@tidewheel/kit/temporary-folder.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTemporaryFolder, removeTemporaryFolder, socketProblem } from '../../shared/temporary-folder.ts';
 
 let ground: string;
 let counter = 0;

@@ -1,7 +1,7 @@
+import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { attemptRecordSchema } from '../../core/runs/run-records.ts';
 import { recordOf } from '../../core/runs/stored-records.ts';
 import type { AttemptStore } from '../../core/runs/stores.ts';
-import { RunNotFoundError } from '../../core/shared/errors.ts';
 import { listOpen } from './runs.ts';
 import { type Key, type StoredTable } from './table.ts';
 

@@ -1,5 +1,6 @@
 /** The bucket's record of an attempt on EC2: its job, its hosts' reports, and the requests to them. */
 import type { EC2Client } from '@aws-sdk/client-ec2';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
 import {
   hostRequests,
@@ -17,7 +18,6 @@ import {
 } from '../../core/launch/job/job-document.ts';
 import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
 import { readHostFiles } from '../../core/runs/host-files.ts';
-import { parseJson } from '../../core/shared/json.ts';
 import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
 import { hostsOf } from './fleet-hosts.ts';

@@ -1,6 +1,6 @@
 /** Notices on EventBridge: source `tidewheel`, detail-type the notice's name, detail versioned (docs/events.md). */
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { TransientError } from '../../core/shared/errors.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { Notifier } from '../../core/shared/ports.ts';
 
 const DETAIL_VERSION = 1;

@@ -12,6 +12,7 @@ import {
   ListAttachedRolePoliciesCommand,
   NoSuchEntityException,
 } from '@aws-sdk/client-iam';
+import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import {
   PIPELINE_TAG,
   type PipelineRole,
@@ -20,7 +21,6 @@ import {
   type RoleNames,
   roleNames,
 } from '../../core/launch/pipeline-role.ts';
-import { LaunchRefusedError } from '../../core/shared/errors.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 import { rethrow } from '../shared/aws-errors.ts';
 

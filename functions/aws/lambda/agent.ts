@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { ConfigurationError } from '../../core/shared/errors.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { zipOf } from '@tidewheel/kit/zip.ts';
 import { AGENT_FILE, bucketKeys } from '../../core/shared/keys.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
-import { zipOf } from '../../core/shared/zip.ts';
 
 /** Where serverless.yml packs the agent, relative to the function's code. */
 const AGENT_FOLDER = join('training', 'agent');

@@ -4,11 +4,11 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import middy, { type MiddlewareObj } from '@middy/core';
+import { InvalidInputError, TransientError } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import type { Context } from 'aws-lambda';
 import type * as z from 'zod';
 import type { Diagnosis } from '../../core/runs/diagnosis.ts';
-import { InvalidInputError, TransientError } from '../../core/shared/errors.ts';
-import { check } from '../../core/shared/validation.ts';
 import { isRetryableAwsError } from '../shared/aws-errors.ts';
 
 export const logger = new Logger({ serviceName: 'tidewheel' });

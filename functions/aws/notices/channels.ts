@@ -6,10 +6,10 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import type { Delivery, NoticeChannels } from '../../core/notices/send-notices.ts';
-import { TransientError } from '../../core/shared/errors.ts';
-import { parseJson } from '../../core/shared/json.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 
 export interface ChannelClients {

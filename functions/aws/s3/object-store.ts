@@ -12,7 +12,7 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import { TransientError } from '../../core/shared/errors.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ListedObject, ObjectStore, StoredBytes } from '../../core/shared/ports.ts';
 import { isKeyCount } from './xml.ts';
 

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { loadConfig, NODE_REGION_CONFIG_FILE_OPTIONS, NODE_REGION_CONFIG_OPTIONS } from '@smithy/core/config';
-import { ConfigurationError } from '../../core/shared/errors.ts';
-import { once } from '../../core/shared/once.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { config } from '../shared/config.ts';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress, proxyProblem } from './endpoint.ts';

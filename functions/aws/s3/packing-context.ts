@@ -1,10 +1,10 @@
 /** What the three packing steps share: the bucket's data path, the run's declaration, and errors that the state machine knows. */
 
+import { ConfigurationError, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import type { BlobStore } from '../../core/packing/model/blob-store.ts';
 import type { LikelyReaders } from '../../core/packing/model/shard-count.ts';
 import type { PackingSettings, Pipeline } from '../../core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../core/placement/candidates/likely-readers.ts';
-import { ConfigurationError, RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
 import { runStore } from '../dynamodb/runs.ts';
 import { storedTable } from '../dynamodb/table.ts';
 import { dynamo } from '../shared/clients.ts';

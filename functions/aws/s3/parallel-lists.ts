@@ -2,9 +2,10 @@
  * An object store whose lists come from many readers at once. One page of 1,000 keys after the other takes minutes for
  * a million keys: the SDK needs 33 ms of a whole core for a page (Node.js 20, a busy machine), S3 100 to 200 ms.
  */
+
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { BlobStore } from '../../core/packing/model/blob-store.ts';
 import { listInParallel } from '../../core/packing/plan/parallel-listing.ts';
-import { TransientError } from '../../core/shared/errors.ts';
 import type { ListedObject, ObjectStore } from '../../core/shared/ports.ts';
 import { config } from '../shared/config.ts';
 import { isRetryable } from './errors.ts';

@@ -6,7 +6,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { SSMClient } from '@aws-sdk/client-ssm';
-import { once } from '../../core/shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { perRegion, retry } from './clients.ts';
 
 export const cloudFormation = /* @__PURE__ */ once(() => new CloudFormationClient(retry));

@@ -1,6 +1,7 @@
 /** Translates SDK errors: a retryable one becomes a TransientError, which the state machine retries. */
+
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { awsErrorClass, isRetryableAwsError } from '../../core/shared/aws-error-class.ts';
-import { TransientError } from '../../core/shared/errors.ts';
 
 export { isRetryableAwsError };
 

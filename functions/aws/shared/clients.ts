@@ -5,7 +5,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { once } from '../../core/shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 
 /** The SDK's standard mode with 4 tries instead of 3, because throttles of the control plane are short. */
 export const retry = { maxAttempts: 4 } as const;

@@ -6,7 +6,7 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { PricingClient } from '@aws-sdk/client-pricing';
 import { SageMakerClient } from '@aws-sdk/client-sagemaker';
-import { once } from '../../core/shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { perRegion, retry } from './clients.ts';
 
 export const ec2 = /* @__PURE__ */ once(() => new EC2Client(retry));

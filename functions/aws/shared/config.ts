@@ -1,10 +1,11 @@
 /** The only reader of the environment: checks the values that serverless.yml gives a function and reports all problems. */
+
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import type { PeopleRoles } from '../../core/api/people.ts';
 import type { Allowed } from '../../core/ingest/allowed.ts';
 import type { RoleKind } from '../../core/launch/pipeline-role.ts';
-import { ConfigurationError } from '../../core/shared/errors.ts';
-import { check } from '../../core/shared/validation.ts';
 
 const policyArn = z.string().startsWith('arn:');
 const rolePath = z.string().regex(/^\/(.+\/)?$/);

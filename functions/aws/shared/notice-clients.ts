@@ -2,7 +2,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { once } from '../../core/shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { retry } from './clients.ts';
 
 export const sns = /* @__PURE__ */ once(() => new SNSClient(retry));

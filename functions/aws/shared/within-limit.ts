@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { TransientError } from '../../core/shared/errors.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 
 /** Goes on without work that takes too long. The work itself cannot be stopped, and has to bear a repetition. */
 export const withinLimit = <T>(work: Promise<T>, seconds: number): Promise<T> =>

@@ -1,6 +1,7 @@
 /** What every answer of the API is made of. */
+
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import type * as z from 'zod';
-import type { Problem } from '../shared/errors.ts';
 import type { Operations, Route } from './operations.ts';
 import type { Claims } from './people.ts';
 

@@ -1,8 +1,8 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
 import { hash } from 'node:crypto';
+import { check } from '@tidewheel/kit/validation.ts';
 import type * as z from 'zod';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
-import { check } from '../shared/validation.ts';
 import {
   type AnswerOf,
   type ApiRequest,

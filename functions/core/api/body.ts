@@ -1,6 +1,7 @@
 /** Bodies of requests in JSON. */
+
+import { type Checked, check } from '@tidewheel/kit/validation.ts';
 import type * as z from 'zod';
-import { type Checked, check } from '../shared/validation.ts';
 
 /** An empty body is an empty object. */
 export function bodyOf<T>(schema: z.ZodType<T>, body: string): Checked<T> {

@@ -1,6 +1,7 @@
 /** Refusals of every route: of callers without the role, and of what AWS does not answer. */
+
+import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { awsErrorClass } from '../shared/aws-error-class.ts';
-import { UnreadableRecordError } from '../shared/errors.ts';
 import { type ApiRequest, type ApiResponse, problem } from './answers.ts';
 import { may, type PeopleRoles, roleOf } from './people.ts';
 import type { Role } from './schemas/operation.ts';

@@ -1,6 +1,7 @@
 /** What a person changes for one run: the names of its fields, and a version of the data that is not there. */
+
+import { LaunchRefusedError, type Problem } from '@tidewheel/kit/errors.ts';
 import { generationsNow, type VersionReader } from '../dataset/dataset-version.ts';
-import { LaunchRefusedError, type Problem } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
 /** Tables whose fields are named by the person who declares them. */

@@ -1,6 +1,7 @@
 /** Pages of the API's lists. The token of a page names the list and the page's last item, so that it outlives changes of the list. */
+
+import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import type { Tell } from '../runs/stores.ts';
-import { UnreadableRecordError } from '../shared/errors.ts';
 import { REMEDY, tokenOf } from './schemas/page.ts';
 
 export interface Page {

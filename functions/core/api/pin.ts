@@ -1,10 +1,11 @@
 /** The answer to a person who pins a version of a dataset, or takes the pin out: a change of the stored declaration. */
+
+import { own } from '@tidewheel/kit/own-property.ts';
 import { readAllowedDeclaration } from '../ingest/allowed.ts';
 import { blobVersions, newestVersion, readVersion } from '../packing/model/versions.ts';
 import { withPin } from '../pipeline/pin.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { bucketKeys } from '../shared/keys.ts';
-import { own } from '../shared/own-property.ts';
 import { type AnswerOf, invalidStored, noPipeline, ok, problem, type RequestOf, refused } from './answers.ts';
 import { bodyOf } from './body.ts';
 import type { DatasetDeps } from './dataset.ts';

@@ -1,4 +1,6 @@
 /** The answers about probes. */
+
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { nameOfTopology } from '../attempts/doctor/topology-speed.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { pinOfNewest, type VersionReader } from '../dataset/dataset-version.ts';
@@ -16,7 +18,6 @@ import { attemptCost } from '../runs/attempt-cost.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { readStepSpeed } from '../runs/step-speeds.ts';
 import type { Stores } from '../runs/stores.ts';
-import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, probeIdOf } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import {

@@ -1,4 +1,6 @@
 /** A person has a pipeline train: as it declares, with changes for this run alone, or as an earlier run did. */
+
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { type Allowed, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
 import { requestRun } from '../ingest/request-run.ts';
 import type { WakeDeps } from '../ingest/wake.ts';
@@ -7,7 +9,6 @@ import { changeDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { partsOf, withParts } from '../pipeline/run-parts.ts';
 import type { RunRecord, RunRequest } from '../runs/run-records.ts';
-import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import { type AnswerOf, accepted, invalidStored, noPipeline, problem, type RequestOf } from './answers.ts';
 import { bodyOf } from './body.ts';

@@ -1,4 +1,7 @@
 /** The answers to a person who steers a run. */
+
+import type { Problem } from '@tidewheel/kit/errors.ts';
+import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import { changeLimits } from '../attempts/change-limits.ts';
 import { unsavedWork } from '../attempts/outlook/unsaved.ts';
 import {
@@ -20,8 +23,6 @@ import { type PlacementDecision } from '../runs/placement-records.ts';
 import { readProgress } from '../runs/progress.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import type { Problem } from '../shared/errors.ts';
-import { isSameOnRecord } from '../shared/same-on-record.ts';
 import { type AnswerOf, accepted, noRun, ok, problem, type RequestOf } from './answers.ts';
 import { bodyOf } from './body.ts';
 import { fieldsOf, readableVersion } from './overrides.ts';

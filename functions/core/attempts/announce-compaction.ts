@@ -2,8 +2,9 @@
  * Writes the result of a compaction to the run's timeline. Where it failed, the run trains on the generations as they
  * are, or is refused if one of them replaces samples. Safe to repeat.
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import type { CompactionResult } from '../packing/compaction/seal-compaction.ts';
-import { parseJson } from '../shared/json.ts';
 import type { AnnounceDeps } from './announce-seal.ts';
 
 /** The error as Step Functions passes it. */

@@ -1,11 +1,11 @@
 /** Records a seal with the run and announces it on the timeline and the event bus. Safe to repeat. */
 
+import { shownKey } from '@tidewheel/kit/quoted.ts';
 import type { Dots } from '../packing/model/documents.ts';
 import type { SealResult } from '../packing/seal/seal-dataset.ts';
 import type { Stores } from '../runs/stores.ts';
 import { belowIncoming } from '../shared/keys.ts';
 import type { Clock, Notifier } from '../shared/ports.ts';
-import { shownKey } from '../shared/quoted.ts';
 
 export interface AnnounceDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly notifier: Notifier;

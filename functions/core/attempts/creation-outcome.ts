@@ -3,6 +3,7 @@
  * attempt. Any other error is thrown, and its class decides whether the state machine retries.
  */
 
+import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
 import { sizeOf } from '../catalog/launchers/download.ts';
 import { launcherFacts } from '../catalog/launchers/registry.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -10,7 +11,6 @@ import { type Change, remedyOf } from '../doctor/verdict.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
 import { jobOf, type PreparedJob, portOf } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
-import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
 import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 interface Creation {

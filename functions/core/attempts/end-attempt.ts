@@ -1,7 +1,8 @@
 /** A run that ends leaves no job behind: it stops a running job and waits for the job's figures. */
+
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { jobOf, portOf } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
-import { TransientError } from '../shared/errors.ts';
 import { endEntryOf, endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 /**

@@ -2,12 +2,13 @@
  * Deletes what finished runs no longer need, by the retention of their declarations. A pass may die at any line: the next
  * one lists again. A part counts as expired when every object of it was deleted.
  */
+
+import { messageOf, type Unreadable } from '@tidewheel/kit/errors.ts';
 import { type BlobStore, type KeyFailure, type ListedBlob, listPages } from '../packing/model/blob-store.ts';
 import { executionName } from '../runs/batches.ts';
 import { expiryOf } from '../runs/retention.ts';
 import type { Expiring, RunRecord } from '../runs/run-records.ts';
 import type { RunStore, Tell } from '../runs/stores.ts';
-import { messageOf, type Unreadable } from '../shared/errors.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import type { Clock, Executions } from '../shared/ports.ts';
 

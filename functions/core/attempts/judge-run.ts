@@ -1,5 +1,6 @@
 /** The Judge state: decides what a run does next. A new execution of the run starts here, too. */
 
+import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { whyHeld } from '../dataset/held-data.ts';
 import { jobOf, portOf } from '../launch/launcher.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
@@ -9,7 +10,6 @@ import { tellAutomatic } from '../runs/automatic.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, RunRecord, StopRequest } from '../runs/run-records.ts';
-import { RunNotFoundError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type Judgement, judge } from './judge.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';

@@ -1,5 +1,6 @@
 /** The Launch state: starts the attempt's job, or finds it started. The execution then waits for the task token. */
 
+import { LaunchRefusedError, problemsText, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import { listChannelFiles } from '../dataset/channel-files.ts';
 import { type Dataset, datasetOf } from '../dataset/dataset.ts';
 import type { Change } from '../doctor/verdict.ts';
@@ -18,7 +19,6 @@ import { restoreAttempts } from '../runs/restore-attempts.ts';
 import { type AttemptRecord, type RunRecord } from '../runs/run-records.ts';
 import { safeRemedies, withRemedies } from '../runs/safe-remedies.ts';
 import type { Stores } from '../runs/stores.ts';
-import { LaunchRefusedError, problemsText, RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';

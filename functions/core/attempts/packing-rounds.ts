@@ -2,9 +2,10 @@
  * Rounds of packing. An item of the Map may fail for a reason that passes, such as a function that ends without an
  * answer. The other items go on, the seal finds what is missing, and the next round packs only that.
  */
+
+import { PackingIncompleteError } from '@tidewheel/kit/errors.ts';
 import { ShardMissingError } from '../packing/seal/committed-shards.ts';
 import type { Stores } from '../runs/stores.ts';
-import { PackingIncompleteError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock } from '../shared/ports.ts';
 

@@ -1,5 +1,6 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { startExecution } from '../ingest/start-execution.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
@@ -9,7 +10,6 @@ import { tellAutomatic } from '../runs/automatic.ts';
 import { executionName } from '../runs/batches.ts';
 import { type AttemptRecord, FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import type { Stores, Tell } from '../runs/stores.ts';
-import { messageOf } from '../shared/errors.ts';
 import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import type { ExecutionStatus } from '../shared/ports.ts';
 import { endOpenAttempts } from './end-attempt.ts';

@@ -1,8 +1,8 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
+import { noneIfUnreadable, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import { readSeries } from '../runs/series.ts';
-import { noneIfUnreadable, RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Notice, ObjectStore } from '../shared/ports.ts';
 import { endOpenAttempts } from './end-attempt.ts';

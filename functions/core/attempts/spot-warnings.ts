@@ -6,12 +6,13 @@
  * in a warning holds the zone instead of the region.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
  */
+
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import { portOf } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
-import { messageOf } from '../shared/errors.ts';
-import { parseJson } from '../shared/json.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 

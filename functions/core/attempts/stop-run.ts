@@ -3,9 +3,10 @@
  * batch without packing, `launch` starts no job, each look at a job stops it, and `judge` ends the run. So the rest only
  * saves the time that the execution would wait. `reconcile` repeats it.
  */
+
+import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { executionName } from '../runs/batches.ts';
 import { FINISHED, type RunRecord, type StopMode } from '../runs/run-records.ts';
-import { RunNotFoundError } from '../shared/errors.ts';
 import { continueRun, type NextExecutionDeps } from './next-execution.ts';
 
 export interface StopQuestion {

@@ -1,7 +1,8 @@
 /** Handles a batch of training events. Each event only triggers a look at its job. */
+
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
-import { messageOf } from '../shared/errors.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 const stateChange = z.object({ detail: z.object({ TrainingJobName: z.string().min(1).max(63) }) });

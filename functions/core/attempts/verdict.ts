@@ -1,5 +1,5 @@
 /** Turns the input of the Report state into the run's verdict, with a readable reason. */
-import { parseJson } from '../shared/json.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import type { Verdict } from './report-run.ts';
 
 export interface StateMachineResult {

@@ -3,8 +3,8 @@
  * sources; a lookup of something no source knows is `undefined`, and a price that is derived says so.
  */
 
+import { own } from '@tidewheel/kit/own-property.ts';
 import * as z from 'zod';
-import { own } from '../shared/own-property.ts';
 import ec2 from './data/ec2-prices.json' with { type: 'json' };
 import instances from './data/instances.json' with { type: 'json' };
 import sagemaker from './data/sagemaker-prices.json' with { type: 'json' };

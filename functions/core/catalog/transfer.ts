@@ -1,6 +1,6 @@
 /** What it costs to move data between regions, from a dated table. */
 
-import { own } from '../shared/own-property.ts';
+import { own } from '@tidewheel/kit/own-property.ts';
 import data from './data/transfer-prices.json' with { type: 'json' };
 
 const prices: Readonly<Record<string, Readonly<Record<string, number>>>> = data.prices;

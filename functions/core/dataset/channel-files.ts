@@ -1,5 +1,7 @@
 /** The files below incoming/ that a run's channels read: those of its sealed version, and no other that lies there. */
 import { hash } from 'node:crypto';
+import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
+import { shownKey } from '@tidewheel/kit/quoted.ts';
 import type { BlobReader } from '../packing/model/blob-store.ts';
 import { manifestsOf } from '../packing/model/sealed-arrivals.ts';
 import { batchOf } from '../packing/model/versions.ts';
@@ -7,10 +9,8 @@ import { sealedFates } from '../packing/plan/sealed-filter.ts';
 import { prefixUri } from '../pipeline/prefix.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { LaunchRefusedError } from '../shared/errors.ts';
 import { bucketKeys, s3Uri } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
-import { shownKey } from '../shared/quoted.ts';
 
 /** A list of so many has some 10 MB, and S3 lists them in some ten seconds. */
 const MOST_OBJECTS = 100_000;

@@ -1,5 +1,6 @@
 /** Chooses the version of the dataset that a run reads, and records it so that a prune keeps it. */
 
+import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
 import {
   batchOf,
   type DatasetVersion,
@@ -11,7 +12,6 @@ import {
   waitingGenerations,
 } from '../packing/model/versions.ts';
 import type { RunRecord } from '../runs/run-records.ts';
-import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 

@@ -1,4 +1,6 @@
 /** The generations that a run trains on: all up to its own, and the same ones for each attempt. */
+
+import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { type DatasetSize, sizeOf } from '../catalog/launchers/download.ts';
 import { headerDifference, shownHeader } from '../packing/formats/csv-header.ts';
@@ -6,7 +8,6 @@ import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/
 import { packingKeys } from '../packing/model/packing-keys.ts';
 import { SPLITS, type SplitName } from '../pipeline/splits.ts';
 import type { RunRecord } from '../runs/run-records.ts';
-import { LaunchRefusedError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { generationsNow, recordGenerations } from './dataset-version.ts';

@@ -1,7 +1,8 @@
 /** Everything that would fail in the first run of a deployment, in one list. It changes nothing but one test object. */
+
+import { type Problem } from '@tidewheel/kit/errors.ts';
 import { LAUNCHERS, launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { type Problem } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { AccountView, Stack, TrainingView } from './account-view.ts';
 import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';

@@ -2,8 +2,9 @@
  * What the agent's files hold (training/agent/tidewheel_agent/evidence): `<attempt>-<host>.jsonl` with a point a line,
  * and `<attempt>-<host>-phases.json`.
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { parseJson } from '../shared/json.ts';
 import type { HostStart, Point } from './evidence.ts';
 
 /** Products of such numbers stay below what DynamoDB holds, 1e125. */

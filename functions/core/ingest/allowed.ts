@@ -2,10 +2,11 @@
  * What the deployment lets declarations name. The policies of the template allow nothing else, so a declaration that
  * names it would fail with AccessDenied after its data was packed.
  */
+
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { AWS_IMAGE_ACCOUNTS } from '../catalog/image-accounts.ts';
 import { type Declaration, readDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { Problem } from '../shared/errors.ts';
 import { s3Uri } from '../shared/keys.ts';
 
 /** In a list of ids: every id. */

@@ -3,13 +3,13 @@
  * before it closed with. Then a marker, or an arrival that brings nothing new, still leads to a training.
  */
 import { createHash } from 'node:crypto';
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { belongsToSource } from '../pipeline/script/source-files.ts';
 import { keptClose } from '../runs/kept-records.ts';
 import { isChanged } from '../runs/requests.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore } from '../runs/stores.ts';
-import { noneIfUnreadable } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 

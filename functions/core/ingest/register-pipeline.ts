@@ -1,7 +1,8 @@
 /** From a declaration in the bucket to a pipeline on record: its validity, its schedule, and data that came before it. */
+
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { type Pipeline, pipelineName } from '../pipeline/pipeline.ts';
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
-import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore, Schedules } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';

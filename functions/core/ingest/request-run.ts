@@ -1,7 +1,8 @@
 /** From a person's request to one running execution. */
+
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { PipelineRecord } from '../runs/batches.ts';
 import type { RunRecord, RunRequest } from '../runs/run-records.ts';
-import { noneIfUnreadable } from '../shared/errors.ts';
 import { runIdOf } from '../shared/keys.ts';
 import { openedRun, pipelineOnRecord, started, undeclared, type WakeDeps, type Woken } from './wake.ts';
 

@@ -1,12 +1,12 @@
 /** The declaration of a run that a person asked for: with the parts that the request was checked with. */
 
+import { InvalidPipelineError } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { pipelineSchema } from '../pipeline/pipeline.ts';
 import { withParts } from '../pipeline/run-parts.ts';
 import type { RunRequest } from '../runs/run-records.ts';
-import { InvalidPipelineError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { check } from '../shared/validation.ts';
 import { type Allowed, onlyAllowed } from './allowed.ts';
 
 /**

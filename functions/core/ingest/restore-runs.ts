@@ -1,13 +1,13 @@
 /** A table that was lost, or restored to an earlier time, is completed from what the bucket keeps of each run. */
 
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import { notifiedSinceOf, type PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keptClose } from '../runs/kept-records.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { Retry, RunRecord } from '../runs/run-records.ts';
 import type { FirstBatch, Stores } from '../runs/stores.ts';
-import { noneIfUnreadable } from '../shared/errors.ts';
-import { parseJson } from '../shared/json.ts';
 import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
 import type { Clock, Executions, ObjectStore } from '../shared/ports.ts';
 import { closeAgain } from './close-again.ts';

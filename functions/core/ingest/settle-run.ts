@@ -1,11 +1,12 @@
 /** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
+
+import { InvalidPipelineError, RunNotFoundError, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
 import { closedRequest } from '../runs/requests.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { InvalidPipelineError, RunNotFoundError, UnreadableRecordError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type Allowed, readAllowedDeclaration } from './allowed.ts';

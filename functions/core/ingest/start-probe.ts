@@ -2,12 +2,13 @@
  * A probe: a short trial of other settings on data that is sealed already. It is a run of its own kind. It takes no batch
  * and no arrivals, is in no list of its pipeline's runs, is announced to no target, and leaves no model.
  */
+
+import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { probeIdOf } from '../shared/keys.ts';
 import type { Clock, Executions } from '../shared/ports.ts';
-import { isSameOnRecord } from '../shared/same-on-record.ts';
 import { startExecution } from './start-execution.ts';
 
 export interface ProbeDeps extends Pick<Stores, 'runs' | 'timeline'> {

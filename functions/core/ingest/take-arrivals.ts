@@ -1,7 +1,7 @@
 /** A batch of the arrivals queue: each pipeline is woken once, each declaration registered, each failure goes back alone. */
 
+import { messageOf, problemsText } from '@tidewheel/kit/errors.ts';
 import type { Stores } from '../runs/stores.ts';
-import { messageOf, problemsText } from '../shared/errors.ts';
 import { type Arrival, newestWakes, readArrivals } from './arrivals.ts';
 import { noteArrivals } from './notified.ts';
 import { type RegisterDeps, registerPipeline } from './register-pipeline.ts';

@@ -2,10 +2,11 @@
  * The ports of a launcher. Every launcher can start a job and follow it. Some also have ports for their hosts and for
  * what their jobs leave behind. The attempt's record names the launcher, and the service calls no other.
  */
+
+import { ConfigurationError, type Problem } from '@tidewheel/kit/errors.ts';
 import type { InputMode } from '../catalog/launchers/input-mode.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { AttemptRecord, JobLog, StopMode } from '../runs/run-records.ts';
-import { ConfigurationError, type Problem } from '../shared/errors.ts';
 import type { PreparedObject } from './job/channels.ts';
 import type { JobInput } from './job/job-parts.ts';
 import type { CreateOutcome, StopOutcome, TrainingJobDescription } from './job/training-service.ts';

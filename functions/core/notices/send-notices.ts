@@ -3,11 +3,11 @@
  * keeps a target from hearing the same twice, unless the function dies between sending and marking.
  */
 import { createHash } from 'node:crypto';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import type { NoticeKind, NotifyTarget } from '../pipeline/notify.ts';
 import type { AttemptRecord, RunRecord, TimelineEntry } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { messageOf } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { discordBody, slackBody, topicMessage, webhookBody } from './bodies.ts';

@@ -1,8 +1,9 @@
 /** The issuer that people sign in with, as it describes itself. https://openid.net/specs/openid-connect-discovery-1_0.html */
+
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import { messageOf } from '../shared/errors.ts';
 import type { Clock } from '../shared/ports.ts';
-import { check } from '../shared/validation.ts';
 
 /** Where a browser signs in. */
 interface Issuer {

@@ -1,6 +1,7 @@
 /** Further data that a script reads beside its shards: the `channels` part of `training`. */
+
+import { refusingProto } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
-import { refusingProto } from '../shared/tables.ts';
 import { prefixSchema } from './prefix.ts';
 
 /** Names that the service uses itself, and `train-1`, `train-2` of a Pipe for each process. */

@@ -1,6 +1,7 @@
 /** Which version of the dataset trains, and when generations are joined: the `dataset` part of a declaration. */
+
+import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import { besideOthers } from '../shared/validation.ts';
 
 export const datasetSchema = z
   .strictObject({

@@ -1,8 +1,9 @@
 /** From the text of `pipelines/<name>.yaml` to a Pipeline, or to all of its problems at once. */
+
+import { type Problem } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import { isPair, isSeq, parseDocument, visit, type YAMLParseError } from 'yaml';
 import * as z from 'zod';
-import { type Problem } from '../shared/errors.ts';
-import { check } from '../shared/validation.ts';
 import { type Pipeline, pipelineSchema } from './pipeline.ts';
 import { CHANGEABLE } from './run-parts.ts';
 import { keepWritten, settleWritten } from './written-numbers.ts';

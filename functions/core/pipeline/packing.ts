@@ -1,6 +1,7 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
+
+import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import { besideOthers } from '../shared/validation.ts';
 import {
   annotationsSchema,
   holdSchema,

@@ -2,9 +2,10 @@
  * What a user declares: where data arrives, how it is packed, what trains, on which compute, by when.
  * One schema validates `pipelines/<name>.yaml`, the API's PUT body, and generates the editors' JSON Schema.
  */
+
+import { besideOthers, check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { isProbeName, RESERVED_NAMES } from '../shared/keys.ts';
-import { besideOthers, check } from '../shared/validation.ts';
 import {
   helpersSchema,
   instanceType,

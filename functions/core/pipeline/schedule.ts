@@ -2,7 +2,7 @@
  * Whether EventBridge Scheduler would take a schedule, so that a wrong one is refused with the other problems of its
  * declaration: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
  */
-import type { Problem } from '../shared/errors.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
 
 /** The outer form, for editors that check a declaration by its JSON schema. */
 export const SCHEDULE_PATTERN = '^(rate|cron)\\(.+\\)$';

@@ -1,6 +1,7 @@
 /** `packing.split`: which part of the data trains, and which parts measure what was learnt. */
+
+import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import { besideOthers } from '../shared/validation.ts';
 import { type CommandLine, neededChannels } from './script/arguments.ts';
 import { channelsIn } from './script/placeholders.ts';
 

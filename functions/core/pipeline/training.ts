@@ -1,7 +1,8 @@
 /** What trains: the `training` part of a pipeline. */
+
+import { refusingProto } from '@tidewheel/kit/tables.ts';
+import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import { refusingProto } from '../shared/tables.ts';
-import { besideOthers } from '../shared/validation.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { packageIndexSchema } from './package-index.ts';
 import { prefixSchema } from './prefix.ts';

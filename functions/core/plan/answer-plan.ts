@@ -1,4 +1,6 @@
 /** The answer to `POST /plan`, in a function of its own: it may look at the account, and at nothing that starts anything. */
+
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { type AnswerOf, type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../api/answers.ts';
 import { bodyOf } from '../api/body.ts';
 import { whileAwsAnswers, whyNot } from '../api/failures.ts';
@@ -9,7 +11,6 @@ import { type Deployment, onlyAllowed, readAllowedDeclaration } from '../ingest/
 import { TooManyArrivalsError } from '../packing/plan/preview-plan.ts';
 import { changeDeclaration, type Declaration } from '../pipeline/declaration.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
-import { ConfigurationError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { type PlanRunDeps, planRun } from './plan-run.ts';
 

@@ -3,6 +3,8 @@
  * cost and finish, and what would stand in its way. It starts nothing, and writes nothing but the note that a question
  * was put to the market.
  */
+
+import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import type { DatasetSize } from '../catalog/launchers/download.ts';
 import { datasetSize } from '../dataset/dataset.ts';
 import { generationsNow } from '../dataset/dataset-version.ts';
@@ -23,7 +25,6 @@ import { notifiedSinceOf } from '../runs/batches.ts';
 import type { PlacementDecision } from '../runs/placement-records.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { LaunchRefusedError } from '../shared/errors.ts';
 import { runIdOf } from '../shared/keys.ts';
 import { type ExpectedEnd, expectedEnd } from './expected-end.ts';
 import { type StartOfTraining, startOfTraining } from './start-of-training.ts';

@@ -2,8 +2,9 @@
  * Reads what hosts and scripts write. A script owns its host, so such files may have any content, size and number. A
  * file beyond these bounds counts as not there.
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import type * as z from 'zod';
-import { parseJson } from '../shared/json.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
 /** The agent's longest note, of progress with eight kept checkpoints of 500 files, has some 1 MB. */

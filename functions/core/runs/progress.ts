@@ -1,8 +1,8 @@
 /** Reads proven progress: the agent's note counts only if the checkpoint that it names is complete. */
 import { hash } from 'node:crypto';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import { amount } from '../doctor/points.ts';
-import { parseJson } from '../shared/json.ts';
 import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../shared/ports.ts';
 import { MOST_LISTED, MOST_NOTE_BYTES } from './host-files.ts';

@@ -1,5 +1,5 @@
 /** What a person's request for a run means for the run of the open batch. */
-import { isSameOnRecord } from '../shared/same-on-record.ts';
+import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import type { RunRecord, RunRequest } from './run-records.ts';
 
 /** Of one run; a person repeats a call a few times at most. */

@@ -2,11 +2,12 @@
  * The doctor's remedies that the next attempt takes by itself (`doctor.apply: safe`): those that cannot change what is
  * trained. Each kind is tried once, and left out again where it was measured to be worse.
  */
+
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { instanceFacts } from '../catalog/catalog.ts';
 import { declaredFields } from '../doctor/declared-change.ts';
 import type { Change } from '../doctor/verdict.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { noneIfUnreadable } from '../shared/errors.ts';
 import { runIdOf } from '../shared/keys.ts';
 import type { AttemptRecord, RunRecord } from './run-records.ts';
 import type { Stores } from './stores.ts';

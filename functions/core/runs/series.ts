@@ -2,8 +2,9 @@
  * The series of a run: what its script printed or logged, over all attempts. The agent writes a file an attempt
  * (training/agent/tidewheel_agent/series/recorder.py); here they become one curve.
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { parseJson } from '../shared/json.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { readHostFiles } from './host-files.ts';

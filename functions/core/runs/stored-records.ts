@@ -1,7 +1,8 @@
 /** Records as they lie in the service's table. */
+
+import { otherVersion, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import type * as z from 'zod';
-import { otherVersion, UnreadableRecordError } from '../shared/errors.ts';
-import { check } from '../shared/validation.ts';
 import type { Tell } from './stores.ts';
 
 /** A record, and what the table adds to it: `pk`, `sk`, `version`, and what its indexes and its expiry need. */

@@ -3,8 +3,9 @@
  * a read of one item is strongly consistent. A list of several runs or pipelines steps over records that cannot be read; every
  * other read of one throws an UnreadableRecordError. The adapters are in functions/aws/dynamodb, the fakes in test/support/fakes.
  */
+
+import type { Unreadable } from '@tidewheel/kit/errors.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { Unreadable } from '../shared/errors.ts';
 import type { NotifiedFolder, PipelineRecord } from './batches.ts';
 import type {
   HardwareStore,

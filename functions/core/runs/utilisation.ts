@@ -2,9 +2,10 @@
  * How busy the hosts of a run were, over all its attempts, from what the agent measured
  * (training/agent/tidewheel_agent/evidence).
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import { evidenceFileOf } from '../doctor/points.ts';
-import { parseJson } from '../shared/json.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type HostFile, listHostFiles, MOST_FILES } from './host-files.ts';

@@ -1,6 +1,6 @@
 /** Searches for the regular expressions of a declaration, none of which may take for ever. */
 import { createContext, Script } from 'node:vm';
-import { ConfigurationError } from './errors.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 
 const MOST_SECONDS = 1;
 /** Done within milliseconds. */

@@ -1,10 +1,10 @@
 /** What `tidewheel probe` answers to words that are wrong: each problem once, all of them, and nothing starts. */
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Surroundings } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { verb } from '../../../cli/verbs/probe.ts';
-import { messageOf } from '../../../functions/core/shared/errors.ts';
 import { AT } from '../../support/builders/records.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';

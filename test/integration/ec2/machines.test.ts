@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { DescribeInstancesCommand, EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { socketProblem } from '@tidewheel/emulators/shared/temporary-folder.ts';
+import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';

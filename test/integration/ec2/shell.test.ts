@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shellQuote } from '../../../functions/core/shared/shell-quote.ts';
 import { planOf, scriptOf } from '../../support/builders/fleet.ts';
 
 describe('the user data', () => {

@@ -1,8 +1,8 @@
 /** What holds of a run's source for any packer, any number of times, at once or after a death: run on the fake and on S3. */
 import { createHash } from 'node:crypto';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';
-import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 

@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { randomBelow, seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { type BlobStore, readText } from '../../../functions/core/packing/model/blob-store.ts';
 import { itemSchema } from '../../../functions/core/packing/model/documents.ts';
@@ -19,7 +20,6 @@ import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.t
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { randomBelow, seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { clientConfiguration, startTestEmulator, TEST_KEY } from '../emulator.ts';
 import { type CountingProxy, startProxy } from './counting-proxy.ts';
 

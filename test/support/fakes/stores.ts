@@ -1,5 +1,6 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 
+import { RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import {
   notifiedSinceOf,
   type PipelineRecord,
@@ -25,7 +26,6 @@ import type {
   TestObjectStore,
   TimelineStore,
 } from '../../../functions/core/runs/stores.ts';
-import { RunNotFoundError, TransientError } from '../../../functions/core/shared/errors.ts';
 import {
   hardwareStore,
   listPriceStore,

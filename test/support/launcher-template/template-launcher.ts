@@ -4,6 +4,7 @@
  * https://docs.aws.amazon.com/batch/latest/userguide/job_states.html
  */
 
+import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import { HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../../../functions/core/launch/job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../../../functions/core/launch/job/job-parts.ts';
 import { hasStarted, isTerminal } from '../../../functions/core/launch/job/job-state.ts';
@@ -14,7 +15,6 @@ import type {
 } from '../../../functions/core/launch/job/training-service.ts';
 import type { Launcher, Starter } from '../../../functions/core/launch/launcher.ts';
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../../functions/core/shared/keys.ts';
-import { shellQuote } from '../../../functions/core/shared/shell-quote.ts';
 
 /** The submitted job (SubmitJob: jobName, containerOverrides, timeout). */
 export interface QueueRequest {

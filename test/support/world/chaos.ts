@@ -1,5 +1,5 @@
 /** Ports that fail by chance: an error or the death of the process, before or after the call took effect. */
-import { TransientError } from '../../../functions/core/shared/errors.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ListedObject, ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { forever } from './loop.ts';
 import type { Random } from './random.ts';

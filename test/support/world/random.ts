@@ -1,4 +1,4 @@
-import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 
 /** Seeded choices, so that a seed is a whole history. */
 export interface Random {

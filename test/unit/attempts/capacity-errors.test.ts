@@ -18,6 +18,7 @@ import {
   SageMakerClient,
   SageMakerServiceException,
 } from '@aws-sdk/client-sagemaker';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
@@ -27,7 +28,6 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/placement-records.ts';
-import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';

@@ -1,9 +1,10 @@
 /** Money and finish of a run while it trains, and how often the intervals hold. */
+
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
 import { forecast } from '../../../functions/core/attempts/outlook/forecast.ts';
 import { moneyOf } from '../../../functions/core/attempts/outlook/money.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
-import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
 import {
   attemptOf,
   declarationOf,

@@ -12,10 +12,10 @@ import {
   ListAttachedRolePoliciesCommand,
   NoSuchEntityException,
 } from '@aws-sdk/client-iam';
+import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hostProfiles, trainingRoles } from '../../../functions/aws/iam/pipeline-roles.ts';
-import { LaunchRefusedError, TransientError } from '../../../functions/core/shared/errors.ts';
 
 const iam = mockClient(IAMClient);
 const NOW = new Date('2026-11-22T12:00:00Z');

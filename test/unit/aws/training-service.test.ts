@@ -9,11 +9,11 @@ import {
   SageMakerServiceException,
   StopTrainingJobCommand,
 } from '@aws-sdk/client-sagemaker';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
 import { buildTrainingJob } from '../../../functions/core/launch/sagemaker/training-job.ts';
-import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { launch } from '../../support/builders/launch.ts';
 
 const sagemaker = mockClient(SageMakerClient);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { readCommandLine, UsageError, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, UsageError, usable } from '@tidewheel/kit/command-line.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 
@@ -41,7 +41,7 @@ it('an unwritable path is named by its option', async () => {
 
 it('a command outlives the reader of its output', async () => {
   const command = `
-    import { runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+    import { runCommand } from '@tidewheel/kit/command-line.ts';
     await runCommand('', async () => {
       for (let line = 0; line < 3; line += 1) {
         process.stdout.write('a line\\n');

@@ -1,7 +1,7 @@
 /** Scripts, keys and messages reach a terminal as text: they cannot steer it. */
 /* oxlint-disable no-control-regex -- the tests look for them */
 import { PassThrough } from 'node:stream';
-import { printable } from '@tidewheel/emulators/shared/command-line.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import { describe, expect, it } from 'vitest';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { terminalScreen } from '../../../cli/show/screen.ts';

@@ -1,4 +1,6 @@
 /** What a person asked for meets the close of the batch, once, whatever dies or is lost between the two. */
+
+import { InvalidPipelineError, TransientError } from '@tidewheel/kit/errors.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { requestRun } from '../../../functions/core/ingest/request-run.ts';
 import { restoreRuns } from '../../../functions/core/ingest/restore-runs.ts';
@@ -7,7 +9,6 @@ import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { partsOf } from '../../../functions/core/pipeline/run-parts.ts';
 import { keptClose } from '../../../functions/core/runs/kept-records.ts';
 import type { RunRequest } from '../../../functions/core/runs/run-records.ts';
-import { InvalidPipelineError, TransientError } from '../../../functions/core/shared/errors.ts';
 import { declarationOf, requestOf } from '../../support/builders/records.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 

@@ -1,7 +1,8 @@
 /** The source of a run on the fake, and what only the fake can play: deletions, and a folder that changes while it is read. */
+
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
 import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';
-import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';

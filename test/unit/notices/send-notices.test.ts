@@ -1,6 +1,7 @@
 /** Who hears of a run, how often, and in which words. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { drainNotices, type NoticeQueue } from '../../../functions/core/notices/drain-notices.ts';
@@ -12,7 +13,6 @@ import {
   sendNotices,
 } from '../../../functions/core/notices/send-notices.ts';
 import { readDeclaration } from '../../../functions/core/pipeline/declaration.ts';
-import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { AT, attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';

@@ -1,11 +1,12 @@
 /** Any call may fail before or after it takes effect. Any step may run twice, one after the other or concurrently. */
+
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
 import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { PIPELINE, packAll, RUN, settings, unpack } from '../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';

@@ -1,3 +1,4 @@
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
@@ -9,7 +10,6 @@ import {
   pruneGenerations,
 } from '../../../functions/core/packing/versions/prune-generations.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { compactAll } from '../../support/builders/compaction.ts';
 import { controlView } from '../../support/builders/control-view.ts';
 import { PIPELINE, packAll, settings } from '../../support/builders/packing.ts';

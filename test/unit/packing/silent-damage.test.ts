@@ -1,10 +1,10 @@
 /** Answers that S3 should never give. None of them may become a sealed generation that reads wrong. */
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import type { BlobStore, GetOptions, ListPage } from '../../../functions/core/packing/model/blob-store.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { spotCheck } from '../../../functions/core/packing/verify/spot-check.ts';
-import { TransientError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,

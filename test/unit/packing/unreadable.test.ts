@@ -1,7 +1,8 @@
 /** Objects that the store does not give: some cost only themselves, many mean that the role is at fault. */
+
+import { UnreadableArrivalsError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { type BlobStore, UnreadableBlobError } from '../../../functions/core/packing/model/blob-store.ts';
-import { UnreadableArrivalsError } from '../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { accounts, contents, runOf } from '../../support/builders/compaction.ts';
 import { PIPELINE, packAll, settings } from '../../support/builders/packing.ts';

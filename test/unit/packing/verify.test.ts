@@ -1,10 +1,10 @@
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
 import { manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { listGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 

@@ -17,6 +17,7 @@ const FOLDERS = [
   'cli',
   'emulators',
   'functions',
+  'packages',
   'page',
   'serverless',
   'statemachines',
@@ -64,7 +65,7 @@ describe.each(pages)('%s', (page) => {
     if (page === 'docs/research/log.md') return;
     const named = [
       ...(text.get(page) ?? '').matchAll(
-        /(?<![\w./-])(?:bench|cli|docs|emulators|functions|serverless|statemachines|test|training)\/[\w./-]*\w/g,
+        /(?<![\w./-])(?:bench|cli|docs|emulators|functions|packages|serverless|statemachines|test|training)\/[\w./-]*\w/g,
       ),
     ].map(([file]) => file);
     const isThere = (file: string): boolean =>

@@ -13,6 +13,7 @@ const FOLDERS = [
   'docs',
   'emulators',
   'functions',
+  'packages',
   'serverless',
   'statemachines',
   'test',

@@ -7,6 +7,7 @@ const ROOT = path.join(import.meta.dirname, '../../..');
 
 /** From what knows nothing to what knows everything. A folder belongs to the longest name that it starts with. */
 const ROOMS = [
+  'packages/kit',
   'functions/core/shared',
   'functions/core/catalog/types',
   'functions/core/pipeline',

@@ -147,6 +147,27 @@ describe('the rules', () => {
   });
 });
 
+/** What programs on a machine share: it prints, makes folders and signs. */
+const IMPURE = ['command-line.ts', 'files.ts', 'signed-headers.ts', 'temporary-folder.ts'].map(
+  (file) => `packages/kit/${file}`,
+);
+
+describe('packages', () => {
+  it('know no AWS SDK, clock, chance or environment', () => {
+    const impure = (file: string) => IMPURE.includes(file);
+    expect(breakers('packages', /from '(@aws-sdk|@smithy|@aws-lambda-powertools|@middy)/, impure)).toEqual(
+      [],
+    );
+    expect(
+      breakers(
+        'packages',
+        /\bprocess\.|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bsetTimeout\(/,
+        impure,
+      ),
+    ).toEqual([]);
+  });
+});
+
 describe('a shard format', () => {
   it('is named only where it is implemented and declared', () => {
     const homes = ['functions/core/packing/formats/', 'functions/core/pipeline/shard-formats.ts'];

@@ -1,5 +1,5 @@
+import { nearest } from '@tidewheel/kit/nearest.ts';
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../../functions/core/shared/nearest.ts';
 
 describe('the nearest name', () => {
   const types = ['c5.xlarge', 'c5a.xlarge', 'c5.2xlarge', 'g5.xlarge', 'p4d.24xlarge'];

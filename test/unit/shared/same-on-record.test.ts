@@ -1,5 +1,5 @@
+import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import { describe, expect, it } from 'vitest';
-import { isSameOnRecord } from '../../../functions/core/shared/same-on-record.ts';
 
 describe('two values on record', () => {
   it('are the same in any order of fields', () => {

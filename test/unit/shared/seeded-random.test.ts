@@ -1,5 +1,5 @@
+import { seededUint32, seededUniform, shuffled } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
-import { seededUint32, seededUniform, shuffled } from '../../../functions/core/shared/seeded-random.ts';
 
 describe('the seeded generator', () => {
   it('gives pinned numbers', () => {

@@ -1,7 +1,8 @@
 /** What a person reads of fields that a schema does not have. */
+
+import { check } from '@tidewheel/kit/validation.ts';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { check } from '../../../functions/core/shared/validation.ts';
 
 const schema = z.strictObject({ training: z.string().optional(), compute: z.string().optional() });
 

@@ -1,7 +1,8 @@
 /** The bytes of an archive follow from its files alone. */
+
+import { type ZipFile, zipOf } from '@tidewheel/kit/zip.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ZipFile, zipOf } from '../../../functions/core/shared/zip.ts';
 
 const file = (name: string, text: string): ZipFile => ({ name, bytes: Buffer.from(text) });
 

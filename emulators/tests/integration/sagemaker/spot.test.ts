@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { StopTrainingJobCommand } from '@aws-sdk/client-sagemaker';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { seededUniform } from '../../../../functions/core/shared/seeded-random.ts';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 

@@ -6,12 +6,12 @@ import {
   RunInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
 import { s3ObjectStore } from '../../../../functions/aws/s3/object-store.ts';
 import { retry } from '../../../../functions/aws/shared/clients.ts';
-import { TransientError } from '../../../../functions/core/shared/errors.ts';
 import type { ObjectStore } from '../../../../functions/core/shared/ports.ts';
 import { planOf } from '../../../../test/support/builders/fleet.ts';
 import {

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
+import { shuffled } from '@tidewheel/kit/seeded-random.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { shuffled } from '../../../../functions/core/shared/seeded-random.ts';
 import { readLines } from '../../../sagemaker/hosts/lines.ts';
 import { scanLines } from '../../../sagemaker/hosts/metric-worker.ts';
 import { recordIoFrame } from '../../../sagemaker/hosts/pipe-format.ts';

@@ -2,6 +2,8 @@
  * Diagnoses attempts by what the agent has measured: on the record, and each change of the first verdict on the timeline
  * and the event bus. It has a function of its own, so that no error or delay here touches a run.
  */
+
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { diagnose } from '../../doctor/diagnose.ts';
 import { savedText } from '../../doctor/gain.ts';
 import { readingOf } from '../../doctor/reading.ts';
@@ -11,7 +13,6 @@ import type { Diagnosis } from '../../runs/diagnosis.ts';
 import { tellHooks } from '../../runs/hooks.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
-import { messageOf } from '../../shared/errors.ts';
 import type { WatchDeps } from '../watch/training-since.ts';
 import { evidenceOfAttempt, runsPerMonth } from './attempt-evidence.ts';
 

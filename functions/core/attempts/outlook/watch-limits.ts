@@ -1,8 +1,9 @@
 /** Announces once that a run has spent most of its budget, and that it may miss its deadline. */
+
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { readProgress } from '../../runs/progress.ts';
 import type { RunRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
-import { messageOf } from '../../shared/errors.ts';
 import type { Clock, Notice, Notifier, ObjectStore } from '../../shared/ports.ts';
 import { type Money, moneyOf } from './money.ts';
 

@@ -2,12 +2,13 @@
  * Makes the quality report of a sealed generation. Whatever happens to the report, the seal stands: a failure is noted
  * on the run's timeline, and a report that has ended its process once is not tried again.
  */
+
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import type { BlobStore } from '../../packing/model/blob-store.ts';
 import { packingKeys } from '../../packing/model/packing-keys.ts';
 import { type QualityDeps, writeQualityReport } from '../../packing/quality/quality-report.ts';
 import type { QualityReport } from '../../packing/quality/report-document.ts';
 import type { HoldSettings } from '../../pipeline/packing-parts.ts';
-import { quoted } from '../../shared/quoted.ts';
 import type { AnnounceDeps } from '../announce-seal.ts';
 
 export interface SealedRun {

@@ -1,11 +1,12 @@
 /** Reads the report of an ended run from the bucket. */
+
+import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import type { RunRecord } from '../../runs/run-records.ts';
-import { otherVersion, problemsText, UnreadableRecordError } from '../../shared/errors.ts';
-import { parseJson } from '../../shared/json.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { check } from '../../shared/validation.ts';
 import { REPORT_VERSION, type RunReport, reportSchema } from '../report.ts';
 
 const versioned = z.looseObject({ version: z.unknown().optional() });

@@ -1,9 +1,10 @@
 /** Announces each hang of a running attempt's script once, on the run's timeline and the event bus. */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
 import { readHostFiles } from '../../runs/host-files.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
-import { parseJson } from '../../shared/json.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { trainingSinceOf, type WatchDeps } from './training-since.ts';

@@ -2,7 +2,7 @@
  * The disk of a host: a root volume for the image, the shards and what the script writes, and the instance store where
  * the type has one. The volume alone holds everything, so a host without its instance store is slower and still trains.
  */
-import type { Problem } from '../../shared/errors.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { instanceFacts } from '../catalog.ts';
 import { bytesPerHost, type Download, type DownloadQuestion, downloadOf } from './download.ts';
 

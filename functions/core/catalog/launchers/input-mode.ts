@@ -3,7 +3,7 @@
  * FastFile shows the same folder and streams each file from S3 when it is read. Pipe is FIFOs, for scripts that read them.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data.html
  */
-import type { Problem } from '../../shared/errors.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { instanceFacts } from '../catalog.ts';
 import { diskRate } from '../disk-rate.ts';
 import { trainingType } from '../types/training-types.ts';

@@ -1,6 +1,7 @@
 /** What placement knows of a launcher before it asks anything of it: what it cannot do, what it bills, how long it starts. */
+
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Problem } from '../../shared/errors.ts';
 import type { Download, DownloadQuestion } from './download.ts';
 
 type PurchaseOption = 'spot' | 'on-demand';

@@ -2,8 +2,9 @@
  * How long the steps of a job took that was limited to a number of them: `<attempt>-<host>-steps.json`, as the agent
  * writes it when the script ends (training/agent/tidewheel_agent/lifecycle/step_limit.py).
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { parseJson } from '../../shared/json.ts';
 import { amount, count } from '../points.ts';
 
 const blocksSchema = z

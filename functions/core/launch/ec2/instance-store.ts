@@ -1,5 +1,5 @@
 /** Shell lines that put a folder on a host's instance store. */
-import { shellQuote } from '../../shared/shell-quote.ts';
+import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 
 /**
  * One file system over all NVMe disks of the host. Safe to repeat. If it fails, the host uses its volume.

@@ -4,8 +4,8 @@
  * and quoted.
  */
 import { posix } from 'node:path';
+import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import { AGENT_FILE } from '../../shared/keys.ts';
-import { shellQuote } from '../../shared/shell-quote.ts';
 import { AGENT_PATH } from '../job/job-parts.ts';
 import { onInstanceStore } from './instance-store.ts';
 

@@ -1,9 +1,9 @@
 /** The channels that the declaration adds to the shards: S3 prefixes, FSx for Lustre and EFS. */
 
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { InputChannel } from '../../pipeline/channels.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { prefixUri } from '../../pipeline/prefix.ts';
-import type { Problem } from '../../shared/errors.ts';
 import type { ChannelRequest } from './request.ts';
 
 /**

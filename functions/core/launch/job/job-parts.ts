@@ -3,6 +3,7 @@
  * checkpoints and model.
  */
 
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { InputMode } from '../../catalog/launchers/input-mode.ts';
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -12,7 +13,6 @@ import { partsOf } from '../../pipeline/splits.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
 import type { Placement } from '../../runs/placement-records.ts';
-import type { Problem } from '../../shared/errors.ts';
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
 import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
 import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';

@@ -4,9 +4,9 @@
  * has ended. The data bucket stays the truth. Every copy is safe to repeat: an object that is there is skipped.
  */
 
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { MOST_NOTE_BYTES } from '../../runs/host-files.ts';
 import { readProgress } from '../../runs/progress.ts';
-import { TransientError } from '../../shared/errors.ts';
 import { bucketKeys, CHECKPOINT_MARKER } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
 import type { Region } from './region-bucket.ts';

@@ -2,7 +2,7 @@
  * Finds all problems of a finished request before SageMaker refuses it: the limits of single fields and the rules between
  * fields. https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateTrainingJob.html
  */
-import type { Problem } from '../../shared/errors.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { MAXIMUM_HYPERPARAMETERS, MAXIMUM_VALUE } from '../job/hyperparameters.ts';
 import { MAXIMUM_JOB_NAME } from '../job/job-name.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';

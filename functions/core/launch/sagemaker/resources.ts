@@ -1,9 +1,9 @@
 /** The ResourceConfig of a training job: its instances and their volumes. */
 
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { knownSizes, type TrainingType, trainingType } from '../../catalog/types/training-types.ts';
 import { type Pipeline, TRAINING_GROUP } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/placement-records.ts';
-import type { Problem } from '../../shared/errors.ts';
 import type { InstanceGroupRequest, ResourceConfigRequest } from '../job/request.ts';
 
 export interface Resources {

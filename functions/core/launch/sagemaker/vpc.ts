@@ -1,8 +1,8 @@
 /** The network of a training job: a single subnet in the placement's zone, so that SageMaker cannot split a gang. */
 
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/placement-records.ts';
-import type { Problem } from '../../shared/errors.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';
 
 type VpcPart = Pick<CreateTrainingJobRequest, 'VpcConfig'>;

@@ -1,7 +1,7 @@
 /** The user's source as one archive: its objects, their problems, its bytes and its hash. */
 import { createHash } from 'node:crypto';
+import { type ZipFile, zipOf } from '@tidewheel/kit/zip.ts';
 import { IN_CHECKPOINTS } from '../../pipeline/script/arguments.ts';
-import { type ZipFile, zipOf } from '../../shared/zip.ts';
 
 /** The whole source passes through the memory of one function. */
 const LARGEST_SOURCE_BYTES = 64 * 1024 * 1024;

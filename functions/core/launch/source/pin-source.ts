@@ -3,14 +3,15 @@
  * later change of the folder affects the next run only. The pin is safe to repeat after a death at any line and to run
  * concurrently: the archive precedes the note that names it, each is written only if missing, and the first note holds.
  */
+
+import { LaunchRefusedError, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import type { ZipFile } from '@tidewheel/kit/zip.ts';
 import * as z from 'zod';
 import { belongsToSource } from '../../pipeline/script/source-files.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
 import type { RunRecord } from '../../runs/run-records.ts';
-import { LaunchRefusedError, RunNotFoundError, TransientError } from '../../shared/errors.ts';
 import { bucketKeys, SOURCE_FILE, s3Uri } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
-import type { ZipFile } from '../../shared/zip.ts';
 import { type PackedSource, packedSourceProblems, packSource } from './packed-source.ts';
 
 const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });

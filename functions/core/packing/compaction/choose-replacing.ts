@@ -3,9 +3,9 @@
  * generations that hold these samples are joined with them, whatever their size.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
 import { keysRetracted, type Retraction } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';

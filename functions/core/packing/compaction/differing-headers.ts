@@ -1,5 +1,5 @@
 /** Generations of CSV sources whose headers differ: their rows cannot lie under one header. */
-import { quoted } from '../../shared/quoted.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { headerDifference, shownHeader } from '../formats/csv-header.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';

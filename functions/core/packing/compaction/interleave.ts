@@ -1,5 +1,5 @@
 /** The order in which the samples of several shards follow each other. */
-import { randomBelow, seededUint32 } from '../../shared/seeded-random.ts';
+import { randomBelow, seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 
 /**
  * Interleaves the shards at random. All interleavings are equally likely, so the whole is shuffled if each shard is.

@@ -1,6 +1,6 @@
 /** The first record of a CSV source, which names its columns. Quotes may hold line ends, as RFC 4180 has it. */
 import { isUtf8 } from 'node:buffer';
-import { quoted } from '../../shared/quoted.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { HEAD_BYTES, UnfitSampleError } from '../model/shard-format.ts';
 import { isNoText } from '../model/sniff.ts';
 

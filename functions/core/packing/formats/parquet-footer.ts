@@ -2,8 +2,9 @@
  * Reads the footer of a Parquet file as its readers do, by a library that did not write it, and compares it with the
  * member list: a reader finds a value by the footer alone.
  */
+
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { type FileMetaData, parquetMetadata } from 'hyparquet';
-import { messageOf } from '../../shared/errors.ts';
 import type { MemberLine } from '../model/documents.ts';
 
 type Chunk = FileMetaData['row_groups'][number]['columns'][number];

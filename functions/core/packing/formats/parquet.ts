@@ -5,8 +5,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { createHash, hash } from 'node:crypto';
-import { TransientError } from '../../shared/errors.ts';
-import { quoted } from '../../shared/quoted.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import {
   type EncodedMember,
   type Outline,

@@ -1,6 +1,6 @@
 /** Labels that are different texts and the same number, where shards hold labels as numbers: `7` and `007`. */
-import { ConfigurationError } from '../../shared/errors.ts';
-import { quoted } from '../../shared/quoted.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 
 /** The number that shards hold of a label, as a text. Undefined for a label that is none. */
 export type LabelNumber = (label: string) => string | undefined;

@@ -1,5 +1,5 @@
 /** Streams the rows of an annotations file: CSV with a header line (RFC 4180), or JSON Lines. */
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 
 export type AnnotationRow =
   | { readonly kind: 'row'; readonly row: number; readonly key: string; readonly label: string }

@@ -1,8 +1,8 @@
 /** Labels from a file of annotations. The file is streamed once for its labels, and once for the audit of its rows. */
 
+import { ConfigurationError, TransientError } from '@tidewheel/kit/errors.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { ConfigurationError, TransientError } from '../../shared/errors.ts';
-import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore } from '../model/blob-store.ts';
 import { CompressedLines, compress } from '../model/compressed-lines.ts';
 import { splitKey } from '../model/member-names.ts';

@@ -2,8 +2,9 @@
  * A note of the last comparison of packed labels with a file of annotations. What it says stays true: generations never
  * change, and a changed file has another version. So a plan reads no member list again that was compared before.
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { parseJson } from '../../shared/json.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
 import { DOCUMENT_VERSION } from '../model/documents.ts';

@@ -1,6 +1,6 @@
 /** Labels by key in typed arrays. Two million keys take 70 MB, a tenth of a Map of strings. */
 import { hash } from 'node:crypto';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 
 const FREE = 0;
 /** Labels are numbered from 1. A key with two different labels has this number. */

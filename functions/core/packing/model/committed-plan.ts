@@ -2,7 +2,7 @@
  * The committed plan of a run. A release may be deployed while the run packs. The plan may then have another version,
  * or need another image engine; the new release cannot pack what is left of it, or not to the same bytes.
  */
-import { PlanOutdatedError } from '../../shared/errors.ts';
+import { PlanOutdatedError } from '@tidewheel/kit/errors.ts';
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { DocumentError, type Plan, planSchema, readDocument } from './documents.ts';
 import { IMAGE_ENGINE } from './image-preparation.ts';

@@ -2,9 +2,10 @@
  * The documents that packing stores in the bucket, and the lines of their lists. Each document has a version, and
  * readDocument() checks its form, because the bucket is not trusted.
  */
+
+import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import { SPLITS } from '../../pipeline/splits.ts';
-import { tableOf } from '../../shared/tables.ts';
 import { hasSum, type KeptSums } from './blob-store.ts';
 import { deferralSchema, exclusionSchema, rejectionSchema } from './rejections.ts';
 

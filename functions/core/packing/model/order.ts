@@ -1,5 +1,5 @@
-import { TransientError } from '../../shared/errors.ts';
-import { quoted } from '../../shared/quoted.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 

@@ -3,8 +3,9 @@
  * newest, with If-None-Match. So a version never changes, and a seal, a compaction and a prune at the same time become
  * one after the other. If a crash keeps a generation out of the chain, the next writer adds it.
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { parseJson } from '../../shared/json.ts';
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { type BlobStore, listPages, readText } from './blob-store.ts';

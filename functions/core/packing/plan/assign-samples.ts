@@ -3,7 +3,7 @@
  * into items.
  */
 
-import { shuffledPositions } from '../../shared/seeded-random.ts';
+import { shuffledPositions } from '@tidewheel/kit/seeded-random.ts';
 import type { PlannedSplit } from '../model/documents.ts';
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from '../model/image-preparation.ts';
 import { NO_SHARD, numberOfShards, type ShardCountRules } from '../model/shard-count.ts';

@@ -2,8 +2,8 @@
  * Balances the classes if the pipeline declares it: small classes get copies, or large classes lose samples. The seed
  * decides which.
  */
-import { ConfigurationError } from '../../shared/errors.ts';
-import { shuffled } from '../../shared/seeded-random.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { shuffled } from '@tidewheel/kit/seeded-random.ts';
 
 export interface ClassedSamples {
   readonly count: number;

@@ -1,6 +1,7 @@
 /** What all generations of a dataset have in common. A declaration that says something else is refused before a plan. */
+
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { INNER_SUFFIXES } from '../model/member-names.ts';

@@ -3,8 +3,9 @@
  * behind the last known key. A whole range is listed, so an object whose own notification is late is found beside its
  * neighbour's.
  */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { parseJson } from '../../shared/json.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, type ListedBlob, listPages, readText } from '../model/blob-store.ts';
 import { belongsTo, isUnknown, type KnownRanges, type ListedRange } from '../model/listed-ranges.ts';

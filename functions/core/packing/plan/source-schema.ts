@@ -1,6 +1,7 @@
 /** What all shards of a plan have in common: their columns, and the header line of CSV sources. */
+
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { TransientError } from '../../shared/errors.ts';
 import { readArrival } from '../arrivals/read-arrival.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';

@@ -1,6 +1,7 @@
 /** The tally of a generation, from its folder or, if it has none yet, from its member lists. */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import { SPLITS, type SplitName } from '../../pipeline/splits.ts';
-import { parseJson } from '../../shared/json.ts';
 import type { LeftOutSamples } from '../compaction/left-out.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';

@@ -1,6 +1,7 @@
 /** Whether the data of a generation is held back, by what lies beside its manifest. */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { parseJson } from '../../shared/json.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import type { VersionStore } from '../model/versions.ts';
 

@@ -1,6 +1,7 @@
 /** A quality report as one HTML file without scripts. */
+
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { belowIncoming } from '../../shared/keys.ts';
-import { quoted } from '../../shared/quoted.ts';
 import { quantile, type StoredDistribution } from './distribution.ts';
 import { percent } from './drift.ts';
 import { type Column, type Html, html, pageOf, tableOfRows } from './html.ts';

@@ -1,7 +1,8 @@
 /** Counts what one generation holds, by its member lists. Tallies of several generations can be added up. */
+
+import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import type { SplitName } from '../../pipeline/splits.ts';
-import { tableOf } from '../../shared/tables.ts';
 import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
 import type { KeptSums } from '../model/blob-store.ts';

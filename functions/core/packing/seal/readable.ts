@@ -1,7 +1,8 @@
 /** Tells a role that may not read from a few files that cannot be read. */
+
+import { UnreadableArrivalsError } from '@tidewheel/kit/errors.ts';
 import { shareOf } from '../../pipeline/packing-parts.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { UnreadableArrivalsError } from '../../shared/errors.ts';
 import type { Plan } from '../model/documents.ts';
 
 /** Below this number, unreadable objects are files with a fault of their own. */

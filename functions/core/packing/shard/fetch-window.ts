@@ -1,6 +1,6 @@
 /** Reads many objects at once and returns them in order. It holds a bounded number of bytes. */
-import { TransientError } from '../../shared/errors.ts';
-import { quoted } from '../../shared/quoted.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { isMember, readMember } from '../arrivals/read-arrival.ts';
 import { type BlobStore, joinChunks, type SourceRead, sourceFailure } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';

@@ -1,6 +1,6 @@
 /** Reads members that are larger than one piece, and finds what is wrong with them. */
-import { TransientError } from '../../shared/errors.ts';
-import { quoted } from '../../shared/quoted.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import type { SourceRead, WholeCheck } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';

@@ -3,8 +3,8 @@
  * sample turned out unfit. PreparedImages keeps results so that the next build decodes an image again only if it must.
  */
 import { hash } from 'node:crypto';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import type { ImageSettings } from '../../pipeline/packing-parts.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { MediaFacts, PlannedMember } from '../model/documents.ts';
 import { type ImageEngine, LARGEST_SOURCE_BYTES } from '../model/image-preparation.ts';

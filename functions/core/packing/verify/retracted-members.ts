@@ -2,8 +2,9 @@
  * A retraction holds for bytes, not for an ETag. So no shard of the dataset may hold the bytes of a retracted object
  * under its key. Replaced generations do until they are pruned, and other keys may.
  */
+
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { belowIncoming } from '../../shared/keys.ts';
-import { quoted } from '../../shared/quoted.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import { DIGEST, kindOfSum, type Retracted, sumOfSource, sumsOfPieces } from '../formats/retracted-bytes.ts';
 import type { BlobStore } from '../model/blob-store.ts';

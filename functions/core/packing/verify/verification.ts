@@ -1,7 +1,7 @@
 /** The state of a generation's verification. */
 import { hash } from 'node:crypto';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { bucketKeys } from '../../shared/keys.ts';
-import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { decompress } from '../model/compressed-lines.ts';
 import type { Manifest } from '../model/manifest.ts';

@@ -1,6 +1,7 @@
 /** Compares the files beside the shards with what follows from the sealed lists, and finds strays among the shards. */
+
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { shardsFolder } from '../../shared/keys.ts';
-import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';

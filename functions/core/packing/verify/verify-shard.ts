@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { quoted } from '../../shared/quoted.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { SumCheck } from '../formats/running-sum.ts';
 import type { KeptSums } from '../model/blob-store.ts';
 import { isCopied, type MemberLine } from '../model/documents.ts';

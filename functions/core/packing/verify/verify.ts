@@ -1,7 +1,7 @@
 /** Verifies a sealed generation: it compares the lists with the manifest, and each shard's bytes with the lists. */
 import { isDeepStrictEqual } from 'node:util';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { shardsFolder } from '../../shared/keys.ts';
-import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { linesOf } from '../model/compressed-lines.ts';

@@ -4,9 +4,10 @@
  * (dataset-version.ts). S3 reads are strongly consistent, so at least one of the two sees the other.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
  */
+
+import { firstOf } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { bucketKeys, parseGeneration, parseRunId } from '../../shared/keys.ts';
-import { firstOf } from '../../shared/validation.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';

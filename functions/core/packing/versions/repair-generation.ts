@@ -2,8 +2,9 @@
  * Repairs a generation that a person has damaged: it seals again what a plan still proves, accepts the right bytes under
  * another ETag, or gives the generation up, so that the next run packs its arrivals again.
  */
+
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { messageOf } from '../../shared/errors.ts';
 import { parseGeneration } from '../../shared/keys.ts';
 import { manifestsOfPlan, packCompaction } from '../compaction/compact-shards.ts';
 import { itemsOf, readCompactionPlan } from '../compaction/plan-compaction.ts';

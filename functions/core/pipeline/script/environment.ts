@@ -1,6 +1,7 @@
 /** Variables of the script's own. They are visible in the declaration, the run and the job: no place for secrets. */
+
+import { refusingProto } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
-import { refusingProto } from '../../shared/tables.ts';
 import { argumentText } from './arguments.ts';
 import { placeholderProblems } from './placeholders.ts';
 

@@ -1,7 +1,8 @@
 /** What the pipeline's last successful runs predict for the next one: how long it trains, and on what. */
+
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
-import { noneIfUnreadable } from '../../shared/errors.ts';
 import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
 
 /** The longest of this many successful runs counts, because a deadline must be kept. */

@@ -1,6 +1,6 @@
 /** Assesses every pool of a situation by the current beliefs about the market. */
 
-import { once } from '../../shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { beliefModel } from '../belief/beliefs.ts';
 import { fittedRegimes } from '../belief/regimes.ts';
 import { assess } from './assess.ts';

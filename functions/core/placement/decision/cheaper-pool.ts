@@ -4,7 +4,7 @@
  * that it is up again. It asks any other pool once that pool is more likely up than down.
  */
 
-import { once } from '../../shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
 import { reliabilityOf } from '../belief/score-trust.ts';

@@ -1,9 +1,10 @@
 /** The Place state: decides where the next attempt of a run goes, and stores the decision with its numbers. */
+
+import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import type { PlacementDecision } from '../../runs/placement-records.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import { safeRemedies, withRemedies } from '../../runs/safe-remedies.ts';
 import type { Stores } from '../../runs/stores.ts';
-import { RunNotFoundError } from '../../shared/errors.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { attemptTimeoutSeconds } from '../model/attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';

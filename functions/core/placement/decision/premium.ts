@@ -4,7 +4,7 @@
  * the premium assumes a move after the next loss, although asking may show it sooner (cheaper-pool.ts).
  */
 
-import { once } from '../../shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import type { Outlook } from '../belief/beliefs.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { SAVE_SECONDS } from '../model/timings.ts';

@@ -1,11 +1,12 @@
 /** The input of a placement, and what is derived from it. */
+
+import { otherVersion } from '@tidewheel/kit/errors.ts';
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
 import type { DatasetSize } from '../../catalog/launchers/download.ts';
 import { launchersOf } from '../../pipeline/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
 import type { StoredDecision } from '../../runs/placement-records.ts';
 import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
-import { otherVersion } from '../../shared/errors.ts';
 import { observationsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
 import { type Observation } from '../belief/observation.ts';

@@ -1,9 +1,10 @@
 /** Tables are edited by hand: what a stored decision must still hold to be shown and put again. */
+
+import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { LAUNCHERS } from '../../pipeline/launchers.ts';
 import type { StoredDecision } from '../../runs/placement-records.ts';
-import { UnreadableRecordError } from '../../shared/errors.ts';
-import { check } from '../../shared/validation.ts';
 import { storedQuestion } from '../decision/situation.ts';
 
 const pool = z.object({

@@ -2,13 +2,14 @@
  * collect-scores: keeps a history of the market, which AWS does not keep for placement scores, and the outcomes of our
  * attempts.
  */
+
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { FactsOf } from '../../catalog/catalog.ts';
 import { familyOf } from '../../catalog/types/instance-family.ts';
 import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';
 import type { Stores } from '../../runs/stores.ts';
-import { noneIfUnreadable } from '../../shared/errors.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';

@@ -2,7 +2,7 @@
  * Turns the belief about a pool into the states of the policy's plans: the simulator's chain, in ticks of ten minutes.
  */
 
-import { once } from '../../shared/once.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { type Belief, chanceUp, fittedRegimes, observe } from '../belief/regimes.ts';
 import type { MarketBelief } from './decide.ts';
 import drawn from './lattice-600.json' with { type: 'json' };

@@ -5,7 +5,7 @@
  * The plan is made over these groups, which are known for certain.
  */
 
-import { seededUniform } from '../../shared/seeded-random.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import {
   advance,
   type Belief,

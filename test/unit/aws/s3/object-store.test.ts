@@ -1,9 +1,9 @@
 /** Listings that S3, or a server that speaks its protocol, cuts short. */
 import { ListObjectsV2Command, type ListObjectsV2CommandOutput, S3Client } from '@aws-sdk/client-s3';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../../functions/aws/s3/object-store.ts';
-import { TransientError } from '../../../../functions/core/shared/errors.ts';
 
 const Contents = [{ Key: 'a/1', Size: 1, ETag: '"e"' }];
 const CommonPrefixes = [{ Prefix: 'a/b/' }];

@@ -1,6 +1,6 @@
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
 import { drawKill } from '../../../../bench/scripts/kills.ts';
-import { seededUniform } from '../../../../functions/core/shared/seeded-random.ts';
 
 const draw = (seed: string, savesInTime = true) => {
   const random = seededUniform(seed);

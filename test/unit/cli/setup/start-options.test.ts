@@ -1,7 +1,7 @@
 /** Before set-up a start is judged without packages: by the same words as after it. */
 import { join } from 'node:path';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
-import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { readCommandLine, UsageError } from '@tidewheel/kit/command-line.ts';
 import { describe, expect, it, vi } from 'vitest';
 import {
   LAUNCHER_NAMES,

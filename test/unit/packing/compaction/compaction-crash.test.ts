@@ -1,8 +1,9 @@
 /** Compactors are killed, work concurrently, and race with seals. No arrival is lost, doubled or half packed. */
+
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { seededUint32 } from '../../../../functions/core/shared/seeded-random.ts';
 import {
   type Arrivals,
   accounts,

@@ -1,3 +1,4 @@
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ListOptions } from '../../../../functions/core/packing/model/blob-store.ts';
@@ -5,7 +6,6 @@ import { compareKeys } from '../../../../functions/core/packing/model/order.ts';
 import { KeyAlphabets } from '../../../../functions/core/packing/plan/key-alphabets.ts';
 import { keyBetween } from '../../../../functions/core/packing/plan/key-between.ts';
 import { listInParallel } from '../../../../functions/core/packing/plan/parallel-listing.ts';
-import { seededUint32 } from '../../../../functions/core/shared/seeded-random.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { TurnStore } from '../../../support/fakes/turn-store.ts';
 import { KEY_FORMS, keysOf } from '../../../support/key-forms.ts';

@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
+import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GzipSink } from '../../../../functions/core/packing/shard/gzip-sink.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { seededUint32 } from '../../../../functions/core/shared/seeded-random.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 

@@ -1,4 +1,6 @@
 /** The store copies large members into a tar. The shard equals one whose members were read. */
+
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kindsIn, SUM_KINDS } from '../../../../functions/core/packing/model/blob-store.ts';
@@ -6,7 +8,6 @@ import { readSealedManifest } from '../../../../functions/core/packing/model/sea
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
-import { TransientError } from '../../../../functions/core/shared/errors.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import {
   memberLines,

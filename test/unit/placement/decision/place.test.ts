@@ -1,3 +1,4 @@
+import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
 import type { ListPrices } from '../../../../functions/core/catalog/price-list.ts';
@@ -5,7 +6,6 @@ import { place } from '../../../../functions/core/placement/decision/place.ts';
 import { storedQuestion } from '../../../../functions/core/placement/decision/situation.ts';
 import { QUESTIONS_A_DAY, questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSource, MarketView } from '../../../../functions/core/placement/model/market-source.ts';
-import { RunNotFoundError } from '../../../../functions/core/shared/errors.ts';
 import { attempt, CLOSED_AT, hoursLater, market, vpc } from '../../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 import { sealGeneration } from '../../../support/builders/sealed-generation.ts';

@@ -1,3 +1,4 @@
+import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
@@ -8,7 +9,6 @@ import { whyUnreadable } from '../../../../functions/core/placement/explain/stor
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
 import type { PlacementDecision, StoredDecision } from '../../../../functions/core/runs/placement-records.ts';
 import type { RunRecord } from '../../../../functions/core/runs/run-records.ts';
-import { UnreadableRecordError } from '../../../../functions/core/shared/errors.ts';
 import {
   attempt,
   CLOSED_AT,

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cutWindows } from '../../../../bench/sim/default-windows.ts';
 import { readWindows } from '../../../../bench/sim/listed-windows.ts';
