@@ -19,6 +19,7 @@ import { readSeries, thinned } from '../runs/series.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { type AnswerOf, noRun, ok, problem, type RequestOf } from './answers.ts';
+import { leftOut, steppedOver } from './paging.ts';
 import { MOST_POINTS } from './schemas/series.ts';
 import { noPlacement, storedPlacementOf } from './what-if.ts';
 
@@ -167,12 +168,15 @@ export async function listPlacements(
   const runId = parameters['runId'] ?? '';
   if ((await deps.runs.get(runId)) === undefined) return noRun(runId);
   const attempts = await deps.attempts.list(runId);
-  const next = await deps.placements.get(runId, (attempts.at(-1)?.attempt ?? 0) + 1);
+  const { tell, said } = steppedOver();
+  const next = await deps.placements
+    .get(runId, (attempts.at(-1)?.attempt ?? 0) + 1)
+    .catch(leftOut(runId, tell));
   const launched = attempts.map((attempt) => {
     const { placement } = shownAttempt(attempt);
     return { attempt: attempt.attempt, kind: 'launch' as const, reason: placement.reason, placement };
   });
-  if (next === undefined) return ok({ placements: launched });
+  if (next === undefined) return ok({ placements: launched, ...said() });
   const { attempt, decision } = next;
   const { kind } = decision;
   if (decision.kind !== 'launch')

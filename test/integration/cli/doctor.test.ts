@@ -128,7 +128,7 @@ describe('doctor', () => {
   it('has the log of the run beside it', async () => {
     const { stdout } = await tidewheel('logs', RUN);
     expect(stdout.split('\n').slice(1)).toEqual([
-      `${AT.slice(11, 19)}  [2Jstep 1`,
+      `${AT.slice(11, 19)} step 1`,
       expect.stringMatching(/ loss 0\.5$/),
       '',
     ]);

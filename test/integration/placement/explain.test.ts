@@ -108,16 +108,15 @@ describe('explain', () => {
     await stores.attempts.create(attemptOf('digits-000001', 1));
     const damaged = JSON.parse('{"kind":"launch","placement":{},"question":{}}') as typeof first.decision;
     await stores.placements.put('digits-000001', 2, damaged);
-    await expect(explain('digits-000001')).rejects.toMatchObject({
-      code: 1,
+    expect(await explain('digits-000001')).toMatchObject({
       stdout: expect.stringContaining('attempt 1, as decided'),
       stderr: expect.stringMatching(
-        /^✗ what was decided for attempt 2 cannot be read: decision placement\.pool: /m,
+        /^✗ left out: the record RUN#digits-000001 PLACEMENT#0002 is of another release, or damaged/m,
       ),
     });
     await expect(explain('digits-000001', '--attempt', '9')).rejects.toMatchObject({
       code: 8,
-      stderr: expect.stringContaining('digits-000001 has no attempt 9: its last is 2'),
+      stderr: expect.stringContaining('digits-000001 has no attempt 9: its last is 1'),
     });
   }, 60_000);
 });

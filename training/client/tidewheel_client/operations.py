@@ -1230,8 +1230,12 @@ class ListPipelinesAnswer(_ListPipelinesAnswer, total=False):
     nextToken: str
 
 
-class ListPlacementsAnswer(TypedDict):
+class _ListPlacementsAnswer(TypedDict):
     placements: list[ListPlacementsAnswerPlacementsItem]
+
+
+class ListPlacementsAnswer(_ListPlacementsAnswer, total=False):
+    unreadable: list[str]
 
 
 class _ListPlacementsAnswerPlacementsItem(TypedDict):

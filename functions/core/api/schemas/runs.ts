@@ -101,4 +101,5 @@ export const placementList = z.object({
       placement: placement.optional(),
     }),
   ),
+  unreadable,
 });
