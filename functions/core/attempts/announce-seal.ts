@@ -92,7 +92,7 @@ function dotsTexts({ joined, named }: Dots = {}): string[] {
   const counted = (dotted: Dots['named'], how: string): string[] =>
     dotted === undefined ? [] : [`${dotted.objects} ${how} such as ${shownKey(dotted.example)}`];
   return [
-    ...counted(joined, 'joined to samples by a word between dots,'),
+    ...counted(joined, 'joined to samples by a word between dots (packing.innerSuffixes lists those words),'),
     ...counted(named, 'with dots that stay in the name (packing.innerSuffixes lists words that join),'),
   ];
 }

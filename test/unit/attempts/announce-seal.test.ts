@@ -60,7 +60,7 @@ describe('a seal', () => {
     };
     const { timeline } = await announced(sealed({ dots }));
     expect(timeline[0]?.text).toBe(
-      '9 samples in 1 shard, 2 joined to samples by a word between dots, such as turn.left.jpg, 4 with dots that stay in the name (packing.innerSuffixes lists words that join), such as login/paypal.com.png',
+      '9 samples in 1 shard, 2 joined to samples by a word between dots (packing.innerSuffixes lists those words), such as turn.left.jpg, 4 with dots that stay in the name (packing.innerSuffixes lists words that join), such as login/paypal.com.png',
     );
   });
 

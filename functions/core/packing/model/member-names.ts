@@ -28,7 +28,7 @@ export const INNER_SUFFIXES: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Whatever is before them is a suffix too. */
+/** The word before one is a suffix too: `nii.gz`. */
 const COMPRESSIONS = /\.(gz|bz2|xz|zst|lz4)$/i;
 
 const isNamed = (part: string, inner: readonly string[]): boolean =>
@@ -41,13 +41,15 @@ const isNamed = (part: string, inner: readonly string[]): boolean =>
  */
 export function splitKey(key: string, inner?: readonly string[]): SplitKey {
   const start = key.lastIndexOf('/') + 1;
-  let dot = key.lastIndexOf('.');
+  const last = key.lastIndexOf('.');
+  let dot = last;
   if (dot <= start) return { stem: key, suffix: '' };
   for (;;) {
     const previous = key.lastIndexOf('.', dot - 1);
     const part = key.slice(previous + 1, dot);
     if (previous <= start || !INNER_PART.test(part)) break;
-    if (inner !== undefined && !isNamed(part, inner) && !COMPRESSIONS.test(key)) break;
+    const isCompressed = dot === last && COMPRESSIONS.test(key);
+    if (inner !== undefined && !isNamed(part, inner) && !isCompressed) break;
     dot = previous;
   }
   return { stem: key.slice(0, dot), suffix: key.slice(dot + 1) };
@@ -56,7 +58,7 @@ export function splitKey(key: string, inner?: readonly string[]): SplitKey {
 /** Whether a dot inside a name joins the key to a sample, or stays in its name. */
 export function dotsIn({ stem, suffix }: SplitKey): 'joined' | 'named' | undefined {
   if (INNER_PART.test(/\.([^./]+)$/.exec(stem)?.[1] ?? '')) return 'named';
-  return suffix.includes('.') && !COMPRESSIONS.test(suffix) ? 'joined' : undefined;
+  return suffix.replace(COMPRESSIONS, '').includes('.') ? 'joined' : undefined;
 }
 
 /** Characters that are invisible, or that shells, tar or Windows treat specially. */

@@ -69,6 +69,8 @@ describe('a word between dots', () => {
     ['sites', SITES, 'png'],
     ['people', PEOPLE, 'jpg'],
     ['versions', ['model.v1.jpg', 'model.v2.jpg', 'model.final.jpg'], 'jpg'],
+    ['compressed files', ['john.smith.nii.gz', 'john.doe.nii.gz', 'scan.T1w.nii.gz'], 'nii.gz'],
+    ['compressed pages', ['google.com.html.gz', 'google.de.html.gz'], 'html.gz'],
     ['places', ['st.louis.jpg', 'st.paul.jpg', 'mt.fuji.jpg'], 'jpg'],
   ])('belongs to the name of %s', async (_, keys, suffix) => {
     expect(await packed(keys)).toEqual(keys.map(() => suffix));
@@ -87,6 +89,7 @@ describe('a word between dots', () => {
     ['a stereo pair', ['0.left.png', '0.right.png', '0.cls'], 'cls left.png right.png'],
     ['a mask', ['a.jpg', 'a.seg.png', 'a.json', 'a.Mask.png'], 'jpg json mask.png seg.png'],
     ['a numbered one', ['a.cam0.jpg', 'a.cam_1.jpg'], 'cam0.jpg cam_1.jpg'],
+    ['compressed masks', ['a.nii.gz', 'a.seg.nii.gz', 'a.label.NII.GZ'], 'label.nii.gz nii.gz seg.nii.gz'],
     ['a compressed file', ['a.nii.gz', 'a.csv.gz', 'a.jpg'], 'csv.gz jpg nii.gz'],
     ['a note on a file', ['a.jpg', 'a.jpg.json'], 'jpg jpg.json'],
   ])('makes a member of %s', async (_, keys, sample) => {
@@ -128,11 +131,12 @@ describe('a word between dots', () => {
       'plain.jpg',
       'frame.0001.jpg',
       'a.nii.gz',
+      'john.doe.nii.gz',
     ]);
     const { dots } = await packAll(store, settings(), runOf(1));
     expect(dots).toEqual({
       joined: { objects: 2, example: 'turn.left.jpg' },
-      named: { objects: 4, example: 'Dr.House.jpg' },
+      named: { objects: 5, example: 'Dr.House.jpg' },
     });
   });
 });
