@@ -23,10 +23,16 @@ export function begunWith(packing: PackingSettings, manifests: readonly Manifest
 function checkSame(packing: PackingSettings, one: Manifest): void {
   const { format, label, labelPattern, split, innerSuffixes = one.innerSuffixes } = packing;
   const { labelRule = { label, labelPattern } } = one;
-  const compression = formatOf(packing).isGzipped?.(packing) === true ? 'gzip' : 'none';
+  const current = formatOf(packing);
+  const compression = current.isGzipped?.(packing) === true ? 'gzip' : 'none';
+  const { labelType, kind } = current.schema(packing, { columns: [] });
+  // Another format has another schema, and is refused itself.
+  const schema = format === one.format ? one.schema : { labelType, kind };
   const parts = [
     ['format', format, one.format, 'no reader takes both'],
     ['tfrecord.compression', compression, one.compression ?? 'none', 'no reader takes both'],
+    [`${format}.kind`, kind, schema.kind, 'no reader takes both'],
+    ['labelType', labelType, schema.labelType, 'the dataset would mix two kinds of labels'],
     ['label', label, labelRule.label, 'the dataset would mix two kinds of labels'],
     ['labelPattern', labelPattern, labelRule.labelPattern, 'the dataset would mix two kinds of labels'],
     ['split', split, one.split, 'a group could be in two splits'],

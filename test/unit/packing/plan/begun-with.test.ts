@@ -49,6 +49,24 @@ describe('another declaration', () => {
     expect(await packAll(store, packing, runOf(3))).toMatchObject({ status: 'sealed', samples: 1 });
   });
 
+  it.each<readonly [Partial<PackingSettings>, Partial<PackingSettings>, RegExp]>([
+    [
+      { format: 'tfrecord', label: 'none' },
+      { labelType: 'integer' },
+      /packing\.labelType is "integer", but digits-000001 was packed with "text"/,
+    ],
+    [{ format: 'parquet', label: 'none' }, { labelType: 'integer' }, /packing\.labelType is "integer"/],
+    [
+      { format: 'lines', label: 'none' },
+      { lines: { kind: 'jsonl', header: 'none' } },
+      /packing\.lines\.kind is "jsonl", but digits-000001 was packed with "text"/,
+    ],
+  ])('of a dataset with %j is refused: %j', async (rules, change, message) => {
+    const store = await begun({ ...packing, ...rules });
+    await expect(packAll(store, { ...packing, ...rules, ...change }, runOf(2))).rejects.toThrow(message);
+    expect(await packAll(store, { ...packing, ...rules }, runOf(3))).toMatchObject({ samples: 1 });
+  });
+
   it('is refused after a compaction too', async () => {
     const store = await begun();
     await packAll(store, packing, runOf(2));
