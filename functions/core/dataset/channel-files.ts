@@ -3,7 +3,9 @@ import { hash } from 'node:crypto';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import { shownKey } from '@tidewheel/kit/quoted.ts';
 import type { BlobReader } from '../packing/model/blob-store.ts';
+import type { Manifest } from '../packing/model/manifest.ts';
 import { manifestsOf } from '../packing/model/sealed-arrivals.ts';
+import { inOrder, sealedLines } from '../packing/model/sealed-lines.ts';
 import { batchOf } from '../packing/model/versions.ts';
 import { sealedFates } from '../packing/plan/sealed-filter.ts';
 import { prefixUri } from '../pipeline/prefix.ts';
@@ -41,7 +43,7 @@ export async function listChannelFiles(
     const found = await filesIn(store, run, generations, prefix.slice(root.length));
     const { files, others } = found;
     const takesList = inputMode === 'File' && found.isWhole;
-    const text = othersText(`channel ${channel}`, s3, takesList ? files.length : undefined, others);
+    const text = othersText(`channel ${channel}`, s3, takesList ? found : undefined, others);
     // An attempt that finds the same adds nothing.
     const id = `channel-${hash('sha256', text ?? '').slice(0, 16)}`;
     if (text !== undefined)
@@ -58,20 +60,51 @@ export async function listChannelFiles(
   return lists;
 }
 
-/** @param listed files of the list; undefined where there is none */
-function othersText(channel: string, place: string, listed: number | undefined, others: string) {
+/** @param listed undefined where there is no list of files */
+function othersText(
+  channel: string,
+  place: string,
+  listed: Pick<FilesFound, 'files' | 'missing'> | undefined,
+  others: string,
+) {
   if (listed === undefined)
     return `${channel} reads ${place} as it is now${others && `, also ${others}`}: only File takes a list of files, and of ${MOST_OBJECTS} at most`;
-  if (others === '') return undefined;
-  return `${channel} has the ${listed} files of the sealed version in ${place}, and not ${others}`;
+  const { files, missing } = listed;
+  if (others === '' && missing === 0) return undefined;
+  const has =
+    missing === 0
+      ? `the ${files.length} files of the sealed version in ${place}`
+      : `${files.length} of the ${files.length + missing} files of the sealed version, because the others do not lie in ${place} as they were packed`;
+  return `${channel} has ${has}${others && `, and not ${others}`}`;
 }
 
-/** @returns names of the version's files, relative to the prefix, and in words what else lies there */
-async function filesIn(store: ObjectStore, run: RunRecord, generations: readonly string[], prefix: string) {
+interface FilesFound {
+  /** Names of the version's files, relative to the prefix. */
+  readonly files: readonly string[];
+  /** So many files of the version do not lie there. */
+  readonly missing: number;
+  /** In words what else lies there. */
+  readonly others: string;
+  readonly isWhole: boolean;
+}
+
+async function filesIn(
+  store: ObjectStore,
+  run: RunRecord,
+  generations: readonly string[],
+  prefix: string,
+): Promise<FilesFound> {
   const incoming = bucketKeys.incoming(run.pipeline);
-  const fateOf = await fatesIn(store, run, generations);
+  const reader = readerOf(store);
+  const { version, rejecting } = await manifestsIn(store, reader, run, generations);
+  const fateOf = sealedFates(reader, [...version, ...rejecting]);
   const files: string[] = [];
-  let objects = 0;
+  let [objects, packed] = [0, 0];
+  const bundles = {
+    what: 'that bundle files (a channel has only what is dropped without --bundle)',
+    count: 0,
+    example: '',
+  };
   const rejected = { what: 'that packing rejected', count: 0, example: '' };
   const later = { what: 'that came or changed after the seal, or wait for the next', count: 0, example: '' };
   for await (const { key, etag } of store.list(prefix)) {
@@ -79,37 +112,63 @@ async function filesIn(store: ObjectStore, run: RunRecord, generations: readonly
     const name = key.slice(prefix.length);
     if (key === incoming || key === `${incoming}${run.declaration?.settle.marker}`) continue;
     const fate = await fateOf(key, etag);
-    const other = fate === 'rejected' ? rejected : later;
+    const isBundle = key.startsWith(bucketKeys.bundles(run.pipeline));
+    const other = isBundle ? bundles : fate === 'rejected' ? rejected : later;
+    if (fate === 'packed') packed += 1;
     // Packing reads the file of annotations, and takes it for no arrival.
     if (fate === 'packed' || key === `${incoming}${run.declaration?.packing.annotations?.file}`)
       files.push(name);
     else if ((other.count += 1) === 1) other.example = name;
   }
-  const others = [rejected, later].filter(({ count }) => count > 0);
+  const others = [rejected, bundles, later].filter(({ count }) => count > 0);
   const words = others.map(({ count, what, example }) => `${count} ${what}, such as ${shownKey(example)}`);
-  return { files, others: words.join('; '), isWhole: objects <= MOST_OBJECTS };
+  const isWhole = objects <= MOST_OBJECTS;
+  const missing = isWhole ? (await countPacked(reader, version, prefix, packed)) - packed : 0;
+  return { files, missing, others: words.join('; '), isWhole };
 }
 
+/** @param found so many are known to be packed @returns how many keys below the prefix are */
+async function countPacked(
+  reader: BlobReader,
+  version: readonly Manifest[],
+  prefix: string,
+  found: number,
+): Promise<number> {
+  // A key may be in several generations, and never counts as more than they say: most lists need not be read.
+  if (version.reduce((sum, { arrivals }) => sum + arrivals.packed, 0) === found) return found;
+  let [count, before] = [0, ''];
+  for await (const { line } of inOrder(version.map((one) => sealedLines(reader, one)))) {
+    const [key, , , outcome] = line;
+    if (typeof outcome !== 'number' || key === before || !key.startsWith(prefix)) continue;
+    before = key;
+    count += 1;
+  }
+  return count;
+}
+
+const readerOf = (store: ObjectStore): BlobReader => ({
+  get: async (key) => {
+    const found = await store.readBytes(key);
+    if (found === undefined) return { kind: 'missing' };
+    return { kind: 'found', chunks: [found.bytes], size: found.bytes.length, etag: found.etag };
+  },
+});
+
 /** Generations without a shard are in no version, and tell what was rejected, or came again with the same bytes. */
-async function fatesIn(
+async function manifestsIn(
   store: ObjectStore,
+  reader: BlobReader,
   { pipeline, batch, declaration }: RunRecord,
   generations: readonly string[],
 ) {
-  const reader: BlobReader = {
-    get: async (key) => {
-      const found = await store.readBytes(key);
-      if (found === undefined) return { kind: 'missing' };
-      return { kind: 'found', chunks: [found.bytes], size: found.bytes.length, etag: found.etag };
-    },
-  };
   const pin = declaration?.dataset?.pin;
   const last = pin === undefined ? batch : batchOf(pin);
   const folders = await store.listFolders(bucketKeys.dataset(pipeline));
   const others = folders.filter((name) => batchOf(name) <= last);
   const manifests = await manifestsOf(reader, pipeline, [...new Set([...generations, ...others])]);
-  return sealedFates(
-    reader,
-    manifests.filter(({ generation, arrivals }) => generations.includes(generation) || arrivals.packed === 0),
-  );
+  const isOfVersion = ({ generation }: Manifest): boolean => generations.includes(generation);
+  return {
+    version: manifests.filter(isOfVersion),
+    rejecting: manifests.filter((one) => !isOfVersion(one) && one.arrivals.packed === 0),
+  };
 }

@@ -6,6 +6,7 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { seedBundle } from '../../support/builders/bundles.ts';
 import { now, packAll, planAndPack, SMALL, settings } from '../../support/builders/packing.ts';
 import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
@@ -108,6 +109,33 @@ describe('a channel below incoming/', () => {
     const { files, line } = await launched({ batch: 3, declared: generationsIn(1) });
     expect(files).toEqual(['a.txt', 'c.txt']);
     expect(line).toMatch(`and not 4 ${OTHERS}, such as b.txt`);
+    expect(line).toMatch('has 2 of the 3 files of the sealed version, because the others do not lie in');
+  });
+
+  it.each([
+    ['incoming/', '2 of the 4 files'],
+    ['incoming/d/', '1 of the 2 files'],
+  ])('below %s says how many files of the version have been deleted', async (s3, words) => {
+    put(['a.txt', 'd/b.txt']);
+    await seal(1);
+    for (const name of ['a.txt', 'd/b.txt']) blobs.objects.delete(`${incoming}${name}`);
+    put(['c.txt', 'd/e.txt']);
+    await seal(2);
+    const { line } = await launched({ batch: 2, channel: { s3 } });
+    expect(line).toBe(
+      `channel data has ${words} of the sealed version, because the others do not lie in ${s3} as they were packed`,
+    );
+  });
+
+  it('says that files in bundles are not in it', async () => {
+    seedBundle(blobs, { 'a.txt': 'one', 'b.txt': 'two' });
+    put(['c.txt']);
+    await seal(1);
+    const { files, line } = await launched({ batch: 1 });
+    expect(files).toEqual(['c.txt']);
+    expect(line).toMatch(
+      /^channel data has 1 of the 3 files .*, and not 2 that bundle files \(a channel has only what is dropped without --bundle\), such as \.tidewheel/,
+    );
   });
 
   it('grows with the version', async () => {
