@@ -62,7 +62,8 @@ async function help(name: string | undefined, { terminal }: Surroundings): Promi
       '',
       'A verb talks to the local region of this folder (.tidewheel), or else to the stack tidewheel-dev of your AWS account;',
       '--stage, --region and --state name another. "tidewheel VERB --help" has options and examples.',
-      'Exit codes: 0 done, 1 error, 2 the run failed, 3 it missed its deadline, 4 not allowed, 8 wrong or missing words.',
+      'Exit codes: 0 done, 1 error, 2 the run failed, 3 it missed its deadline, 4 not allowed, 5 nothing to send,',
+      '8 wrong or missing words.',
     ].join('\n'),
   );
   return EXIT.ok;
