@@ -46,11 +46,11 @@ describe('labels that are one number', () => {
     await expect(packAll(store, integers, runOf(2))).rejects.toThrow(`${SAME}"007" and "7"`);
   });
 
-  it('do not stop runs once they are sealed', async () => {
+  it('cannot come by another labelType', async () => {
     const store = dropped(['007/a.jpg', '7/b.jpg']);
     await packAll(store, settings({ format: 'tfrecord' }));
     dropped(['7/c.jpg'], store);
-    expect(await packAll(store, integers, runOf(2))).toMatchObject({ samples: 1 });
+    await expect(packAll(store, integers, runOf(2))).rejects.toThrow(/packing\.labelType is "integer"/);
   });
 
   it('are two classes where shards hold texts', async () => {
