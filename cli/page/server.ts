@@ -32,7 +32,7 @@ const DOCUMENT_HEADERS = documentHeaders();
 
 function pathsOf(operations: readonly { readonly path: string }[]): RegExp {
   const paths = operations.map(({ path }) =>
-    path.replaceAll('.', String.raw`\.`).replaceAll(/\{\w+\}/g, '[^/]+'),
+    path.replaceAll('.', String.raw`\.`).replaceAll(/\{\w+\}/g, '[^/?]+'),
   );
   return new RegExp(`^/api(${paths.join('|')})$`);
 }

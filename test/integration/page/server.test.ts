@@ -145,6 +145,17 @@ describe("the page's server", () => {
     expect(api.signatures).toEqual([]);
   });
 
+  it.each([
+    '/api/pipelines/evil?x=/dataset/pin',
+    '/api/pipelines/evil?/dataset/pin',
+    '/api/runs/digits-000001?x=/limits',
+    '/api/runs/digits-000001/limits?x=/limits',
+  ])('has no button for %j, whose query ends like the path of one', async (target) => {
+    const json = { 'content-type': 'application/json' };
+    const answer = await written(target, { method: 'PUT', headers: json, body: '{}' });
+    expect([answer.status, api.signatures]).toEqual([405, []]);
+  });
+
   it.each(['//evil.example/', String.raw`/\evil.example/`, '///evil.example/', '/.//evil.example/'])(
     'does not redirect to %s',
     async (target) => {
