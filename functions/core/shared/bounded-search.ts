@@ -32,8 +32,10 @@ export function boundedSearch(field: string, pattern: RegExp, text: string): Reg
 
 /** Ways to part a text of this length among what repeats, is optional or is one of several. */
 function mostSteps(source: string, length: number): number {
-  if (/\)[*+{]/.test(source)) return Number.POSITIVE_INFINITY;
-  const choices = source.match(/(?<!\()[*+?{|]/g) ?? [];
+  // What is escaped is a letter: \(* repeats, as (?: does not.
+  const plain = source.replaceAll(/\\./gsu, 'a');
+  if (/\)[*+{]/.test(plain)) return Number.POSITIVE_INFINITY;
+  const choices = plain.match(/(?<!\()[*+?{|]/g) ?? [];
   return choices.reduce(
     (steps, _, index) => steps * Math.max(2, (length + index) / (index + 2)),
     Math.max(1, length),

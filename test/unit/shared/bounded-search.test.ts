@@ -36,6 +36,13 @@ describe('a search', () => {
         return new SplitRule(split).of(KEY);
       },
     ],
+    [
+      'packing.labelPattern',
+      () => {
+        const labelPattern = `${String.raw`\(*`.repeat(12)}(!)`;
+        return labelOfKey(`aaaa${'('.repeat(900)}`, { label: 'namePattern', labelPattern });
+      },
+    ],
     ['training.progress.pattern', () => stepReader(`${String.raw`\S*\s*`.repeat(8)}(?P<step>!)`).read(KEY)],
   ])('for %s that takes too long is refused', (field, search) => {
     const refusal = `${field} takes over 1 s to search "aaaa`;
