@@ -59,10 +59,10 @@ export function readCommandLine<Schema extends z.ZodType>(
 
 // oxlint-disable-next-line no-control-regex -- it finds them
 const OWN_COLOUR = /^\u001b\[(?:[12]|22|3[1-6]|39)m$/;
-/** Sequences that begin with an escape, and all control characters except tabs and newlines. */
+/** Sequences that begin with an escape, all control characters except tabs and newlines, and those that turn a line's direction. */
 const CONTROL =
   // oxlint-disable-next-line no-control-regex -- it finds them
-  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))|[\0-\u0008\u000b-\u001f\u007f-\u009f]/g;
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))|[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
  * A text that cannot steer a terminal: scripts, keys and messages may hold what one obeys. Sequences are left out. A

@@ -19,8 +19,10 @@ const HOSTILE = {
   'writes over the line': 'a\rb',
   'deletes what was before': 'a\b\u007fb',
   'rings a bell': 'a\u0007\0b',
+  'turns its direction': 'a\u202egpj.exe\u202cb',
+  'sets a part apart': 'a\u2066\u2067\u2068b\u2069',
 };
-const OBEYED = /[\0-\u0008\u000b-\u001f\u007f-\u009f]/;
+const OBEYED = /[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
 function stream(isTTY: boolean) {
   const chunks: string[] = [];
@@ -63,7 +65,7 @@ it('a text keeps its lines, tabs and letters', () => {
 });
 
 it('a document keeps its values', () => {
-  const document = { name: '\u001b[2J\u009b\u007f\r' };
+  const document = { name: '\u001b[2J\u009b\u007f\r\u202e' };
   expect(JSON.parse(printable(JSON.stringify(document)))).toEqual(document);
 });
 
