@@ -72,9 +72,11 @@ export async function lockName(
     process.platform === 'linux' ? `\0tidewheel-${digest}` : join(tmpdir(), `tidewheel-${digest}.sock`);
   if (process.platform !== 'linux' && (await holderAt(path)).pid === undefined)
     await rm(path, { force: true });
-  // Any user of the machine may ask, and be gone before the answer.
+  // Any user of the machine may ask, and be gone before the answer, or stay: this process ends without waiting for them.
   const server = createServer((socket) =>
-    socket.on('error', () => undefined).end(isEnding() ? `${process.pid} ${ENDING}` : String(process.pid)),
+    socket
+      .on('error', () => undefined)
+      .end(isEnding() ? `${process.pid} ${ENDING}` : String(process.pid), () => socket.destroy()),
   );
   server.listen(path);
   try {
@@ -88,6 +90,7 @@ export async function lockName(
 
 const ENDING = 'is ending';
 const LOOK_MILLISECONDS = 300;
+const ANSWER_MILLISECONDS = 5_000;
 
 /**
  * As lockName, but waits while another process has it.
@@ -114,6 +117,8 @@ export async function waitForName(
 /** The process that answers at the socket. */
 async function holderAt(path: string): Promise<Holder> {
   const socket = connect(path);
+  // Whoever has the name may say nothing.
+  socket.setTimeout(ANSWER_MILLISECONDS, () => socket.destroy());
   try {
     const [pid = '', ...rest] = (await text(socket)).split(' ');
     return { pid: Number(pid) || undefined, isEnding: rest.join(' ') === ENDING };

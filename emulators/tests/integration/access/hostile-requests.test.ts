@@ -1,7 +1,8 @@
 /** No request ends a server of this machine, and no unsigned body fills its memory. */
 import { createHash, createHmac } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -96,18 +97,36 @@ describe.each(SERVERS)('the server %s', (server) => {
   });
 });
 
+const nameOf = (lock: string) =>
+  `\0tidewheel-${createHash('sha256').update(lock).digest('hex').slice(0, 24)}`;
+
 it('a lock survives callers that do not wait', async () => {
   const unlock = await lockName('hostile');
-  const digest = createHash('sha256').update('hostile').digest('hex').slice(0, 24);
   const askAndLeave = () =>
     new Promise((gone) => {
-      const socket = connect(`\0tidewheel-${digest}`, () => socket.destroy());
+      const socket = connect(nameOf('hostile'), () => socket.destroy());
       socket.on('error', () => undefined).on('close', gone);
     });
   await Promise.all(Array.from({ length: 50 }, askAndLeave));
   await expect(lockName('hostile')).rejects.toThrow(`process ${process.pid} has it`);
   unlock();
   expect(unhandled.splice(0)).toEqual([]);
+});
+
+it('a lock does not keep callers that stay', async () => {
+  const unlock = await lockName('stays');
+  const visitor = connect({ path: nameOf('stays'), allowHalfOpen: true }).resume();
+  const refused = once(visitor, 'error');
+  const writing = setInterval(() => visitor.write('still here'), 10);
+  await expect(refused).resolves.toMatchObject([{ code: 'EPIPE' }]);
+  clearInterval(writing);
+  unlock();
+});
+
+it('a name is refused whose holder says nothing', async () => {
+  const silent = createServer().listen(nameOf('silent'));
+  closers.push(() => silent.close());
+  await expect(lockName('silent')).rejects.toThrow('another process has it');
 });
 
 /** The most memory that the emulator has had, in bytes. */
