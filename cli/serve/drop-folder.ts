@@ -3,6 +3,7 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { shownKey } from '@tidewheel/kit/quoted.ts';
 import { type FSWatcher, watch } from 'chokidar';
 import { dropFolderOf } from '../show/where-to-look.ts';
 import { dropTarget } from './drop-target.ts';
@@ -25,7 +26,8 @@ export async function watchDropFolder(session: Session): Promise<FSWatcher> {
   const take = (path: string): void => {
     const target = dropTarget(relative(folder, path));
     if (target.kind === 'ignored') {
-      if (!ignored.has(target.place)) screen.problem(`${target.place} is ignored: ${target.remedy}`);
+      if (!ignored.has(target.place))
+        screen.problem(`${shownKey(target.place)} is ignored: ${target.remedy}`);
       ignored.add(target.place);
       return;
     }
@@ -33,8 +35,10 @@ export async function watchDropFolder(session: Session): Promise<FSWatcher> {
     const lane = (count += 1) % LANES;
     lanes[lane] = (lanes[lane] ?? Promise.resolve())
       .then(() => drop(session, { path, key, taken }))
-      .then((isNew) => isNew && screen.line(`  dropped ${key}`))
-      .catch((error: unknown) => screen.problem(`${path} could not be dropped: ${messageOf(error)}`));
+      .then((isNew) => isNew && screen.line(`  dropped ${shownKey(key)}`))
+      .catch((error: unknown) =>
+        screen.problem(`${shownKey(path)} could not be dropped: ${messageOf(error)}`),
+      );
   };
   watcher.on('add', take).on('change', take);
   return watcher;

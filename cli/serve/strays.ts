@@ -1,5 +1,6 @@
 /** Strays: declarations and data in the bucket that belong to no pipeline. The service ignores them and notes it in its logs only. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { quoted, shownKey } from '@tidewheel/kit/quoted.ts';
 import { pipelineName } from '../../functions/core/pipeline/pipeline.ts';
 import {
   bucketKeys,
@@ -49,9 +50,11 @@ export function strayTexts({ declarations, folders }: BucketLook): string[] {
     ...declarations.flatMap((key) => {
       const name = pipelineOfDeclaration(key);
       if (name === undefined)
-        return [`${key} declares nothing: the name of a declaration is ${bucketKeys.pipeline('<pipeline>')}`];
+        return [
+          `${shownKey(key)} declares nothing: the name of a declaration is ${bucketKeys.pipeline('<pipeline>')}`,
+        ];
       const reason = whyNoName(name);
-      return reason === undefined ? [] : [`${key} declares nothing: ${reason}`];
+      return reason === undefined ? [] : [`${shownKey(key)} declares nothing: ${reason}`];
     }),
     ...folders
       .filter((folder) => !declared.has(folder) && folder !== CHECK_FOLDER)
@@ -59,7 +62,7 @@ export function strayTexts({ declarations, folders }: BucketLook): string[] {
         const reason = whyNoName(folder);
         return reason === undefined
           ? `${bucketKeys.incoming(folder)} waits for a pipeline: declare it at ${bucketKeys.pipeline(folder)}`
-          : `${bucketKeys.incoming(folder)} is ignored: ${reason}`;
+          : `${shownKey(bucketKeys.incoming(folder))} is ignored: ${reason}`;
       }),
   ];
 }
@@ -76,7 +79,7 @@ export function whyNoName(name: string): string | undefined {
   const parsed = pipelineName.safeParse(name);
   if (parsed.success) return undefined;
   const remedy = parsed.error.issues.map(({ message }) => message).join('; ');
-  return `"${name}" cannot name a pipeline: ${remedy}`;
+  return `${quoted(name)} cannot name a pipeline: ${remedy}`;
 }
 
 async function lookAt(store: ObjectStore): Promise<BucketLook> {

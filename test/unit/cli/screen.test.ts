@@ -129,4 +129,14 @@ describe('what belongs to no pipeline in the bucket', () => {
       expect.stringMatching(/^Bad Name\/incoming\/ is ignored: "Bad Name" cannot name/) as string,
     ]);
   });
+
+  it('a stray whose name holds a newline or an escape sequence has one line', () => {
+    const name = 'x\n07:00:00 evil-000001 succeeded\u001b[2J';
+    const texts = strayTexts({
+      declarations: [`pipelines/${name}.yaml`, `pipelines/${name}`],
+      folders: [name],
+    });
+    expect(texts).toHaveLength(3);
+    expect(texts.filter((text) => !/^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(text))).toEqual([]);
+  });
 });
