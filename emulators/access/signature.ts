@@ -60,9 +60,11 @@ async function expectedSignature(
   { key, parts, signedAt }: { readonly key: AccessKey; readonly parts: Parts; readonly signedAt: Date },
 ): Promise<string | undefined> {
   const { region, service, signedHeaders } = parts;
-  const url = new URL(request.url ?? '/', 'http://localhost');
-  const query: Record<string, string[]> = {};
-  for (const [name, value] of url.searchParams) (query[name] ??= []).push(value);
+  const url = URL.parse(`http://localhost${request.url ?? '/'}`);
+  if (url === null) return undefined;
+  // An object would take a parameter called __proto__ for its own.
+  const query = new Map<string, string[]>();
+  for (const [name, value] of url.searchParams) query.set(name, [...(query.get(name) ?? []), value]);
   const signer = new SignatureV4({ service, region, credentials: key, sha256: Sha256, applyChecksum: false });
   const { headers } = await signer.sign(
     {
@@ -70,7 +72,7 @@ async function expectedSignature(
       protocol: 'http:',
       hostname: url.hostname,
       path: url.pathname,
-      query,
+      query: Object.fromEntries(query),
       headers: Object.fromEntries(
         signedHeaders.map((name) => [name, request.headers[name]?.toString() ?? '']),
       ),

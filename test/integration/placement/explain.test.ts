@@ -108,7 +108,7 @@ describe('explain', () => {
     await stores.attempts.create(attemptOf('digits-000001', 1));
     const damaged = JSON.parse('{"kind":"launch","placement":{},"question":{}}') as typeof first.decision;
     await stores.placements.put('digits-000001', 2, damaged);
-    expect(await explain('digits-000001')).toMatchObject({
+    expect(await tidewheel('why', 'digits-000001')).toMatchObject({
       stdout: expect.stringContaining('attempt 1, as decided'),
       stderr: expect.stringMatching(
         /^✗ left out: the record RUN#digits-000001 PLACEMENT#0002 is of another release, or damaged/m,

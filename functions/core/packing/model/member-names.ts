@@ -19,12 +19,12 @@ const INNER_PART = /^[A-Za-z_][A-Za-z0-9_-]{0,15}$/;
 
 /** Words between dots that say what a member of a sample is. Any other, as in `paypal.com.png`, belongs to the stem. */
 export const INNER_SUFFIXES: readonly string[] = `
-  image img rgb rgba gray ir thermal input output target source src tgt ref reference gt pred left right front back
+  image img rgb rgba gray thermal input output target source src tgt ref reference gt pred left right front back
   rear top bottom before after low high lr hr clean noisy cam camera view label labels cls class seg segm
   segmentation semantic instance panoptic mask masks matte alpha trimap depth disp disparity normal normals flow edge
-  edges pose keypoints landmarks box boxes bbox bboxes text txt caption captions prompt transcript meta metadata info
+  edges pose keypoints landmarks box boxes bbox bboxes text txt caption captions prompt transcript meta metadata
   emb embedding embeddings feat feature features latent latents audio video speech noise mix mixture vocals drums bass
-  other jpg jpeg png webp gif bmp tif tiff avif ome wav mp3 flac ogg mp4 npy npz pt json jsonl csv xml yaml nii tar`
+  other jpg jpeg png webp gif bmp tif tiff avif ome wav mp3 flac ogg mp4 npy npz json jsonl csv xml yaml nii tar`
   .trim()
   .split(/\s+/);
 
