@@ -50,11 +50,14 @@ def _bind(source: Path, target: Path) -> None:
 
 
 def _rebuild_opt(old: Path) -> None:
-    """A new /opt in memory with everything of the old one and room for `ml`: no right to write
-    to the real one is needed."""
+    """A new /opt in memory with everything of the old one and room for `ml`. No right to write to
+    the real one is needed, and a mount on a real /opt/ml would end when that is removed or moved:
+    the host would then share the machine's."""
     _bind(OPT, old)
     _mount("tmpfs", str(OPT), "tmpfs", 0)
     for entry in old.iterdir():
+        if entry.name == OPT_ML.name:
+            continue
         target = OPT / entry.name
         if entry.is_symlink():
             target.symlink_to(entry.readlink())
@@ -88,10 +91,9 @@ def show(base: str, scratch: str) -> None:
     _own_namespaces()
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
     folder = Path(base).resolve()
-    if not OPT_ML.is_dir():
-        old = Path(scratch) / "opt"
-        old.mkdir(exist_ok=True)
-        _rebuild_opt(old)
+    old = Path(scratch) / "opt"
+    old.mkdir(exist_ok=True)
+    _rebuild_opt(old)
     _bind(folder, OPT_ML)
 
 

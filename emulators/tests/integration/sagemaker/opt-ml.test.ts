@@ -1,8 +1,10 @@
 /** What a host's program finds as /opt/ml, with the kernel's namespaces and without them. */
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
 import { hasNamespaces, pythonWithoutNamespaces } from '../../../../test/support/without-namespaces.ts';
@@ -44,6 +46,50 @@ test.skipIf(!hasNamespaces)('with namespaces a program gets what it was sent', a
   expect(await canShowOptMl(projectPython(), folder)).toBe(true);
   expect(await seenBy(projectPython(), path.join(folder, 'seen'))).toEqual(['/opt/ml', ...WORDS]);
 });
+
+/** A machine (a /opt of its own) changes its /opt/ml by the first argument while a host has its own there. */
+const CHANGED = `
+import os, pathlib, sys, tempfile
+sys.path.insert(0, os.getcwd())
+import opt_ml
+opt_ml._own_namespaces()
+opt_ml._mount("none", "/", "", opt_ml.MS_REC | opt_ml.MS_PRIVATE)
+opt_ml._mount("tmpfs", "/opt", "tmpfs", 0)
+machine = pathlib.Path("/opt/ml")
+if sys.argv[1] == "dangles":
+    machine.symlink_to("/nowhere")
+elif sys.argv[1] != "appears":
+    machine.mkdir()
+base, scratch = tempfile.mkdtemp(dir=sys.argv[2]), tempfile.mkdtemp(dir=sys.argv[2])
+shown, changed = os.pipe(), os.pipe()
+if os.fork() == 0:
+    opt_ml.show(base, scratch)
+    os.write(shown[1], b".")
+    os.read(changed[0], 1)
+    pathlib.Path("/opt/ml/checkpoints").mkdir(parents=True)
+    os._exit(0)
+os.close(shown[1])
+os.read(shown[0], 1)
+if sys.argv[1] == "goes":
+    machine.rmdir()
+elif sys.argv[1] == "moves":
+    machine.rename("/opt/moved")
+elif sys.argv[1] == "appears":
+    machine.mkdir()
+os.write(changed[1], b".")
+os.wait()
+print(os.listdir(base), os.listdir(machine) if machine.is_dir() else [])
+`;
+
+test.skipIf(!hasNamespaces).each(['stays', 'goes', 'moves', 'appears', 'dangles'])(
+  'a host writes to its own /opt/ml while that of the machine %s',
+  async (change) => {
+    const written = await promisify(execFile)(projectPython(), ['-c', CHANGED, change, folder], {
+      cwd: path.join(import.meta.dirname, '../../../sagemaker/hosts'),
+    });
+    expect(written.stdout.trim()).toBe("['checkpoints'] []");
+  },
+);
 
 test('without them its own folder stands for /opt/ml', async () => {
   expect(await canShowOptMl(withoutNamespaces, folder)).toBe(false);
