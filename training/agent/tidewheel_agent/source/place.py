@@ -15,11 +15,16 @@ from .archive import ARCHIVE, unpack_source
 from .checkpoint_link import link_checkpoint_folder, remove_checkpoint_link
 
 _PROGRAMS = {".py", ".sh", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"}
-_FIXED = re.compile(rb"(?<![\w.-])/opt/ml(?![\w.-])[\w./-]*")
-_HARMLESS = re.compile(
-    rb"(?:^|[ \t])#.*|(?:SM|SAGEMAKER|TIDEWHEEL)_\w+(?:['\"]\s*,\s*['\"]|:?-)/opt/ml", re.MULTILINE
+_FIXED = re.compile(rb"(?:(?<=:-)|(?<![\w.-]))/opt/ml(?![\w.-])[\w./-]*")
+_ALWAYS_SET = (
+    rb"(?<!\w)(?:SM_CHANNEL_\w+|SM_(?:MODEL|MODULE|(?:IN|OUT)PUT|INPUT_CONFIG|OUTPUT_DATA"
+    rb"|OUTPUT_INTERMEDIATE)_DIR|SAGEMAKER_BASE_DIR|TIDEWHEEL_CHECKPOINT_DIR)"
 )
-"""Comments, and what a script takes where a variable of the job is missing, which here is set."""
+_HARMLESS = re.compile(
+    rb"(?:^|[ \t])#.*|" + _ALWAYS_SET + rb"(?:['\"]\s*,\s*['\"]|:?-)/opt/ml", re.MULTILINE
+)
+"""Comments, and what a script takes where a variable of the job is missing, which here is set.
+SageMaker sets no SM_CHECKPOINT_DIR, though scripts ask for it."""
 
 
 def place_source(job: Job) -> None:
