@@ -7,6 +7,8 @@ const INSTALLED = /^\[tidewheel\] installed requirements\.txt/;
 /** The agent may start the script again within one start. */
 const STARTED_AGAIN = /^\[tidewheel\] .*(begins again without|; trying once with) /;
 const RESTORED = /^tidewheel: restored after step (\d+)/;
+/** A script that names the step of the checkpoint which it reads may yet begin at another: the agent compares both. */
+const BEGAN_AGAIN = /^\[tidewheel\] WARNING: the script began at (\w+ \S+), although /;
 const REFUSED =
   /^\[?tidewheel\S (?:.* begins again without automatic checkpoints|automatic checkpoints are off in this run|trial of automatic checkpoints .*: refused|no automatic checkpoints(?: from step \d+ on)?): (.*)/;
 
@@ -18,6 +20,7 @@ export function outputReader(pattern?: string) {
   let hasStarted = true;
   let scriptLines = 0;
   let restoredStep: number | undefined;
+  let beganAgainAt: string | undefined;
   let refusal: string | undefined;
   return {
     read: (line: string): void => {
@@ -26,6 +29,7 @@ export function outputReader(pattern?: string) {
         if (STARTED_AGAIN.test(line)) [steps, restoredStep] = [stepReader(pattern), undefined];
         const restored = RESTORED.exec(line)?.[1];
         if (restored !== undefined) restoredStep = Number(restored);
+        beganAgainAt ??= BEGAN_AGAIN.exec(line)?.[1];
         refusal ??= REFUSED.exec(line)?.[1];
       } else if (hasStarted) {
         scriptLines += 1;
@@ -40,6 +44,8 @@ export function outputReader(pattern?: string) {
       printed: steps.seen(),
       /** After which the hooks say that the script went on. */
       restoredStep,
+      /** Such as `step 0`: where the agent saw the script begin although it had a checkpoint. */
+      beganAgainAt,
       /** Why automatic checkpoints save no more. */
       refusal,
     }),

@@ -66,8 +66,9 @@ function resumed(phase: Phase, restored: Restored | undefined): string {
   const first = phase.printed ? `${phase.printed.word} ${phase.printed.first}` : undefined;
   if (restored === 'yes')
     return `continued from${from}${first === undefined ? '' : ` (first printed ${first})`}`;
+  const begun = phase.beganAgainAt ?? first;
   if (restored === 'no')
-    return `began again${first === undefined ? '' : ` at ${first}`} although${from} was there`;
+    return `began again${begun === undefined ? '' : ` at ${begun}`} although${from} was there`;
   return `from${from}: neither its output nor a new checkpoint shows where it began`;
 }
 

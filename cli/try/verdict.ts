@@ -32,6 +32,7 @@ export function wasRestored(first: Phase, previous: Phase, phase: Phase): Restor
   const safe = phase.before;
   if (safe === undefined) return 'unknown';
   if (phase.restoredStep !== undefined) return 'yes';
+  if (phase.beganAgainAt !== undefined) return 'no';
   const [begun, earlier, now] = [first.printed, previous.printed, phase.printed];
   if (begun && earlier && now && begun.word === now.word && earlier.last > begun.first) {
     return now.first > begun.first ? 'yes' : 'no';

@@ -25,6 +25,7 @@ const phaseOf = (over: Partial<Phase>): Phase => ({
   sinceSaveSeconds: undefined,
   printed: undefined,
   restoredStep: undefined,
+  beganAgainAt: undefined,
   hasStarted: true,
   refusal: undefined,
   cpuSeconds: 5,
@@ -144,6 +145,21 @@ describe('the lines of a start', () => {
   ])('of "%s" may be of Tidewheel', (line, scriptLines, restoredStep) => {
     expect(readAll(line)).toMatchObject({ scriptLines, restoredStep });
   });
+
+  it.each(['step 0', 'epoch 1', 'step 2.5'])(
+    'that announce a checkpoint prove no resumption at %s',
+    (begun) => {
+      const seen = readAll(
+        '=> resumed from last.pt at step 40',
+        "could not load the optimizer KeyError('optimizer')",
+        'step 5 loss 1.2',
+        `[tidewheel] WARNING: the script began at ${begun}, although last.pt was there (step 40): it has to load it`,
+      );
+      const phase = phaseOf({ before: note(40), ...seen });
+      expect(wasRestored(phaseOf(printed(1, 40)), phaseOf(printed(1, 40)), phase)).toBe('no');
+      expect(seen.beganAgainAt).toBe(begun);
+    },
+  );
 
   it('of an installation are not the script’s', () => {
     const installing = [
