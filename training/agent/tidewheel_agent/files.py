@@ -1,4 +1,4 @@
-"""Writing small files that other processes read."""
+"""Small files that other processes write and read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ import os
 from pathlib import Path
 
 from .log import log
+
+UNREADABLE = (
+    OSError,
+    ValueError,
+    OverflowError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
+"""What a reader of JSON meets where a script may have written anything: JSON nests without end, and
+its numbers may be infinite, or too large for a float."""
 
 
 def write_atomically(path: Path, text: str) -> None:

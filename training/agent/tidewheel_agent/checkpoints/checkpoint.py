@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..files import UNREADABLE
 from .formats.step_names import Unit
 
 _MARKER = "COMPLETE.json"
@@ -89,7 +91,7 @@ def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
             saved_at=marker_path.stat().st_mtime,
             taken_at=finite_numbers(marker).get("takenAt"),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         # The folder is half written, half copied or not a checkpoint: an older one may count.
         return None
 
@@ -103,5 +105,5 @@ def finite_numbers(value: object) -> dict[str, float]:
         for key, number in value.items()
         if isinstance(number, (int, float))
         and not isinstance(number, bool)
-        and abs(number) < float("inf")
+        and abs(number) <= sys.float_info.max
     }

@@ -9,7 +9,7 @@ import json
 import re
 from pathlib import Path
 
-from ..files import write_atomically
+from ..files import UNREADABLE, write_atomically
 from .formats.files import FileState
 from .note import has_started_before
 from .tree import look
@@ -56,5 +56,5 @@ def _read(folder: Path) -> dict[str, int] | None:
     try:
         files = json.loads((folder / GIVEN_FILE).read_text(encoding="utf-8"))["files"]
         return {str(name): int(size) for name, size in files.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..checkpoints.note import SERIES_FOLDER
+from ..files import UNREADABLE
 
 _SOURCE = "log"
 _CLOCK_SECONDS = 1.0
@@ -58,5 +59,5 @@ def _parsed(line: str) -> tuple[str, float, float] | None:
         if point["source"] != _SOURCE:
             return None
         return str(point["unit"]), float(point["position"]), float(point["at"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except UNREADABLE:
         return None

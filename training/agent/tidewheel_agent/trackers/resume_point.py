@@ -11,6 +11,7 @@ from pathlib import Path
 from ..checkpoints.checkpoint import find_last_checkpoint
 from ..checkpoints.frameworks import FrameworkCheckpoints
 from ..checkpoints.note import PROGRESS_FILE
+from ..files import UNREADABLE
 
 _CLOCK_SECONDS = 1.0
 """Between a point's time, which may be whole seconds, and the checkpoint's."""
@@ -72,5 +73,5 @@ def _noted(folder: Path) -> ResumePoint | None:
         saved_at = datetime.fromisoformat(note["updatedAt"].replace("Z", "+00:00")).timestamp()
         begun_at = saved_at - float(note.get("saveSeconds") or 0.0) - _CLOCK_SECONDS
         return ResumePoint(int(note["step"]), begun_at, saved_at)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         return None

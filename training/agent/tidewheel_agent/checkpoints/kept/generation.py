@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from ...files import write_atomically
+from ...files import UNREADABLE, write_atomically
 from .copy_file import sha256_of
 
 KEPT_FOLDER = "tidewheel-kept"
@@ -85,7 +85,7 @@ def _read(kept: Path, slot: str) -> Generation | None:
             if (kept / file.part).stat().st_size != file.bytes:
                 return None
         return Generation(int(document["sequence"]), slot, files, dict(document["note"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         return None
 
 
