@@ -21,14 +21,17 @@ export function recordOf<Schema extends z.ZodType>(schema: Schema, item: Item): 
   if (version !== RECORD_VERSION) throw otherVersion(record, { found: version, read: RECORD_VERSION });
   const read = check(schema, item, 'hidden');
   if (read.ok) return read.value;
-  const wrong = read.problems.map(({ path, message }) => `${path}: ${message.replace(ADVICE, '')}`);
+  const wrong = read.problems.map(
+    ({ path, message }) => `${path}: ${message.replace(ADVICE, '') || UNKNOWN}`,
+  );
   throw new UnreadableRecordError(
     `${record} is of another release, or damaged (${wrong.join('; ')}): use the release that wrote it, or restore the table from a backup`,
   );
 }
 
 /** For a person who writes a declaration. */
-const ADVICE = /(: take|, give) .*/s;
+const ADVICE = /(: take|, give|^give) .*/s;
+const UNKNOWN = 'has a value that this release does not know';
 
 /** One record, or none where it cannot be read. */
 export function readable<Schema extends z.ZodType>(

@@ -28,6 +28,11 @@ const WAYS: readonly (readonly [name: string, change: (item: Item) => Item, why:
     /RUN#digits-000001 \w+ is of another release, or damaged \(createdAt: /,
   ],
   [
+    'has a word of its own',
+    (item) => ({ ...item, status: 'paused' }),
+    /RUN#digits-000001 \w+ is of another release, or damaged \(status: has a value that this release does not know\)/,
+  ],
+  [
     'lacks a field',
     ({ pk, sk, version }) => ({ pk, sk, version }),
     /RUN#digits-000001 \w+ is of another release, or damaged \(.*pipeline: is missing/,
