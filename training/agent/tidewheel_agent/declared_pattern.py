@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from .agent_path import AGENT
 from .log import log
-from .supervision.process_tree import OWN_CHILDREN
+from .own_children import OWN_CHILDREN
 
 MOST_SECONDS = 0.5
 """Of processor time for one search: the script's other lines wait for it."""

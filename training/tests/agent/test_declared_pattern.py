@@ -14,8 +14,9 @@ from tidewheel_agent.checkpoints.declared import position
 from tidewheel_agent.checkpoints.log_progress import LogProgress
 from tidewheel_agent.configuration.settings import CheckpointRules
 from tidewheel_agent.declared_pattern import DeclaredPattern
+from tidewheel_agent.own_children import OWN_CHILDREN
 from tidewheel_agent.series.log_lines import LogLines
-from tidewheel_agent.supervision.process_tree import OWN_CHILDREN, script_processes
+from tidewheel_agent.supervision.process_tree import script_processes
 
 LIMIT = 0.1
 LINE = "a" * 400

@@ -17,11 +17,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..own_children import OWN_CHILDREN
+
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
 SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
 """Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
-OWN_CHILDREN: set[int] = set()
-"""Children of this process that belong to no script."""
 _MPI_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
 _PROC = Path("/proc")
 _PR_SET_CHILD_SUBREAPER = 36

@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 from ..agent_path import AGENT
-from .process_tree import OWN_CHILDREN, kill_all
+from ..own_children import OWN_CHILDREN
+from .process_tree import kill_all
 
 _FAREWELL = b"."
 
