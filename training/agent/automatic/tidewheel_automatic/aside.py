@@ -8,7 +8,6 @@ functions write beside them. Files that the replay makes again are there as befo
 from __future__ import annotations
 
 import builtins
-import errno
 import functools
 import gc
 import io
@@ -97,15 +96,14 @@ class Aside:
             original(path, *args, **kwargs)
 
     def _remove(self, original: Any, path: Any, *args: Any, **kwargs: Any) -> None:
-        """A file, or a folder with all that is in it."""
+        """A file, or a folder with all that is in it. A listing still shows what is gone, so that
+        a script which removes what it finds there may come to it again."""
         found = self._saved_at(path)
         if not found:
             original(path, *args, **kwargs)
         for each in found:
             if os.path.exists(place := self._beside(each)):
                 os.remove(place)
-            elif each in self._gone and found == [each]:
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
             self._gone.add(each)
 
     def _rename(self, original: Any, src: Any, dst: Any) -> None:

@@ -65,6 +65,11 @@ for step in range(1, 25):
         if len(kept) > 2:
             os.remove(kept.pop(0))
         torch.save(model.state_dict(), kept[-1])
+        for old in [*folder.glob("best_*.pt"), *folder.glob("run_*")]:
+            (shutil.rmtree if old.is_dir() else os.remove)(old)
+        torch.save(model.state_dict(), folder / f"best_{step}.pt")
+        (folder / f"run_{step}").mkdir()
+        (folder / f"run_{step}" / "note.txt").write_text(str(step))
         assert json.loads((folder / "state.json").read_text()) == {"step": step}
     # As an upload finds it.
     subprocess.run(["cp", "-r", folder, f"seen-{step}"], check=True)
