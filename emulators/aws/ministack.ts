@@ -4,7 +4,7 @@ import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makePrivate } from '@tidewheel/kit/files.ts';
+import { makeAllPrivate } from '@tidewheel/kit/files.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
 
 /** What limits.py reads. */
@@ -95,7 +95,7 @@ const PASSED_ON = ['HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SSL_CERT_FILE', 'L
 
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const log = options.log ?? path.join(options.stateDirectory, 'emulator.log');
-  await makePrivate(options.stateDirectory);
+  await makeAllPrivate(options.stateDirectory);
   await mkdir(path.dirname(log), { recursive: true });
   const file = await open(log, 'a', 0o600);
   const child = spawnEmulator(options, file.fd, await writeQuotas(options));

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
-import { makePrivate } from '@tidewheel/kit/files.ts';
+import { makeAllPrivate } from '@tidewheel/kit/files.ts';
 import {
   openTemporaryFolder,
   removeTemporaryFolder,
@@ -80,7 +80,7 @@ export async function startLocalEc2(options: LocalEc2Options): Promise<LocalEc2>
   const stateDirectory = resolve(options.stateDirectory);
   await removeTemporaryFolder(stateDirectory);
   await rm(stateDirectory, { recursive: true, force: true });
-  await makePrivate(stateDirectory);
+  await makeAllPrivate(stateDirectory);
   const temporary = await openTemporaryFolder(stateDirectory);
   const ec2 = new RunningEc2({ ...options, stateDirectory }, temporary);
   await ec2.start();

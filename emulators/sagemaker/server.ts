@@ -1,7 +1,7 @@
 /** A SageMaker for one machine: speaks AWS's protocol and really runs the training jobs. */
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makePrivate } from '@tidewheel/kit/files.ts';
+import { makeAllPrivate } from '@tidewheel/kit/files.ts';
 import { openTemporaryFolder } from '@tidewheel/kit/temporary-folder.ts';
 import type { LocalServer } from '../access/local-server.ts';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
@@ -79,7 +79,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     environmentsDirectory: resolve(given.environmentsDirectory),
     market: queuedMarket(given),
   };
-  await makePrivate(settings.stateDirectory);
+  await makeAllPrivate(settings.stateDirectory);
   const unlockState = await lockFolder(settings.stateDirectory, 'local SageMaker');
   const temporary = await openTemporaryFolder(settings.stateDirectory);
   const clients = makeClients(settings);

@@ -117,7 +117,7 @@ export async function waitForName(
 /** The process that answers at the socket. */
 async function holderAt(path: string): Promise<Holder> {
   const socket = connect(path);
-  // Whoever has the name may say nothing.
+  // The process that has the name may say nothing.
   socket.setTimeout(ANSWER_MILLISECONDS, () => socket.destroy());
   try {
     const [pid = '', ...rest] = (await text(socket)).split(' ');

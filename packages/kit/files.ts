@@ -1,6 +1,6 @@
 /** Folders: made with those above them, closed to other users, and their files as an upload sees them. */
 import { execFile } from 'node:child_process';
-import { access, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -18,10 +18,19 @@ export async function makeWritable(folder: string): Promise<void> {
 const OTHERS = 0o077;
 
 /**
- * Makes a folder that only its owner may enter. Its files are closed to others, too.
- * @throws Error of chmod, where the folder is another user's
+ * Makes a folder that only its owner may enter. What lies in it keeps its rights: a person may name any folder.
+ * @throws Error where the folder is another user's
  */
 export async function makePrivate(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+}
+
+/**
+ * The same, and its files are closed to others, too. For a folder that holds nothing but what this project wrote.
+ * @throws Error of chmod, where the folder is another user's
+ */
+export async function makeAllPrivate(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (((await stat(folder)).mode & OTHERS) === 0) return;
   await promisify(execFile)('chmod', ['-R', 'go-rwx', await realpath(folder)]);

@@ -88,44 +88,53 @@ interface FilesFound {
   readonly isWhole: boolean;
 }
 
+/** Objects below incoming/ that are no files of the version. */
+const OTHERS = {
+  rejected: 'that packing rejected',
+  bundled: 'that bundle files (a channel has only what is dropped without --bundle)',
+  later: 'that came or changed after the seal, or wait for the next',
+} as const;
+const KINDS = ['rejected', 'bundled', 'later'] as const;
+
 async function filesIn(
   store: ObjectStore,
   run: RunRecord,
   generations: readonly string[],
   prefix: string,
 ): Promise<FilesFound> {
-  const incoming = bucketKeys.incoming(run.pipeline);
   const reader = readerOf(store);
   const { version, rejecting } = await manifestsIn(store, reader, run, generations);
   const fateOf = sealedFates(reader, [...version, ...rejecting]);
+  const { noArrivals, annotations } = specialKeys(run);
   const files: string[] = [];
+  const others: Record<keyof typeof OTHERS, string[]> = { rejected: [], bundled: [], later: [] };
   let [objects, packed] = [0, 0];
-  const bundles = {
-    what: 'that bundle files (a channel has only what is dropped without --bundle)',
-    count: 0,
-    example: '',
-  };
-  const rejected = { what: 'that packing rejected', count: 0, example: '' };
-  const later = { what: 'that came or changed after the seal, or wait for the next', count: 0, example: '' };
   for await (const { key, etag } of store.list(prefix)) {
     if ((objects += 1) > MOST_OBJECTS) break;
+    if (noArrivals.has(key)) continue;
     const name = key.slice(prefix.length);
-    if (key === incoming || key === `${incoming}${run.declaration?.settle.marker}`) continue;
     const fate = await fateOf(key, etag);
-    const isBundle = key.startsWith(bucketKeys.bundles(run.pipeline));
-    const other = isBundle ? bundles : fate === 'rejected' ? rejected : later;
     if (fate === 'packed') packed += 1;
-    // Packing reads the file of annotations, and takes it for no arrival.
-    if (fate === 'packed' || key === `${incoming}${run.declaration?.packing.annotations?.file}`)
-      files.push(name);
-    else if ((other.count += 1) === 1) other.example = name;
+    if (fate === 'packed' || key === annotations) files.push(name);
+    else others[key.startsWith(bucketKeys.bundles(run.pipeline)) ? 'bundled' : (fate ?? 'later')].push(name);
   }
-  const others = [rejected, bundles, later].filter(({ count }) => count > 0);
-  const words = others.map(({ count, what, example }) => `${count} ${what}, such as ${shownKey(example)}`);
+  const words = KINDS.flatMap((kind) => countText(OTHERS[kind], others[kind]));
   const isWhole = objects <= MOST_OBJECTS;
   const missing = isWhole ? (await countPacked(reader, version, prefix, packed)) - packed : 0;
   return { files, missing, others: words.join('; '), isWhole };
 }
+
+/** Packing takes neither for an arrival, and reads the annotations. */
+function specialKeys({ pipeline, declaration }: RunRecord) {
+  const incoming = bucketKeys.incoming(pipeline);
+  return {
+    noArrivals: new Set([incoming, `${incoming}${declaration?.settle.marker}`]),
+    annotations: `${incoming}${declaration?.packing.annotations?.file}`,
+  };
+}
+
+const countText = (what: string, [example, ...more]: readonly string[]): string[] =>
+  example === undefined ? [] : [`${more.length + 1} ${what}, such as ${shownKey(example)}`];
 
 /** @param found so many are known to be packed @returns how many keys below the prefix are */
 async function countPacked(

@@ -115,7 +115,7 @@ describe('a channel below incoming/', () => {
   it.each([
     ['incoming/', '2 of the 4 files'],
     ['incoming/d/', '1 of the 2 files'],
-  ])('below %s says how many files of the version have been deleted', async (s3, words) => {
+  ])('below %s says how many files are missing', async (s3, words) => {
     put(['a.txt', 'd/b.txt']);
     await seal(1);
     for (const name of ['a.txt', 'd/b.txt']) blobs.objects.delete(`${incoming}${name}`);

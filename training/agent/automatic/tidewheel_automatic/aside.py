@@ -58,6 +58,7 @@ class Aside:
             **dict.fromkeys((builtins.open, os.open), self._open),
             **dict.fromkeys((os.rename, os.replace), self._rename),
             os.mkdir: self._make,
+            **dict.fromkeys((os.link, os.symlink), self._link),
             **dict.fromkeys((os.remove, os.unlink, shutil.rmtree), self._remove),
         }
         leading = {id(each): _leading(change, each) for each, change in changes.items()}
@@ -94,6 +95,13 @@ class Aside:
         found = self._saved_at(path)
         if not found or not self._gone.issuperset(found):
             original(path, *args, **kwargs)
+
+    def _link(self, original: Any, src: Any, dst: Any, *args: Any, **kwargs: Any) -> None:
+        """A link that an attempt has left stays as it is, also one that the replay has removed."""
+        found = self._saved_at(dst)
+        self._gone.difference_update(found)
+        if not found:
+            original(src, dst, *args, **kwargs)
 
     def _remove(self, original: Any, path: Any, *args: Any, **kwargs: Any) -> None:
         """A file, or a folder with all that is in it. A listing still shows what is gone, so that

@@ -68,6 +68,10 @@ for step in range(1, 25):
         for old in [*folder.glob("best_*.pt"), *folder.glob("run_*")]:
             (shutil.rmtree if old.is_dir() else os.remove)(old)
         torch.save(model.state_dict(), folder / f"best_{step}.pt")
+        for name, link in (("newest", os.symlink), ("same", os.link)):
+            if os.path.lexists(folder / name):
+                os.unlink(folder / name)
+            link(folder / f"best_{step}.pt", folder / name)
         (folder / f"run_{step}").mkdir()
         (folder / f"run_{step}" / "note.txt").write_text(str(step))
         assert json.loads((folder / "state.json").read_text()) == {"step": step}
