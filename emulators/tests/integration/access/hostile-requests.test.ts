@@ -97,6 +97,18 @@ describe.each(SERVERS)('the server %s', (server) => {
   });
 });
 
+it.each(['control', 'ec2'])('the server %s refuses false signatures everywhere', async (server) => {
+  const credential = `${TEST_KEY.accessKeyId}/20261129/us-east-1/ec2/aws4_request`;
+  const signed = [
+    `authorization: AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=host, Signature=${'0'.repeat(64)}`,
+    'x-amz-date: 20261129T000000Z',
+  ];
+  for (const address of ['//', '//[::bad/', '/?__proto__=x', '/?constructor=y', '*']) {
+    const answer = await sendRaw(urls.get(server) ?? '', head(`POST ${address} HTTP/1.1`, ...signed), false);
+    expect(answer, address).toMatch(/^HTTP\/1\.1 4\d\d /);
+  }
+});
+
 const nameOf = (lock: string) =>
   `\0tidewheel-${createHash('sha256').update(lock).digest('hex').slice(0, 24)}`;
 
