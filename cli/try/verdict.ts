@@ -33,12 +33,17 @@ export function wasRestored(first: Phase, previous: Phase, phase: Phase): Restor
   if (safe === undefined) return 'unknown';
   if (phase.restoredStep !== undefined) return 'yes';
   if (phase.beganAgainAt !== undefined) return 'no';
-  const [begun, earlier, now] = [first.printed, previous.printed, phase.printed];
-  if (begun && earlier && now && begun.word === now.word && earlier.last > begun.first) {
-    return now.first > begun.first ? 'yes' : 'no';
-  }
+  const printed = byPrintedSteps(first, previous, phase);
+  if (printed !== undefined) return printed;
   if (phase.firstNew === undefined || isCounted(first)) return 'unknown';
   return phase.firstNew.step > safe.step ? 'yes' : 'no';
+}
+
+/** Undefined where the steps that the starts printed do not show it. */
+function byPrintedSteps(first: Phase, previous: Phase, phase: Phase): 'yes' | 'no' | undefined {
+  const [begun, earlier, now] = [first.printed, previous.printed, phase.printed];
+  if (!begun || !earlier || begun.word !== now?.word || earlier.last <= begun.first) return undefined;
+  return now.first > begun.first ? 'yes' : 'no';
 }
 
 /** In the order in which they were played; the first is never a resumption. */
