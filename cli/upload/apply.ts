@@ -15,7 +15,7 @@ import { putSource, type SourceChanges } from './source.ts';
 export interface Applied {
   readonly pipeline: string;
   readonly declaration: 'new' | 'changed' | 'unchanged';
-  /** Of the stored declaration and the file's. */
+  /** How the file's declaration differs from the stored one. */
   readonly fields: readonly Difference[];
   readonly source: SourceChanges;
   /** The declaration started a run on data that waited. */

@@ -112,7 +112,7 @@ function nothingText(pipeline: string, applied: Applied | undefined, newest: Run
 interface Target {
   readonly folder: string;
   readonly pipeline: string;
-  /** Of the folder; undefined where that declares another pipeline or none. */
+  /** The folder's declaration; undefined where the folder declares another pipeline or none. */
   readonly declaration: LocalDeclaration | undefined;
 }
 

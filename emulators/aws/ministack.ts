@@ -119,7 +119,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
 async function writeQuotas({ serviceQuotas, stateDirectory }: EmulatorOptions): Promise<readonly string[]> {
   if (serviceQuotas === undefined) return [];
   const file = path.join(stateDirectory, 'service-quotas.json');
-  await writeFile(file, JSON.stringify(serviceQuotas));
+  await writeFile(file, JSON.stringify(serviceQuotas), { mode: 0o600 });
   return ['--service-quotas', file];
 }
 

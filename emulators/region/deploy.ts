@@ -40,7 +40,7 @@ export async function deploy(
   await packageAndDeploy(options, wanted);
   const stack = await findStack(options.clients.cloudFormation);
   if (stack === undefined) throw new DeployError('osls deploy ended well but the stack has not its outputs');
-  await writeFile(stamp, wanted);
+  await writeFile(stamp, wanted, { mode: 0o600 });
   return { stack, deployed: true };
 }
 

@@ -30,7 +30,7 @@ const ANY_NETWORK = ['--param=subnets=*', '--param=securityGroups=*'];
 export async function runOsls(options: OslsOptions, args: readonly string[], build: string): Promise<void> {
   const { projectFolder, stateDirectory, endpoints, credentials, signal } = options;
   const log = join(stateDirectory, 'logs', 'deploy.log');
-  await mkdir(dirname(log), { recursive: true });
+  await mkdir(dirname(log), { recursive: true, mode: 0o700 });
   const environment = {
     ...environmentFor(endpoints, credentials),
     CI: '1',

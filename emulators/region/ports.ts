@@ -66,7 +66,7 @@ export async function choosePorts(options: PortOptions): Promise<ChosenPorts> {
   const chosen = await firstFree([await readPorts(file), ...(options.usual ? [PREFERRED] : [])]);
   await mkdir(options.stateDirectory, { recursive: true });
   // Renamed into place, so that a kill leaves no half of it.
-  await writeFile(`${file}.new`, `${JSON.stringify(chosen.ports)}\n`);
+  await writeFile(`${file}.new`, `${JSON.stringify(chosen.ports)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   if (options.usual && chosen.ports.aws !== PREFERRED.aws) options.onMove?.(chosen.ports);
   return chosen;

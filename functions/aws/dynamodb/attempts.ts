@@ -10,7 +10,7 @@ const attemptKey = (runId: string, attempt: number): Key => ({
   pk: `RUN#${runId}`,
   sk: `ATTEMPT#${numbered(attempt)}`,
 });
-/** Of the attempt that a job belongs to. */
+/** Names the attempt that a job belongs to. */
 const namedSchema = attemptRecordSchema.pick({ runId: true, attempt: true });
 const jobKey = (jobName: string): Key => ({ pk: `JOB#${jobName}`, sk: 'JOB' });
 

@@ -171,7 +171,7 @@ function batchFinding(
 
 /** Below this many threads for each core, less was lost than runs differ. */
 const LEAST_OVER = 1.25;
-/** Of the cores that are left, while they compute: processes that wait for something else hold none. */
+/** Least share of the remaining cores that computing processes keep busy. Waiting processes hold none. */
 const LEAST_BUSY = 0.5;
 /** Of the computing time, what was lost at least with twice as many threads as cores or more, and at most. */
 const LOST = { least: 0.6, most: 1 } as const;

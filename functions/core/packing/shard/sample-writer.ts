@@ -161,7 +161,7 @@ class Head {
   readonly head: Uint8Array[] = [];
   /** Undefined for a member that is no text. */
   readonly text: TextScan | undefined;
-  /** Of a text, after its last byte. */
+  /** A text's facts, once its last byte has passed. */
   facts: MediaFacts | undefined;
 
   constructor(body: AsyncIterable<Uint8Array>, text: TextScan | undefined) {
