@@ -1,7 +1,7 @@
 /** What the screens beside the runs show: a packed dataset, a market's history, and the reports of a month. */
 import sharp from 'sharp';
 import { makeReport } from '../../functions/core/attempts/report.ts';
-import type { PoolOutcome } from '../../functions/core/runs/market-history.ts';
+import type { PoolOutcome } from '../../functions/core/placement/market-history.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { packAll, settings } from '../../test/support/builders/packing.ts';
 import {

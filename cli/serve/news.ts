@@ -3,13 +3,10 @@
 import { problemsText } from '@tidewheel/kit/errors.ts';
 import { metricTexts } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
+import type { AttemptOutcome } from '../../functions/core/placement/attempts.ts';
+import { nameOfPool } from '../../functions/core/placement/placement-records.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
-import { nameOfPool } from '../../functions/core/runs/placement-records.ts';
-import {
-  type AttemptOutcome,
-  type AttemptRecord,
-  type RunRecord,
-} from '../../functions/core/runs/run-records.ts';
+import { type AttemptRecord, type RunRecord } from '../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { usd } from '../show/tables.ts';
 

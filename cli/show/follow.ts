@@ -8,8 +8,8 @@ import * as z from 'zod';
 import { metricTexts } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
-import type { PlacementDecision } from '../../functions/core/runs/placement-records.ts';
-import type { Progress } from '../../functions/core/runs/run-records.ts';
+import type { Progress } from '../../functions/core/placement/attempts.ts';
+import type { PlacementDecision } from '../../functions/core/placement/placement-records.ts';
 import type { Screen } from './screen.ts';
 import { placementLines, reportLines } from './tables.ts';
 

@@ -9,7 +9,7 @@ import {
   type PlacementDecision,
   type PoolAssessment,
   samePool,
-} from '../../functions/core/runs/placement-records.ts';
+} from '../../functions/core/placement/placement-records.ts';
 
 export const usd = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
 

@@ -7,6 +7,7 @@ import { ec2ListPrices, listPrices, transferPrices } from '../aws/market/price-l
 import * as compute from '../aws/shared/compute-clients.ts';
 import { config } from '../aws/shared/config.ts';
 import { priceListRegion } from '../core/catalog/price-list.ts';
+import { declaredCompute } from '../core/ingest/register-pipeline.ts';
 import { collectScores } from '../core/placement/market/collect.ts';
 
 export const handler = lambdaHandler('collect-scores', z.object({}), async () => {
@@ -20,7 +21,7 @@ export const handler = lambdaHandler('collect-scores', z.object({}), async () =>
   };
   const done = await collectScores({
     ...tableStores(),
-    store: store(),
+    computeOf: (name) => declaredCompute(store(), name),
     region,
     market: marketOf,
     catalog,

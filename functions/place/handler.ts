@@ -5,7 +5,7 @@ import { marketOf } from '../aws/market/markets.ts';
 import { whyClosed } from '../aws/s3/region-buckets.ts';
 import * as clients from '../aws/shared/clients.ts';
 import { config } from '../aws/shared/config.ts';
-import { place } from '../core/placement/decision/place.ts';
+import { place } from '../core/attempts/place.ts';
 
 export const handler = lambdaHandler('place', z.object({ runId: z.string() }), ({ runId }) => {
   const regions = {

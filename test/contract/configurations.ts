@@ -2,7 +2,7 @@
 
 import type { TrainingJobInput } from '../../functions/core/launch/sagemaker/training-job.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import type { Pool } from '../../functions/core/runs/placement-records.ts';
+import type { Pool } from '../../functions/core/placement/placement-records.ts';
 import { generationAt } from '../support/builders/generations.ts';
 import { declaration, launch, placement } from '../support/builders/launch.ts';
 

@@ -1,7 +1,7 @@
 /** The market of a decided campaign: one type in one or more zones, whose capacity and scores follow traces. */
 
 import { questionKey } from '../../../functions/core/placement/market/score-plan.ts';
-import type { MarketSampleStore } from '../../../functions/core/runs/market-history.ts';
+import type { MarketSampleStore } from '../../../functions/core/placement/market-history.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
 import type { PricedZone } from '../../../test/support/market/source.ts';
 import type { Trace } from '../../../test/support/market/traces.ts';

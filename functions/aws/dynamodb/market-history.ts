@@ -14,7 +14,7 @@ import {
   requestedScoreSchema,
   SAMPLE_DAYS,
   type ScoreQuestionStore,
-} from '../../core/runs/market-history.ts';
+} from '../../core/placement/market-history.ts';
 import { readable } from '../../core/runs/stored-records.ts';
 import { expires, type StoredTable } from './table.ts';
 

@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import * as z from 'zod';
-import { placementDecisionSchema, type StoredDecision } from '../../core/runs/placement-records.ts';
+import { placementDecisionSchema, type StoredDecision } from '../../core/placement/placement-records.ts';
 import { recordOf } from '../../core/runs/stored-records.ts';
 import type { PlacementStore, StoredPlacement } from '../../core/runs/stores.ts';
 import { type Key, type StoredTable } from './table.ts';

@@ -4,7 +4,7 @@ import { factsWith } from '../catalog/hardware.ts';
 import { familyOf } from '../catalog/types/instance-family.ts';
 import { readDeclaration } from '../pipeline/declaration.ts';
 import { typesOf } from '../placement/candidates/topologies.ts';
-import type { MarketSample, PoolOutcome } from '../runs/market-history.ts';
+import type { MarketSample, PoolOutcome } from '../placement/market-history.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';

@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import { reportSchema } from '../attempts/report.ts';
 import { pipelineSchema } from '../pipeline/pipeline.ts';
+import * as placements from '../placement/placement-records.ts';
 import { pipelineRecordSchema } from '../runs/batches.ts';
-import * as placements from '../runs/placement-records.ts';
 import { runStatusSchema, timelineEntrySchema } from '../runs/run-records.ts';
 import { problemSchema } from '../shared/fields.ts';
 import { OPERATIONS, ROUTES } from './operations.ts';

@@ -14,7 +14,7 @@ import {
 import { datasetSettings } from '../pipeline/dataset.ts';
 import { changeDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { attemptCost } from '../runs/attempt-cost.ts';
+import { attemptCost } from '../placement/attempt-cost.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { readStepSpeed } from '../runs/step-speeds.ts';
 import type { Stores } from '../runs/stores.ts';

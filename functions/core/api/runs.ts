@@ -1,20 +1,16 @@
 /** The answers about one run. */
+
 import { hash } from 'node:crypto';
 import { moneyOf } from '../attempts/outlook/money.ts';
 import type { RunReport } from '../attempts/report.ts';
 import { readReport } from '../attempts/reports/stored-report.ts';
 import { isOpenAgain } from '../attempts/retry-run.ts';
-import { attemptCost } from '../runs/attempt-cost.ts';
+import { attemptCost } from '../placement/attempt-cost.ts';
+import type { Progress } from '../placement/attempts.ts';
 import { readProgress } from '../runs/progress.ts';
 import { shownRun } from '../runs/requests.ts';
 import { beganAt } from '../runs/resume.ts';
-import {
-  type AttemptRecord,
-  FINISHED,
-  type Progress,
-  type RunRecord,
-  type TimelineEntry,
-} from '../runs/run-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import { readSeries, thinned } from '../runs/series.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';

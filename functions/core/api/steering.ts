@@ -19,7 +19,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 import { choosePlacement } from '../placement/decision/choose.ts';
 import { questionOf } from '../placement/explain/replay.ts';
 import { whyUnreadable } from '../placement/explain/stored-decision.ts';
-import { type PlacementDecision } from '../runs/placement-records.ts';
+import { type PlacementDecision } from '../placement/placement-records.ts';
 import { readProgress } from '../runs/progress.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';

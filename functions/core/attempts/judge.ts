@@ -1,6 +1,7 @@
 /** Judges an ended attempt by its progress, not its time: the run is done, tries again, or has failed for good. */
+import type { AttemptOutcome, PlatformFault, Progress } from '../placement/attempts.ts';
 import { beganAgain, remedyFor } from '../runs/resume.ts';
-import type { AttemptOutcome, AttemptRecord, PlatformFault, Progress, Resume } from '../runs/run-records.ts';
+import type { AttemptRecord, Resume } from '../runs/run-records.ts';
 
 export type Judgement =
   | { readonly kind: 'done'; readonly reason: string }

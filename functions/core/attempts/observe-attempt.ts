@@ -1,11 +1,13 @@
 /** Records the state of an attempt's job, and reports its end to the waiting execution. Safe to repeat at any time. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { startUpOf } from '../launch/job/job-state.ts';
 import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
 import { waitsForCapacity } from '../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
 import { jobOf, type Launchers, portOf } from '../launch/launcher.ts';
-import type { AttemptOutcome, AttemptRecord, RunRecord, StopMode, StopReason } from '../runs/run-records.ts';
+import type { AttemptOutcome, StopReason } from '../placement/attempts.ts';
+import type { AttemptRecord, RunRecord, StopMode } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { Clock, Executions, Notifier } from '../shared/ports.ts';
 import { deadlineAt } from './report.ts';

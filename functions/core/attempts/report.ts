@@ -4,15 +4,13 @@ import * as z from 'zod';
 import { speedSchema } from '../doctor/speed.ts';
 import { shownVerdictSchema } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
-import { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from '../runs/attempt-cost.ts';
-import { poolSchema } from '../runs/placement-records.ts';
+import { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from '../placement/attempt-cost.ts';
+import { type AttemptOutcome, outcomeSchema, type Progress } from '../placement/attempts.ts';
+import { poolSchema } from '../placement/placement-records.ts';
 import { beganAgain, beganAt } from '../runs/resume.ts';
 import {
-  type AttemptOutcome,
   type AttemptRecord,
   jobLogSchema,
-  outcomeSchema,
-  type Progress,
   type Retry,
   type RunRecord,
   rejectedSchema,

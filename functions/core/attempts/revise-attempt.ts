@@ -2,6 +2,7 @@
 
 import { factsWith } from '../catalog/hardware.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
+import type { Progress, StopReason } from '../placement/attempts.ts';
 import { observationsOfOthers } from '../placement/belief/attempt-observations.ts';
 import { typesOf } from '../placement/candidates/topologies.ts';
 import { mayMoveToSpot, type RunningCampaign, revise } from '../placement/decision/revise.ts';
@@ -10,10 +11,10 @@ import { questionOf } from '../placement/explain/replay.ts';
 import { askScores, samplesOfNow } from '../placement/market/ask-scores.ts';
 import { refreshedBy, samplesFor } from '../placement/market/market-memory.ts';
 import { scoreNeeds } from '../placement/market/score-plan.ts';
+import type { MarketSample } from '../placement/market-history.ts';
 import type { MarketSource, MarketView } from '../placement/model/market-source.ts';
-import type { MarketSample } from '../runs/market-history.ts';
 import { readProgress } from '../runs/progress.ts';
-import type { AttemptRecord, Progress, RunRecord, StopReason } from '../runs/run-records.ts';
+import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { advanced } from './judge.ts';

@@ -1,8 +1,8 @@
 /** The counterfactual of one machine: the cheapest single On-Demand node that could have done a run's useful work. */
 import * as z from 'zod';
 import { catalogTypes, type InstanceFacts, instanceFacts, trainingPrice } from '../catalog/catalog.ts';
-import { fileSystemsUsd } from '../runs/attempt-cost.ts';
-import type { Placement } from '../runs/placement-records.ts';
+import { fileSystemsUsd } from '../placement/attempt-cost.ts';
+import type { Placement } from '../placement/placement-records.ts';
 import { usd } from '../shared/fields.ts';
 
 export const singleNodeSchema = z.object({

@@ -2,9 +2,11 @@
  * Whether to recall a running attempt: because the budget would not last until the next look, or because its Spot pool
  * keeps it waiting. The script saves before the stop, and `place` chooses the next pool.
  */
+
 import { isTerminal } from '../launch/job/job-state.ts';
 import { type Patience, recallReason } from '../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
+import type { StopReason } from '../placement/attempts.ts';
 import { hourlyUsdOf, spentUsd } from '../placement/decision/work.ts';
 import {
   NEXT_LOOK_SECONDS,
@@ -12,8 +14,8 @@ import {
   QUEUE_SECONDS,
   SAVE_SECONDS,
 } from '../placement/model/timings.ts';
-import { type Placement, samePool, type Topology } from '../runs/placement-records.ts';
-import { type AttemptRecord, type StopReason } from '../runs/run-records.ts';
+import { type Placement, samePool, type Topology } from '../placement/placement-records.ts';
+import { type AttemptRecord } from '../runs/run-records.ts';
 
 export interface RunningQuestion {
   readonly attempt: AttemptRecord;

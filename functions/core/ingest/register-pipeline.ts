@@ -1,6 +1,7 @@
 /** From a declaration in the bucket to a pipeline on record: its validity, its schedule, and data that came before it. */
 
 import type { Problem } from '@tidewheel/kit/errors.ts';
+import { readDeclaration } from '../pipeline/declaration.ts';
 import { type Pipeline, pipelineName } from '../pipeline/pipeline.ts';
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
@@ -13,6 +14,16 @@ export interface RegisterDeps extends WakeDeps {
   readonly allowed: Allowed;
   /** The only arrival that S3 notifies of; absent where it notifies of all. */
   readonly notifiedMarker?: string | undefined;
+}
+
+/** What a pipeline's file declares of its instances; undefined for a missing or invalid one, which `settle` reports. */
+export async function declaredCompute(
+  store: Pick<ObjectStore, 'readText'>,
+  name: string,
+): Promise<Pipeline['compute'] | undefined> {
+  const stored = await store.readText(bucketKeys.pipeline(name));
+  const declaration = stored && readDeclaration(name, stored.text);
+  return declaration?.valid === true ? declaration.pipeline.compute : undefined;
 }
 
 export type Registered =

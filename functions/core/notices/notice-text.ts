@@ -1,5 +1,5 @@
 /** What a person reads: what happened, what it has cost, and the next command. */
-import { attemptCost } from '../runs/attempt-cost.ts';
+import { attemptCost } from '../placement/attempt-cost.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import type { NoticeEvent } from './notice-event.ts';
 

@@ -7,11 +7,11 @@ import {
   Z,
 } from '../attempts/outlook/forecast.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
+import { fileSystemsUsd } from '../placement/attempt-cost.ts';
 import { restartOf, workOf } from '../placement/decision/gang-cost.ts';
 import { type PlacementInput, situationOf } from '../placement/decision/situation.ts';
 import type { WorkEstimate } from '../placement/decision/work.ts';
-import { fileSystemsUsd } from '../runs/attempt-cost.ts';
-import { type Placement, type PoolAssessment, samePool } from '../runs/placement-records.ts';
+import { type Placement, type PoolAssessment, samePool } from '../placement/placement-records.ts';
 
 export interface ExpectedEnd {
   /** declared: as former runs of the pipeline took; assumed: nothing is known, and half of the time is taken. */

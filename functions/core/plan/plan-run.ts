@@ -21,15 +21,19 @@ import { fileSystemsOf } from '../placement/candidates/file-systems.ts';
 import { likelyReaders } from '../placement/candidates/likely-readers.ts';
 import { choosePlacement } from '../placement/decision/choose.ts';
 import { placementQuestion, type QuestionDeps } from '../placement/decision/question.ts';
+import type { PlacementDecision } from '../placement/placement-records.ts';
 import { notifiedSinceOf } from '../runs/batches.ts';
-import type { PlacementDecision } from '../runs/placement-records.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { runIdOf } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
 import { type ExpectedEnd, expectedEnd } from './expected-end.ts';
 import { type StartOfTraining, startOfTraining } from './start-of-training.ts';
 
-export interface PlanRunDeps extends QuestionDeps, Pick<Stores, 'pipelines'> {
+export interface PlanRunDeps
+  extends Omit<QuestionDeps, 'runs' | 'attempts'>,
+    Pick<Stores, 'runs' | 'attempts' | 'pipelines'> {
+  readonly store: ObjectStore;
   readonly blobs: () => Promise<BlobStore>;
   /** Physical names of roles and policies by their logical ones in the template. */
   readonly roles: ReadonlyMap<string, string>;
@@ -85,7 +89,8 @@ export async function planRun(
   if (dataset.shards === 0)
     return { ...common, notes: ['there is nothing to train on: a run would end as empty'] };
   const start = await startOfTraining(deps, { pipeline, now, isPacking: packing.files > 0 });
-  const input = await placementQuestion(deps, { run, declaration: pipeline, attempts: [], now, dataset });
+  const known = { run, declaration: pipeline, attempts: [], now };
+  const input = await placementQuestion(deps, { ...known, dataset: () => Promise.resolve(dataset) });
   const decision = choosePlacement(input);
   const end = decision.kind === 'launch' ? expectedEnd(input, decision.placement) : undefined;
   const hours = deadlineHoursOf(pipeline.limits);

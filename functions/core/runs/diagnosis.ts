@@ -3,17 +3,11 @@ import * as z from 'zod';
 import { readingSchema } from '../doctor/reading.ts';
 import { speedSchema } from '../doctor/speed.ts';
 import { verdictSchema } from '../doctor/verdict.ts';
-import { list, seconds, time } from '../shared/fields.ts';
+import { list, time } from '../shared/fields.ts';
 
 export const attemptInputSchema = z
   .object({ mode: z.enum(['File', 'FastFile', 'Pipe']), shards: z.number().int(), bytes: z.number() })
   .describe('The shards that it reads, and how they reach its script.');
-
-/** Of the last start: waiting for hosts and preparing them, then the download of shards, then that of the image. */
-export const startUpSchema = z
-  .object({ hosts: seconds, download: seconds, image: seconds })
-  .describe('From the launch to the start of the script.');
-export type StartUp = z.output<typeof startUpSchema>;
 
 /** What the doctor says of an attempt, by what the agent has measured so far. */
 export const diagnosisSchema = z.object({

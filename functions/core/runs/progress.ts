@@ -1,12 +1,13 @@
 /** Reads proven progress: the agent's note counts only if the checkpoint that it names is complete. */
+
 import { hash } from 'node:crypto';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import { amount } from '../doctor/points.ts';
+import type { Progress } from '../placement/attempts.ts';
 import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../shared/ports.ts';
 import { MOST_LISTED, MOST_NOTE_BYTES } from './host-files.ts';
-import type { AttemptRecord, Progress } from './run-records.ts';
 
 const percent = z.number().min(0).max(100);
 /** What S3 takes for a key. */
@@ -70,14 +71,6 @@ const progressSchema = checkpointSchema.extend({
   /** Copies of the last whole checkpoints, newest first, of a script that saves over its own files. */
   kept: z.array(checkpointSchema).max(MOST_KEPT).optional().catch(undefined),
 });
-
-/** The furthest proven progress of any attempt. */
-export const furthestProgress = (
-  attempts: readonly Pick<AttemptRecord, 'progressAfter'>[],
-): Progress | undefined =>
-  attempts
-    .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
-    .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
 
 /** @returns undefined without a readable note or without all bytes of the checkpoint that it names */
 export async function readProgress(

@@ -3,7 +3,7 @@
  * ended. A reader goes on from a token, so that the log is read by pages and followed alike.
  */
 import * as z from 'zod';
-import { nameOfPool } from './placement-records.ts';
+import { nameOfPool } from '../placement/placement-records.ts';
 import { type AttemptRecord, FINISHED, type JobLog, type RunRecord } from './run-records.ts';
 
 export interface LogLine {

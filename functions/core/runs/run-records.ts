@@ -2,48 +2,22 @@
  * Records of runs and attempts. Times are ISO 8601 in UTC, durations are seconds, and money is USD. Each is read from the
  * table by its schema, so a field that a release adds is optional, or has a default for the records of earlier ones.
  */
+
 import * as z from 'zod';
 import { changeSchema } from '../doctor/verdict.ts';
 import { LAUNCHERS } from '../pipeline/launchers.ts';
 import { pinned, pipelineSchema } from '../pipeline/pipeline.ts';
 import { runPartsSchema } from '../pipeline/run-parts.ts';
+import {
+  outcomeSchema,
+  progressUnit,
+  provenSchema,
+  startUpSchema,
+  stopReasonSchema,
+} from '../placement/attempts.ts';
+import { placementSchema } from '../placement/placement-records.ts';
 import { list, seconds, time, usd } from '../shared/fields.ts';
-import { attemptInputSchema, diagnosisSchema, startUpSchema } from './diagnosis.ts';
-import { placementSchema } from './placement-records.ts';
-
-const unit = z.enum(['step', 'epoch', 'saves']);
-
-/** Work that a checkpoint proves. The agent writes it and the service judges by it. */
-export const provenSchema = z.object({
-  step: z.number(),
-  totalSteps: z.number().describe('0 where the script does not say.'),
-  /** saves: the position is unknown. */
-  unit: unit.optional().describe('What the step counts; absent: step.'),
-  checkpoint: z.string().describe('Name, below the checkpoints of the run.'),
-  /** If its marker lists its files. */
-  checkpointBytes: z.number().optional(),
-  trainingSeconds: seconds.optional().describe('Of all attempts, at the time of the checkpoint.'),
-  saveSeconds: seconds.optional().describe('How long the last save held up training.'),
-  /** Means over the attempt, on the first training host. */
-  usage: z.object({ cpuPercent: z.number().optional(), gpuPercent: z.number().optional() }).optional(),
-  /** Since the note before, on the first training host; samples of all its processes. */
-  pace: z
-    .object({
-      stepsPerSecond: z.number(),
-      samplesPerSecond: z.number().optional(),
-      /** Median and 95th percentile. */
-      stepSeconds: z.number().optional(),
-      stepSecondsP95: z.number().optional(),
-    })
-    .optional(),
-  metrics: z.record(z.string(), z.number()).readonly().optional(),
-  /** whole: its content proves it. */
-  proof: z.enum(['whole', 'quiet']).optional().describe('quiet: of a format that the agent does not know.'),
-  /** How its objects in the bucket were compared with the host's files; absent where the note lists none. */
-  comparedBy: z.enum(['checksums', 'sizes']).optional(),
-  updatedAt: time.describe('When it was saved.'),
-});
-export type Progress = Readonly<z.output<typeof provenSchema>>;
+import { attemptInputSchema, diagnosisSchema } from './diagnosis.ts';
 
 /** As the agent saw it. */
 const resume = z
@@ -53,7 +27,7 @@ const resume = z
       .object({
         name: z.string(),
         step: z.number(),
-        unit: unit.optional(),
+        unit: progressUnit.optional(),
         format: z.string().optional(),
       })
       .optional(),
@@ -208,19 +182,6 @@ export const runRecordSchema = z.object({
 });
 export type RunRecord = Readonly<z.output<typeof runRecordSchema>>;
 
-/**
- * capacity: its pool has none; budget: it would exceed the budget; deadline: it is too slow to stay on Spot; spot: Spot is
- * expected to be cheaper than its pool; time: its end was not reported within its time limit; request: a person stops
- * the run. `why` completes the sentence "attempt 2 ...".
- */
-const stopReason = z.object({
-  cause: z.enum(['capacity', 'budget', 'deadline', 'spot', 'time', 'request']),
-  why: z.string(),
-});
-
-/** Why to recall an attempt, or undefined to leave it alone. */
-export type StopReason = Readonly<z.output<typeof stopReason>> | undefined;
-
 export const jobLogSchema = z
   .object({
     group: z.string(),
@@ -229,45 +190,6 @@ export const jobLogSchema = z
   })
   .describe('Where its output is in CloudWatch Logs.');
 export type JobLog = Readonly<z.output<typeof jobLogSchema>>;
-
-/**
- * silent: launched hosts wrote no report; storage: S3 could not be reached, or refused; disk: a host's disk is full;
- * packages: the package index did not answer; refused: AWS does not start the job, for no reason that is known here.
- */
-const platformFault = z.enum(['silent', 'storage', 'disk', 'packages', 'refused']);
-export type PlatformFault = z.output<typeof platformFault>;
-
-/** The outcome of an ended job, from DescribeTrainingJob. */
-export const outcomeSchema = z.object({
-  kind: z.enum([
-    'completed',
-    'interrupted',
-    'capacity',
-    'timeLimit',
-    'serviceError',
-    'userError',
-    'recalled',
-    'stopped',
-  ]),
-  message: z.string(),
-  startedAt: time.optional(),
-  /** After the download of shards and image. */
-  scriptStartedAt: time.optional(),
-  startUp: startUpSchema.optional(),
-  /** It held instances. */
-  endedBeforeScript: z.literal(true).optional(),
-  endedAt: time.optional(),
-  trainingSeconds: seconds,
-  billableSeconds: seconds,
-  /** With kind `capacity`: the error was a quota of the account, which holds in every zone. */
-  quota: z.literal(true).optional(),
-  /** With kind `serviceError`: the part of the platform that failed, where it is known. */
-  fault: platformFault.optional(),
-  /** Restarts in place by managed Spot inside the job. */
-  interruptions: z.number().int(),
-  modelUri: z.string().optional(),
-});
-export type AttemptOutcome = Readonly<z.output<typeof outcomeSchema>>;
 
 export const attemptRecordSchema = z.object({
   runId: z.string(),
@@ -291,7 +213,7 @@ export const attemptRecordSchema = z.object({
   /** Absent in the run's first attempt. */
   resume: resume.optional(),
   /** A stop by Tidewheel, so that the run continues in another pool. Set before it stops the job. */
-  recall: stopReason.extend({ at: time }).optional(),
+  recall: stopReasonSchema.extend({ at: time }).optional(),
   outcome: outcomeSchema.optional(),
   log: jobLogSchema.optional(),
   input: attemptInputSchema.optional(),

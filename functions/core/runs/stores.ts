@@ -6,15 +6,9 @@
 
 import type { Unreadable } from '@tidewheel/kit/errors.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { MarketStores } from '../placement/market-history.ts';
+import type { StoredDecision } from '../placement/placement-records.ts';
 import type { NotifiedFolder, PipelineRecord } from './batches.ts';
-import type {
-  HardwareStore,
-  ListPriceStore,
-  MarketSampleStore,
-  PoolOutcomeStore,
-  ScoreQuestionStore,
-} from './market-history.ts';
-import type { StoredDecision } from './placement-records.ts';
 import type { Requested } from './requests.ts';
 import type {
   AttemptRecord,
@@ -182,16 +176,11 @@ export interface TestObjectStore {
 }
 
 /** All stores, for code that opens them together. A function's dependencies name only the stores that it uses. */
-export interface Stores {
+export interface Stores extends MarketStores {
   readonly pipelines: PipelineStore;
   readonly runs: RunStore;
   readonly attempts: AttemptStore;
   readonly placements: PlacementStore;
   readonly timeline: TimelineStore;
-  readonly marketSamples: MarketSampleStore;
-  readonly poolOutcomes: PoolOutcomeStore;
-  readonly scoreQuestions: ScoreQuestionStore;
-  readonly listPrices: ListPriceStore;
-  readonly hardware: HardwareStore;
   readonly testObjects: TestObjectStore;
 }

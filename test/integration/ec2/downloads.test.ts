@@ -1,4 +1,5 @@
 /** Boots and downloads of minutes, on a virtual clock: the service sees their reports, bills them, and survives their loss. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -7,7 +8,7 @@ import { type Sleepers, startSleepers } from '@tidewheel/emulators/clock/sleeper
 import { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import type { AttemptOutcome } from '../../../functions/core/runs/run-records.ts';
+import type { AttemptOutcome } from '../../../functions/core/placement/attempts.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import {
   type Ground,

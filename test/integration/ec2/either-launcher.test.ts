@@ -16,8 +16,8 @@ import { makeTrainingService } from '../../../functions/aws/sagemaker/training-s
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
+import { place } from '../../../functions/core/attempts/place.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
-import { place } from '../../../functions/core/placement/decision/place.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';

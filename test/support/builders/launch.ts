@@ -2,7 +2,7 @@
 
 import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/training-job.ts';
 import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import type { Placement } from '../../../functions/core/runs/placement-records.ts';
+import type { Placement } from '../../../functions/core/placement/placement-records.ts';
 import { generationAt } from './generations.ts';
 
 type Raw = Record<string, unknown>;

@@ -11,7 +11,7 @@ import type {
   PoolOutcomeStore,
   RequestedScore,
   ScoreQuestionStore,
-} from '../../../functions/core/runs/market-history.ts';
+} from '../../../functions/core/placement/market-history.ts';
 import { answer, nothing, put } from './records.ts';
 
 export const marketSampleStore = (samples: Map<string, MarketSample>): MarketSampleStore => ({

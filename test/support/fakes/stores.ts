@@ -1,12 +1,12 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 
 import { RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import { type StoredDecision } from '../../../functions/core/placement/placement-records.ts';
 import {
   notifiedSinceOf,
   type PipelineRecord,
   pipelineRecordSchema,
 } from '../../../functions/core/runs/batches.ts';
-import { type StoredDecision } from '../../../functions/core/runs/placement-records.ts';
 import { requestToRecord } from '../../../functions/core/runs/requests.ts';
 import {
   attemptRecordSchema,

@@ -1,7 +1,7 @@
 /** Lists the violated invariants at the end of a history. */
 
 import { deadlineAt, type RunReport } from '../../../functions/core/attempts/report.ts';
-import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
+import { attemptCost } from '../../../functions/core/placement/attempt-cost.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Notice } from '../../../functions/core/shared/ports.ts';

@@ -6,6 +6,7 @@ import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
 import { sealOrRepeat } from '../../../functions/core/attempts/packing-rounds.ts';
+import { place } from '../../../functions/core/attempts/place.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
@@ -17,7 +18,6 @@ import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
 import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
 import type { TrainingService } from '../../../functions/core/launch/job/training-service.ts';
-import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import type {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ApiRequest } from '../../../functions/core/api/answers.ts';
 import { answer } from '../../../functions/core/api/api.ts';
 import { makeReport } from '../../../functions/core/attempts/report.ts';
-import type { PoolAssessment } from '../../../functions/core/runs/placement-records.ts';
+import type { PoolAssessment } from '../../../functions/core/placement/placement-records.ts';
 import type { RunRecord } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {

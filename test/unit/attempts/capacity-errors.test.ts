@@ -25,9 +25,9 @@ import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.t
 import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { place } from '../../../functions/core/placement/decision/place.ts';
+import { place } from '../../../functions/core/attempts/place.ts';
 import type { MarketView } from '../../../functions/core/placement/model/market-source.ts';
-import type { Pool } from '../../../functions/core/runs/placement-records.ts';
+import type { Pool } from '../../../functions/core/placement/placement-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';

@@ -1,7 +1,9 @@
 /** After an attempt: done, again elsewhere, or failed for good. */
+
 import { describe, expect, it } from 'vitest';
 import { advanced, judge } from '../../../functions/core/attempts/judge.ts';
-import type { AttemptOutcome, AttemptRecord, Resume } from '../../../functions/core/runs/run-records.ts';
+import type { AttemptOutcome } from '../../../functions/core/placement/attempts.ts';
+import type { AttemptRecord, Resume } from '../../../functions/core/runs/run-records.ts';
 import { attemptOf, outcomeOf, progressOf } from '../../support/builders/records.ts';
 
 const RUN = 'digits-000001';

@@ -6,7 +6,7 @@ import type { TrainingJobDescription } from '../../../functions/core/launch/job/
 import { type PlacementInput, storedPart } from '../../../functions/core/placement/decision/situation.ts';
 import { QUESTIONS_A_DAY, questionKey } from '../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import type { Pool } from '../../../functions/core/runs/placement-records.ts';
+import type { Pool } from '../../../functions/core/placement/placement-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { market, question, spot, vpc } from '../../support/builders/placement.ts';
 import {

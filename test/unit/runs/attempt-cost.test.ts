@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { trainingPrice } from '../../../functions/core/catalog/catalog.ts';
+import { attemptCost } from '../../../functions/core/placement/attempt-cost.ts';
 import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
-import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
 import { market, onDemand, question } from '../../support/builders/placement.ts';
 import { attemptOf, outcomeOf, placementOf } from '../../support/builders/records.ts';
 

@@ -1,6 +1,8 @@
 /** What the API says of attempts, and of the progress that their checkpoints prove. */
+
 import * as z from 'zod';
-import { attemptRecordSchema, outcomeSchema, provenSchema } from '../../runs/run-records.ts';
+import { outcomeSchema, provenSchema } from '../../placement/attempts.ts';
+import { attemptRecordSchema } from '../../runs/run-records.ts';
 import { list } from '../../shared/fields.ts';
 import { diagnosis } from './diagnoses.ts';
 import { placement } from './placements.ts';

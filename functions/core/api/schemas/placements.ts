@@ -1,6 +1,6 @@
 /** What the API says of placements: where an attempt runs, and why. */
 import * as z from 'zod';
-import { placementDecisionSchema, placementSchema } from '../../runs/placement-records.ts';
+import { placementDecisionSchema, placementSchema } from '../../placement/placement-records.ts';
 
 export const placement = placementSchema.omit({ considered: true });
 

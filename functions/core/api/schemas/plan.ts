@@ -1,6 +1,6 @@
 /** What the API says of a run that was not started. */
 import * as z from 'zod';
-import { placementDecisionSchema } from '../../runs/placement-records.ts';
+import { placementDecisionSchema } from '../../placement/placement-records.ts';
 import { list, seconds, time, usd } from '../../shared/fields.ts';
 
 /** Sizes of samples are held in memory. */

@@ -1,7 +1,7 @@
 /** What steers a run, and the answers. */
 import * as z from 'zod';
 import { limitsSchema } from '../../pipeline/pipeline.ts';
-import { placementDecisionSchema } from '../../runs/placement-records.ts';
+import { placementDecisionSchema } from '../../placement/placement-records.ts';
 import { retrySchema, runStatusSchema, STOP_MODES, stopSchema } from '../../runs/run-records.ts';
 import { seconds, time, usd } from '../../shared/fields.ts';
 

@@ -1,7 +1,7 @@
 /** What the API says of a placement that was decided, decided again under other conditions. */
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS } from '../../pipeline/launchers.ts';
-import { placementDecisionSchema } from '../../runs/placement-records.ts';
+import { placementDecisionSchema } from '../../placement/placement-records.ts';
 import { list, time } from '../../shared/fields.ts';
 import { namesText } from './operation.ts';
 

@@ -1,9 +1,10 @@
 /** The doctor's evidence of an attempt: what the agent measured, the job's phases, the data, and types to choose from. */
+
 import { instanceFacts, interchangeableTypes, regionOfZone, trainingPrice } from '../../catalog/catalog.ts';
 import type { Evidence, Point, PricedType } from '../../doctor/evidence.ts';
-import type { StartUp } from '../../runs/diagnosis.ts';
+import type { StartUp } from '../../placement/attempts.ts';
+import type { Placement } from '../../placement/placement-records.ts';
 import { type MeasuredAttempt, readMeasured } from '../../runs/evidence-files.ts';
-import type { Placement } from '../../runs/placement-records.ts';
 import { readProgress } from '../../runs/progress.ts';
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';

@@ -1,7 +1,7 @@
 /** Runs side by side: how fast they trained, how busy they were, and what they paid, also until the same metric. */
 
 import type { StepSpeed } from '../../doctor/probe/step-blocks.ts';
-import { attemptCost } from '../../runs/attempt-cost.ts';
+import { attemptCost } from '../../placement/attempt-cost.ts';
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { Series as SeriesOfRun } from '../../runs/series.ts';
 import { nameOfTopology, speedsOf } from './topology-speed.ts';

@@ -1,7 +1,7 @@
 /** How fast each topology of a run trained: attempts on the same nodes count together. */
 
 import * as z from 'zod';
-import type { Placement } from '../../runs/placement-records.ts';
+import type { Placement } from '../../placement/placement-records.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import { list, seconds } from '../../shared/fields.ts';
 

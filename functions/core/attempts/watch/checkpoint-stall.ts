@@ -2,7 +2,7 @@
  * Whether checkpoints have stopped while a job trains; unnoticed stalls have cost users days of training. The progress
  * note in the bucket decides, so a save that does not reach the bucket does not count.
  */
-import type { Progress } from '../../runs/run-records.ts';
+import type { Progress } from '../../placement/attempts.ts';
 
 export interface StallQuestion {
   /** Start of uninterrupted training; undefined while the job does not train. */

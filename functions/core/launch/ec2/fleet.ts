@@ -8,7 +8,7 @@ import type { Problem } from '@tidewheel/kit/errors.ts';
 import { type Disk, diskBytesPerSecond, diskOf } from '../../catalog/launchers/disk.ts';
 import { bytesPerHost, downloadOf, FASTER_DOWNLOAD, whyTooLate } from '../../catalog/launchers/download.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Placement } from '../../runs/placement-records.ts';
+import type { Placement } from '../../placement/placement-records.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { PreparedObject } from '../job/channels.ts';
 import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';

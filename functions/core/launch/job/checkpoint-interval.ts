@@ -4,7 +4,7 @@
  * J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006: https://doi.org/10.1016/j.future.2004.11.016
  */
 
-import { type Placement, samePool } from '../../runs/placement-records.ts';
+import { type Placement, samePool } from '../../placement/placement-records.ts';
 import { type AttemptRecord } from '../../runs/run-records.ts';
 
 export interface IntervalQuestion {

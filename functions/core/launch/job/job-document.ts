@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { bytesPerHost, type DownloadQuestion, sizeOf } from '../../catalog/launchers/download.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
-import { samePool } from '../../runs/placement-records.ts';
+import { samePool } from '../../placement/placement-records.ts';
 import type { JobInput, JobParts } from './job-parts.ts';
 
 /** Both lie in the attempt's folder. */

@@ -12,7 +12,7 @@ import { SHARDS_CHANNEL } from '../../pipeline/script/placeholders.ts';
 import { partsOf } from '../../pipeline/splits.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
-import type { Placement } from '../../runs/placement-records.ts';
+import type { Placement } from '../../placement/placement-records.ts';
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
 import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
 import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';

@@ -1,5 +1,5 @@
 /** Readings of DescribeTrainingJob that more than one decision needs. */
-import type { StartUp } from '../../runs/diagnosis.ts';
+import type { StartUp } from '../../placement/attempts.ts';
 import type { StatusTransition, TrainingJobDescription } from './training-service.ts';
 
 /** Only an ended job can be deleted, so Deleting is terminal. An unknown status is not: limits bound the wait. */

@@ -2,7 +2,7 @@
  * The outcome of a training job, from DescribeTrainingJob. Events are not used: they can be lost, repeated or late.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-managed-spot-training.html
  */
-import type { AttemptOutcome } from '../../runs/run-records.ts';
+import type { AttemptOutcome } from '../../placement/attempts.ts';
 import { hasStarted, interruptionsOf, isTerminal, startUpOf } from './job-state.ts';
 import { platformFaultOf } from './platform-fault.ts';
 import type { TrainingJobDescription } from './training-service.ts';

@@ -2,7 +2,7 @@
  * Reads from FailureReason which part of the platform failed. The agent and the hosts write the prefix
  * (training/agent/tidewheel_agent/platform_failure.py). The description of a fleet writes NO_REPORT.
  */
-import type { PlatformFault } from '../../runs/run-records.ts';
+import type { PlatformFault } from '../../placement/attempts.ts';
 
 export const NO_REPORT = 'InternalServerError: no report from';
 

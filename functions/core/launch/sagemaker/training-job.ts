@@ -7,7 +7,7 @@ import type { Problem } from '@tidewheel/kit/errors.ts';
 import { instanceFacts } from '../../catalog/catalog.ts';
 import { imageFor } from '../../catalog/images.ts';
 import { chooseInput, type InputChoice } from '../../catalog/launchers/input-mode.ts';
-import type { Placement } from '../../runs/placement-records.ts';
+import type { Placement } from '../../placement/placement-records.ts';
 import type { PreparedObject } from '../job/channels.ts';
 import { downloadQuestion } from '../job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';

@@ -2,7 +2,7 @@
 
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Placement } from '../../runs/placement-records.ts';
+import type { Placement } from '../../placement/placement-records.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';
 
 type VpcPart = Pick<CreateTrainingJobRequest, 'VpcConfig'>;

@@ -1,12 +1,13 @@
 /** Turns attempts into pool outcomes, and pool outcomes into observations for the placements of other runs. */
+
 import { familyOf } from '../../catalog/types/instance-family.ts';
-import type { PoolOutcome, PoolOutcomeStore } from '../../runs/market-history.ts';
-import { type Placement, samePool } from '../../runs/placement-records.ts';
-import { type AttemptRecord } from '../../runs/run-records.ts';
+import type { PlacedAttempt } from '../attempts.ts';
+import type { PoolOutcome, PoolOutcomeStore } from '../market-history.ts';
+import { type Placement, samePool } from '../placement-records.ts';
 import type { Observation } from './observation.ts';
 
 /** Undefined while the attempt goes on: its outcome may still change. */
-export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
+export function poolOutcomeOf(attempt: PlacedAttempt): PoolOutcome | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
   const score = scoreOf(placement);
@@ -29,7 +30,7 @@ export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
   };
 }
 
-function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind']): PoolOutcome['end'] {
+function endOf(kind: NonNullable<PlacedAttempt['outcome']>['kind']): PoolOutcome['end'] {
   switch (kind) {
     case 'capacity':
       return 'capacityError';
@@ -50,7 +51,7 @@ const scoreOf = ({ considered, pool }: Placement): number | undefined =>
   considered.find((each) => samePool(each.pool, pool))?.score;
 
 /** Observations from a run's own attempts, the same that other runs get. */
-export const observationsOf = (attempts: readonly AttemptRecord[]): readonly Observation[] =>
+export const observationsOf = (attempts: readonly PlacedAttempt[]): readonly Observation[] =>
   observationsFrom(
     attempts.flatMap((attempt) => {
       const met = poolOutcomeOf(attempt);

@@ -4,7 +4,7 @@
  */
 
 import { familyOf } from '../../catalog/types/instance-family.ts';
-import type { Pool } from '../../runs/placement-records.ts';
+import type { Pool } from '../placement-records.ts';
 import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
 import type { Observation } from './observation.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Pool } from '../../runs/placement-records.ts';
+import type { Pool } from '../placement-records.ts';
 
 /** An observation of a pool's capacity at one time. */
 export interface Observation {

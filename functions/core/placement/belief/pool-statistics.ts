@@ -2,7 +2,7 @@
  * Long-run statistics of a pool from a month of attempts; the newest observations feed the belief of the moment
  * instead.
  */
-import type { Pool } from '../../runs/placement-records.ts';
+import type { Pool } from '../placement-records.ts';
 import type { Observation } from './observation.ts';
 
 export interface PoolRecord {

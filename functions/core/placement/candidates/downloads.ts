@@ -7,7 +7,7 @@ import {
 } from '../../catalog/launchers/download.ts';
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Pool, Topology } from '../../runs/placement-records.ts';
+import type { Pool, Topology } from '../placement-records.ts';
 
 export interface DownloadsQuestion {
   readonly compute: Pipeline['compute'];

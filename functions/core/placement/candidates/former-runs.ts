@@ -1,8 +1,7 @@
 /** What the pipeline's last successful runs predict for the next one: how long it trains, and on what. */
 
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
-import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
-import type { Stores } from '../../runs/stores.ts';
+import type { FormerRuns, PlacedAttempt, PlacedRun } from '../attempts.ts';
 import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
 
 /** The longest of this many successful runs counts, because a deadline must be kept. */
@@ -26,8 +25,8 @@ export interface FormerRun {
  * @returns undefined where none is known
  */
 export async function formerRunOf(
-  { runs, attempts }: Pick<Stores, 'runs' | 'attempts'>,
-  run: Pick<RunRecord, 'runId' | 'pipeline' | 'declaration'>,
+  { runs, attempts }: FormerRuns,
+  run: Pick<PlacedRun, 'runId' | 'pipeline' | 'declaration'>,
 ): Promise<FormerRun | undefined> {
   const former = (await runs.list(run.pipeline, LOOKED_THROUGH))
     .filter((each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run))
@@ -43,14 +42,14 @@ export async function formerRunOf(
     );
 }
 
-function isAlike(a: Pick<RunRecord, 'declaration'>, b: Pick<RunRecord, 'declaration'>): boolean {
+function isAlike(a: Pick<PlacedRun, 'declaration'>, b: Pick<PlacedRun, 'declaration'>): boolean {
   const [one, other] = [a.declaration?.compute, b.declaration?.compute];
   if (one === undefined || other === undefined) return false;
   return one.nodes === other.nodes && one.needs?.accelerators === other.needs?.accelerators;
 }
 
 /** The training time that a run's last checkpoint proves, else the sum over its attempts. */
-function tookOf(attempts: readonly AttemptRecord[]): FormerRun | undefined {
+function tookOf(attempts: readonly PlacedAttempt[]): FormerRun | undefined {
   const last = attempts.at(-1);
   const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
   const proven = last?.progressAfter;

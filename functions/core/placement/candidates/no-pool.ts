@@ -1,6 +1,7 @@
 /** Why a pool that a topology could run in is not considered. */
-import type { Pool } from '../../runs/placement-records.ts';
+
 import type { OnDemandPrice } from '../model/market-source.ts';
+import type { Pool } from '../placement-records.ts';
 import type { Quotes } from './pool-prices.ts';
 
 interface Facts {

@@ -2,8 +2,8 @@
 import type { ListedPrices, NodePrices } from '../../catalog/launchers/launcher-facts.ts';
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Pool, Topology } from '../../runs/placement-records.ts';
 import type { MarketView, OnDemandPrice, PlacementScore } from '../model/market-source.ts';
+import type { Pool, Topology } from '../placement-records.ts';
 
 export interface PoolPrices extends NodePrices {
   readonly score?: number | undefined;

@@ -1,6 +1,7 @@
 /** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
+
 import type { ListPrices } from '../../catalog/price-list.ts';
-import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
+import type { PlacedAttempt, PlacedRun } from '../attempts.ts';
 import type { MarketSource, MarketView } from '../model/market-source.ts';
 import type { RegionView } from './pools.ts';
 import { transferOf } from './transfer.ts';
@@ -12,9 +13,9 @@ export interface RegionDeps {
 }
 
 export interface RegionsQuestion {
-  readonly run: RunRecord;
+  readonly run: PlacedRun;
   readonly home: string;
-  readonly attempts: readonly AttemptRecord[];
+  readonly attempts: readonly PlacedAttempt[];
   /** Of all shards that the run trains on; undefined where no manifest says. */
   readonly datasetBytes: number | undefined;
   readonly checkpointBytes: number | undefined;

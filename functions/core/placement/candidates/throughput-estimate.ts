@@ -2,10 +2,11 @@
  * The speed of each topology relative to the reference. It is measured where an attempt has trained. Elsewhere the
  * throughput model extrapolates from measurements or data sheets and states its uncertainty.
  */
+
 import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
 import type { Reading } from '../../doctor/reading.ts';
-import type { Topology } from '../../runs/placement-records.ts';
-import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
+import type { PlacedAttempt, Progress } from '../attempts.ts';
+import type { Topology } from '../placement-records.ts';
 import { describeReading, secondsWithoutBurst } from './reading-cost.ts';
 import {
   forecastStep,
@@ -62,7 +63,7 @@ const percent = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : value / 100;
 
 /** The throughput of each attempt that saved new work, oldest first. */
-export const measuredThroughputs = (attempts: readonly AttemptRecord[]): readonly MeasuredThroughput[] =>
+export const measuredThroughputs = (attempts: readonly PlacedAttempt[]): readonly MeasuredThroughput[] =>
   attempts.flatMap(({ placement, progressBefore, progressAfter: after, diagnosis }) => {
     if (after === undefined) return [];
     const steps = after.step - (progressBefore?.step ?? 0);

@@ -8,7 +8,7 @@ import { trainingType } from '../../catalog/types/training-types.ts';
 import { DEFAULT_LAUNCHER, type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { type Strategy, strategyTraits } from '../../pipeline/strategies.ts';
-import type { HelperNodes, Pool } from '../../runs/placement-records.ts';
+import type { HelperNodes, Pool } from '../placement-records.ts';
 
 export interface GangTopology {
   readonly instanceType: string;

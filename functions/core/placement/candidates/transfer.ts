@@ -1,7 +1,8 @@
 /** The money and time that training in another region costs before the first step and on the way back. */
+
 import type { ListPrices } from '../../catalog/price-list.ts';
-import type { Transfer } from '../../runs/placement-records.ts';
-import type { AttemptRecord } from '../../runs/run-records.ts';
+import type { PlacedAttempt } from '../attempts.ts';
+import type { Transfer } from '../placement-records.ts';
 import { transferRate } from './priced-from-list.ts';
 
 export interface TransferQuestion {
@@ -10,7 +11,7 @@ export interface TransferQuestion {
   /** Of all shards that the run trains on; undefined where no manifest says. */
   readonly datasetBytes?: number | undefined;
   readonly checkpointBytes?: number | undefined;
-  readonly attempts: readonly AttemptRecord[];
+  readonly attempts: readonly PlacedAttempt[];
   /** The AWS Price List's rates for either direction; default: the snapshot's table. */
   readonly rates?: { readonly there: ListRate; readonly back: ListRate } | undefined;
 }

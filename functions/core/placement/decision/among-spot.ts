@@ -2,7 +2,7 @@
  * Chooses among several Spot pools of which one probably has capacity: start there, ask a cheaper one first, or wait
  * for one. A pool's own cost assumes that it is the only one; after a capacity error the run can still ask the others.
  */
-import { nameOfPool } from '../../runs/placement-records.ts';
+import { nameOfPool } from '../placement-records.ts';
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds } from './capacity-errors.ts';
 import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';

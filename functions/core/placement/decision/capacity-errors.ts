@@ -1,9 +1,9 @@
 /** How long a pool is left alone after capacity errors. */
 
-import type { Pool } from '../../runs/placement-records.ts';
-import type { AttemptRecord } from '../../runs/run-records.ts';
+import type { PlacedAttempt } from '../attempts.ts';
 import type { Observation } from '../belief/observation.ts';
 import type { Candidate } from '../candidates/pools.ts';
+import type { Pool } from '../placement-records.ts';
 import type { Assessed } from './assessment.ts';
 
 /** 1, 2, 4, ... minutes, at most 15; for a quota of the account 15, 30, 60, ... minutes, at most four hours. */
@@ -48,7 +48,7 @@ export const quotaKeyOf = ({ instanceType, purchaseOption, region, launcher }: P
   `${instanceType} ${purchaseOption} ${region ?? ''} ${launcher}`;
 
 /** What AWS last said of each quota that refused an attempt, with the remedy; by `quotaKeyOf`. */
-export const quotaRefusals = (attempts: readonly AttemptRecord[]): ReadonlyMap<string, string> =>
+export const quotaRefusals = (attempts: readonly PlacedAttempt[]): ReadonlyMap<string, string> =>
   new Map(
     attempts.flatMap(({ placement, outcome }) =>
       outcome?.quota === true ? [[quotaKeyOf(placement.pool), outcome.message] as const] : [],

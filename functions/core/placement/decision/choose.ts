@@ -3,8 +3,9 @@
  * off, Spot wherever it is expected to cost least; at the latest safe moment, On-Demand. Pure; the decision keeps
  * every number.
  */
-import type { Placement, PlacementDecision, PoolAssessment } from '../../runs/placement-records.ts';
+
 import type { Candidate } from '../candidates/pools.ts';
+import type { Placement, PlacementDecision, PoolAssessment } from '../placement-records.ts';
 import { amongSpot } from './among-spot.ts';
 import { assessPools } from './assess-pools.ts';
 import type { Assessed } from './assessment.ts';

@@ -2,11 +2,11 @@
 import { factsWith } from '../../catalog/hardware.ts';
 import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
 import { strategiesWith, strategyTraits } from '../../pipeline/strategies.ts';
-import type { Pool, PoolAssessment, Transfer } from '../../runs/placement-records.ts';
 import { adviseHelpers } from '../candidates/helpers.ts';
 import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
 import { hours, usd } from '../model/amounts.ts';
+import type { Pool, PoolAssessment, Transfer } from '../placement-records.ts';
 import type { Assessed } from './assessment.ts';
 import { ASSUMED_TIME_NOTE } from './assumed-value-of-time.ts';
 import { cooldownSeconds } from './capacity-errors.ts';

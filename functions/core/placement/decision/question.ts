@@ -1,14 +1,11 @@
 /** The question of a placement: the declaration, the run so far, and the market as it is now or was last seen. */
+
 import { type FactsOf, snapshotDates } from '../../catalog/catalog.ts';
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
 import type { DatasetSize } from '../../catalog/launchers/download.ts';
-import { datasetSize } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { MarketSample } from '../../runs/market-history.ts';
-import { furthestProgress } from '../../runs/progress.ts';
-import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
-import type { Stores } from '../../runs/stores.ts';
-import type { Clock, ObjectStore } from '../../shared/ports.ts';
+import type { Clock } from '../../shared/ports.ts';
+import { type FormerRuns, furthestProgress, type PlacedAttempt, type PlacedRun } from '../attempts.ts';
 import { observationsOfOthers } from '../belief/attempt-observations.ts';
 import { formerRunOf } from '../candidates/former-runs.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
@@ -18,34 +15,29 @@ import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
 import { readMarket } from '../market/read-market.ts';
+import type { MarketSample, MarketStores } from '../market-history.ts';
 import type { MarketSource, MarketView } from '../model/market-source.ts';
 import { type PlacementInput } from './situation.ts';
 
-export interface QuestionDeps
-  extends Pick<
-    Stores,
-    'runs' | 'attempts' | 'marketSamples' | 'poolOutcomes' | 'scoreQuestions' | 'listPrices' | 'hardware'
-  > {
+export interface QuestionDeps extends MarketStores, FormerRuns {
   readonly market: MarketSource;
-  /** Says how much data a start downloads. */
-  readonly store: ObjectStore;
   /** Needed only for a pipeline that names other regions. */
   readonly regions?: RegionDeps | undefined;
   readonly clock: Clock;
 }
 
 interface Known {
-  readonly run: RunRecord;
+  readonly run: PlacedRun;
   readonly declaration: Pipeline;
-  readonly attempts: readonly AttemptRecord[];
+  readonly attempts: readonly PlacedAttempt[];
   readonly now: Date;
-  /** Default: as the manifests of the run's generations say. */
-  readonly dataset?: DatasetSize | undefined;
+  /** How much data a start downloads; undefined where no manifest says. */
+  readonly dataset: () => Promise<DatasetSize | undefined>;
 }
 
 export async function placementQuestion(
   deps: QuestionDeps,
-  { run, declaration, attempts, now, dataset: given }: Known,
+  { run, declaration, attempts, now, dataset: readDataset }: Known,
 ): Promise<PlacementInput> {
   const { compute, limits, training } = declaration;
   const read = await readHardware(deps, compute);
@@ -58,7 +50,7 @@ export async function placementQuestion(
     readView(deps.market),
     observationsOfOthers(deps.poolOutcomes, { runId: run.runId, instanceTypes: types, now }),
     formerRunOf(deps, run),
-    datasetIn(deps, { run, given }),
+    readDataset(),
   ]);
   const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
   const elsewhere = deps.regions
@@ -94,14 +86,9 @@ export async function placementQuestion(
   };
 }
 
-const datasetIn = async (
-  { store }: Pick<QuestionDeps, 'store'>,
-  { run, given }: { readonly run: RunRecord; readonly given: DatasetSize | undefined },
-): Promise<DatasetSize | undefined> => given ?? datasetSize(store, run);
-
 /** A retry has a deadline, a patience and attempts of its own. */
 const sinceRetry = (
-  { retry }: RunRecord,
+  { retry }: PlacedRun,
   limits: Pipeline['limits'],
 ): Partial<Pick<PlacementInput, 'limits' | 'closedAt' | 'sealedAt'>> =>
   retry === undefined

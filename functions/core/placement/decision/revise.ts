@@ -4,11 +4,11 @@
  * checkpoint and uses placement's own code. The stop lets the script save, and `place` decides where the run goes on.
  */
 
-import { nameOfPool, samePool } from '../../runs/placement-records.ts';
-import { type AttemptRecord, type Progress, type StopReason } from '../../runs/run-records.ts';
+import type { PlacedAttempt, Progress, StopReason } from '../attempts.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { hours } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
+import { nameOfPool, samePool } from '../placement-records.ts';
 import { ON_DEMAND } from '../policy/actions.ts';
 import { assessPools } from './assess-pools.ts';
 import { fallbackOf } from './assess-spot.ts';
@@ -21,7 +21,7 @@ import { type PlacementInput, type Situation, situationOf, withWorkDone } from '
 import { restartSecondsIn } from './work.ts';
 
 export interface RunningCampaign {
-  readonly attempt: AttemptRecord;
+  readonly attempt: PlacedAttempt;
   /** The newest complete checkpoint; for an On-Demand job an earlier attempt's will do. */
   readonly progress: Progress;
   /** Since when it has been training, start-up left out. */
@@ -73,7 +73,7 @@ function standingOf(campaign: RunningCampaign): Standing | undefined {
 /** The input of `place` if the job had just been stopped and had saved. */
 function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningCampaign): PlacementInput {
   const ran = (now.getTime() - trainingSince.getTime()) / 1_000;
-  const ended: AttemptRecord = {
+  const ended: PlacedAttempt = {
     ...attempt,
     progressAfter: progress,
     outcome: {

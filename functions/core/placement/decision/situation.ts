@@ -5,8 +5,7 @@ import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
 import type { DatasetSize } from '../../catalog/launchers/download.ts';
 import { launchersOf } from '../../pipeline/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
-import type { StoredDecision } from '../../runs/placement-records.ts';
-import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
+import type { PlacedAttempt, Progress } from '../attempts.ts';
 import { observationsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
 import { type Observation } from '../belief/observation.ts';
@@ -25,6 +24,7 @@ import {
 } from '../candidates/throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import type { MarketView } from '../model/market-source.ts';
+import type { StoredDecision } from '../placement-records.ts';
 import { assumedTimeUsd } from './assumed-value-of-time.ts';
 import { fallbacksOf } from './fallbacks.ts';
 import { type DownloadSeconds, startRatioOf } from './start-ratio.ts';
@@ -46,7 +46,7 @@ export interface PlacementInput {
   /** Of all shards that the run reads; absent where no manifest says. */
   readonly dataset?: DatasetSize | undefined;
   /** Of this run, oldest first. */
-  readonly attempts: readonly AttemptRecord[];
+  readonly attempts: readonly PlacedAttempt[];
   readonly progress?: Progress | undefined;
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
@@ -188,7 +188,7 @@ export function situationOf(input: PlacementInput): Situation {
 
 /** AWS stamps the end of an attempt by a clock that may be ahead of ours: an end is never in the future. */
 const ownObservations = (
-  attempts: readonly AttemptRecord[],
+  attempts: readonly PlacedAttempt[],
   nowMilliseconds: number,
 ): readonly Observation[] =>
   observationsOf(attempts).map((each) => ({

@@ -1,7 +1,8 @@
 /** How much longer starts take than expected, from those of the run. */
+
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
-import type { Placement } from '../../runs/placement-records.ts';
-import type { AttemptOutcome, AttemptRecord } from '../../runs/run-records.ts';
+import type { AttemptOutcome, PlacedAttempt } from '../attempts.ts';
+import type { Placement } from '../placement-records.ts';
 
 /** Seconds in which each host of a start there downloads its shards. */
 export type DownloadSeconds = (placement: Pick<Placement, 'pool' | 'topology'>) => number;
@@ -18,7 +19,7 @@ const TELLING: ReadonlySet<AttemptOutcome['kind']> = new Set([
  * The median over the starts of the run, until their script began. A start that was lost before takes at least as long
  * as it lived, which says something only where that is longer than expected.
  */
-export function startRatioOf(attempts: readonly AttemptRecord[], downloadSeconds: DownloadSeconds): number {
+export function startRatioOf(attempts: readonly PlacedAttempt[], downloadSeconds: DownloadSeconds): number {
   const ratios = attempts.flatMap(({ launcher, placement, outcome }) => {
     if (outcome === undefined || !TELLING.has(outcome.kind)) return [];
     const { scriptStartedAt, endedBeforeScript, startedAt, trainingSeconds } = outcome;

@@ -1,6 +1,7 @@
 /** When nothing is launched now, and for how long. */
-import type { PlacementDecision, PoolAssessment } from '../../runs/placement-records.ts';
+
 import { hours } from '../model/amounts.ts';
+import type { PlacementDecision, PoolAssessment } from '../placement-records.ts';
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds, isLimited, quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
 import { cheapestPool, isSpot } from './cheapest-pool.ts';

@@ -2,11 +2,11 @@
 
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import { DEFAULT_LAUNCHER, type LauncherName } from '../../pipeline/launchers.ts';
-import { attemptCost } from '../../runs/attempt-cost.ts';
-import { type Placement, type Pool, samePool } from '../../runs/placement-records.ts';
-import { type AttemptRecord, type Progress } from '../../runs/run-records.ts';
+import { attemptCost } from '../attempt-cost.ts';
+import type { PlacedAttempt, Progress } from '../attempts.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
+import { type Placement, type Pool, samePool } from '../placement-records.ts';
 import { type DownloadSeconds, lowerMedian } from './start-ratio.ts';
 
 export interface WorkEstimate {
@@ -43,7 +43,7 @@ export function withDownloads(work: WorkEstimate, candidates: readonly Candidate
 }
 
 export interface WorkInput {
-  readonly attempts: readonly AttemptRecord[];
+  readonly attempts: readonly PlacedAttempt[];
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
@@ -146,7 +146,7 @@ function restartCosts({
 const LONGEST_PROVISIONING_SECONDS = 600;
 
 /** The median over the attempts that got their capacity at once. It is not billed, but a deadline must include it. */
-function provisioningSecondsOf(attempts: readonly AttemptRecord[]): number {
+function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
   const waits = attempts.flatMap(({ createdAt, outcome }) => {
     const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
     return seconds >= 0 && seconds <= LONGEST_PROVISIONING_SECONDS ? [seconds] : [];
@@ -159,7 +159,7 @@ function provisioningSecondsOf(attempts: readonly AttemptRecord[]): number {
  * work.
  */
 function restartCost(
-  attempts: readonly AttemptRecord[],
+  attempts: readonly PlacedAttempt[],
   downloadSeconds: DownloadSeconds,
 ): number | undefined {
   const losses = attempts.flatMap((attempt) => {
@@ -180,5 +180,5 @@ export function hourlyUsdOf(placement: Placement): number {
 }
 
 /** As the report counts: SageMaker's billable seconds are after the Spot discount, so On-Demand's price applies. */
-export const spentUsd = (attempts: readonly AttemptRecord[]): number =>
+export const spentUsd = (attempts: readonly PlacedAttempt[]): number =>
   attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);

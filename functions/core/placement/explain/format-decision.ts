@@ -1,7 +1,7 @@
 /** A decision as text: the sentence, then the table. */
 import { launcherFacts, launcherSuffix } from '../../catalog/launchers/registry.ts';
-import type { PlacementDecision, PoolAssessment } from '../../runs/placement-records.ts';
 import { hours, usd } from '../model/amounts.ts';
+import type { PlacementDecision, PoolAssessment } from '../placement-records.ts';
 
 /** @param at when it was decided: `done by` counts from here */
 export function formatDecision(decision: PlacementDecision, at: string): string {

@@ -12,13 +12,13 @@ import {
 } from '../../catalog/catalog.ts';
 import { factsWith } from '../../catalog/hardware.ts';
 import { familyOf } from '../../catalog/types/instance-family.ts';
-import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import { transferOf } from '../candidates/transfer.ts';
 import type { PlacementInput } from '../decision/situation.ts';
 import { ageSeconds, SCORE_SECONDS } from '../market/market-memory.ts';
 import { questionKey } from '../market/score-plan.ts';
+import type { MarketSample, MarketSampleStore } from '../market-history.ts';
 import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from '../model/market-source.ts';
 import { changedCompute, type WhatIf } from './what-if.ts';
 

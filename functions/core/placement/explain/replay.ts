@@ -1,15 +1,14 @@
 /** Puts the question of a stored decision again, from what was stored with it and what was on record before it. */
 
-import { type PlacementDecision, type StoredDecision, samePool } from '../../runs/placement-records.ts';
-import { furthestProgress } from '../../runs/progress.ts';
-import { type AttemptRecord, type RunRecord } from '../../runs/run-records.ts';
+import { furthestProgress, type PlacedAttempt, type PlacedRun } from '../attempts.ts';
 import type { Observation } from '../belief/observation.ts';
 import { type PlacementInput, storedQuestion } from '../decision/situation.ts';
+import { type PlacementDecision, type StoredDecision, samePool } from '../placement-records.ts';
 
 export interface DecisionToReplay {
-  readonly run: RunRecord;
+  readonly run: PlacedRun;
   /** Of the run, oldest first. */
-  readonly attempts: readonly AttemptRecord[];
+  readonly attempts: readonly PlacedAttempt[];
   /** The number of the attempt that was decided on. */
   readonly attempt: number;
   readonly decision: StoredDecision;

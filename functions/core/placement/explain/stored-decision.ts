@@ -4,8 +4,8 @@ import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { LAUNCHERS } from '../../pipeline/launchers.ts';
-import type { StoredDecision } from '../../runs/placement-records.ts';
 import { storedQuestion } from '../decision/situation.ts';
+import type { StoredDecision } from '../placement-records.ts';
 
 const pool = z.object({
   instanceType: z.string(),

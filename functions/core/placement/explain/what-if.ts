@@ -1,9 +1,9 @@
 /** Asks a stored question again with something changed: another deadline, other types, zones or regions, no Spot, a budget. */
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { PlacementDecision } from '../../runs/placement-records.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { choosePlacement } from '../decision/choose.ts';
 import type { PlacementInput } from '../decision/situation.ts';
+import type { PlacementDecision } from '../placement-records.ts';
 
 export interface WhatIf {
   readonly deadlineHours?: number | undefined;

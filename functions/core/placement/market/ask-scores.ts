@@ -3,8 +3,8 @@
  * a running attempt alike.
  */
 import { scoredFamily } from '../../catalog/catalog.ts';
-import type { MarketSample, ScoreQuestionStore } from '../../runs/market-history.ts';
 import type { Clock } from '../../shared/ports.ts';
+import type { MarketSample, ScoreQuestionStore } from '../market-history.ts';
 import type { Answer, MarketSource, PlacementScore } from '../model/market-source.ts';
 import { needOf, planQuestions, QUESTIONS_A_DAY, questionKey, type ScoreNeed } from './score-plan.ts';
 

@@ -6,23 +6,26 @@
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { FactsOf } from '../../catalog/catalog.ts';
 import { familyOf } from '../../catalog/types/instance-family.ts';
-import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { MarketSample } from '../../runs/market-history.ts';
-import type { Stores } from '../../runs/stores.ts';
-import { bucketKeys } from '../../shared/keys.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
+import type { FormerRuns } from '../attempts.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { typesOf } from '../candidates/topologies.ts';
+import type { MarketSample, MarketStores } from '../market-history.ts';
 import type { MarketSource } from '../model/market-source.ts';
 import { askScores, type ScoreAnswer, taken } from './ask-scores.ts';
 import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
 import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
 
+type EndedOrOpen = { readonly runId: string; readonly updatedAt: string };
+
 export interface CollectDeps
   extends RefreshDeps,
-    Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'marketSamples' | 'poolOutcomes' | 'scoreQuestions'> {
-  readonly store: Pick<ObjectStore, 'readText'>;
+    Pick<MarketStores, 'marketSamples' | 'poolOutcomes' | 'scoreQuestions'> {
+  readonly pipelines: { list(): Promise<readonly { readonly name: string }[]> };
+  /** What the pipeline declares; undefined for a missing or invalid declaration, which `settle` reports to its owner. */
+  readonly computeOf: (pipeline: string) => Promise<Pipeline['compute'] | undefined>;
+  readonly runs: { list(pipeline: string, limit: number): Promise<readonly EndedOrOpen[]> };
+  readonly attempts: FormerRuns['attempts'];
   /** The market of a region by its name. */
   readonly market: (region: string) => MarketSource;
 }
@@ -43,7 +46,7 @@ const DAY_MILLISECONDS = 86_400_000;
 export async function collectScores(deps: CollectDeps): Promise<Collected> {
   const notes: string[] = [];
   const names = (await deps.pipelines.list()).map(({ name }) => name);
-  const computes = await declaredComputes(deps, names);
+  const computes = (await Promise.all(names.map(deps.computeOf))).flatMap((compute) => compute ?? []);
   const hardware = await refreshHardware(deps, computes, notes);
   const questions = await askScores(deps, scoreNeeds(computes, { home: deps.region, hardware }), notes);
   let samples = 0;
@@ -61,21 +64,6 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
     questions: questions.length,
     notes,
   };
-}
-
-/** A missing or invalid declaration is skipped; `settle` reports it to its owner. */
-async function declaredComputes(
-  { store }: CollectDeps,
-  names: readonly string[],
-): Promise<readonly Pipeline['compute'][]> {
-  const read = await Promise.all(
-    names.map(async (name) => {
-      const stored = await store.readText(bucketKeys.pipeline(name));
-      const declaration = stored && readDeclaration(name, stored.text);
-      return declaration?.valid === true ? [declaration.pipeline.compute] : [];
-    }),
-  );
-  return read.flat();
 }
 
 type Draft = { -readonly [K in 'scores' | 'spotUsd' | 'onDemandUsd']: Record<string, number> };

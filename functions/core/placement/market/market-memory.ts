@@ -5,8 +5,8 @@
 import { type FactsOf, regionOfZone, zonesOfRegion } from '../../catalog/catalog.ts';
 import { familyOf } from '../../catalog/types/instance-family.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import type { MarketSample, MarketSampleStore } from '../market-history.ts';
 import type { MarketView, PlacementScore, SpotPrice } from '../model/market-source.ts';
 import { questionKey } from './score-plan.ts';
 

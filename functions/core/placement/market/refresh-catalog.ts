@@ -10,14 +10,14 @@ import { factsWith, keepRead, readAnswer } from '../../catalog/hardware.ts';
 import type { KeptPrice, ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
 import { tabledTransferUsd } from '../../catalog/transfer.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { Stores } from '../../runs/stores.ts';
 import type { Clock } from '../../shared/ports.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import { typesOf } from '../candidates/topologies.ts';
+import type { MarketStores } from '../market-history.ts';
 import type { Answer, CatalogSource } from '../model/market-source.ts';
 import { regionsOf } from './score-plan.ts';
 
-export interface RefreshDeps extends Pick<Stores, 'listPrices' | 'hardware'> {
+export interface RefreshDeps extends Pick<MarketStores, 'listPrices' | 'hardware'> {
   /** The data's own region. */
   readonly region: string;
   /** Absent where AWS is out of reach; then stored values stay. */

@@ -5,8 +5,8 @@
  */
 import type { FactsOf } from '../../catalog/catalog.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { RequestedScore } from '../../runs/market-history.ts';
 import { gangsOf } from '../candidates/topologies.ts';
+import type { RequestedScore } from '../market-history.ts';
 
 export interface ScoreNeed {
   /** Key of the question; in regions other than the data's own it begins with the region's name. */

@@ -1,4 +1,4 @@
-import type { Placement } from '../../runs/placement-records.ts';
+import type { Placement } from '../placement-records.ts';
 
 /** How long after the job's own limits a waiting execution looks for itself. */
 const GRACE_SECONDS = 1_800;

@@ -7,7 +7,7 @@ import {
 } from '../../../../functions/core/launch/ec2/fleet-state.ts';
 import type { HostReport } from '../../../../functions/core/launch/job/job-document.ts';
 import { isTerminal, outcomeOf, recallReason } from '../../../../functions/core/launch/job/outcome.ts';
-import type { AttemptOutcome } from '../../../../functions/core/runs/run-records.ts';
+import type { AttemptOutcome } from '../../../../functions/core/placement/attempts.ts';
 
 const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
 const instance = (instanceId: string, state: string, reasonCode?: string): FleetInstance => ({

@@ -8,7 +8,7 @@ import {
 } from '../../../../functions/core/placement/belief/attempt-observations.ts';
 import { trustOf } from '../../../../functions/core/placement/belief/beliefs.ts';
 import { type ScoredMeeting, scoreTrust } from '../../../../functions/core/placement/belief/score-trust.ts';
-import type { Pool } from '../../../../functions/core/runs/placement-records.ts';
+import type { Pool } from '../../../../functions/core/placement/placement-records.ts';
 import type { AttemptRecord } from '../../../../functions/core/runs/run-records.ts';
 import { attempt, hoursLater } from '../../../support/builders/placement.ts';
 import { memoryStores } from '../../../support/fakes/stores.ts';

@@ -5,7 +5,7 @@ import { type Pipeline, pipelineSchema } from '../../../../functions/core/pipeli
 import { measuredThroughputs } from '../../../../functions/core/placement/candidates/throughput-estimate.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Placement } from '../../../../functions/core/runs/placement-records.ts';
+import type { Placement } from '../../../../functions/core/placement/placement-records.ts';
 import {
   attempt,
   hoursLater,

@@ -5,8 +5,8 @@ import { lustreGigabytesFor } from '../../../../functions/core/catalog/file-syst
 import { trainingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { fileSystemsOf } from '../../../../functions/core/placement/candidates/file-systems.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
+import type { Placement } from '../../../../functions/core/placement/placement-records.ts';
 import { expectedEnd } from '../../../../functions/core/plan/expected-end.ts';
-import type { Placement } from '../../../../functions/core/runs/placement-records.ts';
 import { market, onDemand, question } from '../../../support/builders/placement.ts';
 import { attemptOf, outcomeOf, placementOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Placement } from '../../../../functions/core/runs/placement-records.ts';
+import type { Placement } from '../../../../functions/core/placement/placement-records.ts';
 import { market, onDemand, question } from '../../../support/builders/placement.ts';
 
 function place(change: Partial<PlacementInput>): Placement {

@@ -14,7 +14,7 @@ import { estimateWork, restartSecondsIn } from '../../../../functions/core/place
 import { formatDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
 import { questionOf, sameChoice } from '../../../../functions/core/placement/explain/replay.ts';
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
-import type { Placement, Pool } from '../../../../functions/core/runs/placement-records.ts';
+import type { Placement, Pool } from '../../../../functions/core/placement/placement-records.ts';
 import type { AttemptRecord } from '../../../../functions/core/runs/run-records.ts';
 import { launch } from '../../../support/builders/launch.ts';
 import {

@@ -138,7 +138,7 @@ function placedAfter(reading: Reading | undefined) {
         {
           ...trained,
           progressAfter: after,
-          diagnosis: { at: trained.updatedAt, isFinal: true, reading, verdicts: [] },
+          diagnosis: { reading },
         },
       ],
       progress: after,

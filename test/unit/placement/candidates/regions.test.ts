@@ -7,8 +7,8 @@ import { choosePlacement } from '../../../../functions/core/placement/decision/c
 import { completeMarket } from '../../../../functions/core/placement/explain/market-for-what-if.ts';
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
 import { questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
-import type { MarketSample } from '../../../../functions/core/runs/market-history.ts';
-import type { PlacementDecision } from '../../../../functions/core/runs/placement-records.ts';
+import type { MarketSample } from '../../../../functions/core/placement/market-history.ts';
+import type { PlacementDecision } from '../../../../functions/core/placement/placement-records.ts';
 import {
   attempt,
   hoursLater,

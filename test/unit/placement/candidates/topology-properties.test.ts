@@ -7,7 +7,7 @@ import type { RegionView } from '../../../../functions/core/placement/candidates
 import { typesOf } from '../../../../functions/core/placement/candidates/topologies.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Placement, PlacementDecision } from '../../../../functions/core/runs/placement-records.ts';
+import type { Placement, PlacementDecision } from '../../../../functions/core/placement/placement-records.ts';
 import { evenly } from '../../../support/builders/evenly.ts';
 import {
   attempt,

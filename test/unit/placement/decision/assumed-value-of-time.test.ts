@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import { formatDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
-import type { PlacementDecision } from '../../../../functions/core/runs/placement-records.ts';
+import type { PlacementDecision } from '../../../../functions/core/placement/placement-records.ts';
 import { CLOSED_AT, market, onDemand, question, spot } from '../../../support/builders/placement.ts';
 
 const ZONE = 'use1-az1';

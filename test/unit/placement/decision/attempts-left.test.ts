@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Pool } from '../../../../functions/core/runs/placement-records.ts';
+import type { Pool } from '../../../../functions/core/placement/placement-records.ts';
 import { evenly } from '../../../support/builders/evenly.ts';
 import { attempt, hoursLater, question, ZONES } from '../../../support/builders/placement.ts';
 

@@ -8,7 +8,7 @@ import {
 } from '../../../../functions/core/placement/decision/capacity-errors.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Placement } from '../../../../functions/core/runs/placement-records.ts';
+import type { Placement } from '../../../../functions/core/placement/placement-records.ts';
 import {
   attempt,
   hoursLater,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import { revise } from '../../../../functions/core/placement/decision/revise.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Pool } from '../../../../functions/core/runs/placement-records.ts';
+import type { Pool } from '../../../../functions/core/placement/placement-records.ts';
 import { evenly } from '../../../support/builders/evenly.ts';
 import {
   attempt,

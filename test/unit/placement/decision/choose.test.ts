@@ -5,7 +5,7 @@ import type {
   Placement,
   PlacementDecision,
   Pool,
-} from '../../../../functions/core/runs/placement-records.ts';
+} from '../../../../functions/core/placement/placement-records.ts';
 import {
   attempt,
   CLOSED_AT,

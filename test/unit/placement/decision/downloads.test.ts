@@ -1,5 +1,7 @@
 /** The bytes that each start downloads, in costs, slack and deadlines. */
+
 import { describe, expect, it } from 'vitest';
+import type { AttemptOutcome } from '../../../../functions/core/placement/attempts.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import { secondsUntilUnsafe } from '../../../../functions/core/placement/decision/feasibility.ts';
 import {
@@ -7,8 +9,7 @@ import {
   situationOf,
   storedPart,
 } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Pool } from '../../../../functions/core/runs/placement-records.ts';
-import type { AttemptOutcome } from '../../../../functions/core/runs/run-records.ts';
+import type { Pool } from '../../../../functions/core/placement/placement-records.ts';
 import {
   attempt,
   CLOSED_AT,

@@ -1,8 +1,8 @@
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
+import { place } from '../../../../functions/core/attempts/place.ts';
 import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
 import type { ListPrices } from '../../../../functions/core/catalog/price-list.ts';
-import { place } from '../../../../functions/core/placement/decision/place.ts';
 import { storedQuestion } from '../../../../functions/core/placement/decision/situation.ts';
 import { QUESTIONS_A_DAY, questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSource, MarketView } from '../../../../functions/core/placement/model/market-source.ts';

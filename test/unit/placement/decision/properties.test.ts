@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { PlacementDecision } from '../../../../functions/core/runs/placement-records.ts';
+import type { PlacementDecision } from '../../../../functions/core/placement/placement-records.ts';
 import type { AttemptRecord } from '../../../../functions/core/runs/run-records.ts';
 import { evenly } from '../../../support/builders/evenly.ts';
 import {

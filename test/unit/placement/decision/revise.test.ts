@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { revise } from '../../../../functions/core/placement/decision/revise.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
-import type { Pool } from '../../../../functions/core/runs/placement-records.ts';
+import type { Pool } from '../../../../functions/core/placement/placement-records.ts';
 import { attempt, hoursLater, market, progress, question } from '../../../support/builders/placement.ts';
 
 const HOUR = 3_600;

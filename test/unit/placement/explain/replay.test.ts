@@ -7,7 +7,10 @@ import { formatDecision } from '../../../../functions/core/placement/explain/for
 import { questionOf } from '../../../../functions/core/placement/explain/replay.ts';
 import { whyUnreadable } from '../../../../functions/core/placement/explain/stored-decision.ts';
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
-import type { PlacementDecision, StoredDecision } from '../../../../functions/core/runs/placement-records.ts';
+import type {
+  PlacementDecision,
+  StoredDecision,
+} from '../../../../functions/core/placement/placement-records.ts';
 import type { RunRecord } from '../../../../functions/core/runs/run-records.ts';
 import {
   attempt,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { declaredCompute } from '../../../../functions/core/ingest/register-pipeline.ts';
 import {
   observationsOfOthers,
   poolOutcomeOf,
@@ -59,7 +60,8 @@ function source(requested: string[], region = 'us-east-1'): MarketSource {
 
 let requested: string[];
 let declare: (name: string, compute: Readonly<Record<string, unknown>>) => void;
-let deps: Parameters<typeof collectScores>[0] & { readonly clock: ReturnType<typeof fakeClock> };
+let deps: Parameters<typeof collectScores>[0] &
+  ReturnType<typeof memoryStores> & { readonly clock: ReturnType<typeof fakeClock> };
 
 beforeEach(async () => {
   requested = [];
@@ -85,7 +87,7 @@ beforeEach(async () => {
   };
   deps = {
     ...stores,
-    store,
+    computeOf: (name) => declaredCompute(store, name),
     region: 'us-east-1',
     market: (region) => source(requested, region),
     clock: fakeClock(AT),

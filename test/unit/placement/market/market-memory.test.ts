@@ -1,5 +1,6 @@
 /** What stands in when the market does not answer, and what a pool's record of weeks changes. */
 import { describe, expect, it } from 'vitest';
+import { place } from '../../../../functions/core/attempts/place.ts';
 import {
   observationsFrom,
   poolOutcomeOf,
@@ -8,15 +9,14 @@ import { beliefModel, outlookOf } from '../../../../functions/core/placement/bel
 import { type Observation } from '../../../../functions/core/placement/belief/observation.ts';
 import { recordFor, recordsOf } from '../../../../functions/core/placement/belief/pool-statistics.ts';
 import { fittedRegimes } from '../../../../functions/core/placement/belief/regimes.ts';
-import { place } from '../../../../functions/core/placement/decision/place.ts';
 import {
   filledFrom,
   refreshedBy,
   samplesFor,
 } from '../../../../functions/core/placement/market/market-memory.ts';
 import { questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
+import type { PoolOutcome } from '../../../../functions/core/placement/market-history.ts';
 import type { MarketSource } from '../../../../functions/core/placement/model/market-source.ts';
-import type { PoolOutcome } from '../../../../functions/core/runs/market-history.ts';
 import {
   attempt,
   CLOSED_AT,

@@ -83,6 +83,15 @@ export interface HardwareStore {
   get(): Promise<Hardware | undefined>;
 }
 
+/** All stores of the market. */
+export interface MarketStores {
+  readonly marketSamples: MarketSampleStore;
+  readonly poolOutcomes: PoolOutcomeStore;
+  readonly scoreQuestions: ScoreQuestionStore;
+  readonly listPrices: ListPriceStore;
+  readonly hardware: HardwareStore;
+}
+
 /** A placement uses at most a month of history. A quarter shows seasons. */
 export const SAMPLE_DAYS = 90;
 export const POOL_OUTCOME_DAYS = 90;

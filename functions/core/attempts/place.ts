@@ -1,17 +1,23 @@
 /** The Place state: decides where the next attempt of a run goes, and stores the decision with its numbers. */
 
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
-import type { PlacementDecision } from '../../runs/placement-records.ts';
-import type { AttemptRecord } from '../../runs/run-records.ts';
-import { safeRemedies, withRemedies } from '../../runs/safe-remedies.ts';
-import type { Stores } from '../../runs/stores.ts';
-import { poolOutcomeOf } from '../belief/attempt-observations.ts';
-import { attemptTimeoutSeconds } from '../model/attempt-timeout.ts';
-import { choosePlacement } from './choose.ts';
-import { placementQuestion, type QuestionDeps } from './question.ts';
-import { storedPart } from './situation.ts';
+import { datasetSize } from '../dataset/dataset.ts';
+import { poolOutcomeOf } from '../placement/belief/attempt-observations.ts';
+import { choosePlacement } from '../placement/decision/choose.ts';
+import { placementQuestion, type QuestionDeps } from '../placement/decision/question.ts';
+import { storedPart } from '../placement/decision/situation.ts';
+import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
+import type { PlacementDecision } from '../placement/placement-records.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
+import { safeRemedies, withRemedies } from '../runs/safe-remedies.ts';
+import type { Stores } from '../runs/stores.ts';
+import type { ObjectStore } from '../shared/ports.ts';
 
-export interface PlaceDeps extends QuestionDeps, Pick<Stores, 'placements'> {}
+export interface PlaceDeps
+  extends Omit<QuestionDeps, 'runs' | 'attempts'>,
+    Pick<Stores, 'runs' | 'attempts' | 'placements'> {
+  readonly store: ObjectStore;
+}
 
 export type PlaceResult =
   | {
@@ -36,7 +42,8 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const met = last && poolOutcomeOf(last);
   if (met) await deps.poolOutcomes.put(met);
   const remedied = withRemedies(declaration, await safeRemedies(deps, run, attempts));
-  const input = await placementQuestion(deps, { run, declaration: remedied, attempts, now });
+  const dataset = () => datasetSize(deps.store, run);
+  const input = await placementQuestion(deps, { run, declaration: remedied, attempts, now, dataset });
   const attempt = (last?.attempt ?? 0) + 1;
   const decision = { ...choosePlacement(input), question: storedPart(input) };
   // A retried `place` may have led to a launch while this one asked the market; a running attempt keeps its
