@@ -24,7 +24,7 @@ const HELP = `npm run articles [-- OPTIONS] [NAME...]
   --side N   height and width of the images (56; the articles: 224)
   --batch N  samples of a step, over all hosts (16; the articles: 64)
   --files N  of 5 KB, for small-files and small-files-packed (2000; the article: 2,000,000)
-  --write    put the tables into docs/articles.md
+  --write    put the tables into docs/research/training.md
   --list     print the names
 Those of ray, tf and horovod need environments of their own (.venv-ray and so on), which are made on demand.`;
 
@@ -132,7 +132,7 @@ async function measureWorkloads(chosen: readonly Workload[], values: Values): Pr
     const row = await measure(workload, size);
     if (row !== undefined) rows.push(row);
   }
-  if (rows.length > 0) show(tableOf(rows), values, 'table', ['steps', 'side', 'batch']);
+  if (rows.length > 0) show(tableOf(rows), values, 'articles', ['steps', 'side', 'batch']);
   return chosen.length - rows.length;
 }
 
@@ -149,7 +149,7 @@ function show(table: string, values: Values, name: string, options: readonly (ke
   const [, load = 0] = loadavg();
   const how = `\`${given}\`, ${day}, ${availableParallelism()} cores at a load of ${load.toFixed(0)}.`;
   print(`\n${table}\n\n${how}`);
-  if (values.write) writeTable(path.join(root, 'docs', 'articles.md'), `${table}\n\n${how}`, name);
+  if (values.write) writeTable(path.join(root, 'docs', 'research', 'training.md'), `${table}\n\n${how}`, name);
 }
 
 async function main(args: readonly string[]): Promise<number> {

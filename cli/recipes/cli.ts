@@ -1,6 +1,6 @@
 /**
  * `npm run recipes [-- --all] [NAME…]`: every strategy on this machine, several hosts each, once undisturbed and once
- * with a seeded interruption. Prints a table; `--write` puts it into docs/strategies.md.
+ * with a seeded interruption. Prints a table; `--write` puts it into docs/research/training.md.
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
@@ -16,7 +16,7 @@ import { type Row, rowSchema, tableOf } from './table.ts';
 const HELP = `npm run recipes [-- OPTIONS] [NAME...]
   --all      also those that need an environment of their own (.venv-tf, .venv-ray, .venv-horovod: made on demand)
   --seed N   seed of the interruptions (7)
-  --write    put the table into docs/strategies.md; with --all, as the page has a row for each
+  --write    put the table into docs/research/training.md; with --all, as the page has a row for each
   --list     print the names`;
 
 const spec = {
@@ -120,7 +120,7 @@ async function measureAll(chosen: readonly Entry[], { seed, write }: Values): Pr
   print(`\n${table}`);
   const failed = chosen.length - rows.filter((row) => row.is_within).length;
   if (failed > 0) print(`\n${failed} of ${chosen.length} did not do what they must`);
-  if (write && failed === 0) writeTable(path.join(root, 'docs', 'strategies.md'), table);
+  if (write && failed === 0) writeTable(path.join(root, 'docs', 'research', 'training.md'), table);
   if (write && failed > 0) print('the page is left as it is');
   return failed > 0 ? 1 : 0;
 }

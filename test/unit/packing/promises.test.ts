@@ -1,4 +1,4 @@
-/** Promises about packing that no other test names. docs/datasets.md lists the test of each promise. */
+/** Promises about packing that no other test names. test/README.md lists the test of each promise. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { itemSchema } from '../../../functions/core/packing/model/documents.ts';
