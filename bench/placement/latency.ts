@@ -7,7 +7,7 @@ import type { PlacementInput } from '../../functions/core/placement/decision/sit
 
 const TYPES = 30;
 const ZONES = 5;
-const SIGHTINGS = 30 * 24;
+const OBSERVATIONS = 30 * 24;
 const closedAt = '2026-11-01T00:00:00.000Z';
 const at = (hours: number): string => new Date(Date.parse(closedAt) + hours * 3_600_000).toISOString();
 /** All of one pace to the model or of many: `node bench/placement/latency.ts mixed` */
@@ -54,8 +54,8 @@ const input = (turn: number): PlacementInput => ({
   now: at(1 + turn * 0.01),
   attempts: [],
   expectedSeconds: 48 * 3_600,
-  observations: Array.from({ length: SIGHTINGS }, (_, k) => ({
-    atMilliseconds: Date.parse(closedAt) - (SIGHTINGS - k) * 3_600_000,
+  observations: Array.from({ length: OBSERVATIONS }, (_, k) => ({
+    atMilliseconds: Date.parse(closedAt) - (OBSERVATIONS - k) * 3_600_000,
     instanceType: types[k % TYPES] ?? '',
     zoneId: zones[k % ZONES],
     launcher: 'sagemaker',
@@ -77,5 +77,5 @@ for (let turn = 0; turn < TURNS; turn += 1) {
 const warm = spent.slice(5).toSorted((a, b) => a - b);
 const median = warm[Math.floor(warm.length / 2)] ?? 0;
 console.log(
-  `${TYPES * ZONES * 2} pools, ${SIGHTINGS} observations over 30 days: median ${median.toFixed(1)} ms, worst ${(warm.at(-1) ?? 0).toFixed(1)} ms of CPU`,
+  `${TYPES * ZONES * 2} pools, ${OBSERVATIONS} observations over 30 days: median ${median.toFixed(1)} ms, worst ${(warm.at(-1) ?? 0).toFixed(1)} ms of CPU`,
 );

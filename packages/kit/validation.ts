@@ -37,11 +37,11 @@ export const besideOthers = {
 };
 
 /** Thousands of problems in one file usually have one cause, so only the first are listed. */
-const MOST_TOLD = 20;
+const MOST_LISTED = 20;
 
 export const firstOf = (problems: readonly string[]): readonly string[] =>
-  problems.length > MOST_TOLD
-    ? [...problems.slice(0, MOST_TOLD), `and ${problems.length - MOST_TOLD} more of this kind`]
+  problems.length > MOST_LISTED
+    ? [...problems.slice(0, MOST_LISTED), `and ${problems.length - MOST_LISTED} more of this kind`]
     : problems;
 
 const pathOf = (path: readonly PropertyKey[]): string =>

@@ -40,7 +40,7 @@ export function Pin({ pipeline, dataset, generation, onChange }: PinProps) {
       {() => (
         <>
           <p>
-            {`Runs whose batch closes from now on train on version ${version.number}${instead}: ${samples.toLocaleString()} samples of ${version.generations.join(', ')}. What arrives is packed, and trains once the pin is taken out. ${AFTERWARDS}`}
+            {`Runs whose batch closes from now on train on version ${version.number}${instead}: ${samples.toLocaleString()} samples of ${version.generations.join(', ')}. New arrivals are packed, and train once the pin is taken out. ${AFTERWARDS}`}
           </p>
           <Send text="Pin" call={() => send(generation)} onDone={onChange} />
         </>

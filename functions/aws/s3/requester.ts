@@ -76,7 +76,7 @@ function damageOf(request: S3Request, answer: Answer): string | undefined {
 }
 
 /** S3 refuses a skew of 15 minutes. A skew below this is not corrected. */
-const SKEW_WORTH_MENDING_MILLISECONDS = 60_000;
+const SKEW_TO_CORRECT_MILLISECONDS = 60_000;
 /** Credentials are requested again after this time, which is short beside their lifetime. */
 const ASK_AGAIN_MILLISECONDS = 1_000;
 /** S3 does not refuse credentials younger than this for their age. */
@@ -202,7 +202,7 @@ export class Requester {
   /** Adopts the service's clock if the request was signed far from it. True if it was. */
   #adoptClock(answer: Answer, serverTime: string | undefined, signedAt: number): boolean {
     const theirs = Date.parse(serverTime ?? headerOf(answer, 'date'));
-    if (Number.isNaN(theirs) || Math.abs(theirs - signedAt) < SKEW_WORTH_MENDING_MILLISECONDS) return false;
+    if (Number.isNaN(theirs) || Math.abs(theirs - signedAt) < SKEW_TO_CORRECT_MILLISECONDS) return false;
     this.#skewMilliseconds = theirs - this.#options.world.now();
     return true;
   }

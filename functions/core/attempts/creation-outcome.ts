@@ -52,12 +52,12 @@ export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation)
 }
 
 /** Most refusals of a busy service pass sooner, and are no news. */
-const TOLD_MILLISECONDS = 60_000;
+const REPORTED_AFTER_MILLISECONDS = 60_000;
 
 async function tryAgain(deps: ObserveDeps, attempt: AttemptRecord, message: string): Promise<never> {
   const text = `${serviceOf(attempt)} cannot start ${attempt.jobName} now: ${message}`;
   const now = deps.clock.now();
-  if (now.getTime() - Date.parse(attempt.createdAt) > TOLD_MILLISECONDS)
+  if (now.getTime() - Date.parse(attempt.createdAt) > REPORTED_AFTER_MILLISECONDS)
     await deps.timeline.add(attempt.runId, {
       id: `delayed-${attempt.attempt}`,
       at: now.toISOString(),

@@ -15,7 +15,7 @@ export interface Comparison {
   readonly problems: readonly string[];
 }
 
-const MOST_TOLD = 3;
+const MOST_LISTED = 3;
 const LAST_CHARACTERS = 200;
 
 /** @param byPlace the reader names samples by their place in a shard */
@@ -49,8 +49,8 @@ function differences(seen: Seen, { samples, places }: SealedTree, byPlace: boole
     }
   }
   for (const name of samples.keys()) if (!found.has(name)) wrong.push(`${JSON.stringify(name)} is missing`);
-  const more = wrong.length - MOST_TOLD;
-  return more > 0 ? [...wrong.slice(0, MOST_TOLD), `and ${more} more`] : wrong;
+  const more = wrong.length - MOST_LISTED;
+  return more > 0 ? [...wrong.slice(0, MOST_LISTED), `and ${more} more`] : wrong;
 }
 
 /** A reader gives the stored bytes of the image or its pixels, and all the rest. */

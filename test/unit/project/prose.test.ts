@@ -10,10 +10,12 @@ const ROOT = path.join(import.meta.dirname, '../../..');
 const FOLDERS = [
   'bench',
   'cli',
+  'client',
   'docs',
   'emulators',
   'functions',
   'packages',
+  'page',
   'serverless',
   'statemachines',
   'test',
@@ -27,7 +29,7 @@ function filesBelow(folder: string): string[] {
     const file = path.join(folder, entry.name);
     if (entry.isDirectory())
       return /^(\.|node_modules$|__pycache__$)/.test(entry.name) ? [] : filesBelow(file);
-    return /\.(ts|mjs|cjs|py|md)$/.test(entry.name) && file !== HERE ? [file] : [];
+    return /\.(tsx?|mjs|cjs|py|md)$/.test(entry.name) && file !== HERE ? [file] : [];
   });
 }
 
@@ -129,6 +131,9 @@ const WORD_LIST: readonly Rule[] = [
 /** A sentence may begin with the word. A pattern with a class, such as `[a-z]`, minds the case itself. */
 const expressionOf = (pattern: string): RegExp =>
   new RegExp(pattern.replaceAll(' ', String.raw`\s+(?:(?:\*|//|#)\s+)?`), pattern.includes('[') ? 'g' : 'gi');
+/** A constant such as `MOST_RETRIES` reads as its words; every character keeps its place. */
+const asWords = (text: string): string =>
+  text.replaceAll(/\b[A-Z][A-Z0-9_]{3,}\b/g, (name) => name.toLowerCase().replaceAll('_', ' '));
 const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 
 interface Finding {
@@ -141,9 +146,10 @@ function findingsOf({ avoid, pattern, write, except }: Rule): Finding[] {
   return texts
     .filter(([file]) => file !== except)
     .flatMap(([file, text]) =>
-      [...text.matchAll(expression)].map(({ index, 0: found }) => {
+      [...asWords(text).matchAll(expression)].map(({ index, 0: found }) => {
         const line = lineAt(text, index);
-        return { file, says: `${file}:${line}: "${found}" (avoid: ${avoid}); write: ${write}` };
+        const written = text.slice(index, index + found.length);
+        return { file, says: `${file}:${line}: "${written}" (avoid: ${avoid}); write: ${write}` };
       }),
     );
 }

@@ -79,7 +79,7 @@ const DOUBLINGS = 13;
 
 /** Older news leaves almost nothing in a belief: the slowest common regime lasts two days. */
 const MEMORY_MILLISECONDS = 7 * 86_400_000;
-const MAXIMUM_SIGHTINGS = 40;
+const MAXIMUM_OBSERVATIONS = 40;
 
 /** The observations that still matter, oldest first. */
 export const recentObservations = (
@@ -166,7 +166,7 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
   const related: News[] = [];
   // From the newest backwards: only the last few of a month's observations are used.
-  for (let k = seen.observations.length - 1; k >= 0 && related.length < MAXIMUM_SIGHTINGS; k -= 1) {
+  for (let k = seen.observations.length - 1; k >= 0 && related.length < MAXIMUM_OBSERVATIONS; k -= 1) {
     const observation = seen.observations[k];
     const news = observation && newsOf(observation, pool);
     if (news) related.push(news);
