@@ -149,7 +149,8 @@ function show(table: string, values: Values, name: string, options: readonly (ke
   const [, load = 0] = loadavg();
   const how = `\`${given}\`, ${day}, ${availableParallelism()} cores at a load of ${load.toFixed(0)}.`;
   print(`\n${table}\n\n${how}`);
-  if (values.write) writeTable(path.join(root, 'docs', 'research', 'training.md'), `${table}\n\n${how}`, name);
+  if (values.write)
+    writeTable(path.join(root, 'docs', 'research', 'training.md'), `${table}\n\n${how}`, name);
 }
 
 async function main(args: readonly string[]): Promise<number> {
