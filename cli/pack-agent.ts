@@ -6,8 +6,8 @@ import { writeAgent } from '../functions/aws/lambda/agent.ts';
 
 const USAGE = `npm run pack-agent -- FILE
 
-Writes the agent to FILE, a zip that Python 3.10 and newer runs ("python3 FILE"), and beside it automatic.zip and
-instrument.zip, the hooks for a script's processes. The same code becomes the same bytes.`;
+Writes the agent to FILE, a zip that Python 3.10 and newer runs ("python3 FILE"), and beside it automatic.pyz and
+instrument.pyz, the hooks for a script's processes. The same code becomes the same bytes.`;
 
 async function pack(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {

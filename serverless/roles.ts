@@ -1,7 +1,6 @@
 /** Contents of roles.yml: a role for each function, and the policies of the roles that the service gives to pipelines. */
 
 import { PIPELINE_TAG } from '../functions/core/launch/pipeline-role.ts';
-import { AGENT_FILES } from '../functions/core/shared/keys.ts';
 import { describedFunctions } from '../functions/functions.ts';
 import { arnOf, CONDITIONS, onlyIf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';
@@ -62,10 +61,10 @@ function onlyWith(
 
 /** The `!` keeps CloudFormation from reading the variable, which is IAM's. */
 const OWN = `\${!aws:PrincipalTag/${PIPELINE_TAG}}`;
-/** Whole keys: the "*" of another region's bucket would let a folder `agent` of any pipeline pass. */
-const AGENT = AGENT_FILES.map((file) => `agent/${'?'.repeat(16)}/${file}`);
+/** With the ending: the "*" of another region's bucket would let a folder `agent` of any pipeline pass. */
+const AGENT = `agent/${'?'.repeat(16)}/*.pyz`;
 const readCodeAndData = [
-  ...asValues([allow.listBucket, allow.readObjects(`${OWN}/*`, ...AGENT)]),
+  ...asValues([allow.listBucket, allow.readObjects(`${OWN}/*`, AGENT)]),
   // Credentials of a private package index.
   ...onlyWith(
     'packageIndexSecret',
@@ -88,7 +87,7 @@ const trainingPolicy = policyOf([
     allow.onObjects(SAVE, ...SAVED),
     // An attempt in another region reads and saves in the bucket there.
     allow.listBucketElsewhere,
-    allow.readObjectsElsewhere(...COPIED, ...AGENT),
+    allow.readObjectsElsewhere(...COPIED, AGENT),
     allow.onObjectsElsewhere(SAVE, ...SAVED),
     allow.neverBelowOthersElsewhere(['GetObject', ...SAVE], ...COPIED),
     allow.statement(

@@ -94,7 +94,7 @@ export const bucketKeys = {
 /** The agent: a zip that Python runs. */
 export const AGENT_FILE = 'tidewheel.pyz';
 /** Hooks for the script's processes: zips for PYTHONPATH, which jobs that need them get beside the agent. */
-export const HOOK_FILES = { automatic: 'automatic.zip', instrument: 'instrument.zip' } as const;
+export const HOOK_FILES = { automatic: 'automatic.pyz', instrument: 'instrument.pyz' } as const;
 export type AgentFile = typeof AGENT_FILE | (typeof HOOK_FILES)[keyof typeof HOOK_FILES];
 export const AGENT_FILES: readonly AgentFile[] = [AGENT_FILE, ...Object.values(HOOK_FILES)];
 /** A packed source. */

@@ -13,7 +13,7 @@ The hooks lie beside it, as zips or folders, too.
 FOR_SCRIPTS = AGENT / "for_scripts"
 """On PYTHONPATH for every script, so that `import tidewheel` works, from a zip too."""
 
-_HOOKS_ARE_IN = "{}.zip" if AGENT.is_file() else "{}"
+_HOOKS_ARE_IN = "{}.pyz" if AGENT.is_file() else "{}"
 AUTOMATIC = AGENT.with_name(_HOOKS_ARE_IN.format("automatic"))
 """On PYTHONPATH where the pipeline declares `training.checkpoint: automatic`."""
 INSTRUMENT = AGENT.with_name(_HOOKS_ARE_IN.format("instrument"))
