@@ -1,13 +1,13 @@
-/** `npm run pack-agent -- FILE`: the agent as jobs get it, for hosts that are started by hand. */
-import { writeFile } from 'node:fs/promises';
+/** `npm run pack-agent -- FILE`: the agent and its hooks as jobs get them, for hosts that are started by hand. */
 import { join } from 'node:path';
 import { readCommandLine, runCommand, usable } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { packAgent } from '../functions/aws/lambda/agent.ts';
+import { writeAgent } from '../functions/aws/lambda/agent.ts';
 
 const USAGE = `npm run pack-agent -- FILE
 
-Writes the agent to FILE: one zip that Python 3.10 and newer runs ("python3 FILE"), the same bytes for the same agent.`;
+Writes the agent to FILE, a zip that Python 3.10 and newer runs ("python3 FILE"), and beside it automatic.pyz and
+instrument.pyz, the hooks for a script's processes. The same code becomes the same bytes.`;
 
 async function pack(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {
@@ -16,9 +16,7 @@ async function pack(args: readonly string[]): Promise<number> {
     positionals: ['FILE'],
   });
   const [file = ''] = positionals;
-  const archive = await packAgent(join(import.meta.dirname, '..'));
-  await usable('FILE', file, () => writeFile(file, archive));
-  process.stdout.write(`${file}: ${(archive.length / 1024).toFixed(0)} KiB\n`);
+  await usable('FILE', file, () => writeAgent(join(import.meta.dirname, '..'), file));
   return 0;
 }
 

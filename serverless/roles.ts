@@ -1,7 +1,6 @@
 /** Contents of roles.yml: a role for each function, and the policies of the roles that the service gives to pipelines. */
 
 import { PIPELINE_TAG } from '../functions/core/launch/pipeline-role.ts';
-import { AGENT_FILE } from '../functions/core/shared/keys.ts';
 import { describedFunctions } from '../functions/functions.ts';
 import { arnOf, CONDITIONS, onlyIf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';
@@ -62,8 +61,8 @@ function onlyWith(
 
 /** The `!` keeps CloudFormation from reading the variable, which is IAM's. */
 const OWN = `\${!aws:PrincipalTag/${PIPELINE_TAG}}`;
-/** Its whole key: the "*" of another region's bucket would let a folder `agent` of any pipeline pass. */
-const AGENT = `agent/${'?'.repeat(16)}/${AGENT_FILE}`;
+/** With the ending: the "*" of another region's bucket would let a folder `agent` of any pipeline pass. */
+const AGENT = `agent/${'?'.repeat(16)}/*.pyz`;
 const readCodeAndData = [
   ...asValues([allow.listBucket, allow.readObjects(`${OWN}/*`, AGENT)]),
   // Credentials of a private package index.

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { packAgent } from '../../functions/aws/lambda/agent.ts';
+import { writeAgent } from '../../functions/aws/lambda/agent.ts';
 
 export const root = join(import.meta.dirname, '../..');
 /** Packages and source archives, kept between campaigns. */
@@ -25,7 +25,7 @@ export async function inWorkFolder<Result>(
   const work = await mkdtemp(join(tmpdir(), `${name}-`));
   try {
     const agentFile = join(work, 'agent.pyz');
-    await writeFile(agentFile, await packAgent(root));
+    await writeAgent(root, agentFile);
     await mkdir(CACHE, { recursive: true });
     return await campaign({ work, agentFile, signal: stopping.signal });
   } finally {

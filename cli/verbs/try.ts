@@ -7,7 +7,7 @@ import { canShowOptMl, NOT_SHOWN } from '@tidewheel/emulators/sagemaker/hosts/op
 import { printable } from '@tidewheel/kit/command-line.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import * as z from 'zod';
-import { packAgent } from '../../functions/aws/lambda/agent.ts';
+import { writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { entryPointOf } from '../../functions/core/pipeline/training.ts';
 import { defineVerb } from '../command/verb.ts';
 import { costOf } from '../try/cost.ts';
@@ -164,7 +164,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
       graceSeconds: values.grace,
       masterPort: await makeAddressBook(Math.random).takePorts(),
     };
-    await writeFile(trial.agentFile, await packAgent(root));
+    await writeAgent(root, trial.agentFile);
     const phases = await playPhases(trial, values.seconds, stopping.signal, onStep);
     if (values.log !== undefined) await writeFile(typed(values.log), logOf(phases));
     return tell(phases, trial, { ...values, instanceType: values['instance-type'] ?? instanceType });

@@ -5,27 +5,36 @@ export interface BootPlan {
   readonly environment: Readonly<Record<string, string>>;
   /** s3://… of job.json. */
   readonly jobUri: string;
-  /** s3://… of the agent, and where the script puts it below /opt/ml. */
+  /** s3://… of the agent's files, the folder below /opt/ml that gets them, and the one that runs. */
   readonly agentUri: string;
+  readonly agentFolder: string;
   readonly agentPath: string;
 }
 
 /** As shellQuote writes: in single quotes, one of them as '\''. */
 const QUOTED = String.raw`('(?:[^']|'\\'')*')`;
 const EXPORT = new RegExp(`^export (\\w+)=${QUOTED}$`, 'gm');
-const FETCH = new RegExp(`^ *aws s3 cp --only-show-errors ${QUOTED} ${QUOTED}`, 'm');
+const FETCH = new RegExp(`^ *aws s3 cp --only-show-errors --recursive ${QUOTED} ${QUOTED}`, 'm');
+const RUN = new RegExp(`^${QUOTED} ${QUOTED} --host$`, 'm');
 
 const unquote = (text = ''): string => text.slice(1, -1).replaceAll(String.raw`'\''`, "'");
 
 /** undefined for a script that functions/core/launch/ec2/user-data.ts has not made. */
 export function readUserData(base64: string): BootPlan | undefined {
   const script = Buffer.from(base64, 'base64').toString('utf8');
-  const [, agentUri, agentPath] = FETCH.exec(script) ?? [];
-  if (agentUri === undefined) return undefined;
+  const [, agentUri, agentFolder] = FETCH.exec(script) ?? [];
+  const [, , agentPath] = RUN.exec(script) ?? [];
+  if (agentUri === undefined || agentPath === undefined) return undefined;
   const environment = Object.fromEntries(
     Array.from(script.matchAll(EXPORT), ([, name = '', value]) => [name, unquote(value)]),
   );
   const jobUri = environment['TIDEWHEEL_JOB_URI'];
   if (jobUri === undefined) return undefined;
-  return { environment, jobUri, agentUri: unquote(agentUri), agentPath: unquote(agentPath) };
+  return {
+    environment,
+    jobUri,
+    agentUri: unquote(agentUri),
+    agentFolder: unquote(agentFolder),
+    agentPath: unquote(agentPath),
+  };
 }

@@ -11,7 +11,7 @@ import { Presence } from '../clock/presence.ts';
 import type { Sleepers } from '../clock/sleepers.ts';
 import { layEnvironment } from '../environments/host-environment.ts';
 import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
-import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
+import { downloadObject, listObjects, parseS3Uri } from '../sagemaker/hosts/objects.ts';
 import { OPT_ML } from '../sagemaker/hosts/opt-ml.ts';
 import type { BootPlan } from './boot-plan.ts';
 import type { Doing } from './gang-presence.ts';
@@ -87,7 +87,13 @@ export async function bootHost(options: HostOptions): Promise<Host> {
   const python = await layEnvironment(pythonPath, join(folder, 'python'), options.environmentsDirectory);
   // join() resolves what climbs up before it is put below the folder.
   const agent = join('/', plan.agentPath);
-  await downloadObject(s3, parseS3Uri(plan.agentUri), join(folder, agent));
+  const { bucket, key: prefix } = parseS3Uri(plan.agentUri);
+  for (const { key } of await listObjects(s3, { bucket, key: prefix }))
+    await downloadObject(
+      s3,
+      { bucket, key },
+      join(folder, join('/', plan.agentFolder, key.slice(prefix.length))),
+    );
   const metadata = await startMetadata({
     'instance-id': instance.instanceId,
     'instance-type': instance.instanceType,

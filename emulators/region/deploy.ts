@@ -24,6 +24,8 @@ const INGREDIENTS = [
   'functions',
   'packages',
   'training/agent',
+  'training/automatic',
+  'training/instrument',
   'package-lock.json',
 ];
 

@@ -35,5 +35,5 @@ export const launch: FunctionDescription = {
     allow.readObjectsElsewhere('*/runs/*/checkpoints/*'),
     allow.writeObjectsElsewhere('*/dataset/*/shards/*', '*/sources/*', '*/runs/*', 'agent/*'),
   ],
-  files: ['training/agent/**/*.py'],
+  files: ['agent', 'automatic', 'instrument'].map((folder) => `training/${folder}/**/*.py`),
 };

@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { zipOf } from '@tidewheel/kit/zip.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { agentPublisher, packAgent } from '../../functions/aws/lambda/agent.ts';
+import { agentPublisher, packAgent, writeAgent } from '../../functions/aws/lambda/agent.ts';
+import { agentFilesOf } from '../../functions/core/launch/job/job-parts.ts';
 import { packSource } from '../../functions/core/launch/source/packed-source.ts';
+import { AGENT_FILE, AGENT_FILES, HOOK_FILES } from '../../functions/core/shared/keys.ts';
+import { declaration } from '../support/builders/launch.ts';
 import { projectPython } from '../support/emulator.ts';
 import { fakeClock } from '../support/fakes/clock.ts';
 import { memoryObjectStore } from '../support/fakes/object-store.ts';
@@ -23,12 +26,33 @@ afterAll(() => rmSync(folder, { recursive: true }));
 it('lies under its hash, written once', async () => {
   const store = memoryObjectStore(fakeClock());
   const publish = agentPublisher(store, ROOT);
-  const [prefix, again] = [await publish(), await publish()];
+  const [prefix, again] = [await publish([AGENT_FILE]), await publish([AGENT_FILE])];
   expect(again).toBe(prefix);
   expect(store.keys()).toEqual([`${prefix}tidewheel.pyz`]);
   const bytes = (await store.readBytes(`${prefix}tidewheel.pyz`))?.bytes ?? new Uint8Array();
   const digest = createHash('sha256').update(bytes).digest('hex');
   expect(prefix).toBe(`agent/${digest.slice(0, 16)}/`);
+});
+
+it('lies beside its hooks under one hash', async () => {
+  const store = memoryObjectStore(fakeClock());
+  const publish = agentPublisher(store, ROOT);
+  const [alone, all] = await Promise.all([publish([AGENT_FILE]), publish(AGENT_FILES)]);
+  expect(store.keys().toSorted()).toEqual(
+    [alone + AGENT_FILE, ...AGENT_FILES.map((file) => all + file)].toSorted(),
+  );
+});
+
+it('brings hooks only where the declaration needs them', () => {
+  const files = (training: object) =>
+    agentFilesOf(declaration({ training: { strategy: 'single', ...training } }).training);
+  expect(files({})).toEqual([AGENT_FILE, HOOK_FILES.instrument]);
+  expect(files({ instrument: false })).toEqual([AGENT_FILE]);
+  expect(files({ checkpoint: 'automatic' })).toEqual([
+    AGENT_FILE,
+    HOOK_FILES.instrument,
+    HOOK_FILES.automatic,
+  ]);
 });
 
 it('has the same bytes from another folder', async () => {
@@ -41,7 +65,7 @@ it('has the same bytes from another folder', async () => {
 
 it('runs as one file, and gives scripts their helper', async () => {
   const file = path.join(folder, 'tidewheel.pyz');
-  writeFileSync(file, await packAgent(ROOT));
+  await writeAgent(ROOT, file);
   const code = 'import tidewheel; print(tidewheel.stop_soon())';
   const environment = { ...process.env, PYTHONPATH: path.join(file, 'for_scripts') };
   const helped = execFileSync(PYTHON, ['-c', code], { env: environment, encoding: 'utf8' });

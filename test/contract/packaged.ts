@@ -46,6 +46,8 @@ const SOURCES = [
   'statemachines',
   'functions',
   'training/agent',
+  'training/automatic',
+  'training/instrument',
   'package-lock.json',
 ];
 const run = promisify(execFile);

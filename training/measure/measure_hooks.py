@@ -27,7 +27,7 @@ from pathlib import Path
 
 from hosts import TRAINING
 
-sys.path[:0] = [str(TRAINING / "agent"), str(TRAINING / "agent" / "instrument")]
+sys.path[:0] = [str(TRAINING / "agent"), str(TRAINING / "instrument")]
 
 _LOOKS = 200
 _PARTS = 4

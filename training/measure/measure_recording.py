@@ -23,7 +23,7 @@ from typing import Any
 
 from hosts import TRAINING
 
-sys.path.insert(0, str(TRAINING / "agent" / "automatic"))
+sys.path.insert(0, str(TRAINING / "automatic"))
 _PARTS = 4
 
 

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from hosts import TRAINING
 
-sys.path.insert(0, str(TRAINING / "agent" / "automatic"))
+sys.path.insert(0, str(TRAINING / "automatic"))
 
 
 def main() -> None:

@@ -145,7 +145,7 @@ def _environment(way: str, folder: Path, every: float) -> dict[str, str]:
     }
     (folder / "checkpoints").mkdir()
     if way == "automatic":
-        paths.insert(0, AGENT / "automatic")
+        paths.insert(0, AGENT.parent / "automatic")
         environment["TIDEWHEEL_AUTOMATIC_DIR"] = str(folder / "checkpoints")
     environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
     return environment

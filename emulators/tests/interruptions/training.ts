@@ -8,7 +8,7 @@ import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws
 import { filesBelow } from '@tidewheel/kit/files.ts';
 import { packAgent } from '../../../functions/aws/lambda/agent.ts';
 import { AGENT_PATH } from '../../../functions/core/launch/job/job-parts.ts';
-import { AGENT_FILE } from '../../../functions/core/shared/keys.ts';
+import { AGENT_FILE, HOOK_FILES } from '../../../functions/core/shared/keys.ts';
 import { projectPython } from '../../../test/support/emulator.ts';
 import { channelOf, type Ground } from '../../../test/support/local-sagemaker.ts';
 
@@ -33,8 +33,10 @@ export async function provide(ground: Ground, folder: string): Promise<void> {
   await provideAgent(ground);
 }
 
-export const provideAgent = async (ground: Ground): Promise<void> =>
-  ground.put(`agent/${AGENT_FILE}`, await packAgent(path.join(TRAINING, '..')));
+export async function provideAgent(ground: Ground): Promise<void> {
+  for (const file of [AGENT_FILE, HOOK_FILES.instrument] as const)
+    await ground.put(`agent/${file}`, await packAgent(path.join(TRAINING, '..'), file));
+}
 
 async function upload(ground: Ground, folder: string, prefix: string): Promise<void> {
   for (const name of await filesBelow(folder))

@@ -1,38 +1,56 @@
-/** Publishes the agent: the Python files of the function's package as one file that Python runs, once per content. */
+/** Publishes the agent and the hooks: Python files of the function's package as zips, once per content. */
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { zipOf } from '@tidewheel/kit/zip.ts';
-import { AGENT_FILE, bucketKeys } from '../../core/shared/keys.ts';
+import { AGENT_FILE, AGENT_FILES, type AgentFile, bucketKeys, HOOK_FILES } from '../../core/shared/keys.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
 
-/** Where serverless.yml packs the agent, relative to the function's code. */
-const AGENT_FOLDER = join('training', 'agent');
+/** Folders of training/ that serverless.yml packs. */
+const FOLDERS: Readonly<Record<AgentFile, string>> = {
+  [AGENT_FILE]: 'agent',
+  [HOOK_FILES.automatic]: 'automatic',
+  [HOOK_FILES.instrument]: 'instrument',
+};
 
 /**
  * @param codeFolder the folder that holds the function's unpacked package (LAMBDA_TASK_ROOT)
- * @returns a function that returns the agent's key prefix, which contains nothing else
+ * @returns a function that returns the key prefix of the files, which contains nothing else
  */
-export function agentPublisher(store: ObjectStore, codeFolder: string): () => Promise<string> {
-  return async () => {
-    const archive = await packAgent(codeFolder);
-    const prefix = bucketKeys.agent(createHash('sha256').update(archive).digest('hex').slice(0, 16));
+export function agentPublisher(
+  store: ObjectStore,
+  codeFolder: string,
+): (files: readonly AgentFile[]) => Promise<string> {
+  return async (files) => {
+    const archives = await Promise.all(files.map((file) => packAgent(codeFolder, file)));
+    const hash = createHash('sha256');
+    for (const archive of archives) hash.update(archive);
+    const prefix = bucketKeys.agent(hash.digest('hex').slice(0, 16));
     // Content-addressed, so an earlier writer wrote the same bytes.
-    await store.createBytes(prefix + AGENT_FILE, archive);
+    for (const [index, archive] of archives.entries())
+      await store.createBytes(`${prefix}${files[index]}`, archive);
     return prefix;
   };
 }
 
-/** A zip with a __main__.py, as https://docs.python.org/3/library/zipapp.html describes it. */
-export async function packAgent(codeFolder: string): Promise<Buffer> {
-  const folder = join(codeFolder, AGENT_FOLDER);
+/** Writes the agent to a file, and the hooks beside it, where the agent looks for them. */
+export async function writeAgent(codeFolder: string, file: string): Promise<void> {
+  for (const each of AGENT_FILES) {
+    const path = each === AGENT_FILE ? file : join(dirname(file), each);
+    await writeFile(path, await packAgent(codeFolder, each));
+  }
+}
+
+/** For the agent a zip with a __main__.py, as https://docs.python.org/3/library/zipapp.html describes it. */
+export async function packAgent(codeFolder: string, file: AgentFile = AGENT_FILE): Promise<Buffer> {
+  const folder = join(codeFolder, 'training', FOLDERS[file]);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries
     .filter((entry) => entry.isFile() && entry.name.endsWith('.py'))
     .map((entry) => join(entry.parentPath, entry.name));
   if (paths.length === 0)
-    throw new ConfigurationError(`no agent in the package: ${folder} holds no .py files`);
+    throw new ConfigurationError(`no ${file} in the package: ${folder} holds no .py files`);
   const files = paths.map(async (path) => ({
     name: relative(folder, path).split(sep).join('/'),
     bytes: await readFile(path),

@@ -6,7 +6,7 @@ import { type Dataset, datasetOf } from '../dataset/dataset.ts';
 import type { Change } from '../doctor/verdict.ts';
 import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../launch/job/job-name.ts';
-import type { JobInput } from '../launch/job/job-parts.ts';
+import { agentFilesOf, type JobInput } from '../launch/job/job-parts.ts';
 import { type PreparedJob, portOf, type Starters } from '../launch/launcher.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
 import { copyInputsToRegion } from '../launch/regions/region-copy.ts';
@@ -19,7 +19,7 @@ import { restoreAttempts } from '../runs/restore-attempts.ts';
 import { type AttemptRecord, type RunRecord } from '../runs/run-records.ts';
 import { safeRemedies, withRemedies } from '../runs/safe-remedies.ts';
 import type { Stores } from '../runs/stores.ts';
-import { bucketKeys } from '../shared/keys.ts';
+import { type AgentFile, bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
 import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
@@ -28,15 +28,17 @@ export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'> {
   readonly starters: Starters;
   readonly store: ObjectStore;
   readonly region: string;
-  /** Writes the agent's files to the bucket if they are missing, and returns their key prefix. */
-  readonly publishAgent: () => Promise<string>;
+  readonly publishAgent: PublishAgent;
   /** Absent where no other region is set up. */
   readonly otherRegion?: ((name: string) => OtherRegion) | undefined;
 }
 
+/** Writes these files of the agent to the bucket if they are missing, and returns their key prefix. */
+type PublishAgent = (files: readonly AgentFile[]) => Promise<string>;
+
 interface OtherRegion {
   readonly region: Region;
-  readonly publishAgent: () => Promise<string>;
+  readonly publishAgent: PublishAgent;
 }
 
 /** The function's timeout is 15 minutes. Copies that take longer continue in the next try. */
@@ -129,15 +131,17 @@ async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Pr
 }
 
 async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord): Promise<void> {
+  const { declaration } = run;
+  if (declaration === undefined) throw new RunNotFoundError(run.runId);
   const otherRegion = otherRegionOf(deps, attempt);
   const [dataset, source, agentPrefix] = await Promise.all([
     datasetOf(deps.store, run),
     pinnedSourceOf(deps.store, run),
-    (otherRegion?.publishAgent ?? deps.publishAgent)(),
+    (otherRegion?.publishAgent ?? deps.publishAgent)(agentFilesOf(declaration.training)),
   ]);
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
   const channelLists = await listChannelFiles(deps, run, dataset.generations);
-  const sources = { run, attempt, dataset, source, channelLists, agentPrefix, otherRegion };
+  const sources = { run, declaration, attempt, dataset, source, channelLists, agentPrefix, otherRegion };
   const { prepared, applied } = await prepareJob(deps, sources);
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
@@ -191,6 +195,7 @@ async function copyInputs(deps: LaunchDeps, { run, dataset, source, otherRegion 
 
 interface JobSources {
   readonly run: RunRecord;
+  readonly declaration: Pipeline;
   readonly attempt: AttemptRecord;
   readonly dataset: Dataset;
   readonly source: string | undefined;
@@ -206,12 +211,11 @@ interface Prepared {
 
 /** Remedies that the launcher refuses, such as shards beyond the disk, are left out. */
 async function prepareJob(deps: LaunchDeps, sources: JobSources): Promise<Prepared> {
-  const { run, attempt } = sources;
-  if (run.declaration === undefined) throw new RunNotFoundError(run.runId);
+  const { declaration, attempt } = sources;
   const { applied = [] } = attempt;
-  const remedied = await prepareAs(deps, sources, withRemedies(run.declaration, applied));
+  const remedied = await prepareAs(deps, sources, withRemedies(declaration, applied));
   if (remedied.kind !== 'problems') return { prepared: advised(remedied, applied), applied };
-  const built = applied.length === 0 ? remedied : await prepareAs(deps, sources, run.declaration);
+  const built = applied.length === 0 ? remedied : await prepareAs(deps, sources, declaration);
   if (built.kind !== 'problems') return { prepared: built, applied: [] };
   throw new LaunchRefusedError(`${attempt.jobName} cannot be launched: ${problemsText(built.problems)}`);
 }

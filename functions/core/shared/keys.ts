@@ -85,14 +85,18 @@ export const bucketKeys = {
   packedSource: (pipeline: string, digest: string) => `${pipeline}/sources/${digest}/`,
   /** Which packed source all attempts of a run train with. */
   pinnedSource: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/source.json`,
-  /** Nothing but `AGENT_FILE` lies here. */
+  /** Nothing but the agent's files lies here, so that it can be a training channel. */
   agent: (digest: string) => `agent/${digest}/`,
   /** The bucket of another region in which attempts may run; its keys are those of the data bucket. */
   regionBucket: (dataBucket: string, region: string) => `${dataBucket}-${region}`,
 } as const;
 
-/** The agent, whole: a zip that Python runs. */
+/** The agent: a zip that Python runs. */
 export const AGENT_FILE = 'tidewheel.pyz';
+/** Hooks for the script's processes: zips for PYTHONPATH, which jobs that need them get beside the agent. */
+export const HOOK_FILES = { automatic: 'automatic.pyz', instrument: 'instrument.pyz' } as const;
+export type AgentFile = typeof AGENT_FILE | (typeof HOOK_FILES)[keyof typeof HOOK_FILES];
+export const AGENT_FILES: readonly AgentFile[] = [AGENT_FILE, ...Object.values(HOOK_FILES)];
 /** A packed source. */
 export const SOURCE_FILE = 'source.zip';
 

@@ -1,5 +1,5 @@
 /** What AWS calls for a training job or a host under a pipeline's role, which the user's script may call, too. */
-import { AGENT_FILE, bucketKeys, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
+import { AGENT_FILES, bucketKeys, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
 import { REGION } from '../intrinsics.ts';
 import type { Call } from '../roles.ts';
 import {
@@ -30,7 +30,7 @@ export const TRAINING_CALLS: readonly Call[] = [
   list(bucketKeys.checkpoints('digits', RUN)),
   read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
+  ...AGENT_FILES.map((file) => read(bucketKeys.agent('0123456789abcdef') + file)),
   read(bucketKeys.channelManifest('digits', RUN, 'train')),
   ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
     object(`s3:${name}`, `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
@@ -64,7 +64,7 @@ export const HOST_CALLS: readonly Call[] = [
   list(bucketKeys.agent('0123456789abcdef')),
   read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
+  ...AGENT_FILES.map((file) => read(bucketKeys.agent('0123456789abcdef') + file)),
   read(bucketKeys.channelManifest('digits', RUN, 'train')),
   read(`${attempt}job.json`),
   read(`${attempt}requests/members-2.json`),

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { playPhase } from '../../../cli/try/phase.ts';
-import { packAgent } from '../../../functions/aws/lambda/agent.ts';
+import { writeAgent } from '../../../functions/aws/lambda/agent.ts';
 import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
 import { undocumented } from '../../support/documented.ts';
 import { projectPython } from '../../support/emulator.ts';
@@ -140,7 +140,7 @@ it('seconds begin once requirements are installed, and those stay', async () => 
     masterPort: 21_500,
     environment: { PIP_INDEX_URL: `http://127.0.0.1:${requested[0]}` },
   };
-  await writeFile(trial.agentFile, await packAgent(path.join(import.meta.dirname, '../../..')));
+  await writeAgent(path.join(import.meta.dirname, '../../..'), trial.agentFile);
   const tried = async (name: string) => {
     const work = path.join(home, name);
     await mkdir(work);

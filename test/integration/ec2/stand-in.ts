@@ -51,9 +51,9 @@ export async function launchStandIn(
 ): Promise<{ readonly jobName: string; readonly instanceIds: readonly string[] }> {
   const plan = planOf({ instanceType, nodes, training: { hyperparameters: { kind } }, over: { attempt } });
   const script = Buffer.from(plan.launchTemplate.LaunchTemplateData.UserData, 'base64').toString();
-  const [, agent = ''] = /s3:\/\/tw-data\/(\S+\.pyz)'/.exec(script) ?? [];
-  expect(agent).toContain(AGENT_FILE);
-  await store.writeText(agent, PROGRAM);
+  const [, agent] = /s3:\/\/tw-data\/(agent\/\S+\/)'/.exec(script) ?? [];
+  expect(agent).toBeDefined();
+  await store.writeText(`${agent}${AGENT_FILE}`, PROGRAM);
   await makeFleetService({ ec2, store, clock: { now: () => new Date() } }).launch(plan);
   const { Reservations = [] } = await ec2.send(
     new DescribeInstancesCommand({ Filters: [{ Name: 'tag:tidewheel:job', Values: [plan.name] }] }),

@@ -11,7 +11,7 @@ import {
   makeSageMakerLauncher,
   makeSageMakerStarter,
 } from '../../../functions/core/launch/sagemaker/sagemaker-launcher.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { AGENT_FILES, bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
 import { knownRole, TRAINING_ROLE } from '../../support/builders/launchers.ts';
 import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   ground = await layGround(emulator.url);
   finished = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-finished-'));
   const store = s3ObjectStore(ground.s3, ground.bucket);
-  agentPrefix = await agentPublisher(store, path.join(import.meta.dirname, '../../..'))();
+  agentPrefix = await agentPublisher(store, path.join(import.meta.dirname, '../../..'))(AGENT_FILES);
   await ground.put(`${bucketKeys.source('digits')}train.py`, SCRIPT);
   await ground.put(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
 }, 60_000);

@@ -4,6 +4,7 @@
  * https://docs.aws.amazon.com/batch/latest/userguide/job_states.html
  */
 
+import { posix } from 'node:path';
 import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import { HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../../../functions/core/launch/job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../../../functions/core/launch/job/job-parts.ts';
@@ -14,7 +15,7 @@ import type {
   TrainingJobDescription,
 } from '../../../functions/core/launch/job/training-service.ts';
 import type { Launcher, Starter } from '../../../functions/core/launch/launcher.ts';
-import { AGENT_FILE, bucketKeys, s3Uri } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys, s3Uri } from '../../../functions/core/shared/keys.ts';
 
 /** The submitted job (SubmitJob: jobName, containerOverrides, timeout). */
 export interface QueueRequest {
@@ -101,7 +102,7 @@ function requestOf(
   { name, key, queueArn }: { readonly name: string; readonly key: string; readonly queueArn: string },
 ): QueueRequest {
   const { placement, bucket, agentPrefix } = input;
-  const agent = s3Uri(bucket, agentPrefix + AGENT_FILE);
+  const agent = s3Uri(bucket, agentPrefix);
   return {
     name,
     queue: queueArn,
@@ -109,7 +110,7 @@ function requestOf(
     command: [
       'bash',
       '-c',
-      `aws s3 cp --only-show-errors ${shellQuote(agent)} ${AGENT_PATH} && exec python3 ${AGENT_PATH} --host`,
+      `aws s3 cp --only-show-errors --recursive ${shellQuote(agent)} ${posix.dirname(AGENT_PATH)}/ && exec python3 ${AGENT_PATH} --host`,
     ],
     environment: {
       TIDEWHEEL_JOB_URI: s3Uri(bucket, key),

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { readUserData } from '@tidewheel/emulators/ec2/boot-plan.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +24,8 @@ describe('the boot plan of a local instance', () => {
         TIDEWHEEL_HOSTS_URI: host.hostsUri,
       },
       jobUri: host.jobUri,
-      agentUri: 's3://data/agents/0123/tidewheel.pyz',
+      agentUri: host.agentUri,
+      agentFolder: `${path.posix.dirname(AGENT_PATH)}/`,
       agentPath: AGENT_PATH,
     });
   });
@@ -34,8 +36,7 @@ describe('the boot plan of a local instance', () => {
       fc.property(key, key, (agent, job) => {
         const uris = { agentUri: `s3://data/${agent}/`, jobUri: `s3://data/${job}` };
         expect(readUserData(encodeUserData(userData({ ...host, ...uris })))).toMatchObject({
-          agentUri: `${uris.agentUri}tidewheel.pyz`,
-          jobUri: uris.jobUri,
+          ...uris,
         });
       }),
     );
@@ -45,7 +46,7 @@ describe('the boot plan of a local instance', () => {
     for (const script of [
       '',
       '#!/bin/sh\nshutdown -h now\n',
-      "aws s3 cp --only-show-errors 's3://a/b' 'c'",
+      "aws s3 cp --only-show-errors --recursive 's3://a/b' 'c'",
     ]) {
       expect(readUserData(encodeUserData(script))).toBeUndefined();
     }

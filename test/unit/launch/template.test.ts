@@ -54,7 +54,9 @@ describe('the template', () => {
       TIDEWHEEL_JOB_URI: `s3://tw-data/${key}`,
       TIDEWHEEL_HOSTS_URI: `s3://tw-data/${key.replace('job.json', 'hosts/')}`,
     });
-    expect(request?.command.at(-1)).toContain("aws s3 cp --only-show-errors 's3://tw-data/agent/");
+    expect(request?.command.at(-1)).toContain(
+      "aws s3 cp --only-show-errors --recursive 's3://tw-data/agent/",
+    );
     expect(jobDocumentSchema.parse(JSON.parse(prepared.objects.at(-1)?.text ?? ''))).toMatchObject({
       nodes: 2,
       instanceType: 'ml.g5.xlarge',

@@ -146,7 +146,8 @@ it('every field of a declaration is documented for users', () => {
 const INTERNAL = ['TIDEWHEEL_SCRIPT_TOKEN', 'TIDEWHEEL_SERVICE'];
 
 it('every variable of the agent is documented', () => {
-  const code = below('training/agent', '.py').map(read).join('\n');
+  const folders = ['training/agent', 'training/automatic', 'training/instrument'];
+  const code = folders.flatMap((folder) => below(folder, '.py').map(read)).join('\n');
   const variables = [...new Set(code.match(/\bTIDEWHEEL_[A-Z_]*[A-Z]\b/g))];
   expect(variables.length).toBeGreaterThan(20);
   const page = read('training/agent/README.md');

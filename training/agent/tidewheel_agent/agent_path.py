@@ -6,15 +6,17 @@ import sys
 from pathlib import Path
 
 AGENT = Path(__file__).resolve().parent.parent
-"""The zip that the job brought, or the folder that the zip is made of: Python runs either."""
+"""The zip that the job brought, or the folder that the zip is made of: Python runs either.
+
+The hooks lie beside it, as zips or folders, too.
+"""
 FOR_SCRIPTS = AGENT / "for_scripts"
 """On PYTHONPATH for every script, so that `import tidewheel` works, from a zip too."""
 
-AUTOMATIC = AGENT / "automatic"
+_HOOKS_ARE_IN = "{}.pyz" if AGENT.is_file() else "{}"
+AUTOMATIC = AGENT.with_name(_HOOKS_ARE_IN.format("automatic"))
 """On PYTHONPATH where the pipeline declares `training.checkpoint: automatic`."""
-
-
-INSTRUMENT = AGENT / "instrument"
+INSTRUMENT = AGENT.with_name(_HOOKS_ARE_IN.format("instrument"))
 """On PYTHONPATH unless the pipeline declares `training.instrument: false`."""
 
 

@@ -124,7 +124,7 @@ class _Start:
         environment = {**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8", "OMP_NUM_THREADS": "1"}
         if saves:
             environment |= {
-                "PYTHONPATH": f"{_AGENT / 'automatic'}{os.pathsep}{_AGENT / 'for_scripts'}",
+                "PYTHONPATH": f"{TRAINING / 'automatic'}{os.pathsep}{_AGENT / 'for_scripts'}",
                 "TIDEWHEEL_AUTOMATIC_DIR": str(self._checkpoints),
                 "TIDEWHEEL_CHECKPOINT_SECONDS": "0.5",
                 "TIDEWHEEL_SAVE_FILE": str(folder / "save"),

@@ -92,7 +92,7 @@ def _measure(workload: Workload, folder: Path, device: str, seconds: float) -> d
     cells.mkdir(parents=True)
     environment = {
         **os.environ,
-        "PYTHONPATH": str(TRAINING / "agent" / "instrument"),
+        "PYTHONPATH": str(TRAINING / "instrument"),
         "TIDEWHEEL_INSTRUMENT_DIR": str(cells),
     }
     script = Path(__file__).parent / "scripts" / "workload.py"

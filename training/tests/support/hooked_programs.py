@@ -11,7 +11,7 @@ from pathlib import Path
 from hosts import TRAINING
 from tidewheel_agent.evidence.cells import ProcessCounts, read_counts
 
-HOOKS = TRAINING / "agent" / "instrument"
+HOOKS = TRAINING / "instrument"
 
 
 def hooked(folder: Path, *arguments: str, before: str = "") -> str:

@@ -5,7 +5,6 @@
  */
 import { posix } from 'node:path';
 import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
-import { AGENT_FILE } from '../../shared/keys.ts';
 import { AGENT_PATH } from '../job/job-parts.ts';
 import { onInstanceStore } from './instance-store.ts';
 
@@ -43,10 +42,9 @@ export function userData(input: UserDataInput): string {
     set('TIDEWHEEL_HOSTS_URI', input.hostsUri),
     'export HOME=/root PYTHONDONTWRITEBYTECODE=1',
     ...(input.instanceStore ? onInstanceStore('/opt/ml') : []),
-    `mkdir -p ${shellQuote(posix.dirname(AGENT_PATH))}`,
     // Credentials and network may need some seconds on a new host; a slow NAT gateway needs minutes.
     'for attempt in 1 2 3 4 5 6 7 8 9; do',
-    `  aws s3 cp --only-show-errors ${shellQuote(input.agentUri + AGENT_FILE)} ${shellQuote(AGENT_PATH)} && break`,
+    `  aws s3 cp --only-show-errors --recursive ${shellQuote(input.agentUri)} ${shellQuote(`${posix.dirname(AGENT_PATH)}/`)} && break`,
     '  sleep $((attempt * 5))',
     'done',
     `${shellQuote(input.python)} ${shellQuote(AGENT_PATH)} --host`,

@@ -13,7 +13,7 @@ import { partsOf } from '../../pipeline/splits.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
 import type { Placement } from '../../placement/placement-records.ts';
-import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
+import { AGENT_FILE, type AgentFile, bucketKeys, HOOK_FILES, s3Uri } from '../../shared/keys.ts';
 import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
 import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
@@ -32,7 +32,7 @@ export interface JobInput {
   /** The data bucket, from which job names derive; absent if it is `bucket`. */
   readonly dataBucket?: string | undefined;
   readonly region: string;
-  /** Key prefix of the agent, `bucketKeys.agent(digest)`. */
+  /** Key prefix of the agent's files, `bucketKeys.agent(digest)`. */
   readonly agentPrefix: string;
   /** Digest of the pinned source; absent if the source is in another bucket and is used unpacked. */
   readonly sourceDigest?: string | undefined;
@@ -48,6 +48,13 @@ const CHECKPOINT_PATH = '/opt/ml/checkpoints';
 export const AGENT_PATH = `/opt/ml/input/data/agent/${AGENT_FILE}`;
 /** Python's logging.INFO, as SageMaker's SDK sends it. */
 const LOG_LEVEL_INFO = 20;
+
+/** What a job needs of the agent's files. */
+export const agentFilesOf = ({ checkpoint, instrument }: Pipeline['training']): readonly AgentFile[] => [
+  AGENT_FILE,
+  ...(instrument === false ? [] : [HOOK_FILES.instrument]),
+  ...(checkpoint === 'automatic' ? [HOOK_FILES.automatic] : []),
+];
 
 export type JobParts = Pick<
   CreateTrainingJobRequest,

@@ -207,10 +207,10 @@ describe('the user data', () => {
     expect(lines.findIndex((line) => line.startsWith("trap 'shutdown -h now"))).toBeLessThan(fetched);
   });
 
-  it('fetches the one-file agent and runs it', () => {
+  it('fetches the files of the agent and runs it', () => {
     const script = scriptOf(planOf());
     expect(script).toMatch(
-      /s3 cp --only-show-errors 's3:\/\/tw-data\/agent\/[0-9a-f]+\/tidewheel.pyz' '(.+)' &&/,
+      /s3 cp --only-show-errors --recursive 's3:\/\/tw-data\/agent\/[0-9a-f]+\/' '(.+)' &&/,
     );
     expect(script.trimEnd().split('\n').at(-1)).toMatch(
       / '\/opt\/ml\/input\/data\/agent\/tidewheel.pyz' --host$/,

@@ -1,9 +1,9 @@
 """Restores a first checkpoint of the running script in a second process, and compares the two.
 
-The hooks write what they need into the trial's folder; see
-agent/automatic/tidewheel_automatic/trial.py for the other side. A script that cannot be restored is
-found before its first interruption. In a gang each host restores its own ranks; the leader starts
-them together and judges. Whatever becomes of the second process, the training goes on.
+The hooks write what they need into the trial's folder; tidewheel_automatic/trial.py is the other
+side. A script that cannot be restored is found before its first interruption. In a gang each host
+restores its own ranks; the leader starts them together and judges. Whatever becomes of the second
+process, the training goes on.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from ..agent_path import AUTOMATIC, INSTRUMENT
 from ..declared_pattern import DeclaredPattern
 from .job import Group, Job, Json, WrittenFloat
 from .script_document import ScriptDocument, read_script
@@ -219,6 +220,18 @@ def read_job(settings: Settings) -> Job:
             "the job runs on Spot and has nowhere to save: give the job a CheckpointConfig, "
             "or train On-Demand"
         )
+    problems += _missing_hooks(job)
     if problems:
         raise ConfigurationError(problems)
     return job
+
+
+def _missing_hooks(job: Job) -> list[str]:
+    """A launcher may have brought the agent alone."""
+    rules = job.checkpoint_rules
+    needed = {INSTRUMENT: job.script.instrument, AUTOMATIC: rules is not None and rules.automatic}
+    return [
+        f"{path} is missing: bring all files of the agent's folder"
+        for path, is_needed in needed.items()
+        if is_needed and not path.exists()
+    ]

@@ -1,4 +1,4 @@
-"""Reads what the hooks in the script's processes count (instrument/tidewheel_instrument/cells.py).
+"""Reads what the hooks in the script's processes count (tidewheel_instrument/cells.py).
 
 Every process has a file of its own, which outlives it until the agent has counted it.
 """

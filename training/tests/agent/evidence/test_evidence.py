@@ -198,7 +198,7 @@ def test_workers_count_apart_and_once(host: Host, trainer: Values, folder: Path)
     count_steps(trainer, 10, host.now, 1.0)
     subprocess.run(
         [sys.executable, "-c", _WORKER, str(folder)],
-        env={"PYTHONPATH": str(TRAINING / "agent" / "instrument")},
+        env={"PYTHONPATH": str(TRAINING / "instrument")},
         check=True,
     )
     host.pass_seconds(10)

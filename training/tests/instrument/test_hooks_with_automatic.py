@@ -15,9 +15,8 @@ from hosts import TRAINING
 from tidewheel_agent.evidence.cells import read_counts, removed_hook
 
 pytestmark = pytest.mark.slow
-AGENT = TRAINING / "agent"
-HOOKS = ("automatic", "instrument", "for_scripts")
-SCRIPT = TRAINING / "tests" / "agent" / "automatic" / "scripts" / "epochs_script.py"
+HOOKS = [TRAINING / name for name in ("automatic", "instrument", "agent/for_scripts")]
+SCRIPT = TRAINING / "tests" / "automatic" / "scripts" / "epochs_script.py"
 
 
 def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -25,7 +24,7 @@ def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     (folder / "cells").mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(str(AGENT / name) for name in HOOKS),
+        "PYTHONPATH": os.pathsep.join(map(str, HOOKS)),
         "OMP_NUM_THREADS": "1",
         "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
         "TIDEWHEEL_INSTRUMENT_DIR": str(folder / "cells"),

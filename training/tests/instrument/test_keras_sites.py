@@ -53,7 +53,7 @@ def test_a_remedy_names_the_input_of_keras(tmp_path: Path, call: str, line: str)
         cwd=code,
         env={
             **os.environ,
-            "PYTHONPATH": str(TRAINING / "agent" / "instrument"),
+            "PYTHONPATH": str(TRAINING / "instrument"),
             "TIDEWHEEL_INSTRUMENT_DIR": str(cells),
         },
         capture_output=True,

@@ -1,6 +1,6 @@
 """Scripts that save nothing, resumed from a checkpoint that the hooks made: real processes.
 
-Two scripts more, half a minute: `pytest -m heavy tests/agent/automatic`.
+Two scripts more, half a minute: `pytest -m heavy tests/automatic`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cluster import running, wait_until
 from hosts import TRAINING
 from sagemaker_host import make_host
 
-HOOKS = TRAINING / "agent" / "automatic"
+HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
 SCRIPTS = Path(__file__).parent / "scripts"
 pytestmark = pytest.mark.slow

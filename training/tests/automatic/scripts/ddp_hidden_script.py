@@ -43,4 +43,5 @@ for step in range(1, 2001):
     optimizer.step()
     print(f"rank {rank} step {step} loss {loss.item():.6f}", flush=True)
     time.sleep(0.1)
+dist.barrier()
 dist.destroy_process_group()

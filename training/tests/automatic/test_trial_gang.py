@@ -1,7 +1,7 @@
 """The trial of a gang: torchrun a second time on the same hosts, beside the one that trains.
 
 Ranks and hosts that are lost meanwhile, four minutes:
-`pytest -m heavy tests/agent/automatic/test_trial_gang.py`.
+`pytest -m heavy tests/automatic/test_trial_gang.py`.
 """
 
 from __future__ import annotations

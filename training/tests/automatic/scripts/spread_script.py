@@ -36,4 +36,5 @@ if spread_by == "ZeroRedundancyOptimizer":
     print_digest(model)
 else:
     print_digest(nn.Linear(1, 1))
+dist.barrier()
 dist.destroy_process_group()

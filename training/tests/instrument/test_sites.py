@@ -14,7 +14,7 @@ from hosts import TRAINING, free_ports
 from tidewheel_agent.evidence.cells import read_counts, remedy_lines
 
 pytestmark = pytest.mark.slow
-HOOKS = TRAINING / "agent" / "instrument"
+HOOKS = TRAINING / "instrument"
 
 LOAD = """
 import torch
@@ -108,7 +108,7 @@ def test_a_line_outside_of_the_code_shows_no_path(tmp_path: Path) -> None:
 
 def lines_of_rank(tmp_path: Path, script: str) -> dict[str, str]:
     """Of a gang of one."""
-    ended = script + "torch.distributed.destroy_process_group()\n"
+    ended = f"{script}torch.distributed.barrier()\ntorch.distributed.destroy_process_group()\n"
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1))}
     return lines_of(tmp_path, ended, **place, RANK="0", WORLD_SIZE="1")
 

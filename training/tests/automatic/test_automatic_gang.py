@@ -1,7 +1,7 @@
 """DDP scripts that save nothing, resumed by the hooks: real ranks.
 
 Two hosts under the agent, one of them killed, and optimizers in parts, a minute:
-`pytest -m heavy tests/agent/automatic/test_automatic_gang.py`.
+`pytest -m heavy tests/automatic/test_automatic_gang.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cluster import running
 from hosts import TRAINING, free_ports
 from sagemaker_host import make_host
 
-HOOKS = TRAINING / "agent" / "automatic"
+HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
 SCRIPTS = Path(__file__).parent / "scripts"
 HOSTS = ("127.0.0.2", "127.0.0.3")

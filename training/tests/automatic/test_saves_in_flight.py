@@ -1,6 +1,6 @@
 """Saves become due faster than they can be written, and the script is killed: two minutes.
 
-`pytest -m heavy tests/agent/automatic/test_saves_in_flight.py`
+`pytest -m heavy tests/automatic/test_saves_in_flight.py`
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from hosts import TRAINING
 from tidewheel_automatic import storage
 
-PATHS = [TRAINING / "agent" / "automatic", TRAINING / "agent" / "for_scripts"]
+PATHS = [TRAINING / "automatic", TRAINING / "agent" / "for_scripts"]
 SCRIPT = Path(__file__).parent / "scripts" / "large_script.py"
 
 
