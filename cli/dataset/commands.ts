@@ -20,7 +20,7 @@ import {
 } from '../../functions/core/packing/model/versions.ts';
 import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
 import { datasetSettings } from '../../functions/core/pipeline/dataset.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../functions/core/placement/candidates/likely-readers.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
@@ -154,7 +154,7 @@ async function declarationOf({ store, pipeline }: DatasetRequest): Promise<Pipel
   const key = bucketKeys.pipeline(pipeline);
   const text = await readText(store, key);
   if (text === undefined) return `${key} is not in s3://${store.bucket}: put the declaration there first`;
-  const declaration = readDeclaration(pipeline, text);
+  const declaration = readStored(pipeline, text);
   if (declaration.valid) return declaration.pipeline;
   const all = problemsText(declaration.problems);
   return `${key} cannot be used: ${all}`;

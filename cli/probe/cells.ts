@@ -91,7 +91,7 @@ async function start({ api, pipeline, limits }: ProbeJob, cell: PlannedCell, { p
   let number = await nextNumber(api, pipeline);
   for (let tries = 1; ; tries += 1) {
     try {
-      return await api.call('startProbe', { name: pipeline, body: { number, change } });
+      return await api.call('startProbe', { name: pipeline, body: { number, steps: limits.steps, change } });
     } catch (error: unknown) {
       if (!(error instanceof ApiError && error.status === 409) || tries === MOST_NUMBERS) throw error;
       const next = await nextNumber(api, pipeline);

@@ -21,15 +21,20 @@ export interface PlannedCell extends Cell {
 }
 
 /** What every cell changes beside its own settings. */
-export const changeOf = ({ change }: Pick<Cell, 'change'>, { steps, seconds }: ProbeLimits) => ({
-  ...change,
-  limits: { ...tableOf(change['limits']), steps, maximumRunSeconds: seconds, attempts: MOST_ATTEMPTS },
-});
+export function changeOf({ change }: Pick<Cell, 'change'>, { seconds }: Pick<ProbeLimits, 'seconds'>) {
+  const tuning = tableOf(change['tuning']);
+  return {
+    ...change,
+    limits: { ...tableOf(change['limits']), maximumRunSeconds: seconds },
+    tuning: { ...tuning, limits: { ...tableOf(tuning['limits']), attempts: MOST_ATTEMPTS } },
+  };
+}
 
 /** An interruption, or a pool without capacity, does not end a cell. */
 const MOST_ATTEMPTS = 3;
 
-const tableOf = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {});
+const tableOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
 
 /** The packed dataset is there: what still lies in incoming/ is not counted. */
 const NO_ARRIVALS = { files: 1, bytes: 1 };

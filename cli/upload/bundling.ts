@@ -1,7 +1,7 @@
 /** Whether and how the files of a drop are bundled: as their pipeline declares. */
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { MOST_MEMBER_BYTES } from '../../functions/core/packing/arrivals/bundle-place.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { prefixUri } from '../../functions/core/pipeline/prefix.ts';
 import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
@@ -19,7 +19,7 @@ interface Asked {
 /** @throws UsageError where the training reads the files as they lie in the bucket */
 export async function groupingOf(context: Context, { pipeline: name, bucket }: Asked): Promise<Grouping> {
   const text = (await storedDeclaration(await context.api(), name))?.declaration;
-  const read = text === undefined ? undefined : readDeclaration(name, text);
+  const read = text === undefined ? undefined : readStored(name, text);
   const pipeline = read?.valid === true ? read.pipeline : undefined;
   const channel = pipeline && channelOfIncoming(pipeline, bucket);
   if (channel !== undefined)

@@ -36,7 +36,7 @@ export const verb = defineVerb({
   compare   what was added, replaced and retracted from GENERATION's version to the newest, or to a second one's
   pin       check GENERATION, and print the declaration that makes runs train on its version
   verify    read and check every byte of GENERATION, or of all
-  compact   join small generations now; runs do so by themselves (dataset.compactAfter)
+  compact   join small generations now; runs do so by themselves (tuning.dataset.compactAfter)
   repair    make GENERATION right after a shard or manifest was deleted or restored: accept right bytes under
             another ETag, or write the manifest again; with --give-up, remove it for the next run to pack again
   retract   leave the samples of these KEYs (below incoming/) out of the next version, for good

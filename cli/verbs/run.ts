@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import { type Api, ApiError } from '../command/api.ts';
 import type { Context } from '../command/context.ts';
 import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
@@ -86,7 +86,7 @@ async function trainingOf(
 ) {
   if (again !== undefined) return (await api.call('getRun', { runId: again })).run.declaration?.training;
   const stored = await api.call('getPipeline', { name: pipeline });
-  const read = readDeclaration(pipeline, stored.declaration);
+  const read = readStored(pipeline, stored.declaration);
   return read.valid ? read.pipeline.training : undefined;
 }
 

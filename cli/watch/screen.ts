@@ -41,7 +41,7 @@ function headLine({ run, attempts, ...view }: RunView, { now, columns, colours }
       ? colours.green(run.status)
       : colours.red(run.status)
     : colours.bold(run.status);
-  const most = run.declaration?.limits.attempts;
+  const most = run.declaration?.tuning?.limits?.attempts;
   const attempt =
     attempts.length === 0 ? '' : `attempt ${attempts.length}${most === undefined ? '' : ` of ${most}`}`;
   const left = [colours.bold(run.runId), status, attempt].filter((word) => word !== '').join('  ');

@@ -1,6 +1,6 @@
 /** What a run that settles waits for, in words: a minute without a sign of life looks like a fault. */
 import type { AnswerOf } from '../../client/operations.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { momentText } from '../command/format.ts';
 import type { RunView } from './view.ts';
@@ -12,7 +12,7 @@ export function settleOf({
   name,
   declaration,
 }: Pick<AnswerOf<'getPipeline'>, 'name' | 'declaration'>): Settle | undefined {
-  const read = readDeclaration(name, declaration);
+  const read = readStored(name, declaration);
   return read.valid ? read.pipeline.settle : undefined;
 }
 

@@ -61,7 +61,7 @@ const cellOf = ({ speed, usdPerHour }: Probe, name: string): ProbedCell | undefi
 /** Limits are those of the command, such as what was left of its budget. */
 const settingsOf = (varied: ReturnType<typeof differences>, place: number): string =>
   varied
-    .filter(({ field }) => !field.startsWith('limits.'))
+    .filter(({ field }) => !/^(tuning\.)?limits\./.test(field))
     .map(({ field, values }) => `${field.replace('training.hyperparameters.', '')}=${values[place] ?? ''}`)
     .join(' ') || 'as declared';
 

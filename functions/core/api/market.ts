@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { factsWith } from '../catalog/hardware.ts';
 import { familyOf } from '../catalog/types/instance-family.ts';
-import { readDeclaration } from '../pipeline/declaration.ts';
+import { readStored } from '../pipeline/declaration.ts';
 import { typesOf } from '../placement/candidates/topologies.ts';
 import type { MarketSample, PoolOutcome } from '../placement/market-history.ts';
 import type { Stores } from '../runs/stores.ts';
@@ -45,7 +45,7 @@ async function declaredFamilies({ pipelines, store, hardware }: MarketDeps): Pro
   const families = await Promise.all(
     (await pipelines.list()).map(async ({ name }) => {
       const text = (await store.readText(bucketKeys.pipeline(name)))?.text;
-      const declared = text === undefined ? undefined : readDeclaration(name, text);
+      const declared = text === undefined ? undefined : readStored(name, text);
       return declared?.valid === true ? typesOf(declared.pipeline.compute, facts).map(familyOf) : [];
     }),
   );

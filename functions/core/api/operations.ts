@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { reportSchema } from '../attempts/report.ts';
-import { pipelineSchema } from '../pipeline/pipeline.ts';
+import { writtenSchema } from '../pipeline/tuning.ts';
 import { compareAnswer, compareQuery } from './schemas/compare.ts';
 import * as dataset from './schemas/dataset.ts';
 import { logAnswer, logQuery } from './schemas/log.ts';
@@ -44,7 +44,7 @@ export const OPERATIONS = {
     ...CHANGES,
     id: 'putPipeline',
     summary: 'Declares a pipeline. Only a valid declaration is stored.',
-    body: { schema: pipelineSchema, required: true, yaml: true },
+    body: { schema: writtenSchema, required: true, yaml: true },
     answer: pipelines.storedPipeline,
     refusals: [],
   },

@@ -1,10 +1,10 @@
 /** The answer to a person who pins a version of a dataset, or takes the pin out: a change of the stored declaration. */
 
 import { own } from '@tidewheel/kit/own-property.ts';
-import { readAllowedDeclaration } from '../ingest/allowed.ts';
+import { readAllowedStored } from '../ingest/allowed.ts';
 import { blobVersions, newestVersion, readVersion } from '../packing/model/versions.ts';
-import { withPin } from '../pipeline/pin.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { withPin } from '../pipeline/tuning.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { type AnswerOf, invalidStored, noPipeline, ok, problem, type RequestOf, refused } from './answers.ts';
 import { bodyOf } from './body.ts';
@@ -56,7 +56,7 @@ async function writePin(
 }
 
 const declared = (deps: PinDeps, name: string, text: string): Pipeline | undefined => {
-  const declaration = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, text);
+  const declaration = readAllowedStored({ ...deps, bucket: deps.store.bucket }, name, text);
   return declaration.valid ? declaration.pipeline : undefined;
 };
 

@@ -2,6 +2,7 @@
 import { readAllowedDeclaration } from '../ingest/allowed.ts';
 import { type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
+import { upgradedText } from '../pipeline/tuning.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { type AnswerOf, noPipeline, ok, problem, type RequestOf } from './answers.ts';
 import { pageOf, requestedPage, steppedOver } from './paging.ts';
@@ -30,7 +31,7 @@ export async function getPipeline(
     store.readText(bucketKeys.pipeline(name)),
   ]);
   if (stored === undefined) return noPipeline(name);
-  return ok({ ...record, name, declaration: stored.text });
+  return ok({ ...record, name, declaration: upgradedText(stored.text) });
 }
 
 /** The body is the declaration in YAML or JSON. Only a valid one is stored. */

@@ -4,7 +4,7 @@ import type { Problem } from '@tidewheel/kit/errors.ts';
 import { nameOfTopology } from '../attempts/doctor/topology-speed.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { pinOfNewest, type VersionReader } from '../dataset/dataset-version.ts';
-import { type Allowed, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
+import { type Allowed, onlyAllowed, readAllowedStored } from '../ingest/allowed.ts';
 import {
   type ProbeQuestion,
   probeDeclaration,
@@ -14,6 +14,7 @@ import {
 import { datasetSettings } from '../pipeline/dataset.ts';
 import { changeDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { writtenPipeline } from '../pipeline/tuning.ts';
 import { attemptCost } from '../placement/attempt-cost.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { readStepSpeed } from '../runs/step-speeds.ts';
@@ -50,16 +51,16 @@ export async function postProbe(
   const name = parameters['name'] ?? '';
   const asked = bodyOf(probeBody, body);
   if (!asked.ok) return problem(400, INVALID, asked.problems);
-  const { number, change } = asked.value;
+  const { number, steps, change } = asked.value;
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return noPipeline(name);
   const where = { allowed: deps.allowed, bucket: deps.store.bucket };
-  const before = readAllowedDeclaration(where, name, stored.text);
+  const before = readAllowedStored(where, name, stored.text);
   if (!before.valid) return invalidStored(name, before.problems);
   const changed = onlyAllowed(where, changeDeclaration(before.pipeline, JSON.stringify(change)));
   if (!changed.valid) return problem(400, INVALID, changed.problems);
-  if (changed.pipeline.limits.steps === undefined) return refused(INVALID, [NO_STEPS]);
-  return begin(deps, { declaration: changed.pipeline, number, requestedBy: caller });
+  const declaration = { ...changed.pipeline, limits: { ...changed.pipeline.limits, steps } };
+  return begin(deps, { declaration, number, requestedBy: caller });
 }
 
 async function begin(
@@ -94,11 +95,6 @@ async function pinOf(
   const known = await runs.get(probeIdOf(name, number));
   return known === undefined ? pinOfNewest(store, name) : known.declaration?.dataset?.pin;
 }
-
-const NO_STEPS: Problem = {
-  path: 'change.limits.steps',
-  message: 'is missing: say after how many steps the trial ends, such as 200',
-};
 
 /** A launch would find out, when hosts are paid for. */
 async function whyNoData(
@@ -146,7 +142,8 @@ async function viewOf({ attempts, store }: ProbeDeps, run: RunRecord) {
     status,
     failure,
     createdAt,
-    declaration,
+    steps: declaration?.limits.steps,
+    declaration: declaration && writtenPipeline(declaration),
     ...(placement !== undefined && {
       topology: nameOfTopology(placement),
       usdPerHour: gangHourlyUsd(placement),

@@ -5,6 +5,7 @@ import { moneyOf } from '../attempts/outlook/money.ts';
 import type { RunReport } from '../attempts/report.ts';
 import { readReport } from '../attempts/reports/stored-report.ts';
 import { isOpenAgain } from '../attempts/retry-run.ts';
+import { writtenPipeline } from '../pipeline/tuning.ts';
 import { attemptCost } from '../placement/attempt-cost.ts';
 import type { Progress } from '../placement/attempts.ts';
 import { readProgress } from '../runs/progress.ts';
@@ -51,7 +52,7 @@ export async function getRun(
   const changed = timeline.filter(({ at }) => isNew(at));
   const body = {
     asOf: new Date(now.getTime() - OVERLAP_MILLISECONDS).toISOString(),
-    run: shownRun(run),
+    run: { ...shownRun(run), declaration: run.declaration && writtenPipeline(run.declaration) },
     attempts: attempts
       .filter(({ updatedAt }) => isNew(updatedAt))
       .map((attempt) => ({

@@ -1,7 +1,7 @@
 /** A person has a pipeline train: as it declares, with changes for this run alone, or as an earlier run did. */
 
 import type { Problem } from '@tidewheel/kit/errors.ts';
-import { type Allowed, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
+import { type Allowed, onlyAllowed, readAllowedStored } from '../ingest/allowed.ts';
 import { requestRun } from '../ingest/request-run.ts';
 import type { WakeDeps } from '../ingest/wake.ts';
 import { isThere } from '../launch/source/pin-source.ts';
@@ -29,7 +29,7 @@ export async function startRun(
   const name = request.parameters['name'] ?? '';
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return noPipeline(name);
-  const declared = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, stored.text);
+  const declared = readAllowedStored({ ...deps, bucket: deps.store.bucket }, name, stored.text);
   if (!declared.valid) return invalidStored(name, declared.problems);
   const asked = bodyOf(startBody, request.body);
   if (!asked.ok) return problem(400, 'the run is not valid', asked.problems);
@@ -122,7 +122,7 @@ function partsAgain({ declaration, generations }: Model) {
 /** Of a section that says how generations are packed, one run may have another version alone. */
 const packingProblems = (changed: readonly string[]): Problem[] =>
   changed
-    .filter((field) => field.startsWith('dataset.') && field !== 'dataset.pin')
+    .filter((field) => /^(tuning\.)?dataset\./.test(field) && field !== 'dataset.pin')
     .map((path) => ({
       path,
       message: 'cannot be changed for one run: change dataset.pin, or the declaration of the pipeline',

@@ -135,7 +135,7 @@ export interface HostStart {
   readonly lines: ScriptLines;
 }
 
-/** `removed`: a hook failed, or the script inside of one; it went on without all of them. `declined`: `training.instrument: false`. */
+/** `removed`: a hook failed, or the script inside of one; it went on without all of them. `declined`: `tuning.training.instrument: false`. */
 type HooksState =
   | { readonly kind: 'on' }
   | { readonly kind: 'declined' }

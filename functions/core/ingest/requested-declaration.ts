@@ -1,9 +1,8 @@
 /** The declaration of a run that a person asked for: with the parts that the request was checked with. */
 
 import { InvalidPipelineError } from '@tidewheel/kit/errors.ts';
-import { check } from '@tidewheel/kit/validation.ts';
+import { checkDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { pipelineSchema } from '../pipeline/pipeline.ts';
 import { withParts } from '../pipeline/run-parts.ts';
 import type { RunRequest } from '../runs/run-records.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -19,11 +18,9 @@ export function requestedDeclaration(
   request: RunRequest | undefined,
 ): Pipeline {
   if (request?.parts === undefined) return declared;
-  const checked = check(pipelineSchema, withParts(declared, request.parts), 'shown');
-  if (!checked.ok) throw new InvalidPipelineError(declared.name, checked.problems);
   const declaration = onlyAllowed(
     { allowed, bucket: store.bucket },
-    { valid: true, pipeline: checked.value },
+    checkDeclaration(declared.name, withParts(declared, request.parts)),
   );
   if (!declaration.valid) throw new InvalidPipelineError(declared.name, declaration.problems);
   return declaration.pipeline;

@@ -9,7 +9,7 @@ import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
-import { type Allowed, readAllowedDeclaration } from './allowed.ts';
+import { type Allowed, readAllowedStored } from './allowed.ts';
 import { closeAgain } from './close-again.ts';
 import { codeStateOf } from './code-change.ts';
 import { listsNotified, notifiedAfterClose } from './notified.ts';
@@ -209,7 +209,7 @@ async function declarationOf({ store, allowed }: SettleDeps, pipeline: string): 
       { path: '', message: `${key} is gone from the bucket, put it back` },
     ]);
   }
-  const declaration = readAllowedDeclaration({ allowed, bucket: store.bucket }, pipeline, stored.text);
+  const declaration = readAllowedStored({ allowed, bucket: store.bucket }, pipeline, stored.text);
   if (!declaration.valid) throw new InvalidPipelineError(pipeline, declaration.problems);
   return declaration.pipeline;
 }

@@ -7,7 +7,12 @@ import { whileAwsAnswers, whyNot } from '../api/failures.ts';
 import { OPERATIONS, PLAN_ROUTE } from '../api/operations.ts';
 import type { PeopleRoles } from '../api/people.ts';
 import { planBody } from '../api/schemas/plan.ts';
-import { type Deployment, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
+import {
+  type Deployment,
+  onlyAllowed,
+  readAllowedDeclaration,
+  readAllowedStored,
+} from '../ingest/allowed.ts';
 import { TooManyArrivalsError } from '../packing/plan/preview-plan.ts';
 import { changeDeclaration, type Declaration } from '../pipeline/declaration.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
@@ -32,7 +37,8 @@ async function respond(deps: PlanDeps, body: string): AnswerOf<'POST /plan'> {
     return problem(400, `pipeline is "${name}", which cannot name a pipeline: ${nameProblem}`);
   const text = given ?? (await deps.store.readText(bucketKeys.pipeline(name)))?.text;
   if (text === undefined) return noPipeline(name);
-  const declaration = changed(deps, readAllowedDeclaration(deps, name, text), change);
+  const read = given === undefined ? readAllowedStored : readAllowedDeclaration;
+  const declaration = changed(deps, read(deps, name, text), change);
   if (!declaration.valid)
     return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
   const { pipeline } = declaration;

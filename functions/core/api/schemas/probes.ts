@@ -1,6 +1,7 @@
 /** What the API says of probes: short trials of other settings. */
 import * as z from 'zod';
-import { pipelineSchema } from '../../pipeline/pipeline.ts';
+import { limitsSchema } from '../../pipeline/pipeline.ts';
+import { writtenSchema } from '../../pipeline/tuning.ts';
 import { runStatusSchema } from '../../runs/run-records.ts';
 import { list, time, usd } from '../../shared/fields.ts';
 import { nextToken, unreadable } from './page.ts';
@@ -13,7 +14,8 @@ export const probeBody = z.strictObject({
     .describe('A new one. The same call again with the same number starts nothing more.'),
   change: z
     .record(z.string(), z.unknown())
-    .describe('A part of a declaration, such as { "compute": { "nodes": 2 } }; with limits.steps.'),
+    .describe('A part of a declaration, such as { "compute": { "nodes": 2 } }.'),
+  steps: limitsSchema.shape.steps.unwrap().describe('After so many steps the trial ends.'),
 });
 
 const probe = z.object({ runId: z.string(), number: z.number().int() });
@@ -34,7 +36,8 @@ export const probeList = z.object({
       status: runStatusSchema,
       failure: z.string().optional(),
       createdAt: time,
-      declaration: pipelineSchema.optional().describe('What it trains by.'),
+      steps: z.int().optional().describe('After so many it ends.'),
+      declaration: writtenSchema.optional().describe('What it trains by.'),
       topology: z.string().optional().describe('Of the last attempt, such as 2 x g5.xlarge.'),
       usdPerHour: usd.optional().describe('Of all its hosts.'),
       costUsd: usd,

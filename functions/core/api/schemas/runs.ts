@@ -1,7 +1,7 @@
 /** What the API says of runs. */
 import * as z from 'zod';
 import { attemptReportSchema, reportSchema } from '../../attempts/report.ts';
-import { pipelineSchema } from '../../pipeline/pipeline.ts';
+import { writtenSchema } from '../../pipeline/tuning.ts';
 import {
   runRecordSchema,
   runRequestSchema,
@@ -15,7 +15,7 @@ import { placement } from './placements.ts';
 
 export const run = runRecordSchema.extend({
   request: runRequestSchema.omit({ tokens: true, parts: true }).optional(),
-  declaration: pipelineSchema.optional(),
+  declaration: writtenSchema.optional(),
 });
 
 export const runSummary = run

@@ -109,7 +109,7 @@ export function whyTooLate(
 }
 
 export const FASTER_DOWNLOAD =
-  'divide the shards (training.distribution: ShardedByS3Key), or choose a type with a faster network or more local NVMe';
+  'divide the shards (tuning.training.distribution: ShardedByS3Key), or choose a type with a faster network or more local NVMe';
 
 const duration = (seconds: number): string =>
   seconds < 7_200 ? `${Math.max(0, Math.ceil(seconds / 60))} min` : `${(seconds / 3_600).toFixed(1)} h`;

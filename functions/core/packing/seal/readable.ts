@@ -27,7 +27,7 @@ export function checkReadable(
     : 'what the service may read. Let its role read the bucket and use its KMS key';
   throw new UnreadableArrivalsError(
     `${count} of ${objects} new objects of ${pipeline} could not be read (${codes}), which is more than ` +
-      `packing.mayReject allows (${mayReject}, and always ${ALWAYS_ALLOWED}): so not single files are at fault, but ` +
+      `tuning.packing.mayReject allows (${mayReject}, and always ${ALWAYS_ALLOWED}): so not single files are at fault, but ` +
       `${cause}, then start a run, which packs the same objects`,
   );
 }

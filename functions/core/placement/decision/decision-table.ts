@@ -169,7 +169,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   const worth = `worth $${valueUsd.toFixed(2)}, which every expected cost holds`;
   parts.push(
     valueOfTimeUsdPerHour === undefined
-      ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; limits.valueOfTimeUsdPerHour changes it)`
+      ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; tuning.limits.valueOfTimeUsdPerHour changes it)`
       : `an hour sooner is ${worth}`,
   );
   if (deadlineHoursOf(input.limits) === undefined)

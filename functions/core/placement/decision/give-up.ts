@@ -34,7 +34,7 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
 
 function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
   if (attempts.length < limits.attempts) return undefined;
-  return `all ${limits.attempts} attempts of limits.attempts were used${lastLack(attempts)}`;
+  return `all ${limits.attempts} attempts of tuning.limits.attempts were used${lastLack(attempts)}`;
 }
 
 function lastLack(attempts: Situation['input']['attempts']): string {

@@ -5,6 +5,7 @@ import { visible } from '../../../../cli/command/format.ts';
 import { screenLines } from '../../../../cli/watch/screen.ts';
 import type { RunView, Series } from '../../../../cli/watch/view.ts';
 import { makeReport } from '../../../../functions/core/attempts/report.ts';
+import { writtenPipeline } from '../../../../functions/core/pipeline/tuning.ts';
 import { AT, declarationOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const NOW = Date.parse(secondsAfter(5_000));
@@ -22,7 +23,7 @@ const RUN: RunView['run'] = {
   createdAt: AT,
   updatedAt: AT,
   status: 'training',
-  declaration: declarationOf('digits', { limits: { deadlineHours: 12, attempts: 50 } }),
+  declaration: writtenPipeline(declarationOf('digits', { limits: { deadlineHours: 12 } })),
   closedAt: secondsAfter(100),
   sealedAt: secondsAfter(200),
 };
