@@ -4,13 +4,13 @@
  */
 import { openApiDocument } from '../../functions/core/api/open-api.ts';
 import { pipelineJsonSchema } from '../../functions/core/pipeline/declaration.ts';
+import { STRATEGIES, type StrategyTraits, strategyTraits } from '../../functions/core/pipeline/strategies.ts';
 import { functionsDocument } from '../../functions/functions.ts';
 import { alarmsDocument } from '../../serverless/alarms.ts';
 import { toYaml } from '../../serverless/describe/cloudformation.ts';
 import { rolesDocument } from '../../serverless/roles.ts';
 import { stateMachineDocument } from '../../serverless/state-machine.ts';
 import { machine } from '../../statemachines/run.ts';
-import { strategiesModule } from './strategies.ts';
 
 const writtenFrom = (source: string): string =>
   `Written by \`npm run generate\` from ${source}; edit those instead.`;
@@ -31,3 +31,49 @@ export const generatedFiles = (): Readonly<Record<string, string>> => ({
   'docs/openapi.json': json(openApiDocument()),
   'training/agent/tidewheel_agent/configuration/strategy_traits.py': strategiesModule(),
 });
+
+// The agent's copy of the table of strategies.
+
+/** The traits that the agent asks for; the service alone uses the others. */
+const AGENT_TRAITS = ['otherGroups', 'savedBy'] as const satisfies readonly (keyof StrategyTraits)[];
+
+/** A module of Python as ruff formats it. */
+function strategiesModule(): string {
+  const fields = AGENT_TRAITS.map((trait) => `    ${snakeCase(trait)}: ${typeOf(trait)}`);
+  const table = STRATEGIES.map((name) => {
+    const values = AGENT_TRAITS.map((trait) => `${snakeCase(trait)}=${literal(strategyTraits[name][trait])}`);
+    return `    "${name}": StrategyTraits(${values.join(', ')}),`;
+  });
+  return `${HEADER}
+@dataclass(frozen=True)
+class StrategyTraits:
+    """The table in TypeScript explains the traits."""
+
+${fields.join('\n')}
+
+
+TRAITS: dict[str, StrategyTraits] = {
+${table.join('\n')}
+}
+`;
+}
+
+const HEADER = `"""What the agent must know of each strategy.
+
+\`npm run generate\` writes this file from functions/core/pipeline/strategies.ts: change that one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+`;
+
+const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const literal = (value: string): string => `"${snakeCase(value)}"`;
+
+/** The values that occur: mypy then refuses a comparison with any other. */
+const typeOf = (trait: (typeof AGENT_TRAITS)[number]): string =>
+  `Literal[${[...new Set(STRATEGIES.map((name) => literal(strategyTraits[name][trait])))].join(', ')}]`;

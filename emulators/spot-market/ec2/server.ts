@@ -1,13 +1,13 @@
 /** Answers EC2's Query protocol for what the market knows; every other action goes on to the emulator unchanged. */
 import { randomUUID } from 'node:crypto';
-import type http from 'node:http';
+import http from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { AccessKey } from '../../access/access-key.ts';
 import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { signatureProblem } from '../../access/signature.ts';
 import type { Clock } from '../../clock/clock.ts';
 import { Ec2Error } from './errors.ts';
 import { describeInstanceTypes } from './instance-types.ts';
-import { passOn } from './pass-on.ts';
 import { getSpotPlacementScores } from './placement-scores.ts';
 import { describeSpotPriceHistory } from './price-history.ts';
 import { type Query, readQuery } from './query.ts';
@@ -178,3 +178,40 @@ function sendError(response: http.ServerResponse, error: Ec2Error): void {
   const requestId = randomUUID();
   send(response, { status: error.status, requestId, xml: errorXml(error.code, error.message, requestId) });
 }
+
+/** Of one connection, not of the message. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+]);
+const TIMEOUT_MS = 60_000;
+
+/** Sends a request on as it came: headers included, so that its signature stays valid, and the answer streamed back. */
+async function passOn(
+  request: http.IncomingMessage,
+  body: Buffer,
+  response: http.ServerResponse,
+  endpointUrl: string,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+  const onward = http.request(new URL(request.url ?? '/', endpointUrl), {
+    method: request.method,
+    headers: { ...endToEnd(request.headers), 'content-length': body.length },
+    timeout: TIMEOUT_MS,
+  });
+  onward.on('response', resolve);
+  onward.on('error', reject);
+  onward.on('timeout', () => onward.destroy(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)));
+  onward.end(body);
+  const answer = await promise;
+  response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+  await pipeline(answer, response);
+}
+
+const endToEnd = (headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));

@@ -2,7 +2,7 @@
  * Builds one shard: it reads the sources, uploads the parts and lists the members. Nothing of the shard is visible
  * until its record is committed (commit-shard.ts).
  */
-import type { SourceRead, SumKind } from '../model/blob-store.ts';
+import { kindsIn, type SourceRead, type SumKind } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import { layOutSample, type MemberLayout, type SampleLayout } from '../model/sample-layout.ts';
@@ -40,7 +40,6 @@ import {
 } from './shard-job.ts';
 import { LARGE_MEMBER_BYTES, ShardUpload } from './shard-upload.ts';
 import { SourceSums } from './source-sums.ts';
-import { sumKindOf } from './sum-kind.ts';
 
 /** Builds the shard again without the samples that turned out unfit after they were written, until none does. */
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
@@ -337,4 +336,28 @@ class ShardBuilder {
         for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) await this.#window.next();
     return undefined;
   }
+}
+
+// The kind of checksum that an upload gets. It has one kind, and S3 tells the checksum of a copied part in that kind.
+
+/**
+ * That of the first large source that has one, so that the store copies it and the copy is compared with it. Sources of
+ * one client have the same kind. CRC-32 otherwise, because Node computes it natively and CRC-64/NVME takes six times as
+ * long.
+ * @param from bytes of the smallest source that is copied
+ */
+async function sumKindOf(
+  sources: SourceSums,
+  { samples, incoming, format, packing: settings }: ShardJob,
+  from: number,
+  copiedOf: (layout: SampleLayout) => readonly PlannedMember[],
+): Promise<SumKind> {
+  for (const sample of samples) {
+    if (!sample.members.some(({ size }) => size >= from)) continue;
+    for (const member of copiedOf(layOutSample(sample, { incoming, format, settings }))) {
+      const [kind] = kindsIn(await sources.of(member));
+      if (kind !== undefined) return kind;
+    }
+  }
+  return 'crc32';
 }
