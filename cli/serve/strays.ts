@@ -1,4 +1,6 @@
 /** Strays: declarations and data in the bucket that belong to no pipeline. The service ignores them and notes it in its logs only. */
+
+import { sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quoted, shownKey } from '@tidewheel/kit/quoted.ts';
 import { pipelineName } from '../../functions/core/pipeline/pipeline.ts';
@@ -92,4 +94,24 @@ async function lookAt(store: ObjectStore): Promise<BucketLook> {
     if ((await store.listFolders(`${folder}/`)).includes(INCOMING)) folders.push(folder);
   }
   return { declarations, folders };
+}
+
+/** Where a file of the drop folder goes, or why it goes nowhere. */
+type DropTarget =
+  | { readonly kind: 'data'; readonly key: string }
+  /** `place` is the file or the folder that cannot be taken. */
+  | { readonly kind: 'ignored'; readonly place: string; readonly remedy: string };
+
+/** @param path relative to the drop folder */
+export function dropTarget(path: string): DropTarget {
+  const [folder = '', ...rest] = path.split(sep);
+  if (rest.length === 0)
+    return {
+      kind: 'ignored',
+      place: `drop/${folder}`,
+      remedy: 'it belongs to no pipeline; move it to drop/<pipeline>/',
+    };
+  const reason = whyNoName(folder);
+  if (reason !== undefined) return { kind: 'ignored', place: `drop/${folder}/`, remedy: reason };
+  return { kind: 'data', key: bucketKeys.incoming(folder) + rest.join('/') };
 }

@@ -9,8 +9,7 @@ import { momentText, tableText } from '../command/format.ts';
 import { pipelineMeant, runMeant, runsOf } from '../command/runs.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
-import { saveObject } from '../dataset/save-object.ts';
-import { fetchSavedFiles } from '../dataset/saved-files.ts';
+import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
 
 /** Runs that are looked through for models. */
 const MOST_RUNS = 200;

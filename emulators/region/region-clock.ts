@@ -2,9 +2,8 @@
 import { join } from 'node:path';
 import type { EmulatorOptions } from '../aws/ministack.ts';
 import { type Clock, wallClock } from '../clock/clock.ts';
-import { emulatorFollower } from '../clock/emulator-follower.ts';
 import { startSleepers } from '../clock/sleepers.ts';
-import { VirtualClock } from '../clock/virtual-clock.ts';
+import { emulatorFollower, VirtualClock } from '../clock/virtual-clock.ts';
 import type { LocalEc2Options } from '../ec2/local-ec2.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/model/options.ts';
 

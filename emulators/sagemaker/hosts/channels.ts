@@ -6,8 +6,15 @@ import type { Channel, CreateTrainingJobRequest } from '@aws-sdk/client-sagemake
 import { eachLimited } from '../model/concurrency.ts';
 import { JobFailure, messageOf, transferFailure } from '../model/errors.ts';
 import { channelsOf, type Host } from './container.ts';
-import { downloadObject, listObjects, openObject, parseS3Uri, type S3Location } from './objects.ts';
-import { relativeKey, segmentsOf } from './safe-path.ts';
+import {
+  downloadObject,
+  listObjects,
+  openObject,
+  parseS3Uri,
+  relativeKey,
+  type S3Location,
+  segmentsOf,
+} from './objects.ts';
 
 /** An object and where it goes, relative to the channel's folder. */
 export interface ChannelFile {

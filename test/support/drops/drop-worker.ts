@@ -1,10 +1,10 @@
 /** Uploads a folder as `tidewheel drop` does, in a process that can be killed: `drop-worker.ts BUCKET PIPELINE FOLDER bundle|plain`. */
 
-import { groupFiles } from '../../../cli/upload/bundle-groups.ts';
+import { openJournal } from '../../../cli/serve/taken-files.ts';
+import { groupFiles } from '../../../cli/upload/bundling.ts';
 import { dropBundles } from '../../../cli/upload/drop-bundles.ts';
 import { dropFiles } from '../../../cli/upload/drop-folder.ts';
 import { filesBelow } from '../../../cli/upload/files.ts';
-import { openJournal } from '../../../cli/upload/journal.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 

@@ -1,7 +1,6 @@
 /** What `npm start` says of runs, declarations, and data that belongs to no pipeline. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { dropTarget } from '../../../cli/serve/drop-target.ts';
-import { strayTexts } from '../../../cli/serve/strays.ts';
+import { dropTarget, strayTexts } from '../../../cli/serve/strays.ts';
 import { runWatcher } from '../../../cli/serve/watch-runs.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';

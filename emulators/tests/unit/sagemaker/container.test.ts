@@ -10,7 +10,7 @@ import {
   resourceConfig,
   scriptGraceSeconds,
 } from '../../../sagemaker/hosts/container.ts';
-import { relativeKey, segmentsOf } from '../../../sagemaker/hosts/safe-path.ts';
+import { relativeKey, segmentsOf } from '../../../sagemaker/hosts/objects.ts';
 import { groups, plainRequest } from './requests.ts';
 
 const hostsOf = (request = plainRequest(), slot = 0) =>

@@ -2,7 +2,7 @@
 
 import { imageSize as sizeInHeader } from 'image-size';
 import type { MediaFacts } from '../model/documents.ts';
-import { HeldBytes } from './held-bytes.ts';
+import { MemberBytes } from './member-bytes.ts';
 import { movieFacts } from './movie-length.ts';
 import { lasting, type SoundFacts } from './sound-facts.ts';
 import { type TextKind, textFacts, textFaults } from './text-facts.ts';
@@ -31,7 +31,7 @@ export function mediaFacts(
   isJsonLines = false,
 ): MediaFacts | undefined {
   if (IMAGES.test(name)) return imageSize(headOf(chunks));
-  if (SOUNDS.test(name)) return soundFacts(new HeldBytes(chunks, size));
+  if (SOUNDS.test(name)) return soundFacts(new MemberBytes(chunks, size));
   const [isCounted, isText] = [isJsonLines || TEXTS.test(name), SIDECARS.test(name)];
   if (!(isCounted || isText) || lengthOf(chunks) !== size) return undefined;
   const faults = textFaults(chunks, isJsonLines ? 'jsonLines' : kindOf(name));
@@ -92,7 +92,7 @@ const MOVIE_BOXES: ReadonlySet<string> = new Set(['ftyp', 'moov', 'wide', 'mdat'
  * Duration and rate of audio and video, by what the first bytes are. The bytes are hostile: whatever is not understood
  * gives undefined.
  */
-function soundFacts(held: HeldBytes): SoundFacts | undefined {
+function soundFacts(held: MemberBytes): SoundFacts | undefined {
   const bytes = held.slice(0, HEAD_BYTES);
   if (bytes.length < 44) return undefined;
   const magic = latin(bytes, 0, 4);

@@ -28,7 +28,7 @@ import {
   sealedShards,
 } from './committed-shards.ts';
 import { ContentFacts } from './content-facts.ts';
-import { Exclusions } from './exclusions.ts';
+import { checkReadable, Exclusions } from './exclusions.ts';
 import {
   type IndexFile,
   type IndexFileWriter,
@@ -37,7 +37,6 @@ import {
   writeIndexFile,
 } from './index-files.ts';
 import { labelNumbers } from './label-numbers.ts';
-import { checkReadable } from './readable.ts';
 import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {

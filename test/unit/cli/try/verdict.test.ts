@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { outputReader } from '../../../../cli/try/output.ts';
 import type { Note, Phase } from '../../../../cli/try/phase.ts';
-import { stepReader } from '../../../../cli/try/printed-steps.ts';
 import { findingOf, wasRestored } from '../../../../cli/try/verdict.ts';
 
 const note = (step: number, checkpoint = 'last.pt'): Note => ({
@@ -203,9 +202,9 @@ describe('the lines of a start', () => {
 
 describe('printed steps', () => {
   const seenIn = (lines: readonly string[], pattern?: string) => {
-    const reader = stepReader(pattern);
+    const reader = outputReader(pattern);
     for (const line of lines) reader.read(line);
-    return reader.seen();
+    return reader.seen().printed;
   };
 
   it.each([

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openJournal } from '../../../../cli/serve/taken-files.ts';
 import { dropFiles } from '../../../../cli/upload/drop-folder.ts';
 import { filesBelow } from '../../../../cli/upload/files.ts';
-import { openJournal } from '../../../../cli/upload/journal.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const FILES = 12;

@@ -1,5 +1,5 @@
 /** The bytes of a member as far as they are held: all of them, or the first. */
-export class HeldBytes {
+export class MemberBytes {
   readonly #chunks: readonly Uint8Array[];
   /** Of the whole member. */
   readonly size: number;
