@@ -7,7 +7,7 @@ import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
 import { access } from './state/api.ts';
 import { isHelpOpen, KEYS } from './state/keyboard.ts';
-import { liveness, refusal } from './state/readings.ts';
+import { currentRefusal, liveness } from './state/readings.ts';
 
 const RunScreen = later(async () => (await import('./screens/later.ts')).RunScreen);
 const CompareScreen = later(async () => (await import('./screens/later.ts')).CompareScreen);
@@ -89,7 +89,7 @@ const App = () => (
     <Head />
     {isHelpOpen.value && <Help />}
     <main id="main" tabIndex={-1}>
-      <Refusal text={refusal.value} />
+      <Refusal text={currentRefusal.value} />
       <Screen />
     </main>
     <span id="colour-probe" hidden />

@@ -21,7 +21,7 @@ export class NotAllowedError extends Error {
 }
 
 /** @returns the exit code of an error that ended a verb */
-export function exitCodeOf(error: unknown): ExitCode {
+function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof UsageError) return EXIT.inputNeeded;
   if (error instanceof NotAllowedError) return EXIT.notAllowed;
   return EXIT.error;

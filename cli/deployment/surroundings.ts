@@ -6,7 +6,7 @@ import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Surroundings {
+export interface NetworkSurroundings {
   readonly region: string;
   /** undefined: AWS itself */
   readonly endpoint: string | undefined;
@@ -15,7 +15,7 @@ export interface Surroundings {
 const REGION = /^[a-z]{2,}(-[a-z]+)+-\d+$/;
 
 /** @throws UsageError with every problem */
-export function surroundingsOf(environment: Environment): Surroundings {
+export function surroundingsOf(environment: Environment): NetworkSurroundings {
   const { AWS_REGION: region = '', AWS_DEFAULT_REGION: forCli, AWS_ENDPOINT_URL: endpoint } = environment;
   const problems: string[] = [];
   if (region === '')
@@ -38,7 +38,7 @@ const isAddress = (text: string): boolean =>
   URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 
 /** @returns what to change so that a call which failed in this way arrives; undefined where something else failed */
-export function remedyOf(error: unknown, environment: Environment): string | undefined {
+export function networkRemedy(error: unknown, environment: Environment): string | undefined {
   const code = networkCode(error);
   if (code !== undefined) return unreachable(code, environment);
   if (awsErrorClass(error) !== 'credentials' && !REFUSALS.includes(codeOf(error) ?? '')) return undefined;
@@ -53,7 +53,7 @@ export async function withRemedy<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error: unknown) {
-    const remedy = remedyOf(error, process.env);
+    const remedy = networkRemedy(error, process.env);
     throw remedy === undefined ? error : new Error(remedy, { cause: error });
   }
 }

@@ -4,7 +4,7 @@ import { type BlobStore, listPages, readText } from '../../functions/core/packin
 import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { factsOf, type RunFacts } from './run-facts.ts';
-import type { Hosts, RunPlan } from './steps.ts';
+import type { Hosts, TrialRun } from './steps.ts';
 
 export interface Ground {
   /** The service's own S3 client: the steps prove it too. */
@@ -19,7 +19,7 @@ export interface Ground {
 
 export interface PlannedRun {
   readonly pipeline: string;
-  readonly plan: RunPlan;
+  readonly plan: TrialRun;
   readonly hosts: Hosts | undefined;
 }
 

@@ -13,13 +13,13 @@ import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
-import { buildPage } from '../page/files.ts';
-import { type ServedPage, servePage } from '../page/server.ts';
+import { buildPage } from '../page/page-files.ts';
+import { type ServedPage, servePage } from '../page/page-server.ts';
 import { watchDropFolder } from '../serve/drop-folder.ts';
 import type { NewsLine } from '../serve/news.ts';
+import { resumeRuns, showPipelines } from '../serve/resume-runs.ts';
 import type { Session } from '../serve/session.ts';
-import { watchStrays } from '../serve/strays.ts';
-import { showPipelines, takeUpRuns } from '../serve/take-up.ts';
+import { watchUnclaimedFiles } from '../serve/unclaimed-files.ts';
 import { watchRuns } from '../serve/watch-runs.ts';
 import { watchDisk } from '../show/disk-space.ts';
 import { type Screen, terminalScreen } from '../show/screen.ts';
@@ -129,7 +129,7 @@ async function serve(
   const { screen } = session;
   if ((await showPipelines(session)) === 0 && !demo) screen.line('  no pipeline is declared yet');
   const watch = await watchService(session, demo ? DEMO_PIPELINE : undefined);
-  await takeUpRuns(session);
+  await resumeRuns(session);
   if (demo) {
     const report = await runDemo(session);
     if (limits !== 'none' && !session.signal.aborted) await showHeldUp(session, limits);
@@ -162,7 +162,7 @@ function openStores({ clients, credentials, endpoints, stack }: Region): Pick<Se
   };
 }
 
-// Serves until the session ends: every run of every pipeline, every file of the drop folder and every stray is on the screen.
+// Serves until the session ends: every run of every pipeline, every file of the drop folder and every unclaimed file is on the screen.
 
 interface Watch {
   /** Shows the runs of this pipeline too; they were followed in full elsewhere. */
@@ -178,7 +178,7 @@ async function watchService(session: Session, elsewhere: string | undefined): Pr
     showAll: () => {
       hidden = undefined;
     },
-    ended: Promise.all([runs.ended, watchStrays(session)]),
+    ended: Promise.all([runs.ended, watchUnclaimedFiles(session)]),
   };
 }
 

@@ -13,7 +13,7 @@ import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { countText } from '../command/format.ts';
 import { storedDeclaration } from './apply.ts';
-import type { LocalFile } from './files.ts';
+import type { LocalFile } from './local-files.ts';
 
 interface Asked {
   readonly pipeline: string;

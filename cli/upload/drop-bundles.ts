@@ -6,7 +6,7 @@ import { bundleKeys } from '../../functions/core/packing/arrivals/bundle-place.t
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
 import type { DropProgress, DroppedFiles } from './drop-folder.ts';
-import type { LocalFile } from './files.ts';
+import type { LocalFile } from './local-files.ts';
 
 /** Each holds a bundle in memory, twice while it is put together. */
 const MOST_AT_ONCE = 3;

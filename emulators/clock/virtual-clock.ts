@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { request } from 'undici';
 import * as z from 'zod';
-import type { Clock } from './clock.ts';
+import type { LocalClock } from './clock.ts';
 
 /** Another process that goes by this clock, such as the emulator. */
 export interface Follower {
@@ -36,7 +36,7 @@ const TELL_AFTER_MS = 20_000;
 /** Nothing waits for any moment: look again after this, for something may have come from outside. */
 const IDLE_LOOK_MS = 200;
 
-export class VirtualClock implements Clock {
+export class VirtualClock implements LocalClock {
   readonly #log: (line: string) => void;
   readonly #file: number;
   readonly #holds = new Map<symbol, string>();

@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import type { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { CHECKPOINT_MARKER } from '../../functions/core/shared/keys.ts';
-import type { Clock } from '../clock/clock.ts';
+import type { LocalClock } from '../clock/clock.ts';
 import { type AddressBook, makeAddressBook } from '../sagemaker/hosts/addresses.ts';
 import { listObjects, openObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
 import type { CapacityLease } from '../spot-market/model/capacity-source.ts';
@@ -22,9 +22,9 @@ export class Jobs {
   readonly #addresses: AddressBook = makeAddressBook(Math.random);
   readonly #presences = new Map<string, GangPresence>();
   readonly #s3: S3Client;
-  readonly #clock: Clock;
+  readonly #clock: LocalClock;
 
-  constructor(s3: S3Client, clock: Clock) {
+  constructor(s3: S3Client, clock: LocalClock) {
     this.#s3 = s3;
     this.#clock = clock;
   }

@@ -11,16 +11,16 @@ import type { LimitProfile } from '../limits/profiles.ts';
 import { canShowOptMl, NOT_SHOWN } from '../sagemaker/hosts/opt-ml.ts';
 import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
-import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
+import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/spot-market.ts';
 import { emulatorLimits, hostLimits, marketLimits, sageMakerLimits } from './account-limits.ts';
 import { accountQuotas } from './account-quotas.ts';
 import {
   ACCOUNT_ID,
+  type DeployedStack,
   type Endpoints,
   type LocalClients,
   localClients,
   REGION,
-  type Stack,
 } from './clients.ts';
 import { startControlServer } from './control-server.ts';
 import { deploy } from './deploy.ts';
@@ -66,7 +66,7 @@ export interface Region {
   /** Made at the first start, kept in the state folder: the only key that the region answers. */
   readonly credentials: AccessKey;
   readonly clients: LocalClients;
-  readonly stack: Stack;
+  readonly stack: DeployedStack;
   /** Only with `isClockVirtual`. */
   readonly clock: VirtualClock | undefined;
   /** Resolves if the emulator ends by itself. */

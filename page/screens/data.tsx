@@ -4,13 +4,13 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
-import { pinnable, samplesOf } from '../model/pin.ts';
+import { pinnable, samplesOf } from '../model/pinnable.ts';
 import { Disclosure } from '../parts/disclosure.tsx';
-import { Send } from '../parts/send.tsx';
+import { SendButton } from '../parts/send.tsx';
 import { Numbers, Table } from '../parts/table.tsx';
-import { Command, Problem, Time } from '../parts/text.tsx';
+import { Command, ProblemText, Time } from '../parts/text.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
-import { type AnswerOf, answered, client } from '../state/api.ts';
+import { type AnswerOf, client, inWords } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
 
 const POLL_SECONDS = 15;
@@ -82,7 +82,7 @@ const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsPr
         </button>,
         <>
           {name === pinned ? `${state}, pinned` : state}
-          {problem !== undefined && <Problem>{problem}</Problem>}
+          {problem !== undefined && <ProblemText>{problem}</ProblemText>}
         </>,
         listedAt === undefined ? '' : <Time at={listedAt} />,
         samples?.toLocaleString() ?? '',
@@ -267,14 +267,14 @@ function Pin({ pipeline, dataset, generation, onChange }: PinProps) {
   const { pinned } = dataset;
   const version = pinnable(dataset, generation);
   const send = async (given: string | null) =>
-    answered(await client.call('putPin', { name: pipeline, body: { generation: given } }));
+    inWords(await client.call('putPin', { name: pipeline, body: { generation: given } }));
   if (generation === pinned)
     return (
       <Disclosure key="unpin" id="unpin" class="steering" summary={`Take the pin of ${generation} out`}>
         {() => (
           <>
             <p>{`Runs whose batch closes from now on train on all that is sealed then. ${AFTERWARDS}`}</p>
-            <Send text="Take the pin out" call={() => send(null)} onDone={onChange} />
+            <SendButton text="Take the pin out" call={() => send(null)} onDone={onChange} />
           </>
         )}
       </Disclosure>
@@ -289,7 +289,7 @@ function Pin({ pipeline, dataset, generation, onChange }: PinProps) {
           <p>
             {`Runs whose batch closes from now on train on version ${version.number}${instead}: ${samples.toLocaleString()} samples of ${version.generations.join(', ')}. New arrivals are packed, and train once the pin is taken out. ${AFTERWARDS}`}
           </p>
-          <Send text="Pin" call={() => send(generation)} onDone={onChange} />
+          <SendButton text="Pin" call={() => send(generation)} onDone={onChange} />
         </>
       )}
     </Disclosure>

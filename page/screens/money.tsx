@@ -3,7 +3,7 @@ import { durationText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
 import { dollarText, percentText } from '../model/format.ts';
 import { Numbers, Table } from '../parts/table.tsx';
-import { Command, Facts, LeftOut, Usd } from '../parts/text.tsx';
+import { Command, Facts, LeftOutText, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -19,7 +19,7 @@ export function MoneyScreen() {
   return (
     <>
       <h1>{`Money${body === undefined ? '' : ` in ${body.month}`}`}</h1>
-      <LeftOut why={body?.unreadable} />
+      <LeftOutText why={body?.unreadable} />
       {body === undefined ? refusal === undefined && <p>Reading the API…</p> : <Month money={body} />}
       <Command text={`npx tidewheel cost${body === undefined ? '' : ` --month ${body.month}`}`} />
     </>

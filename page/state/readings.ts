@@ -1,7 +1,14 @@
 /** What a screen reads of the API, read again while a person looks and something may change. */
 import { batch, computed, signal, useSignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
-import { type Answer, type AnswerOf, answered, client, type OperationId, type ParametersOf } from './api.ts';
+import {
+  type AnswerOf,
+  client,
+  inWords,
+  type OperationId,
+  type ParametersOf,
+  type ShownAnswer,
+} from './api.ts';
 
 export interface Reading<T> {
   /** Stays while a later reading is refused. */
@@ -17,7 +24,7 @@ interface State<T> {
 }
 
 /** Seconds until the next reading; undefined: nothing more will change. */
-export type Interval<T> = (body: T) => number | undefined;
+export type PollInterval<T> = (body: T) => number | undefined;
 
 interface Poller {
   readonly refusal: string | undefined;
@@ -28,7 +35,7 @@ interface Poller {
 const pollers = signal<ReadonlyMap<string, Poller>>(new Map());
 
 /** Why the screen is not current, or undefined. */
-export const refusal = computed(
+export const currentRefusal = computed(
   () => [...pollers.value.values()].find((each) => each.refusal !== undefined)?.refusal,
 );
 export const liveness = computed((): 'live' | 'ended' | 'not current' | 'not live' => {
@@ -53,7 +60,7 @@ function note(path: string, poller: Poller | undefined): void {
 export function useReading<Id extends OperationId>(
   operation: Id,
   parameters: ParametersOf<Id> | undefined,
-  interval: Interval<AnswerOf<Id>>,
+  interval: PollInterval<AnswerOf<Id>>,
   news: (body: AnswerOf<Id>) => string = () => '',
 ): Reading<AnswerOf<Id>> {
   const state = useSignal<State<AnswerOf<Id>>>({ body: undefined, refusal: undefined });
@@ -66,7 +73,7 @@ export function useReading<Id extends OperationId>(
     if (name === undefined || parameters === undefined) return undefined;
     const poll = new Poll<AnswerOf<Id>>({
       name,
-      read: async (etag) => answered(await client.call(operation, parameters, { etag })),
+      read: async (etag) => inWords(await client.call(operation, parameters, { etag })),
       interval: (body) => intervalOf.current(body),
       news,
       show: (next) => {
@@ -84,8 +91,8 @@ export function useReading<Id extends OperationId>(
 interface Source<T> {
   /** Of the operation with its parameters. */
   readonly name: string;
-  readonly read: (etag: string | undefined) => Promise<Answer<T>>;
-  readonly interval: Interval<T>;
+  readonly read: (etag: string | undefined) => Promise<ShownAnswer<T>>;
+  readonly interval: PollInterval<T>;
   readonly news: (body: T) => string;
   readonly show: (state: State<T>) => void;
 }

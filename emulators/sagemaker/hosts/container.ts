@@ -76,7 +76,7 @@ export function resourceConfig(hosts: readonly Host[], current: Host): Record<st
 
 /** inputdataconfig.json of one host: only its group's channels. */
 export function inputDataConfig(request: CreateTrainingJobRequest, host: Host): Record<string, unknown> {
-  const channels = channelsOf(request, host);
+  const channels = hostChannelsOf(request, host);
   return Object.fromEntries(
     channels.map((channel) => [
       channel.ChannelName ?? '',
@@ -90,7 +90,7 @@ export function inputDataConfig(request: CreateTrainingJobRequest, host: Host): 
   );
 }
 
-export function channelsOf(
+export function hostChannelsOf(
   request: CreateTrainingJobRequest,
   host: Pick<Host, 'groupName'>,
 ): NonNullable<CreateTrainingJobRequest['InputDataConfig']> {

@@ -29,7 +29,7 @@ export function parseS3Uri(uri: string): S3Location {
   return { bucket: match?.[1] ?? '', key: match?.[2] ?? '' };
 }
 
-export const joinKey = (prefix: string, rest: string): string =>
+export const keyBelow = (prefix: string, rest: string): string =>
   prefix === '' || prefix.endsWith('/') ? `${prefix}${rest}` : `${prefix}/${rest}`;
 
 /** In key order. */

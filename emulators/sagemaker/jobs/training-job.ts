@@ -3,17 +3,17 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
-import type { Clock } from '../../clock/clock.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import type { LocalClock } from '../../clock/clock.ts';
 import { Presence, restUntil } from '../../clock/presence.ts';
 import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
 import type { AddressBook } from '../hosts/addresses.ts';
 import { type ArtifactKind, uploadArtifacts } from '../hosts/artifacts.ts';
-import { channelDirectory, hostsOf, modeOf } from '../hosts/channels.ts';
 import type { Host } from '../hosts/container.ts';
 import { failureOf, type Gang, type GangOutcome } from '../hosts/gang.ts';
+import { channelDirectory, channelHosts, modeOf } from '../hosts/host-channels.ts';
 import { makeStayingGang, type Reclaim, reclaimOf, type StayServices } from '../hosts/lease.ts';
 import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
-import { JobFailure, messageOf, TRY_AGAIN } from '../model/errors.ts';
 import {
   ec2Name,
   groupsOf,
@@ -23,6 +23,7 @@ import {
   withPhaseEnded,
   withPhaseStarted,
 } from '../model/job-record.ts';
+import { JobFailure, TRY_AGAIN } from '../model/refusals.ts';
 import {
   billingRate,
   capacityRequest,
@@ -41,7 +42,7 @@ export interface JobServices extends StateServices, StayServices {
 const ON_DEMAND_PATIENCE_SECONDS = 900;
 const DAY_SECONDS = 86_400;
 
-export class TrainingJob {
+export class LocalTrainingJob {
   readonly #services: JobServices;
   readonly #zoneIds: readonly string[] | undefined;
   readonly #state: JobState;
@@ -362,7 +363,7 @@ async function downloadedBytes(request: CreateTrainingJobRequest, hosts: readonl
   const bytes = new Map<Host, number>();
   for (const channel of request.InputDataConfig ?? []) {
     if (modeOf(request, channel) !== 'File' || channel.DataSource?.FileSystemDataSource) continue;
-    for (const host of hostsOf({ request, hosts }, channel))
+    for (const host of channelHosts({ request, hosts }, channel))
       bytes.set(host, (bytes.get(host) ?? 0) + (await bytesBelow(channelDirectory(host, channel))));
   }
   return Math.max(0, ...bytes.values());
@@ -398,7 +399,7 @@ async function whenPrepared(
     reclaim,
     ending,
   }: {
-    readonly clock: Clock;
+    readonly clock: LocalClock;
     readonly presence: Presence;
     /** Aborted when the capacity goes. */
     readonly reclaim: AbortSignal;

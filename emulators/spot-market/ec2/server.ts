@@ -5,13 +5,13 @@ import { pipeline } from 'node:stream/promises';
 import type { AccessKey } from '../../access/access-key.ts';
 import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { signatureProblem } from '../../access/signature.ts';
-import type { Clock } from '../../clock/clock.ts';
-import { Ec2Error } from './errors.ts';
+import type { LocalClock } from '../../clock/clock.ts';
+import { Ec2Error } from './ec2-error.ts';
 import { describeInstanceTypes } from './instance-types.ts';
 import { getSpotPlacementScores } from './placement-scores.ts';
 import { describeSpotPriceHistory } from './price-history.ts';
-import { type Query, readQuery } from './query.ts';
-import type { Answer, MarketState, ServiceRequest } from './service.ts';
+import { type Ec2Query, readQuery } from './query.ts';
+import type { Ec2Answer, MarketState, ServiceRequest } from './service.ts';
 import type { VcpuGate } from './vcpu-gate.ts';
 import { errorXml, responseXml } from './xml.ts';
 import { describeAvailabilityZones, describeInstanceTypeOfferings } from './zones.ts';
@@ -23,7 +23,7 @@ export interface Ec2ServerOptions {
   /** The key that clients sign with. */
   readonly credentials: AccessKey;
   readonly market: MarketState;
-  readonly clock: Clock;
+  readonly clock: LocalClock;
   /** Whether a request of the action may pass, as EC2 limits them. Default: all may. */
   readonly mayPass?: ((action: string) => boolean) | undefined;
   /** Quotas of vCPUs. Default: no limit. Needs `awsEndpointUrl`. */
@@ -31,7 +31,7 @@ export interface Ec2ServerOptions {
   readonly log: (line: string) => void;
 }
 
-const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Answer>> = {
+const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Ec2Answer>> = {
   GetSpotPlacementScores: getSpotPlacementScores,
   DescribeSpotPriceHistory: describeSpotPriceHistory,
   DescribeInstanceTypes: describeInstanceTypes,
@@ -113,7 +113,7 @@ interface Exchange {
 const LAUNCHES: ReadonlySet<string> = new Set(['CreateFleet', 'RunInstances']);
 
 /** @throws Ec2Error for a launch beyond a quota */
-async function refuseOrLaunch(action: string, query: Query, exchange: Exchange): Promise<void> {
+async function refuseOrLaunch(action: string, query: Ec2Query, exchange: Exchange): Promise<void> {
   const { vcpus } = exchange.options;
   if (vcpus === undefined || !LAUNCHES.has(action)) return refuseOrPassOn(action, exchange);
   const refused = await vcpus.pass(action, query, () => refuseOrPassOn(action, exchange));
@@ -169,7 +169,7 @@ function send(response: http.ServerResponse, { status, requestId, xml }: Reply):
   response.end(xml);
 }
 
-function sendAnswer(response: http.ServerResponse, action: string, answered: Answer): void {
+function sendAnswer(response: http.ServerResponse, action: string, answered: Ec2Answer): void {
   const requestId = randomUUID();
   send(response, { status: 200, requestId, xml: responseXml(action, requestId, answered) });
 }

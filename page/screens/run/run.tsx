@@ -2,15 +2,15 @@
 import { isFinished } from '../../../client/run-view.ts';
 import type { RunView } from '../../model/life-line.ts';
 import { Table } from '../../parts/table.tsx';
-import { Command, Problem, Time } from '../../parts/text.tsx';
+import { Command, ProblemText, Time } from '../../parts/text.tsx';
 import { address, hrefOf, setQuery } from '../../state/address.ts';
 import { useReading } from '../../state/readings.ts';
 import { DecisionTable } from './decision.tsx';
-import { RunFacts } from './facts.tsx';
+import { RunOverview } from './facts.tsx';
 import { Log } from './log.tsx';
 import { OneAxis } from './one-axis.tsx';
 import { Steering } from './steering.tsx';
-import { WhatIf } from './what-if.tsx';
+import { WhatIfForm } from './what-if.tsx';
 
 /** An event is seen within two seconds of its time. */
 const POLL_SECONDS = 1.25;
@@ -42,8 +42,8 @@ export function RunScreen({ runId, tab }: RunScreenProps) {
   return (
     <>
       <h1>{runId}</h1>
-      {failure !== undefined && <Problem>{failure}</Problem>}
-      <RunFacts view={view} />
+      {failure !== undefined && <ProblemText>{failure}</ProblemText>}
+      <RunOverview view={view} />
       <Steering view={view} onChange={run.again} />
       <nav class="tabs" aria-label="of this run">
         {TABS.map(([path, text]) => (
@@ -149,7 +149,7 @@ function One({ runId, attempt }: OneProps) {
   return (
     <>
       <DecisionTable decision={body.decision} />
-      <WhatIf runId={runId} attempt={attempt} />
+      <WhatIfForm runId={runId} attempt={attempt} />
     </>
   );
 }

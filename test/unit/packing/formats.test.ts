@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32c, crc32cPlain, maskedCrc32c } from '../../../functions/core/packing/formats/crc32c.ts';
-import { irHeader, recordOf } from '../../../functions/core/packing/formats/recordio.ts';
+import { irHeader, recordIoRecord } from '../../../functions/core/packing/formats/recordio.ts';
 import {
   bytesEntry,
   frameHead,
@@ -86,10 +86,10 @@ describe('tfrecord', () => {
 
 describe('recordio', () => {
   it('writes the published vectors', () => {
-    expect(hex(recordOf(Buffer.from('hello')))).toBe('0a23d7ce0500000068656c6c6f000000');
+    expect(hex(recordIoRecord(Buffer.from('hello')))).toBe('0a23d7ce0500000068656c6c6f000000');
     const split = Buffer.concat([Buffer.from('abcd'), Buffer.from('0a23d7ce', 'hex'), Buffer.from('xy')]);
-    expect(hex(recordOf(split))).toBe('0a23d7ce04000020616263640a23d7ce0200006078790000');
-    expect(hex(recordOf(Buffer.concat([irHeader(4, 2574), Buffer.from('JPEG')])))).toBe(
+    expect(hex(recordIoRecord(split))).toBe('0a23d7ce04000020616263640a23d7ce0200006078790000');
+    expect(hex(recordIoRecord(Buffer.concat([irHeader(4, 2574), Buffer.from('JPEG')])))).toBe(
       '0a23d7ce1c00000000000000000080400e0a00000000000000000000000000004a504547',
     );
   });
@@ -99,7 +99,7 @@ describe('recordio', () => {
     fc.assert(
       fc.property(fc.array(fc.array(word, { maxLength: 8 }), { maxLength: 5 }), (all) => {
         const records = all.map((words) => Buffer.from(words.join(''), 'hex'));
-        expect(recordio(Buffer.concat(records.map(recordOf))).map(hex)).toEqual(records.map(hex));
+        expect(recordio(Buffer.concat(records.map(recordIoRecord))).map(hex)).toEqual(records.map(hex));
       }),
     );
   });

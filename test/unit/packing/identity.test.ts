@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32c } from '../../../functions/core/packing/formats/crc32c.ts';
-import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
+import { recordIoRecord } from '../../../functions/core/packing/formats/recordio.ts';
 import { frameHead, frameTail } from '../../../functions/core/packing/formats/tfrecord.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
 import { type MemberLine } from '../../../functions/core/packing/model/documents.ts';
@@ -361,7 +361,7 @@ describe('plan, then pack, then read is the identity', () => {
     async (kind) => {
       const frame = (bytes: Buffer): Buffer =>
         kind === 'recordio'
-          ? recordOf(bytes)
+          ? recordIoRecord(bytes)
           : Buffer.concat([frameHead(bytes.length), bytes, frameTail(crc32c(bytes))]);
       const file = fc.array(anyBody, { maxLength: 4 }).map((bodies) => Buffer.concat(bodies.map(frame)));
       const decode = kind === 'recordio' ? decoders.recordio : decoders.tfrecords;

@@ -24,12 +24,12 @@ import {
   TEST_KEY,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
-import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
 import {
   interruptionWarning,
   rebalanceRecommendation,
   sendInstanceEvents,
 } from '../../../spot-market/model/instance-events.ts';
+import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
 
 let emulator: TestEmulator;
 let market: LocalMarket;

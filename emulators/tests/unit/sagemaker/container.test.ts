@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keysOfManifest, planFiles, receivers } from '../../../sagemaker/hosts/channels.ts';
 import {
   checkpointDirectory,
   commandOf,
@@ -10,6 +9,7 @@ import {
   resourceConfig,
   scriptGraceSeconds,
 } from '../../../sagemaker/hosts/container.ts';
+import { keysOfManifest, planFiles, receivers } from '../../../sagemaker/hosts/host-channels.ts';
 import { relativeKey, segmentsOf } from '../../../sagemaker/hosts/objects.ts';
 import { groups, plainRequest } from './requests.ts';
 

@@ -35,7 +35,7 @@ const memberSchema = z.tuple([
 export type IndexedMember = z.infer<typeof memberSchema>;
 
 /** @param members in the order of compareKeys */
-export function bundleIndexBody(members: readonly IndexedMember[], bytes: number): Buffer {
+function bundleIndexBody(members: readonly IndexedMember[], bytes: number): Buffer {
   const head: z.input<typeof headSchema> = { version: BUNDLE_VERSION, bytes, members: members.length };
   return compress([head, ...members].map((line) => `${JSON.stringify(line)}\n`).join(''));
 }

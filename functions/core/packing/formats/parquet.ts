@@ -22,7 +22,6 @@ import {
 import { collect, copyBytes, isInMemory } from './copy-bytes.ts';
 import { integerLabel, parseIntegerLabel } from './integer-label.ts';
 import {
-  type Column,
   columnsOf,
   footer,
   INTEGER_BYTES,
@@ -30,6 +29,7 @@ import {
   LENGTH_BYTES,
   layOutGroups,
   MAGIC,
+  type ParquetColumn,
   type RowGroup,
   valueBytes,
 } from './parquet-layout.ts';
@@ -49,7 +49,7 @@ function integer(text: Buffer): Buffer {
 }
 
 /** Before a byte of the sample is written. Large members, which are read while they are written, come later (`stopsAt`). */
-function checkTexts(members: readonly EncodedMember[], columns: readonly Column[]): void {
+function checkTexts(members: readonly EncodedMember[], columns: readonly ParquetColumn[]): void {
   for (const { name, kind } of columns) {
     const body = members.find(({ column }) => column === name)?.body;
     if (kind === 'bytes' || body === undefined || !isInMemory(body)) continue;
@@ -116,7 +116,7 @@ class HeldGroup {
 }
 
 class ParquetEncoder implements ShardEncoder {
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly ParquetColumn[];
   readonly #groups: readonly RowGroup[];
   /** The group of the next sample, and how many of its rows there are. */
   #group = 0;

@@ -9,7 +9,7 @@ import { type TextKind, textFacts, textFaults } from './text-facts.ts';
 import { TextScan } from './text-scan.ts';
 
 /** Of a member that is not held as a whole. A JPEG's size may lie behind a preview of 64 kB. */
-export const HEAD_BYTES = 256 * 1024;
+export const MEMBER_HEAD_BYTES = 256 * 1024;
 
 const IMAGES = /\.(jpe?g|jpe|jfif|png|gif|webp|bmp|tiff?|avif|heic|heif)$/i;
 const SOUNDS = /\.(wav|flac|m4a|mp4|m4v|mov)$/i;
@@ -58,7 +58,7 @@ const lengthOf = (chunks: readonly Uint8Array[]): number =>
 function headOf(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   if (first === undefined) return new Uint8Array();
-  return chunks.length === 1 || first.length >= HEAD_BYTES ? first : Buffer.concat(chunks);
+  return chunks.length === 1 || first.length >= MEMBER_HEAD_BYTES ? first : Buffer.concat(chunks);
 }
 
 /** Width and height of an image, by its header. The bytes are hostile: whatever is not understood gives undefined. */
@@ -93,7 +93,7 @@ const MOVIE_BOXES: ReadonlySet<string> = new Set(['ftyp', 'moov', 'wide', 'mdat'
  * gives undefined.
  */
 function soundFacts(held: MemberBytes): SoundFacts | undefined {
-  const bytes = held.slice(0, HEAD_BYTES);
+  const bytes = held.slice(0, MEMBER_HEAD_BYTES);
   if (bytes.length < 44) return undefined;
   const magic = latin(bytes, 0, 4);
   if (magic === 'RIFF' && latin(bytes, 8, 12) === 'WAVE') return wave(bytes, held.size);

@@ -26,9 +26,9 @@ import { GzipSink } from './gzip-sink.ts';
 import { largeMembers } from './large-member.ts';
 import { damaged, MemberReads } from './member-reads.ts';
 import { Lookahead } from './planned-samples.ts';
-import { piecesOf } from './read-spans.ts';
-import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
-import { type BodyOf, SampleWriter } from './sample-writer.ts';
+import { readPieces } from './read-spans.ts';
+import { bytesOfPart, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
+import { type PartBody, SampleWriter } from './sample-writer.ts';
 import { measureImages, NO_IMAGES, type PreparedBytes, preparedOf, prepareImages } from './shard-images.ts';
 import {
   type BuiltShard,
@@ -252,7 +252,7 @@ class ShardBuilder {
       this.#exclude(layout, excludeAll(layout.sample, error.reason), before);
     };
     try {
-      return this.#writer.write(layout, images, (part) => bodyOf(part, reads))?.catch(unfit);
+      return this.#writer.write(layout, images, (part) => bytesOfPart(part, reads))?.catch(unfit);
     } catch (error: unknown) {
       unfit(error);
       return undefined;
@@ -305,7 +305,7 @@ class ShardBuilder {
     }
   }
 
-  #largeBody(layout: SampleLayout, part: MemberLayout): ReturnType<BodyOf> {
+  #largeBody(layout: SampleLayout, part: MemberLayout): ReturnType<PartBody> {
     if (part.kind === 'made') return [part.bytes];
     const [{ sample }, { member }] = [layout, part];
     return this.#large(layout).includes(member)
@@ -333,7 +333,7 @@ class ShardBuilder {
     if (prepared !== undefined) return prepared;
     for (const member of toRead)
       if (!images.has(member))
-        for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) await this.#window.next();
+        for (const _ of readPieces(member, this.#deps.window.pieceBytes)) await this.#window.next();
     return undefined;
   }
 }

@@ -15,9 +15,9 @@ import { assessPools } from './assess-pools.ts';
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds } from './capacity-errors.ts';
 import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';
-import { cheapestPool, isSpot, meanwhile } from './cheapest-pool.ts';
+import { cheapestPool, interimPool, isSpot } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
-import { secondsUntilUnsafe, spotUntil, whyNot } from './feasibility.ts';
+import { secondsUntilUnsafe, spotUntil, whyNotAllowed } from './feasibility.ts';
 import { costUsd, gangUsd, workOf } from './gang-cost.ts';
 import { giveUpReason } from './give-up.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
@@ -38,13 +38,13 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const giveUp = giveUpReason(situation, assessed);
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
   const usable = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
-  const picked = cheapestPool(usable, situation) ?? meanwhile(usable, assessed, situation);
+  const picked = cheapestPool(usable, situation) ?? interimPool(usable, assessed, situation);
   const wait = picked === undefined ? ON_DEMAND_COOLS_DOWN : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
     return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_COOLS_DOWN), considered: table() });
   const choice = amongSpot(picked, assessed, situation);
   if (choice.kind === 'wait') return waitFor(assessed, situation, { ...choice, considered: table() });
-  const chosen = asStated(choice.pool, picked, assessed);
+  const chosen = withStatedCost(choice.pool, picked, assessed);
   return launch(chosen, situation, table(chosen));
 }
 
@@ -53,7 +53,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
  * after a capacity error. The expected saving is part of neither: the cost of the pool at hand already includes the
  * move to a cheaper one.
  */
-function asStated({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
+function withStatedCost({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
   const own = assessed.find((each) => each.candidate === candidate) ?? picked;
   return { ...own, expectedCostUsd: Math.min(own.expectedCostUsd, picked.expectedCostUsd) };
 }
@@ -110,8 +110,8 @@ type SpotChoice = { readonly kind: 'launch'; readonly pool: Assessed } | ({ read
 /** @param picked the cheapest of all pools that are not cooling down */
 function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): SpotChoice {
   const launched: SpotChoice = { kind: 'launch', pool: picked };
-  const allowed = assessed.filter((each) => isSpot(each) && whyNot(each, situation) === undefined);
-  const atHand = isSpot(picked) ? probablyThere(allowed, assessed, situation) : undefined;
+  const allowed = assessed.filter((each) => isSpot(each) && whyNotAllowed(each, situation) === undefined);
+  const atHand = isSpot(picked) ? cheapestLikelyUp(allowed, assessed, situation) : undefined;
   const cheaper = atHand && cheaperPool(atHand, allowed, { situation, inUse: false });
   if (atHand === undefined || cheaper === undefined) return launched;
   const { kind, pool, savedUsd } = cheaper;
@@ -131,7 +131,7 @@ const neverLostUsd = ({ candidate }: Assessed, { work, timeUsd }: Situation): nu
   );
 
 /** The cheapest pool that is more likely up than down, unless On-Demand is cheaper. */
-function probablyThere(
+function cheapestLikelyUp(
   allowed: readonly Assessed[],
   assessed: readonly Assessed[],
   situation: Situation,

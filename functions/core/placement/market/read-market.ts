@@ -1,5 +1,5 @@
 /** Asks the market for everything a placement needs, in parallel; a failed answer becomes a note, never an error. */
-import type { Answer, MarketSource, MarketView, PlacementScore } from '../model/market-source.ts';
+import type { MarketAnswer, MarketSource, MarketView, PlacementScore } from '../model/market-source.ts';
 
 interface Gang {
   readonly nodes: number;
@@ -16,7 +16,7 @@ export async function readMarket(
     readonly alsoPriced?: readonly string[];
   },
 ): Promise<MarketView> {
-  const nothing = <T>(): Promise<Answer<readonly T[]>> =>
+  const nothing = <T>(): Promise<MarketAnswer<readonly T[]>> =>
     Promise.resolve({ kind: 'known', value: [], notes: [] });
   const types = [...new Set(question.gangs.flatMap(({ instanceTypes }) => instanceTypes))];
   const [scores, spotPrices, onDemandPrices, zones] = await Promise.all([
@@ -26,7 +26,7 @@ export async function readMarket(
     source.zones(),
   ]);
   const notes: string[] = [];
-  const take = <T>(what: string, answer: Answer<readonly T[]>): readonly T[] => {
+  const take = <T>(what: string, answer: MarketAnswer<readonly T[]>): readonly T[] => {
     if (answer.kind === 'known') {
       notes.push(...answer.notes);
       return answer.value;
@@ -47,7 +47,7 @@ export async function readMarket(
 async function scoresOf(
   source: MarketSource,
   { instanceTypes, nodes }: Gang,
-): Promise<Answer<readonly PlacementScore[]>> {
+): Promise<MarketAnswer<readonly PlacementScore[]>> {
   const answer = await source.scores(instanceTypes, nodes);
   return answer.kind === 'known'
     ? { ...answer, value: answer.value.map((each) => ({ ...each, nodes })) }

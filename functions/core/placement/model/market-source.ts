@@ -4,7 +4,7 @@ import type { ListPrice, TransferPrice } from '../../catalog/price-list.ts';
 /** Why a value is unknown. Placement continues with the known values and says so. */
 export type MarketFailure = 'throttled' | 'configurationLimit' | 'notAuthorised' | 'unavailable';
 
-export type Answer<T> =
+export type MarketAnswer<T> =
   | { readonly kind: 'known'; readonly value: T; readonly notes: readonly string[] }
   | { readonly kind: 'unknown'; readonly failure: MarketFailure; readonly message: string };
 
@@ -48,21 +48,21 @@ export interface Zone {
 export interface MarketSource {
   readonly region: string;
   /** One question for the whole family and gang; each zone gets its own score. */
-  scores(types: readonly string[], nodes: number): Promise<Answer<readonly PlacementScore[]>>;
-  spotPrices(types: readonly string[]): Promise<Answer<readonly SpotPrice[]>>;
-  zones(): Promise<Answer<readonly Zone[]>>;
-  onDemandPrices(types: readonly string[]): Promise<Answer<readonly OnDemandPrice[]>>;
+  scores(types: readonly string[], nodes: number): Promise<MarketAnswer<readonly PlacementScore[]>>;
+  spotPrices(types: readonly string[]): Promise<MarketAnswer<readonly SpotPrice[]>>;
+  zones(): Promise<MarketAnswer<readonly Zone[]>>;
+  onDemandPrices(types: readonly string[]): Promise<MarketAnswer<readonly OnDemandPrice[]>>;
 }
 
 /** What refreshes the catalog's snapshot; the adapters are functions/aws/market/price-list.ts and instance-types.ts. */
 export interface CatalogSource {
   /** SageMaker's On-Demand prices for training. */
-  trainingPrices(types: readonly string[], region: string): Promise<Answer<readonly ListPrice[]>>;
+  trainingPrices(types: readonly string[], region: string): Promise<MarketAnswer<readonly ListPrice[]>>;
   /** EC2's On-Demand prices. */
-  ec2Prices(types: readonly string[], region: string): Promise<Answer<readonly ListPrice[]>>;
-  transferPrices(from: string, others: readonly string[]): Promise<Answer<readonly TransferPrice[]>>;
+  ec2Prices(types: readonly string[], region: string): Promise<MarketAnswer<readonly ListPrice[]>>;
+  transferPrices(from: string, others: readonly string[]): Promise<MarketAnswer<readonly TransferPrice[]>>;
   /** Entries as DescribeInstanceTypes gives them in the data's own region, unchecked. */
-  instanceTypes(types: readonly string[]): Promise<Answer<readonly unknown[]>>;
+  instanceTypes(types: readonly string[]): Promise<MarketAnswer<readonly unknown[]>>;
 }
 
 /** Everything the market answered, with a note for each missing answer. */

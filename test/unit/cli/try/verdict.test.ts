@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { outputReader } from '../../../../cli/try/output.ts';
 import type { Note, Phase } from '../../../../cli/try/phase.ts';
-import { findingOf, wasRestored } from '../../../../cli/try/verdict.ts';
+import { findingOf, wasRestored } from '../../../../cli/try/try-verdict.ts';
 
 const note = (step: number, checkpoint = 'last.pt'): Note => ({
   step,

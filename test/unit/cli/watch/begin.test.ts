@@ -1,6 +1,6 @@
 /** Which run takes what a person has just dropped. */
 import { expect, it, vi } from 'vitest';
-import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api.ts';
+import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api-calls.ts';
 import { runAfter, takes } from '../../../../cli/watch/begin.ts';
 import { runOf } from '../../../support/builders/records.ts';
 

@@ -9,9 +9,9 @@ import { bodyWithin, serveLocally } from '@tidewheel/emulators/access/local-serv
 import { type Signing, signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import { OPERATIONS } from '../../client/operations.ts';
 import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/core/page/headers.ts';
-import type { PageFile } from './files.ts';
+import type { PageFile } from './page-files.ts';
 
-export interface PageDeps extends Pick<Signing, 'region' | 'credentials'> {
+export interface PageServerDeps extends Pick<Signing, 'region' | 'credentials'> {
   readonly files: ReadonlyMap<string, PageFile>;
   /** Address of the API, without a slash at its end. */
   readonly apiUrl: string;
@@ -44,7 +44,7 @@ export interface ServedPage {
 }
 
 /** @param port undefined for any free one. @throws Error with code EADDRINUSE */
-export async function servePage(deps: PageDeps, port?: number): Promise<ServedPage> {
+export async function servePage(deps: PageServerDeps, port?: number): Promise<ServedPage> {
   const token = randomBytes(16).toString('hex');
   const server = await serveLocally(
     (request, response) =>
@@ -61,7 +61,7 @@ interface Door {
 }
 
 async function respond(
-  deps: PageDeps,
+  deps: PageServerDeps,
   door: Door,
   request: IncomingMessage,
   response: ServerResponse,
@@ -129,7 +129,7 @@ function sendFile({ headers }: IncomingMessage, response: ServerResponse, file: 
 }
 
 interface Steering {
-  readonly deps: PageDeps;
+  readonly deps: PageServerDeps;
   readonly method: keyof typeof STEERING;
   readonly path: string;
 }
@@ -168,7 +168,7 @@ interface Call {
   readonly etag?: string | undefined;
 }
 
-async function pass(deps: PageDeps, call: Call, response: ServerResponse): Promise<void> {
+async function pass(deps: PageServerDeps, call: Call, response: ServerResponse): Promise<void> {
   try {
     const answer = await signedCall(deps, call);
     const body = await answer.text();
@@ -187,7 +187,7 @@ async function pass(deps: PageDeps, call: Call, response: ServerResponse): Promi
 }
 
 async function signedCall(
-  { credentials, region, apiUrl }: PageDeps,
+  { credentials, region, apiUrl }: PageServerDeps,
   { method, call, body, etag }: Call,
 ): Promise<Response> {
   const url = new URL(`${apiUrl}${call}`);

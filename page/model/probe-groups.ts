@@ -7,7 +7,7 @@ import {
   type Ranked,
   unitSeconds,
 } from '../../functions/core/doctor/probe/probe-verdict.ts';
-import { differences } from './compare.ts';
+import { differences } from './compared-runs.ts';
 
 export type Probe = Operations['listProbes']['answer']['probes'][number];
 
@@ -73,7 +73,7 @@ export function rankedText({ best, alike, ahead }: Ranked, worse: 'dearer' | 'sl
 }
 
 /** By whose clock the seconds of a group are. @returns undefined where none was measured */
-export function clockText({ probes }: ProbeGroup): string | undefined {
+export function measuredByText({ probes }: ProbeGroup): string | undefined {
   const clocks = new Set(probes.flatMap(({ probe }) => probe.speed?.clock ?? []));
   if (clocks.size > 1) return 'Measured by different clocks, so not to be compared.';
   const [clock] = clocks;

@@ -5,15 +5,15 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import {
   type ApiCall,
+  type ApiRefusal,
   createClient,
   type Input,
   type OperationId,
-  type Refused,
-  type Send,
+  type SendCall,
 } from '../../client/client.ts';
 import type { Operations } from '../../client/operations.ts';
-import { remedyOf } from '../deployment/surroundings.ts';
-import type { Deployment } from './deployment.ts';
+import { networkRemedy } from '../deployment/surroundings.ts';
+import type { ChosenDeployment } from './deployment.ts';
 import { NotAllowedError } from './exit.ts';
 
 /** An answer that says no, in the API's own words. */
@@ -47,7 +47,7 @@ const TRIES = 6;
 const FIRST_WAIT_SECONDS = 1;
 const LATER = [429, 500, 502, 503, 504];
 
-export const apiOf = (deployment: Pick<Deployment, 'apiUrl' | 'region' | 'title'>): Api =>
+export const apiOf = (deployment: Pick<ChosenDeployment, 'apiUrl' | 'region' | 'title'>): Api =>
   apiOver(signedSend(deployment), deployment.title);
 
 /** Where a person without credentials of AWS calls, and with what (docs/deploy.md#people). */
@@ -60,7 +60,7 @@ export interface TokenAccess {
 export const apiWithToken = (access: TokenAccess): Api =>
   apiOver(tokenSend(access), `deployment at ${access.apiUrl}`);
 
-function apiOver(send: Send, title: string): Api {
+function apiOver(send: SendCall, title: string): Api {
   const client = createClient(untilTaken(send));
   return {
     call: async (operation, input) => {
@@ -73,7 +73,7 @@ function apiOver(send: Send, title: string): Api {
         case 'unchanged':
           throw new Error(`the API answered 304 to ${operation}, which asked for no change`);
         case 'unreachable': {
-          const remedy = remedyOf(answer.cause, process.env);
+          const remedy = networkRemedy(answer.cause, process.env);
           const why = remedy ?? messageOf(answer.cause);
           throw new UnreachableError(`the API of the ${title} gave no answer: ${why}`, {
             cause: answer.cause,
@@ -84,7 +84,7 @@ function apiOver(send: Send, title: string): Api {
   };
 }
 
-function signedSend({ apiUrl, region }: Pick<Deployment, 'apiUrl' | 'region'>): Send {
+function signedSend({ apiUrl, region }: Pick<ChosenDeployment, 'apiUrl' | 'region'>): SendCall {
   const signing = { service: 'execute-api', region, credentials: defaultProvider() };
   return async ({ method, path, headers, body }: ApiCall) => {
     const url = new URL(`${apiUrl}${path}`);
@@ -95,7 +95,7 @@ function signedSend({ apiUrl, region }: Pick<Deployment, 'apiUrl' | 'region'>): 
 }
 
 const tokenSend =
-  ({ apiUrl, token }: TokenAccess): Send =>
+  ({ apiUrl, token }: TokenAccess): SendCall =>
   ({ method, path, headers, body }) =>
     sent(new URL(`${apiUrl}${path}`), {
       method,
@@ -113,7 +113,7 @@ const sent = (url: URL, { method, headers, body }: Omit<ApiCall, 'path'>): Promi
   });
 
 const untilTaken =
-  (send: Send): Send =>
+  (send: SendCall): SendCall =>
   async (call) => {
     for (let tries = 1; ; tries += 1) {
       const answer = await send(call);
@@ -124,7 +124,7 @@ const untilTaken =
     }
   };
 
-function refused({ status, message, problems }: Refused, operation: OperationId): Error {
+function refused({ status, message, problems }: ApiRefusal, operation: OperationId): Error {
   if (status === 401)
     return new NotAllowedError(
       'the token is not taken: it has expired, or is of another issuer or client. Set TIDEWHEEL_TOKEN to a new one',

@@ -9,9 +9,9 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
-import { writeTable } from './page.ts';
 import { lastJsonLine, runProgram } from './program.ts';
-import { type Row, rowSchema, tableOf } from './table.ts';
+import { writeTable } from './results-page.ts';
+import { type Row, recipeTable, rowSchema } from './table.ts';
 
 const HELP = `npm run recipes [-- OPTIONS] [NAME...]
   --all      also those that need an environment of their own (.venv-tf, .venv-ray, .venv-horovod: made on demand)
@@ -116,7 +116,7 @@ async function measureAll(chosen: readonly Entry[], { seed, write }: Values): Pr
     const row = await measure(entry, seed);
     if (row) rows.push(row);
   }
-  const table = `${tableOf(rows)}\n\n${circumstances(seed, started)}`;
+  const table = `${recipeTable(rows)}\n\n${circumstances(seed, started)}`;
   print(`\n${table}`);
   const failed = chosen.length - rows.filter((row) => row.is_within).length;
   if (failed > 0) print(`\n${failed} of ${chosen.length} did not do what they must`);

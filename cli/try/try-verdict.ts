@@ -14,7 +14,7 @@ type Verdict =
   | 'fails'
   | 'ends before anything can be interrupted';
 
-export interface Finding {
+export interface TryFinding {
   readonly verdict: Verdict;
   readonly restored: readonly Restored[];
   /** What to change; empty when nothing is needed. */
@@ -47,7 +47,7 @@ function byPrintedSteps(first: Phase, previous: Phase, phase: Phase): 'yes' | 'n
 }
 
 /** In the order in which they were played; the first is never a resumption. */
-export function findingOf(phases: readonly Phase[]): Finding {
+export function findingOf(phases: readonly Phase[]): TryFinding {
   const [first] = phases;
   if (first === undefined) throw new RangeError('a trial has a first start');
   const restored = phases.slice(1).map((phase, index) => wasRestored(first, phases[index] ?? first, phase));

@@ -2,6 +2,7 @@
  * What the API answers when it refuses. `name` is the error's name on the wire.
  * Names and texts are those seen from SageMaker; where no text is known the message says what to change.
  */
+import { messageOf } from '@tidewheel/kit/errors.ts';
 export class RequestRefused extends Error {
   readonly statusCode: number;
 
@@ -88,7 +89,3 @@ export function transferFailure(what: string, thrown: unknown): JobFailure {
     ? new JobFailure('InternalServerError', `${TRY_AGAIN} (${what}: ${messageOf(thrown)})`, thrown)
     : new JobFailure('ClientError', `${what}: ${messageOf(thrown)}`, thrown);
 }
-
-/** The text of anything that was thrown. */
-export const messageOf = (thrown: unknown): string =>
-  thrown instanceof Error ? thrown.message : String(thrown);

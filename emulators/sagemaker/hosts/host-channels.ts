@@ -3,9 +3,10 @@ import { constants, copyFile, mkdir, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel, CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { eachLimited } from '../model/concurrency.ts';
-import { JobFailure, messageOf, transferFailure } from '../model/errors.ts';
-import { channelsOf, type Host } from './container.ts';
+import { JobFailure, transferFailure } from '../model/refusals.ts';
+import { type Host, hostChannelsOf } from './container.ts';
 import {
   downloadObject,
   listObjects,
@@ -137,10 +138,10 @@ export const modeOf = (request: CreateTrainingJobRequest, channel: Channel): str
   channel.InputMode ?? request.AlgorithmSpecification?.TrainingInputMode ?? 'File';
 
 /** Hosts that a channel goes to, in order. */
-export const hostsOf = (
+export const channelHosts = (
   { request, hosts }: Pick<ChannelContext, 'request' | 'hosts'>,
   channel: Channel,
-): readonly Host[] => hosts.filter((host) => channelsOf(request, host).includes(channel));
+): readonly Host[] => hosts.filter((host) => hostChannelsOf(request, host).includes(channel));
 
 /** Puts every channel of File and FastFile mode in place; FastFile's streamed files are here plain files. */
 export async function fillChannels(context: ChannelContext): Promise<void> {
@@ -155,7 +156,7 @@ export async function fillChannels(context: ChannelContext): Promise<void> {
 }
 
 async function fillChannel(context: ChannelContext, channel: Channel): Promise<void> {
-  const hosts = hostsOf(context, channel);
+  const hosts = channelHosts(context, channel);
   for (const host of hosts) await mkdir(dirname(channelDirectory(host, channel)), { recursive: true });
   if (channel.DataSource?.FileSystemDataSource) return linkFileSystem(context, channel, hosts);
   for (const host of hosts) await mkdir(channelDirectory(host, channel), { recursive: true });

@@ -1,7 +1,7 @@
 /** The local Spot market: capacity that comes and goes by a script, and the EC2 API that describes it. */
 import { EC2Client } from '@aws-sdk/client-ec2';
 import type { AccessKey } from '../access/access-key.ts';
-import { type Clock, wallClock } from '../clock/clock.ts';
+import { type LocalClock, wallClock } from '../clock/clock.ts';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { configurationLimit } from './ec2/configuration-limit.ts';
 import { startEc2Server } from './ec2/server.ts';
@@ -42,7 +42,7 @@ export interface LocalMarketOptions {
   /** Spot always costs what the catalog says, as a simulation assumes that pays one price. Default: it wanders. */
   readonly steadyPrices?: boolean;
   /** Default: the clock on the wall. */
-  readonly clock?: Clock;
+  readonly clock?: LocalClock;
   readonly log?: (line: string) => void;
   /** Takes what a user should see: that a job waits for capacity. */
   readonly notice?: (line: string) => void;

@@ -1,4 +1,4 @@
-/** Strays: declarations and data in the bucket that belong to no pipeline. The service ignores them and notes it in its logs only. */
+/** Declarations and data in the bucket that belong to no pipeline. The service ignores them and notes it in its logs only. */
 
 import { sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,8 +27,8 @@ interface BucketLook {
   readonly folders: readonly string[];
 }
 
-/** Ends with the session; each stray is on the screen once. */
-export async function watchStrays({
+/** Ends with the session; each file is on the screen once. */
+export async function watchUnclaimedFiles({
   store,
   screen,
   signal,
@@ -38,7 +38,7 @@ export async function watchStrays({
     const began = performance.now();
     const look = await lookAt(store).catch(() => undefined);
     const pause = Math.max(LOOK_MILLISECONDS, PAUSES_PER_LOOK * (performance.now() - began));
-    for (const text of look === undefined ? [] : strayTexts(look)) {
+    for (const text of look === undefined ? [] : unclaimedTexts(look)) {
       if (!shown.has(text)) screen.problem(text);
       shown.add(text);
     }
@@ -46,7 +46,7 @@ export async function watchStrays({
   }
 }
 
-export function strayTexts({ declarations, folders }: BucketLook): string[] {
+export function unclaimedTexts({ declarations, folders }: BucketLook): string[] {
   const declared = declaredIn(declarations);
   return [
     ...declarations.flatMap((key) => {
@@ -77,7 +77,7 @@ const declaredIn = (declarations: readonly string[]): ReadonlySet<string> =>
   );
 
 /** undefined for a name that a pipeline can have */
-export function whyNoName(name: string): string | undefined {
+function whyNoName(name: string): string | undefined {
   const parsed = pipelineName.safeParse(name);
   if (parsed.success) return undefined;
   const remedy = parsed.error.issues.map(({ message }) => message).join('; ');

@@ -1,24 +1,24 @@
 /** The API's operations: a checked body in, the answer's body out. */
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
-import type { Clock } from '../../clock/clock.ts';
+import type { LocalClock } from '../../clock/clock.ts';
 import { MAXIMUM_HOSTS } from '../hosts/container.ts';
 import { describeJob, summariseJob } from '../jobs/describe.ts';
 import type { JobRegistry } from '../jobs/registry.ts';
-import type { TrainingJob } from '../jobs/training-job.ts';
-import { jobNotFound, RequestRefused, validationException } from '../model/errors.ts';
+import type { LocalTrainingJob } from '../jobs/training-job.ts';
 import { groupsOf, hasEnded } from '../model/job-record.ts';
+import { jobNotFound, RequestRefused, validationException } from '../model/refusals.ts';
 import { type ListInput, listJobs } from './list-jobs.ts';
 import { brokenRules, type LocalAbilities } from './rules.ts';
 import trimmedModel from './service-model.json' with { type: 'json' };
 import { JSON_BODY, requestViolations, type ServiceModel, violationMessage } from './service-model.ts';
 
-export type Answer = Readonly<Record<string, unknown>>;
+export type OperationAnswer = Readonly<Record<string, unknown>>;
 
 export interface OperationContext {
   readonly registry: JobRegistry;
   readonly abilities: LocalAbilities;
   readonly timeScale: number;
-  readonly clock: Clock;
+  readonly clock: LocalClock;
 }
 
 /**
@@ -27,12 +27,14 @@ export interface OperationContext {
  */
 const MODEL: ServiceModel = trimmedModel;
 
-type Operation = (body: unknown, context: OperationContext) => Promise<Answer>;
+type Operation = (body: unknown, context: OperationContext) => Promise<OperationAnswer>;
 
 /** The body has been checked against the model before `run` sees it: that is what makes its type known. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 const operation =
-  <Input>(run: (body: Input, context: OperationContext) => Answer | Promise<Answer>): Operation =>
+  <Input>(
+    run: (body: Input, context: OperationContext) => OperationAnswer | Promise<OperationAnswer>,
+  ): Operation =>
   async (body, context) =>
     run(body as Input, context);
 
@@ -58,7 +60,11 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
 export const OPERATION_NAMES: readonly string[] = [...OPERATIONS.keys()];
 
 /** Throws a RequestRefused for every request that SageMaker would refuse. */
-export async function runOperation(name: string, body: unknown, context: OperationContext): Promise<Answer> {
+export async function runOperation(
+  name: string,
+  body: unknown,
+  context: OperationContext,
+): Promise<OperationAnswer> {
   const found = OPERATIONS.get(name);
   if (!found) {
     throw new RequestRefused(
@@ -85,7 +91,7 @@ function withoutNulls(value: unknown): unknown {
 async function createTrainingJob(
   request: CreateTrainingJobRequest,
   context: OperationContext,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   const problems = brokenRules(request, context.abilities);
   const hosts = groupsOf(request).reduce((sum, group) => sum + group.count, 0);
   if (hosts > MAXIMUM_HOSTS)
@@ -95,17 +101,20 @@ async function createTrainingJob(
   return { TrainingJobArn: record.arn };
 }
 
-function jobOf(name: string, { registry }: OperationContext): TrainingJob {
+function jobOf(name: string, { registry }: OperationContext): LocalTrainingJob {
   const job = registry.find(name);
   if (!job) throw jobNotFound();
   return job;
 }
 
-function describeTrainingJob({ TrainingJobName }: Named, context: OperationContext): Answer {
+function describeTrainingJob({ TrainingJobName }: Named, context: OperationContext): OperationAnswer {
   return describeJob(jobOf(TrainingJobName, context).record, context.timeScale, context.clock.now());
 }
 
-async function stopTrainingJob({ TrainingJobName }: Named, context: OperationContext): Promise<Answer> {
+async function stopTrainingJob(
+  { TrainingJobName }: Named,
+  context: OperationContext,
+): Promise<OperationAnswer> {
   const job = jobOf(TrainingJobName, context);
   if (hasEnded(job.record)) {
     throw validationException(
@@ -116,7 +125,10 @@ async function stopTrainingJob({ TrainingJobName }: Named, context: OperationCon
   return {};
 }
 
-async function deleteTrainingJob({ TrainingJobName }: Named, context: OperationContext): Promise<Answer> {
+async function deleteTrainingJob(
+  { TrainingJobName }: Named,
+  context: OperationContext,
+): Promise<OperationAnswer> {
   const { record } = jobOf(TrainingJobName, context);
   if (!hasEnded(record)) {
     throw new RequestRefused(
@@ -131,7 +143,7 @@ async function deleteTrainingJob({ TrainingJobName }: Named, context: OperationC
 async function updateTrainingJob(
   body: Named & Pick<CreateTrainingJobRequest, 'ProfilerConfig' | 'RemoteDebugConfig'>,
   context: OperationContext,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   const job = jobOf(body.TrainingJobName, context);
   if (hasEnded(job.record)) {
     throw validationException(
@@ -152,7 +164,7 @@ async function updateTrainingJob(
   return { TrainingJobArn: job.record.arn };
 }
 
-function listTrainingJobs(input: ListInput, { registry }: OperationContext): Answer {
+function listTrainingJobs(input: ListInput, { registry }: OperationContext): OperationAnswer {
   const page = listJobs(registry.records(), input);
   if (!page) throw validationException('Invalid pagination token: use the NextToken of the page before');
   return {
@@ -161,7 +173,7 @@ function listTrainingJobs(input: ListInput, { registry }: OperationContext): Ans
   };
 }
 
-function jobOfArn({ ResourceArn }: OfResource, { registry }: OperationContext): TrainingJob {
+function jobOfArn({ ResourceArn }: OfResource, { registry }: OperationContext): LocalTrainingJob {
   const job = registry.findByArn(ResourceArn);
   if (!job) throw new RequestRefused('ResourceNotFound', `There is no training job ${ResourceArn}`);
   return job;
@@ -175,7 +187,7 @@ const tagList = (tags: Readonly<Record<string, string>>): readonly { Key: string
 async function addTags(
   body: OfResource & { readonly Tags: readonly { Key: string; Value: string }[] },
   context: OperationContext,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   const job = jobOfArn(body, context);
   const tags = { ...job.record.tags, ...Object.fromEntries(body.Tags.map(({ Key, Value }) => [Key, Value])) };
   if (Object.keys(tags).length > MAXIMUM_TAGS) {
@@ -186,14 +198,14 @@ async function addTags(
 }
 
 /** All on one page: a job has 50 at most, and a page holds 50 at least. */
-function listTags(body: OfResource, context: OperationContext): Answer {
+function listTags(body: OfResource, context: OperationContext): OperationAnswer {
   return { Tags: tagList(jobOfArn(body, context).record.tags) };
 }
 
 async function deleteTags(
   body: OfResource & { readonly TagKeys: readonly string[] },
   context: OperationContext,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   const job = jobOfArn(body, context);
   const kept = Object.entries(job.record.tags).filter(([key]) => !body.TagKeys.includes(key));
   await job.amend((record) => ({ ...record, tags: Object.fromEntries(kept) }));

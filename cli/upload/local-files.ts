@@ -31,7 +31,7 @@ const isHidden = (name: string): boolean => name.startsWith('.');
  * @param omit relative names, with slashes, of files and folders that are left out
  * @throws Error where the folder cannot be read
  */
-export async function filesBelow(folder: string, omit: readonly string[] = []): Promise<FilesBelow> {
+export async function dataFilesBelow(folder: string, omit: readonly string[] = []): Promise<FilesBelow> {
   const files: LocalFile[] = [];
   const skipped: SkippedFile[] = [];
   const visit = async (relative: string): Promise<void> => {

@@ -11,12 +11,12 @@ const RECONCILE = 'tidewheel-dev-reconcile';
 /** A run on record without an execution is left alone for 30 s: its start may still be under way. */
 const AGAIN_MILLISECONDS = 35_000;
 
-type TakeUp = Pick<Session, 'stores' | 'screen' | 'signal'> & {
+type Resumed = Pick<Session, 'stores' | 'screen' | 'signal'> & {
   readonly region: { readonly clients: Pick<Region['clients'], 'lambda'> };
 };
 
 /** The schedule would come to it after five minutes. */
-export async function takeUpRuns(session: TakeUp): Promise<void> {
+export async function resumeRuns(session: Resumed): Promise<void> {
   const { stores, screen, signal } = session;
   const unfinished = await stores.runs.listOpen();
   for (const { runId, status } of unfinished)
@@ -31,7 +31,7 @@ export async function takeUpRuns(session: TakeUp): Promise<void> {
 
 const reconciled = z.object({ failures: z.array(z.string()) });
 
-async function reconcile({ region, screen, signal }: TakeUp): Promise<void> {
+async function reconcile({ region, screen, signal }: Resumed): Promise<void> {
   const invoke = new InvokeCommand({
     FunctionName: RECONCILE,
     Payload: Buffer.from(JSON.stringify({ sweep: true })),

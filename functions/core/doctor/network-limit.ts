@@ -3,7 +3,7 @@ import { type BatchCost, waitFacts } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
 import { byCpu, fileStepSeconds } from './file-mode.ts';
 import { fileSystemOption } from './file-system.ts';
-import type { Finding, Option } from './gain.ts';
+import type { DoctorFinding, Option } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
 /** A link at this share of its rate is the limit. */
@@ -13,7 +13,11 @@ const BURST = 1.1;
 const SLOWER = 1.15;
 const GIGABIT_BYTES = 125e6;
 
-export function networkFinding(evidence: Evidence, measures: Measures, cost: BatchCost): Finding | undefined {
+export function networkFinding(
+  evidence: Evidence,
+  measures: Measures,
+  cost: BatchCost,
+): DoctorFinding | undefined {
   const { pace, networkBytesPerSecond } = measures;
   if (isBurstOver(pace, networkBytesPerSecond)) return burstFinding(evidence, measures, cost);
   if (pace.receivedBytesPerSecond < FULL * networkBytesPerSecond) return undefined;
@@ -38,7 +42,7 @@ const isBurstOver = ({ early, late }: HostMeasures, baseline: number): boolean =
   late.receivedBytesPerSecond < BURST * baseline &&
   late.stepSeconds > SLOWER * early.stepSeconds;
 
-function burstFinding(evidence: Evidence, measures: Measures, cost: BatchCost): Finding {
+function burstFinding(evidence: Evidence, measures: Measures, cost: BatchCost): DoctorFinding {
   const { pace } = measures;
   const { steps } = evidence;
   const measured = Math.min(steps, pace.steps);
@@ -67,7 +71,9 @@ function othersOf(evidence: Evidence, measures: Measures): readonly Option[] {
   return shared === undefined ? [] : [shared];
 }
 
-type NetworkRemedy = Required<Pick<Finding, 'change' | 'stepSeconds' | 'startSeconds' | 'usdPerSecond'>>;
+type NetworkRemedy = Required<
+  Pick<DoctorFinding, 'change' | 'stepSeconds' | 'startSeconds' | 'usdPerSecond'>
+>;
 
 /** File mode, which needs the network once, or a type whose network is fast enough all the time. */
 function cheapestRemedy(evidence: Evidence, measures: Measures, cost: BatchCost): NetworkRemedy {

@@ -2,7 +2,7 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { showPipelines, takeUpRuns } from '../../../cli/serve/take-up.ts';
+import { resumeRuns, showPipelines } from '../../../cli/serve/resume-runs.ts';
 import type { Screen } from '../../../cli/show/screen.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { type MemoryStores, memoryStores } from '../../support/fakes/stores.ts';
@@ -40,7 +40,7 @@ it('takes up every unfinished run by one reconciliation', async () => {
   answers({ failures: [] });
   await stores.runs.create(runOf('wine', 1, { status: 'training' }));
   await stores.runs.create(runOf('beer', 7, { status: 'packing' }));
-  await takeUpRuns(session());
+  await resumeRuns(session());
   expect(lines).toEqual([
     '  wine-000001 was not finished when the last start ended (training): it goes on',
     '  beer-000007 was not finished when the last start ended (packing): it goes on',
@@ -52,7 +52,7 @@ it('takes up every unfinished run by one reconciliation', async () => {
 
 it('sweeps for data without an event at every start', async () => {
   answers({ failures: [] });
-  await takeUpRuns(session());
+  await resumeRuns(session());
   const [call] = lambda.commandCalls(InvokeCommand);
   expect(call?.args[0].input.Payload).toEqual(Buffer.from('{"sweep":true}'));
   expect(lines).toEqual([]);
@@ -60,13 +60,13 @@ it('sweeps for data without an event at every start', async () => {
 
 it('names the runs that it could not take up', async () => {
   answers({ failures: ['wine-000001: Rate exceeded'] });
-  await takeUpRuns(session());
+  await resumeRuns(session());
   expect(lines).toEqual(['! not taken up yet, tried again within 5 minutes: wine-000001: Rate exceeded']);
 });
 
 it('goes on when the reconciliation fails', async () => {
   lambda.on(InvokeCommand).rejects(new Error('no such function'));
-  await takeUpRuns(session());
+  await resumeRuns(session());
   expect(lines).toEqual(['! runs are taken up within 5 minutes, not at once: no such function']);
 });
 

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { parseRunId } from '../../functions/core/shared/keys.ts';
-import { type Api, ApiError } from './api.ts';
+import { type Api, ApiError } from './api-calls.ts';
 import type { Context } from './context.ts';
 
 export type RunRow = AnswerOf<'listPipelineRuns'>['runs'][number];
@@ -45,7 +45,7 @@ interface RunFilter {
 }
 
 /** Runs of all pipelines or of one, newest first. */
-export async function listRuns(api: Api, filter: RunFilter, most: number): Promise<RunRow[]> {
+export async function runRows(api: Api, filter: RunFilter, most: number): Promise<RunRow[]> {
   const runs: RunRow[] = [];
   let nextToken: string | undefined;
   do {
@@ -66,12 +66,12 @@ export async function runsOf(api: Api, pipeline: string, most: number): Promise<
   } catch (error: unknown) {
     // 400: what no pipeline can be called, such as Digits.
     throw error instanceof ApiError && [400, 404].includes(error.status)
-      ? await noPipeline(api, pipeline)
+      ? await noSuchPipeline(api, pipeline)
       : error;
   }
 }
 
-export async function noPipeline(api: Api, name: string): Promise<UsageError> {
+export async function noSuchPipeline(api: Api, name: string): Promise<UsageError> {
   const names = await pipelineNames(api);
   const near = nearest(name.toLowerCase(), names);
   const hint =
@@ -123,7 +123,7 @@ export async function runMeant(context: Context, given: string | undefined): Pro
   const api = await context.api();
   if (given !== undefined) return exactRun(api, given);
   const here = await pipelineHere(context.folder);
-  const [run] = await listRuns(api, { pipeline: here }, 1);
+  const [run] = await runRows(api, { pipeline: here }, 1);
   if (run !== undefined) return run.runId;
   throw new NoRunYetError(here);
 }
