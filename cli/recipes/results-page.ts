@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** What stands between the marks of that name becomes the table; throws where a mark is missing. */
-export function withTable(page: string, table: string, name = 'table'): string {
+function withTable(page: string, table: string, name = 'table'): string {
   const marks = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`] as const;
   const [begin, end] = [page.indexOf(marks[0]), page.indexOf(marks[1])];
   if (begin < 0 || end < begin) throw new Error(`the page has lost its marks ${marks.join(' and ')}`);

@@ -28,7 +28,7 @@ const STARTS = 3;
 const isCounted = (phase: Phase): boolean =>
   phase.before === undefined && phase.saves > 0 && (phase.after?.step ?? 0) <= phase.saves;
 
-export function wasRestored(first: Phase, previous: Phase, phase: Phase): Restored {
+function wasRestored(first: Phase, previous: Phase, phase: Phase): Restored {
   const safe = phase.before;
   if (safe === undefined) return 'unknown';
   if (phase.restoredStep !== undefined) return 'yes';

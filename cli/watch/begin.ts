@@ -14,7 +14,7 @@ export const newestRun = async (api: Api, pipeline: string): Promise<RunRow | un
   (await runRows(api, { pipeline }, 1))[0];
 
 /** @param before the newest run before anything was sent @returns whether `newest` may take what was sent */
-export const takes = (newest: KnownRun | undefined, before: KnownRun | undefined): newest is KnownRun =>
+const takes = (newest: KnownRun | undefined, before: KnownRun | undefined): newest is KnownRun =>
   newest !== undefined && (newest.runId !== before?.runId || newest.status === 'settling');
 
 interface BeginDeps {

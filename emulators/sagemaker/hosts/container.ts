@@ -137,7 +137,7 @@ export const cpusPerHost = (machineCpus: number, hosts: number): number =>
   Math.max(1, Math.floor(machineCpus / Math.max(1, hosts)));
 
 /** What a script may use up of the time until SIGKILL: as the agent's 110 s of SageMaker's 120, the rest is the agent's. */
-export const scriptGraceSeconds = (graceSeconds: number): number =>
+const scriptGraceSeconds = (graceSeconds: number): number =>
   Math.round(((graceSeconds * 110) / 120) * 10) / 10;
 
 /** The whole environment of a host's program. Nothing of the server's own environment is in it. */

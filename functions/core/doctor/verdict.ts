@@ -92,7 +92,6 @@ const gain = z.object({ seconds: interval, dollars: interval }).describe('Over t
 export type Gain = z.output<typeof gain>;
 
 const otherRemedy = z.object({ remedy: remedySchema, gain, unknown: list(z.string()) });
-export type OtherRemedy = z.output<typeof otherRemedy>;
 
 export const verdictSchema = z.object({
   cause: z.enum(CAUSES),

@@ -1,7 +1,10 @@
 /** What `npm run recipes` makes of what it measured. */
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { lastJsonLine } from '../../../cli/recipes/program.ts';
-import { withTable } from '../../../cli/recipes/results-page.ts';
+import { writeTable } from '../../../cli/recipes/results-page.ts';
 import { recipeTable, rowSchema } from '../../../cli/recipes/table.ts';
 
 const row = rowSchema.parse({
@@ -38,6 +41,14 @@ describe('the table', () => {
 });
 
 describe('the page', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-page-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const withTable = (text: string, table: string, name?: string): string => {
+    const file = path.join(folder, 'page.md');
+    writeFileSync(file, text);
+    writeTable(file, table, name);
+    return readFileSync(file, 'utf8');
+  };
   const page = 'before\n<!-- table: begin -->\nold\n<!-- table: end -->\nafter\n';
 
   it('replaces only the marked table', () => {

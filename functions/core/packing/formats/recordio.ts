@@ -45,7 +45,7 @@ function framed(flag: number, data: Buffer): Buffer {
 }
 
 /** One record, split at each magic. The magics themselves are left out; readers put them back. */
-export function recordIoRecord(data: Buffer): Buffer {
+function recordIoRecord(data: Buffer): Buffer {
   const points = splitPoints(data);
   if (points.length === 0) return framed(0, data);
   const starts = [0, ...points.map((point) => point + 4)];
@@ -57,7 +57,7 @@ export function recordIoRecord(data: Buffer): Buffer {
 }
 
 /** IRHeader with one scalar label. */
-export function irHeader(label: number, id: number): Buffer {
+function irHeader(label: number, id: number): Buffer {
   const header = Buffer.alloc(IR_HEADER_BYTES);
   header.writeFloatLE(label, 4);
   header.writeBigUInt64LE(BigInt(id), 8);

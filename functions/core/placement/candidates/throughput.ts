@@ -67,7 +67,7 @@ const RESOURCES = ['accelerator', 'host', 'network', 'disk'] as const;
 /** Of a normal distribution between its 5th and 95th percentile. */
 export const NINE_OF_TEN = 1.645;
 
-export class UnknownTypeError extends Error {
+class UnknownTypeError extends Error {
   override readonly name = 'UnknownTypeError';
 }
 

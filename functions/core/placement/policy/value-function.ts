@@ -22,7 +22,7 @@ export interface PlanOptions {
 }
 
 /** How a tick ends. */
-export interface TickEnd {
+interface TickEnd {
   readonly ran: Action;
   /** Seconds that can still be lost; start-up still owed counts as already lost. */
   readonly slack: number;

@@ -1,37 +1,10 @@
 /** Each mistake in region, endpoint and credentials is named with its variable, its value and the remedy. */
 import { describe, expect, it } from 'vitest';
-import { networkRemedy, surroundingsOf, withRemedy } from '../../../../cli/deployment/surroundings.ts';
+import { networkRemedy } from '../../../../cli/deployment/surroundings.ts';
 import { classify } from '../../../../functions/aws/s3/errors.ts';
 
 const named = (name: string, message: string, more: object = {}): Error =>
   Object.assign(new Error(message), { name }, more);
-
-describe('the surroundings', () => {
-  it('are the region and the endpoint', () => {
-    expect(surroundingsOf({ AWS_REGION: 'us-gov-west-1' })).toEqual({
-      region: 'us-gov-west-1',
-      endpoint: undefined,
-    });
-    expect(surroundingsOf({ AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:4566' })).toEqual({
-      region: 'eu-west-1',
-      endpoint: 'http://127.0.0.1:4566',
-    });
-  });
-
-  it.each([
-    [{}, 'AWS_REGION is not set: name the region of the deployment, such as export AWS_REGION=us-east-1'],
-    [{ AWS_REGION: '' }, 'AWS_REGION is not set'],
-    [{ AWS_DEFAULT_REGION: 'eu-west-1' }, 'for the AWS CLI only: export AWS_REGION=eu-west-1'],
-    [{ AWS_REGION: 'virginia' }, 'AWS_REGION is "virginia": write the name of a region, such as us-east-1'],
-    [
-      { AWS_REGION: 'virginia', AWS_ENDPOINT_URL: '127.0.0.1:4566' },
-      'AWS_ENDPOINT_URL is "127.0.0.1:4566": write an address such as http://127.0.0.1:4566',
-    ],
-    [{ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: '' }, 'AWS_ENDPOINT_URL is ""'],
-  ])('are refused where they are %j', (environment, message) => {
-    expect(() => surroundingsOf(environment)).toThrow(message);
-  });
-});
 
 describe('a call that did not arrive', () => {
   const refused = named('Error', 'connect ECONNREFUSED 127.0.0.1:9', { code: 'ECONNREFUSED' });
@@ -44,15 +17,6 @@ describe('a call that did not arrive', () => {
     expect(networkRemedy(new Error('a drop failed', { cause: dataPath }), { AWS_REGION: 'mars-1' })).toBe(
       'AWS_REGION is "mars-1": its endpoints cannot be reached (ENOTFOUND): check the region\'s name, the network and HTTPS_PROXY',
     );
-  });
-
-  it('fails with the remedy where one is known', async () => {
-    const failing = (error: Error) => withRemedy(() => Promise.reject(error));
-    const unknownKey = named('UnrecognizedClientException', 'The security token is invalid.');
-    await expect(failing(unknownKey)).rejects.toThrow(/refuses these credentials \(The security token/);
-    const other = new Error('there is no run');
-    await expect(failing(other)).rejects.toBe(other);
-    await expect(withRemedy(() => Promise.resolve(1))).resolves.toBe(1);
   });
 
   it('names the region, wherever it was set', () => {
