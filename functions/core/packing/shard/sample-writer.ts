@@ -1,6 +1,6 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
 import { rejectedTexts } from '../../pipeline/packing-parts.ts';
-import { type OwnLabel, ownLabel } from '../labels/own-label.ts';
+import { type OwnLabel, ownLabel } from '../labels/sample-labels.ts';
 import { MEMBER_HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
 import type { TextScan } from '../media/text-scan.ts';
 import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';

@@ -16,9 +16,9 @@ import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import { transferOf } from '../candidates/transfer.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
-import { readMarket } from '../market/read-market.ts';
 import type { MarketSample, MarketStores } from '../market-history.ts';
 import type { MarketSource, MarketView } from '../model/market-source.ts';
+import { readMarket } from '../model/market-source.ts';
 import type { PlacementInput } from './situation.ts';
 
 export interface QuestionDeps extends MarketStores, FormerRuns {
