@@ -27,10 +27,10 @@ import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { compare, contents, retract } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
-import { release, report } from './quality.ts';
+import { releaseHeld, report } from './quality.ts';
 import { giveUp, repair } from './repair.ts';
 import { verifyAndPrint } from './verify-report.ts';
-import { complain, counted, found, type Outcome, type Tell } from './words.ts';
+import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
 
 interface DatasetRequest {
   readonly store: BlobStore;
@@ -48,7 +48,7 @@ interface DatasetRequest {
   /** How many samples `show` and `find` take. */
   readonly most: number;
   /** Says nothing with --json. */
-  readonly tell: Tell;
+  readonly tell: PrintLine;
 }
 
 /** The pin of a declaration. Its other parts may be invalid. */
@@ -256,7 +256,7 @@ export const COMMANDS = {
   sample,
   find,
   report: reportNow,
-  release,
+  release: releaseHeld,
   prune,
 };
 export const isCommand = (name: string): name is keyof typeof COMMANDS => Object.hasOwn(COMMANDS, name);

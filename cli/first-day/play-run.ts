@@ -5,7 +5,7 @@ import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.
 import { asWritten } from '../../functions/core/pipeline/tuning.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { factsOf, type RunFacts } from './run-facts.ts';
-import type { Hosts, RunPlan } from './steps.ts';
+import type { Hosts, TrialRun } from './steps.ts';
 
 export interface Ground {
   /** The service's own S3 client: the steps prove it too. */
@@ -20,7 +20,7 @@ export interface Ground {
 
 export interface PlannedRun {
   readonly pipeline: string;
-  readonly plan: RunPlan;
+  readonly plan: TrialRun;
   readonly hosts: Hosts | undefined;
 }
 

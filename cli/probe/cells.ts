@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';
-import { type Api, ApiError } from '../command/api.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
 import type { Terminal } from '../command/terminal.ts';
 import { changeOf, type PlannedCell, type ProbeLimits } from './estimate.ts';
 

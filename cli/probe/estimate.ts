@@ -1,8 +1,8 @@
 /** What the cells of a probe would cost at most, before any of them starts. */
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import type { AnswerOf } from '../../client/operations.ts';
-import { type Api, ApiError } from '../command/api.ts';
-import { noPipeline } from '../command/runs.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
+import { noSuchPipeline } from '../command/run-list.ts';
 import type { Cell } from './grid.ts';
 
 export interface ProbeLimits {
@@ -51,7 +51,7 @@ export async function planned(
     const body = { pipeline, change: changeOf(cell, limits), data: NO_ARRIVALS };
     const plan = await api.call('planRun', { body }).catch(async (error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 404) throw await noPipeline(api, pipeline);
+      if (error.status === 404) throw await noSuchPipeline(api, pipeline);
       if (error.status !== 400) throw error;
       return error;
     });

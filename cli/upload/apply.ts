@@ -8,7 +8,7 @@ import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts
 import { readDeclaration, readStored } from '../../functions/core/pipeline/declaration.ts';
 import { writtenPipeline } from '../../functions/core/pipeline/tuning.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { type Api, ApiError } from '../command/api.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
 import type { LocalDeclaration } from '../command/declared.ts';
 import { safe } from '../command/format.ts';
 import { putSource, type SourceChanges } from './source.ts';
@@ -64,7 +64,7 @@ export async function apply({ api, store, declaration, dropped, dryRun }: ApplyO
 }
 
 /** Whether the next run would train otherwise. */
-export const isChanged = ({ declaration, source }: Applied): boolean =>
+export const changesTraining = ({ declaration, source }: Applied): boolean =>
   declaration !== 'unchanged' || Object.values(source).some((names) => names.length > 0);
 
 export async function storedDeclaration(

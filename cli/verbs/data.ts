@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT } from '../command/exit.ts';
-import { noPipeline, pipelineNames } from '../command/runs.ts';
+import { noSuchPipeline, pipelineNames } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { COMMANDS, isCommand } from '../dataset/commands.ts';
 import { withBucket } from '../dataset/open.ts';
@@ -120,7 +120,7 @@ async function datasetMeant(context: Context, given: string): Promise<Dataset> {
     return { bucket, pipeline };
   }
   const [deployment, names] = [await context.deployment(), await pipelineNames(await context.api())];
-  if (!names.includes(given)) throw await noPipeline(await context.api(), given);
+  if (!names.includes(given)) throw await noSuchPipeline(await context.api(), given);
   return { bucket: deployment.bucket, pipeline: given };
 }
 

@@ -24,7 +24,7 @@ import { readDeclaration, readStored } from '../../functions/core/pipeline/decla
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
-import { DECLARATION_FILE, runMeant } from '../command/runs.ts';
+import { DECLARATION_FILE, runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
 const COUNTED = 'attempts are counted from 1';

@@ -4,10 +4,10 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
 import { readStored } from '../../functions/core/pipeline/declaration.ts';
-import { type Api, ApiError } from '../command/api.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
-import { noPipeline, pipelineMeant, runMeant } from '../command/runs.ts';
+import { noSuchPipeline, pipelineMeant, runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
@@ -92,5 +92,5 @@ async function trainingOf(
 
 const start = (api: Api, pipeline: string, body: BodyOf<'startRun'>) =>
   api.call('startRun', { name: pipeline, body }).catch(async (error: unknown) => {
-    throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
+    throw error instanceof ApiError && error.status === 404 ? await noSuchPipeline(api, pipeline) : error;
   });

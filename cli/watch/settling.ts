@@ -3,7 +3,7 @@ import type { AnswerOf } from '../../client/operations.ts';
 import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { momentText } from '../command/format.ts';
-import type { RunView } from './view.ts';
+import type { WatchedRun } from './view.ts';
 
 export type Settle = Pipeline['settle'];
 
@@ -22,7 +22,7 @@ export const settledText = ({ quietSeconds, marker }: Settle): string =>
 
 /** @param now milliseconds since 1970 */
 export function waitText(
-  { createdAt, newestEventAt = createdAt }: Pick<RunView['run'], 'createdAt' | 'newestEventAt'>,
+  { createdAt, newestEventAt = createdAt }: Pick<WatchedRun['run'], 'createdAt' | 'newestEventAt'>,
   settle: Settle,
   now: number,
 ): string {

@@ -6,9 +6,12 @@ import {
   snapshotDates,
   trainingPrice,
 } from '../../core/catalog/catalog.ts';
-import type { Answer, OnDemandPrice, SpotPrice } from '../../core/placement/model/market-source.ts';
+import type { MarketAnswer, OnDemandPrice, SpotPrice } from '../../core/placement/model/market-source.ts';
 
-export function catalogPrices(types: readonly string[], region: string): Answer<readonly OnDemandPrice[]> {
+export function catalogPrices(
+  types: readonly string[],
+  region: string,
+): MarketAnswer<readonly OnDemandPrice[]> {
   const known: OnDemandPrice[] = [];
   const missing: string[] = [];
   for (const instanceType of new Set(types)) {

@@ -10,7 +10,7 @@ export interface Arithmetic {
 }
 
 /** One host over ten seconds, as the agent writes it. */
-export interface Point {
+export interface EvidencePoint {
   /** The end of the ten seconds, ISO 8601. */
   readonly at: string;
   /** Its place among the hosts of the job, from 0. */
@@ -148,7 +148,7 @@ export interface PricedType {
 }
 
 export interface Evidence {
-  readonly points: readonly Point[];
+  readonly points: readonly EvidencePoint[];
   readonly phases: Phases;
   /** Where remedies in the script belong; absent where no hook has found it. */
   readonly lines?: ScriptLines | undefined;

@@ -10,7 +10,7 @@ export interface DatasetSize {
 }
 
 /** @param generations that the run reads, each with the totals of its shards */
-export const sizeOf = (
+export const datasetSizeOf = (
   generations: readonly { readonly totals: { readonly shards: number; readonly bytes: number } }[],
 ): DatasetSize => ({
   generations: generations.length,

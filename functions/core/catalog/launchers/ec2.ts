@@ -5,7 +5,7 @@ import { hasPublicAddress } from '../network-cards.ts';
 import { hostDownload } from './disk.ts';
 import { ASSUMED_SPOT_NOTE, ASSUMED_SPOT_SHARE, type LauncherFacts } from './launcher-facts.ts';
 
-export const ec2: LauncherFacts = {
+export const ec2Facts: LauncherFacts = {
   serviceName: 'EC2',
   // A host boots from an image that has the framework.
   restartSeconds: 180,

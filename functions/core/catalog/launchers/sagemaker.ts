@@ -11,7 +11,7 @@ import {
   type ListedPrices,
 } from './launcher-facts.ts';
 
-export const sageMaker: LauncherFacts = {
+export const sageMakerFacts: LauncherFacts = {
   serviceName: 'SageMaker',
   // SageMaker fetches a container of many GB.
   restartSeconds: 300,
