@@ -62,7 +62,7 @@ const ownThreads = ({ processes, threads, workers, cores }: HostMeasures): numbe
 
 /**
  * At the low end a worker takes its CPU time from the training: up to a fifth of the gain, in the scripts of
- * docs/research/doctor.md.
+ * docs/research/log.md.
  */
 const LOST_TO_OTHERS = 0.6;
 
