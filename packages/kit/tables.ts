@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 
-const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Any name is kept. */
