@@ -4,7 +4,7 @@
  * 0.1.0.
  */
 import type { Problem } from '@tidewheel/kit/errors.ts';
-import { isTable } from '@tidewheel/kit/tables.ts';
+import { isTable, valueAt } from '@tidewheel/kit/tables.ts';
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { type Pipeline, pinned, pipelineSchema } from './pipeline.ts';
@@ -192,12 +192,6 @@ export function withPin(text: string, generation: string | undefined): string | 
 /** No deeper than `tuning` goes: an alias may name what holds it. */
 const isEmpty = (value: unknown, depth = 4): boolean =>
   depth > 0 && isTable(value) && Object.values(value).every((part) => isEmpty(part, depth - 1));
-
-const valueAt = (table: unknown, path: Path): unknown =>
-  path.reduce<unknown>(
-    (part, field) => (isTable(part) && Object.hasOwn(part, field) ? part[field] : undefined),
-    table,
-  );
 
 /** Unchanged where there is nothing to move, or no room for it. */
 function moved(table: unknown, from: Path, to: Path): unknown {
