@@ -48,7 +48,7 @@ export class BenchServer {
     this.#stop = stop;
   }
 
-  static async start(set: string, files: number, checksum: StoredChecksum = 'crc32'): Promise<BenchServer> {
+  static async start(set: string, files: number, checksum: StoredChecksum): Promise<BenchServer> {
     const [program = '', ...rest] = pinned(0, [
       process.execPath,
       path.join(HERE, 'serve.ts'),
@@ -65,13 +65,8 @@ export class BenchServer {
     this.#stop();
   }
 
-  async keepShards(are: boolean): Promise<void> {
-    await fetch(`${this.#control}/?shards=${are ? 'kept' : 'dropped'}`, { method: 'PUT' });
-  }
-
-  /** So many of the set's files, the first in order, are there. */
-  async arrive(files: number): Promise<void> {
-    await fetch(`${this.#control}/?arrived=${files}`, { method: 'PUT' });
+  async keepShards(): Promise<void> {
+    await fetch(this.#control, { method: 'PUT' });
   }
 
   async empty(): Promise<void> {
@@ -100,26 +95,15 @@ export class BenchServer {
   }
 }
 
-export interface ShardLimits {
+interface ShardLimits {
   readonly filesPerShard: number;
   /** More than memory holds at once. */
   readonly isLarge: boolean;
 }
 
 /** Runs the tool once on an emptied server. */
-export async function measure(
-  server: BenchServer,
-  tool: Tool,
-  set: ShardLimits,
-  before?: () => Promise<void>,
-): Promise<Measured> {
+export async function measure(server: BenchServer, tool: Tool, set: ShardLimits): Promise<Measured> {
   await server.empty();
-  await before?.();
-  return measureOn(server, tool, set);
-}
-
-/** Runs the tool once on what there is. */
-export async function measureOn(server: BenchServer, tool: Tool, set: ShardLimits): Promise<Measured> {
   const environment = {
     ...process.env,
     ENDPOINT: server.url,
