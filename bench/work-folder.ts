@@ -18,3 +18,13 @@ export async function inWorkFolder<Result>(
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** Rejects with the signal's reason; without a signal never. */
+export const endOf = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = (): void => {
+      reject(signal?.reason instanceof Error ? signal.reason : new Error('the bench was ended'));
+    };
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end, { once: true });
+  });

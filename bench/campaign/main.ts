@@ -1,6 +1,6 @@
 /** npm run bench:campaign: campaigns of a day through the emulator in a minute or so each, beside the simulator's word on them. */
 import { existsSync } from 'node:fs';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
@@ -28,7 +28,6 @@ Spot market, and a training script that counts, on one virtual clock. Prints wha
   --start SECONDS     from the start of billing to the first step; default 300
   --beside N          so many at once in one region, 1 to ${POOLS.length}; default 1
   --zones N           zones of several prices, each with a trace of its own, 1 to ${MOST_ZONES}; default 1
-  --json FILE         every report and simulated run
   --verbose           what the local SageMaker and the market say
   --help
 `;
@@ -47,7 +46,6 @@ const spec = {
     start: { type: 'string', default: '300' },
     beside: { type: 'string', default: '1' },
     zones: { type: 'string', default: '1' },
-    json: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
   schema: z.object({
@@ -60,7 +58,6 @@ const spec = {
     start: notBelow0,
     beside: z.coerce.number(BESIDE).int(BESIDE).min(1, BESIDE).max(POOLS.length, BESIDE),
     zones: z.coerce.number(ZONES).int(ZONES).min(1, ZONES).max(MOST_ZONES, ZONES),
-    json: z.string().optional(),
     verbose: z.boolean(),
   }),
 } as const;
@@ -141,9 +138,5 @@ await runCommand(USAGE, async (args) => {
   process.stdout.write(
     `${played.length} campaigns: ${within} within 5 % of the simulator, ${late.length} late or failed\n`,
   );
-  if (values.json !== undefined) {
-    const rows = played.map((each) => ({ ...each, simulated: simulated(each.campaign) }));
-    await writeFile(values.json, `${JSON.stringify(rows)}\n`);
-  }
   return late.length === 0 ? 0 : 1;
 });

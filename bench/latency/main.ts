@@ -1,10 +1,10 @@
 /** npm run bench:latency: what the service adds to the settle window, and to the save after an interruption. */
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { startRegion } from '@tidewheel/emulators/region/region.ts';
+import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { inWorkFolder } from '../work-folder.ts';
+import { endOf, inWorkFolder } from '../work-folder.ts';
 import { declare, playRound, QUIET_SECONDS, type Round } from './rounds.ts';
 
 const PROJECT_FOLDER = join(import.meta.dirname, '../..');
@@ -36,7 +36,12 @@ const spec = {
   schema: z.object({ rounds: count, files: count }),
 } as const;
 
-async function measure(stateDirectory: string, rounds: number, files: number): Promise<readonly Round[]> {
+async function measure(
+  stateDirectory: string,
+  rounds: number,
+  files: number,
+  signal: AbortSignal,
+): Promise<readonly Round[]> {
   const region = await startRegion({
     projectFolder: PROJECT_FOLDER,
     stateDirectory,
@@ -47,19 +52,23 @@ async function measure(stateDirectory: string, rounds: number, files: number): P
     log: () => undefined,
   });
   try {
-    await declare(region);
-    const played: Round[] = [];
-    for (let round = 1; round <= rounds; round += 1) played.push(await playRound(region, round, files));
-    return played;
+    return await Promise.race([playRounds(region, rounds, files), endOf(signal)]);
   } finally {
     await region.close();
   }
 }
 
+async function playRounds(region: Region, rounds: number, files: number): Promise<readonly Round[]> {
+  await declare(region);
+  const played: Round[] = [];
+  for (let round = 1; round <= rounds; round += 1) played.push(await playRound(region, round, files));
+  return played;
+}
+
 await runCommand(USAGE, async (args) => {
   const { rounds, files } = readCommandLine(args, spec).values;
   const load = loadavg()[0];
-  console.table(await inWorkFolder('latency', (folder) => measure(folder, rounds, files)));
+  console.table(await inWorkFolder('latency', (folder, signal) => measure(folder, rounds, files, signal)));
   console.log(`${files} files, at a load of ${load?.toFixed(1)}`);
   return 0;
 });

@@ -11,6 +11,7 @@ import tar from 'tar-stream';
 import * as z from 'zod';
 import type { StoredChecksum } from './checksum-headers.ts';
 import type { Tool } from './competitors.ts';
+import type { BenchSet } from './sets.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;
@@ -95,14 +96,8 @@ export class BenchServer {
   }
 }
 
-interface ShardLimits {
-  readonly filesPerShard: number;
-  /** More than memory holds at once. */
-  readonly isLarge: boolean;
-}
-
 /** Runs the tool once on an emptied server. */
-export async function measure(server: BenchServer, tool: Tool, set: ShardLimits): Promise<Measured> {
+export async function measure(server: BenchServer, tool: Tool, set: BenchSet): Promise<Measured> {
   await server.empty();
   const environment = {
     ...process.env,

@@ -38,18 +38,13 @@ pip, into .tidewheel. Exits with 1 if weights differ.
 ${NAMES.map((name) => `  ${name}`).join('\n')}
 `;
 
-const whole = (usual: string) =>
-  z.coerce
-    .number('give a whole number')
-    .int('give a whole number')
-    .min(0, 'give 0 or more')
-    .default(Number(usual));
+const whole = z.coerce.number('give a whole number').int('give a whole number').min(0, 'give 0 or more');
 
 const spec = {
   options: {
     only: { type: 'string', default: NAMES.join(',') },
-    kills: { type: 'string' },
-    seed: { type: 'string' },
+    kills: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
     json: { type: 'string' },
   },
   schema: z.object({
@@ -57,8 +52,8 @@ const spec = {
       .string()
       .transform((text) => text.split(','))
       .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`),
-    kills: whole('10'),
-    seed: whole('1'),
+    kills: whole,
+    seed: whole,
     json: z.string().optional(),
   }),
 } as const;

@@ -30,7 +30,7 @@ NAMES = ("scaled", "prefetched", "compiled", "recurrent", "graphed")
 REFUSED = {"recurrent": "cuDNN keeps the random numbers", "graphed": "captures a CUDA graph"}
 """On a GPU, by the reason. Equal, too: a start without a checkpoint trains from its first step."""
 _AGENT = TRAINING / "agent"
-_LIMIT_SECONDS = 90.0
+_LIMIT_SECONDS = 300.0
 _REASONS = (
     re.compile(r"no automatic checkpoints from step \d+ on: (.*)"),
     re.compile(r"cannot resume this script: (.*)"),

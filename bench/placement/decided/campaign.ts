@@ -71,6 +71,7 @@ async function sampleMarket(
 export const HOUR = 3_600;
 const RUN = 'camp-000002';
 
+/** The stores, as they know the run before its first attempt. */
 async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zoneIds: readonly string[]) {
   const stores = memoryStores();
   const compute = {
