@@ -6,7 +6,7 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
-import { packAgent } from '../../functions/aws/lambda/agent.ts';
+import { writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { inWorkFolder } from '../work-folder.ts';
 import { type CampaignOptions, playCampaign, type Trials, unprepared } from './campaign.ts';
@@ -69,7 +69,7 @@ async function main(args: readonly string[]): Promise<number> {
   const outcomes: Outcome[] = [];
   await inWorkFolder('scripts', async (work, signal) => {
     const agentFile = join(work, 'agent.pyz');
-    await writeFile(agentFile, await packAgent(root));
+    await writeAgent(root, agentFile);
     await mkdir(CACHE, { recursive: true });
     for (const script of CATALOGUE.filter(({ name }) => values.only.includes(name))) {
       say(script.name);

@@ -3,17 +3,17 @@
  * one type in one or more zones.
  */
 
+import { place } from '../../../functions/core/attempts/place.ts';
 import { reviseAttempt } from '../../../functions/core/attempts/revise-attempt.ts';
 import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
 import type {
   TrainingJobDescription,
   TrainingService,
 } from '../../../functions/core/launch/job/training-service.ts';
-import { place } from '../../../functions/core/attempts/place.ts';
-import { questionKey } from '../../../functions/core/placement/market/score-plan.ts';
-import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import type { MarketSampleStore } from '../../../functions/core/placement/market-history.ts';
 import type { AttemptOutcome } from '../../../functions/core/placement/attempts.ts';
+import { questionKey } from '../../../functions/core/placement/market/score-plan.ts';
+import type { MarketSampleStore } from '../../../functions/core/placement/market-history.ts';
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
