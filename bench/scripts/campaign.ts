@@ -70,7 +70,12 @@ export async function playCampaign(
     refusal = await train(play, trials.declared, options, tally);
   const { kills, killsWithCheckpoint, resumed, restored, trainings, equal } = tally;
   return outcome({
-    ...{ kills, killsWithCheckpoint, resumed, restored, trainings, equal },
+    kills,
+    killsWithCheckpoint,
+    resumed,
+    restored,
+    trainings,
+    equal,
     recognised: [...tally.families],
     refusal,
     isDeterministic: first.weights === second.weights,
