@@ -88,10 +88,10 @@ def _pairs(
     """Seconds of a step with the kernels and without, in turn."""
     from tidewheel_automatic.hooks import install
     from tidewheel_automatic.journal import Journal
-    from tidewheel_automatic.noted.number_reads import NumberReads
-    from tidewheel_automatic.noted.packed import PackedSequences
-    from tidewheel_automatic.noted.shapes import ShapesByData
     from tidewheel_automatic.options import read_options
+    from tidewheel_automatic.recorded.number_reads import NumberReads
+    from tidewheel_automatic.recorded.packed import PackedSequences
+    from tidewheel_automatic.recorded.shapes import ShapesByData
     from tidewheel_automatic.session import Session
 
     session = Session(read_options())
@@ -102,9 +102,10 @@ def _pairs(
         session.journal = Journal()
         with_kernels = _seconds(step, steps)
         for kernel in kernels:
-            kernel.kernels.take_off()
+            kernel.kernels.uninstall()
         pairs.append((with_kernels, _seconds(step, steps)))
-        kernels = [make(session) for make in (ShapesByData, NumberReads, PackedSequences)]
+        shapes = ShapesByData(session)
+        kernels = [shapes, NumberReads(session), PackedSequences(session, shapes)]
         for kernel in kernels:
             kernel.hook()
     return pairs

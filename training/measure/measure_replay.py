@@ -3,7 +3,7 @@
     .venv/bin/python training/measure/measure_replay.py [--rounds N] [--steps N]
 
 The step is one of an environment in reinforcement learning: a policy of three layers, a drawn
-action and its probability. It runs `really`, on `phantoms` as in a replay, and on PyTorch's
+action and its probability. It runs `really`, on `fake` as in a replay, and on PyTorch's
 `fakeTensors` alone. Other programs on the machine only add to it, so the quickest round counts.
 
 Beside it: bytes that each step adds to the journal where a loader and the script draw from one
@@ -33,7 +33,7 @@ def main() -> None:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from tidewheel_automatic.phantoms import PhantomMode
+    from tidewheel_automatic.fake_tensors import ReplayMode
 
     torch.set_num_threads(1)
     body, action, value = (torch.nn.Linear(*shape) for shape in ((4, 128), (128, 2), (128, 1)))
@@ -47,7 +47,7 @@ def main() -> None:
 
     modes: dict[str, Callable[[], AbstractContextManager[object]]] = {
         "really": nullcontext,
-        "phantoms": PhantomMode,
+        "fake": ReplayMode,
         "fakeTensors": lambda: FakeTensorMode(allow_non_fake_inputs=True),
     }
     for name, mode in modes.items():
