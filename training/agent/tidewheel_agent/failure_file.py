@@ -35,8 +35,6 @@ _CHAINS = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
 )
-
-
 _ROOT_CAUSE = "Root Cause (first observed failure):"
 _REPORTED_RANK = re.compile(r"^\s+rank\s+: (\d+)\b")
 _EXIT_CODE = re.compile(r"^\s+exitcode\s+: (-?\d+)\b")

@@ -19,7 +19,6 @@ from torch.utils.data import DataLoader
 from .fake_tensors import convert, is_fake
 from .loaders import LoaderIterator
 from .ranks.distributed import hook_distributed
-from .recurrent import hook_recurrent_layers
 from .seeds import hook_seeds
 from .session import Session
 from .torchscript import replace
@@ -29,6 +28,9 @@ _TEXT = ("__repr__", "__format__")
 """`print(loss)` reads the values, too, and the text depends on them alone."""
 _CONVERSIONS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__")
 _LIST_ENTRY_BYTES = 8
+_LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+_NAMES = ("has_biases", "num_layers", "dropout", "train")
+DROPOUT_REASON = "cuDNN keeps the random numbers of the dropout between recurrent layers to itself"
 
 
 def install(session: Session) -> None:
@@ -274,3 +276,40 @@ def _shown(session: Session, original: Callable[..., Any]) -> Callable[..., Any]
         original(kind, error, trace)
 
     return excepthook
+
+
+def hook_recurrent_layers(cannot_save: Callable[[str], None]) -> None:
+    """Those of a GPU whose dropout no checkpoint can hold.
+
+    cuDNN draws the dropout between the layers from a buffer of its own. PyTorch fills it at its
+    first use in a process, and neither Python nor a generator's state reaches it. `cannot_save`
+    gets the reason at each use of such layers.
+    """
+    places: tuple[Any, ...] = (torch, torch._VF)
+    for name in _LAYERS:
+        hooked = _refusing_dropout(getattr(torch, name), cannot_save)
+        for place in places:
+            replace(place, name, hooked)
+
+
+def _refusing_dropout(
+    original: Callable[..., Any], cannot_save: Callable[[str], None]
+) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def layers(*args: Any, **kwargs: Any) -> Any:
+        if _draws_in_cudnn(args, kwargs):
+            cannot_save(DROPOUT_REASON)
+        return original(*args, **kwargs)
+
+    return layers
+
+
+def _draws_in_cudnn(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Padded and packed sequences have other arguments before the first flag."""
+    first_flag = next((i for i, value in enumerate(args) if isinstance(value, bool)), len(args))
+    options = dict(zip(_NAMES, args[first_flag:], strict=False)) | kwargs
+    draws = options.get("train") and options.get("dropout", 0) > 0
+    if not draws or options.get("num_layers", 1) < 2:
+        return False
+    inputs = args[0] if args else kwargs.get("input", kwargs.get("data"))
+    return bool(torch.backends.cudnn.enabled and getattr(inputs, "is_cuda", False))

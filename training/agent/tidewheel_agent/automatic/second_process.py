@@ -28,8 +28,6 @@ _NAMED = 3
 
 Result: TypeAlias = Literal["ready", "same", "differs", "unstable", "refused", "untried"]
 """`differs`: from the training. `unstable`: also from the first second process."""
-
-
 _SPARE = 1.2
 
 

@@ -16,8 +16,6 @@ HANGS_FOLDER = "tidewheel-hangs"
 """In the checkpoint folder, with a file for each host: `{"hangsSince": "2026-11-23T09:00:00Z"}`, or
 null once the script goes on. Hosts share the prefix in the bucket, so each has its own file."""
 _CHECK_SECONDS = 10.0
-
-
 _PATIENCE_SECONDS = 120.0
 _IDLE_CPUS = 0.01
 """A process that only waits, such as for a lock or a dead worker, uses less of one CPU."""

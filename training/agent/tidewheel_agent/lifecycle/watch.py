@@ -18,8 +18,6 @@ _REPORT_SECONDS = 5.0
 _LEADER_REPORT_SECONDS = 60.0
 """For a program that serves the leader's. An MPI proxy ends with 0 while the leader still finds out
 that its ranks have failed; on a busy host the leader's report, or its loss, takes this long."""
-
-
 _WORDS = "terminate called without an active exception"
 _ABORTED = 128 + 6
 _LAST_LINES = 100

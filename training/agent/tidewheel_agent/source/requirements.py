@@ -39,8 +39,6 @@ _NOISE = re.compile(
 _DISK_FULL = "No space left on device"
 _SHOWN_LINES = 4
 _SHOWN_CHARACTERS = 120
-
-
 URL_VARIABLE = "TIDEWHEEL_INDEX_URL"
 SECRET_VARIABLE = "TIDEWHEEL_INDEX_SECRET"
 """An ARN. The secret is `{"username": …, "password": …}` or a token."""
