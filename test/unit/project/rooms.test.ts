@@ -65,7 +65,7 @@ const EMULATORS_READ = ['functions/core/catalog', 'functions/core/catalog/types'
 
 const SMALL_LINES = 60;
 /** The number may only shrink. Most that are left have tests of their own. */
-const MOST_SMALL_FILES = 71;
+const MOST_SMALL_FILES = 68;
 /** One file for each function, verb, operation and launcher: a table imports them all. */
 const ENTRIES_OF_A_TABLE =
   /^(functions\/[^/]+\/function\.ts|cli\/verbs\/|functions\/core\/(api|catalog\/launchers)\/)/;
@@ -120,7 +120,7 @@ describe('the rooms', () => {
     expect(foreign).toEqual([]);
   });
 
-  it('keep a small file with the only one that needs it', () => {
+  it('keep small files with their only importer', () => {
     const isProduct = (file: string) => !/(^|\/)tests?\//.test(file);
     const importers = new Map<string, Set<string>>();
     for (const [file, targets] of imports)
@@ -134,6 +134,6 @@ describe('the rooms', () => {
         importers.get(file)?.size === 1 &&
         readFileSync(path.join(ROOT, file), 'utf8').trimEnd().split('\n').length <= SMALL_LINES,
     );
-    expect(small.length, small.join('\n')).toBeLessThanOrEqual(MOST_SMALL_FILES);
+    expect(small.slice(MOST_SMALL_FILES)).toEqual([]);
   });
 });
