@@ -10,7 +10,6 @@ import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import type { ComparedLabels } from '../labels/compared-labels.ts';
 import { type CorrectedLabels, correctedLabels } from '../labels/corrected-labels.ts';
-import { heldLabels } from '../labels/held-labels.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { type HeldSamples, NOTHING_HELD } from '../model/held-samples.ts';
@@ -136,7 +135,11 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const bundles = await openBundles(deps, input.pipeline);
   const at = await listIncoming(deps, input, { known, arrivals, see, bundles });
   const ranges = await arrivals.finish();
-  await finishDraft(deps.store, draft, { manifests: sealed.manifests, at, onChange });
+  draft.finish({
+    earlier: columnsBefore(sealed.manifests),
+    labels: sealed.manifests.flatMap((manifest) => manifest.labels ?? []),
+    at: Date.parse(at),
+  });
   const listed = listedRangesBody(
     sealed.manifests.map(({ generation }) => generation),
     { ranges, at, rules: rejectingRules(settings) },
@@ -147,33 +150,6 @@ export async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Draft
   const held = isHeld ? await heldOf(deps.store, returned) : NOTHING_HELD;
   const { changes } = samples;
   return { draft, changes, listedAt: at, listed, annotations, labels, held, retractions, compared };
-}
-
-interface Finishing {
-  /** Oldest first. */
-  readonly manifests: readonly Manifest[];
-  /** When the listing began, ISO 8601. */
-  readonly at: string;
-  readonly onChange: OnChange;
-}
-
-async function finishDraft(
-  store: BlobStore,
-  draft: DraftPlan,
-  { manifests, at, onChange }: Finishing,
-): Promise<void> {
-  const held = await heldLabels(store, {
-    manifests,
-    marks: draft.marks,
-    planned: () => draft.arrivals.read(),
-    replaces: onChange === 'replace',
-  });
-  draft.finish({
-    earlier: columnsBefore(manifests),
-    labels: manifests.flatMap((manifest) => manifest.labels ?? []),
-    at: Date.parse(at),
-    held,
-  });
 }
 
 /** Arrivals that were rejected or freed may have to be packed now: then each one is looked up. */

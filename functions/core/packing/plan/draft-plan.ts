@@ -6,8 +6,6 @@ import { GrowingNumbers } from '../../shared/growing-numbers.ts';
 import { isAccepted } from '../arrivals/declared-rejections.ts';
 import type { IsIgnored } from '../arrivals/ignored-files.ts';
 import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
-import { type ClassFaults, classFaults, type HeldLabels } from '../labels/class-faults.ts';
-import { PlannedClasses } from '../labels/planned-classes.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
 import { CompressedLines } from '../model/compressed-lines.ts';
@@ -41,7 +39,6 @@ interface Earlier {
   readonly labels: Iterable<string>;
   /** When the listing began, in milliseconds. */
   readonly at: number;
-  readonly held: HeldLabels;
 }
 
 const DIGESTED_AT_ONCE = 64 * 1024;
@@ -69,6 +66,27 @@ function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection
 function labelNumberOf({ format, settings }: AcceptRules): LabelNumber | undefined {
   const of = format.takes === 'samples' ? format.labelNumber : undefined;
   return of && ((label) => of(label, settings));
+}
+
+/** The class of each planned sample by its key. Equal texts are held once. */
+class PlannedClasses {
+  readonly #classes: (string | undefined)[] = [];
+  readonly #names = new Map<string, string>();
+
+  note(sample: number, label: string): void {
+    const shared = this.#names.get(label) ?? label;
+    this.#names.set(shared, shared);
+    this.#classes[sample] = shared;
+  }
+
+  /** Its label is read only when it is packed. */
+  forget(sample: number): void {
+    this.#classes[sample] = undefined;
+  }
+
+  of(sample: number): string | undefined {
+    return this.#classes[sample];
+  }
 }
 
 /** Arrivals are added in the listing's order. Memory is their compressed lines. */
@@ -106,13 +124,11 @@ export class DraftPlan {
   balance: Balance | undefined;
   /** Only where classes are compared. */
   readonly #classes = new PlannedClasses();
-  readonly #faults: ClassFaults | undefined;
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
     const { require, waitHours, label, split, innerSuffixes } = rules.settings;
     this.#labelNumber = labelNumberOf(rules);
-    this.#faults = classFaults(rules.settings);
     this.#splits = split && new SampleSplits(split, innerSuffixes);
     this.grouper = new SampleGrouper(innerSuffixes);
     this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
@@ -140,8 +156,7 @@ export class DraftPlan {
     const waiting = this.#waiting.of(ordinal);
     if (waiting !== undefined) return waiting;
     const isGroupless = this.#splits !== undefined && this.#splits.of(ordinal) === undefined;
-    const reason = isGroupless ? 'groupMissing' : this.#faults?.of(ordinal);
-    return reason && { reason, since: this.#waiting.arrivedAt(ordinal) };
+    return isGroupless ? { reason: 'groupMissing', since: this.#waiting.arrivedAt(ordinal) } : undefined;
   }
 
   #refusalOf(ordinal: number): Rejection | undefined {
@@ -161,14 +176,12 @@ export class DraftPlan {
   /**
    * Call it once, after the last arrival. It rejects samples as a whole: for their label, or to balance the classes.
    */
-  finish({ earlier, labels: sealed, at, held }: Earlier): void {
+  finish({ earlier, labels: sealed, at }: Earlier): void {
     const { labels, settings } = this.#rules;
     if (this.#rules.format.takes === 'samples') {
       this.sampleColumns = { samples: this.#samples, columns: mostCommon(this.#columns) };
       this.learnt = this.#waiting.decide(this.sampleColumns, earlier, at);
     }
-    const plannedClass = (sample: number) => (this.isPlanned(sample) ? this.#classOf(sample) : undefined);
-    this.#faults?.find({ samples: this.#samples, classOf: plannedClass, sealed, held });
     this.#checkNumbers(sealed);
     const { balance: mode } = settings;
     if (mode !== undefined) {
@@ -201,8 +214,7 @@ export class DraftPlan {
 
   /** Whether some samples may not be planned. */
   get #mayLeave(): boolean {
-    const isAnyWaiting =
-      this.#waiting.isAny || this.#splits?.isAnyMissing === true || this.#faults?.isAny === true;
+    const isAnyWaiting = this.#waiting.isAny || this.#splits?.isAnyMissing === true;
     return this.#rules.labels !== undefined || this.balance !== undefined || isAnyWaiting;
   }
 
@@ -227,10 +239,6 @@ export class DraftPlan {
     const labelled = this.#labelled > 0 && this.#labelled * 2 >= samples;
     if (labelled && !most.includes('label')) most.push('label');
     return most.sort();
-  }
-
-  get marks(): ReadonlySet<number> | undefined {
-    return this.#faults?.marks(this.#samples);
   }
 
   bytesOf(ordinal: number): number {
@@ -300,7 +308,6 @@ export class DraftPlan {
     if (first) this.#begin(ordinal, key, object.etag);
     // A sample's own label file is read only when the sample is packed.
     if (column === 'label') this.#classes.forget(ordinal);
-    this.#faults?.add(ordinal, object);
     this.#count(column);
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
     this.#sources?.add(ordinal, object.size);
@@ -328,7 +335,7 @@ export class DraftPlan {
   #noteLabel(ordinal: number, label: string | undefined): void {
     if (label !== undefined) this.#labelled += 1;
     const isNumbered = this.#rules.settings.balance !== undefined || this.#labelNumber !== undefined;
-    if (label !== undefined && (isNumbered || this.#faults !== undefined)) this.#classes.note(ordinal, label);
+    if (label !== undefined && isNumbered) this.#classes.note(ordinal, label);
   }
 
   #member(key: string): SampleMembership {
