@@ -25,6 +25,14 @@ export type TextFault = (typeof TEXT_FAULTS)[number];
 const CLASS_FAULTS = ['conflictingLabels', 'singleSampleClasses'] as const;
 const isClassFault = (fault: unknown): boolean => CLASS_FAULTS.some((one) => one === fault);
 
+/** What a list in `reject` names for `hold` to find, and the rest of it. */
+export const splitRejected = (reject: readonly unknown[]) => ({
+  classes: reject.filter(isClassFault).map(String),
+  texts: reject.filter((fault) => !isClassFault(fault)),
+});
+/** The limit that stops a run for any such sample. */
+export const HELD_FOR_ANY = '0 %';
+
 export const rejectSchema = z
   .array(
     z.enum(TEXT_FAULTS, {
@@ -61,10 +69,9 @@ export function heldForClasses(stored: unknown): unknown {
   const read = asOfRelease010.safeParse(stored);
   if (!read.success) return stored;
   const { reject, hold, ...packing } = read.data.packing;
-  const classes = reject.filter(isClassFault);
+  const { classes, texts } = splitRejected(reject);
   if (classes.length === 0) return stored;
-  const texts = reject.filter((fault) => !isClassFault(fault));
-  const limits = Object.fromEntries(classes.map((fault) => [String(fault), '0 %']));
+  const limits = Object.fromEntries(classes.map((fault) => [fault, HELD_FOR_ANY]));
   return {
     ...read.data,
     packing: { ...packing, ...(texts.length > 0 && { reject: texts }), hold: { ...limits, ...hold } },
