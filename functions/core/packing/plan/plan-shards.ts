@@ -23,7 +23,7 @@ import {
   type ShardAssignment,
   shardCounts,
 } from './assign-samples.ts';
-import { type Drafted, draftPlan, type DraftDeps, type PlanInput } from './draft-arrivals.ts';
+import { type DraftDeps, type Drafted, draftPlan, type PlanInput } from './draft-arrivals.ts';
 import type { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
 import { sourceSchemaOf } from './source-schema.ts';

@@ -1,7 +1,7 @@
 /** What packing would make of the arrivals that are there, or of so many files and bytes. It only reads. */
 import { partsOf } from '../../pipeline/splits.ts';
 import { assignSamples } from './assign-samples.ts';
-import { draftPlan, type DraftDeps, type PlanInput } from './draft-arrivals.ts';
+import { type DraftDeps, draftPlan, type PlanInput } from './draft-arrivals.ts';
 import { assign, assignmentLimits } from './plan-shards.ts';
 
 export interface PackingPreview {
