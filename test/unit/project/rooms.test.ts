@@ -9,6 +9,7 @@ const ROOT = path.join(import.meta.dirname, '../../..');
 /** From what knows nothing to what knows everything. A folder belongs to the longest name that it starts with. */
 const ROOMS = [
   'packages/kit',
+  'packages/contract',
   'functions/core/shared',
   'functions/core/catalog/types',
   'functions/core/pipeline',
