@@ -2,7 +2,8 @@
  * The files that `npm run generate` writes. They are checked in, so that people read and review what is deployed and
  * published; a test compares them with what their sources say now.
  */
-import { openApiDocument } from '../../functions/core/api/open-api.ts';
+import { OPERATIONS } from '../../functions/core/api/operations.ts';
+import { openApiDocument } from '../../functions/core/api/shared/open-api.ts';
 import { pipelineJsonSchema } from '../../functions/core/pipeline/declaration.ts';
 import { functionsDocument } from '../../functions/functions.ts';
 import { alarmsDocument } from '../../serverless/alarms.ts';
@@ -28,6 +29,6 @@ export const generatedFiles = (): Readonly<Record<string, string>> => ({
   'serverless/alarms.yml': toYaml(alarmsDocument, writtenFrom('serverless/alarms.ts')),
   'statemachines/run.asl.json': json(machine),
   'docs/pipeline.schema.json': json(pipelineJsonSchema()),
-  'docs/openapi.json': json(openApiDocument()),
+  'docs/openapi.json': json(openApiDocument(OPERATIONS)),
   'training/agent/tidewheel_agent/configuration/strategy_traits.py': strategiesModule(),
 });

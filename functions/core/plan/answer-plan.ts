@@ -1,12 +1,11 @@
 /** The answer to `POST /plan`, in a function of its own: it may look at the account, and at nothing that starts anything. */
 
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
-import { type AnswerOf, type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../api/answers.ts';
-import { bodyOf } from '../api/body.ts';
-import { whileAwsAnswers, whyNot } from '../api/failures.ts';
-import { OPERATIONS, PLAN_ROUTE } from '../api/operations.ts';
-import type { PeopleRoles } from '../api/people.ts';
-import { planBody } from '../api/schemas/plan.ts';
+import { planRun as operation } from '../api/operations/plan-run.ts';
+import { type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../api/shared/answers.ts';
+import { whileAwsAnswers, whyNot } from '../api/shared/failures.ts';
+import { answering, bodyOf } from '../api/shared/operation.ts';
+import type { PeopleRoles } from '../api/shared/people.ts';
 import { type Deployment, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
 import { TooManyArrivalsError } from '../packing/plan/preview-plan.ts';
 import { changeDeclaration, type Declaration } from '../pipeline/declaration.ts';
@@ -19,12 +18,12 @@ export interface PlanDeps extends PlanRunDeps, Deployment {
 }
 
 export async function answerPlan(deps: PlanDeps, request: ApiRequest): Promise<ApiResponse> {
-  const refusal = whyNot(deps, request, OPERATIONS[PLAN_ROUTE].role);
-  return refusal ?? whileAwsAnswers(() => respond(deps, request.body));
+  const refusal = whyNot(deps, request, operation.role);
+  return refusal ?? whileAwsAnswers(() => respond(deps, request));
 }
 
-async function respond(deps: PlanDeps, body: string): AnswerOf<'POST /plan'> {
-  const asked = bodyOf(planBody, body);
+const respond = answering(operation, async (deps: PlanDeps, { body }) => {
+  const asked = bodyOf(operation.body.schema, body);
   if (!asked.ok) return problem(400, 'the plan is not valid', asked.problems);
   const { pipeline: name, declaration: given, change, data } = asked.value;
   const nameProblem = pipelineNameProblem(name);
@@ -45,7 +44,7 @@ async function respond(deps: PlanDeps, body: string): AnswerOf<'POST /plan'> {
     if (error instanceof ConfigurationError) return problem(409, error.message);
     throw error;
   }
-}
+});
 
 const changed = (
   deployment: Deployment,

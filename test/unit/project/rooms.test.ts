@@ -62,10 +62,6 @@ const ROOMS = [
 /** What the emulators may read of the service: facts and names that both need. */
 const EMULATORS_READ = ['functions/core/catalog', 'functions/core/catalog/types', 'functions/core/shared'];
 
-const LARGEST_FOLDER = 25;
-/** It is a log in the order of its numbers, and only grows. */
-const DECISIONS = 'docs/decisions';
-
 const files = filesOfProject(ROOT);
 const code = files.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file));
 const imports = new Map(code.map((file) => [file, importsOf(ROOT, file)]));
@@ -114,12 +110,5 @@ describe('the rooms', () => {
     );
     const foreign = taken.filter((target) => !EMULATORS_READ.includes(folderOf(target)));
     expect(foreign).toEqual([]);
-  });
-
-  it('have at most 25 files each', () => {
-    const sizes = new Map<string, number>();
-    for (const file of files) sizes.set(folderOf(file), (sizes.get(folderOf(file)) ?? 0) + 1);
-    sizes.delete(DECISIONS);
-    expect([...sizes].filter(([, size]) => size > LARGEST_FOLDER)).toEqual([]);
   });
 });

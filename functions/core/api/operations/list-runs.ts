@@ -1,0 +1,86 @@
+import * as z from 'zod';
+import { type RunRecord, type RunStatus, runStatusSchema } from '../../runs/run-records.ts';
+import type { Stores, Tell } from '../../runs/stores.ts';
+import { ok, problem } from '../shared/answers.ts';
+import { defineOperation, READS } from '../shared/operation.ts';
+import { pageOf, pageQuery, requestedPage, steppedOver } from '../shared/paging.ts';
+import { moment } from '../shared/query-text.ts';
+import { runList, summaryOfRun } from '../shared/shown.ts';
+
+/** Statuses with commas between them. */
+const statuses = z.string().transform((text, context) => {
+  const wanted = text.split(',');
+  const unknown = wanted.filter((each) => !runStatusSchema.safeParse(each).success);
+  if (unknown.length === 0) return wanted.flatMap((each) => runStatusSchema.safeParse(each).data ?? []);
+  const message = `no status is called ${unknown.join(', ')}: give some of ${runStatusSchema.options.join(', ')}, with commas`;
+  context.addIssue({ code: 'custom', message, input: text });
+  return z.NEVER;
+});
+
+const ALL_RUNS = 'runs';
+
+/** Over all pipelines that are declared, or of one. */
+export const listRuns = defineOperation(
+  {
+    ...READS,
+    route: 'GET /runs',
+    id: 'listRuns',
+    summary: 'Lists the runs of all pipelines, newest first.',
+    query: pageQuery(50).extend({
+      pipeline: z.string().optional().describe('Only runs of this pipeline.'),
+      status: statuses.optional().describe('Only runs of these statuses, with commas between them.'),
+      since: moment.optional().describe('Only runs that began at this time or later.'),
+    }),
+    answer: runList,
+  },
+  async (deps, { query }) => {
+    const page = requestedPage(ALL_RUNS, query);
+    if ('problem' in page) return problem(400, page.problem);
+    const { tell, said } = steppedOver();
+    const names =
+      query.pipeline === undefined
+        ? (await deps.pipelines.list({ tell })).map(({ name }) => name)
+        : [query.pipeline];
+    const wanted = { ...query, limit: page.limit + 1, before: page.after, tell };
+    const each = await Promise.all(names.map((name) => newestOf(deps, name, wanted)));
+    const found = each.flat().toSorted((one, other) => (placeOf(one) < placeOf(other) ? 1 : -1));
+    const { items, ...next } = pageOf(ALL_RUNS, { found, limit: page.limit }, placeOf);
+    return ok({ runs: items.map(summaryOfRun), ...said(), ...next });
+  },
+);
+
+/** The name of a run in the order of all runs. */
+const placeOf = ({ createdAt, runId }: RunRecord): string => `${createdAt} ${runId}`;
+
+interface Wanted {
+  readonly limit: number;
+  /** Place of the last run of the page before. */
+  readonly before: string | undefined;
+  readonly status?: readonly RunStatus[] | undefined;
+  readonly since?: string | undefined;
+  readonly tell: Tell;
+}
+
+const READ_AT_ONCE = 100;
+
+/** The batches of a pipeline are closed one after the other, so its runs by number are in order of time. */
+async function newestOf(
+  { runs }: Pick<Stores, 'runs'>,
+  pipeline: string,
+  { limit, before, status, since, tell }: Wanted,
+): Promise<RunRecord[]> {
+  const found: RunRecord[] = [];
+  const begin = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
+  const isWanted = (run: RunRecord): boolean =>
+    (status === undefined || status.includes(run.status)) && (before === undefined || placeOf(run) < before);
+  // Without a filter every run counts, so no more than asked for are read.
+  const atOnce = status === undefined && before === undefined ? Math.min(limit, READ_AT_ONCE) : READ_AT_ONCE;
+  let after: string | undefined;
+  do {
+    const next = await runs.list(pipeline, atOnce, after, tell);
+    const young = next.filter(({ createdAt }) => Date.parse(createdAt) >= begin);
+    found.push(...young.filter(isWanted));
+    after = young.length === atOnce ? next.at(-1)?.runId : undefined;
+  } while (after !== undefined && found.length < limit);
+  return found.slice(0, limit);
+}
