@@ -22,6 +22,7 @@ import { endWaiting } from './stop-run.ts';
 import { watchCheckpoints } from './watch/watch-checkpoints.ts';
 import { watchHangs } from './watch/watch-hangs.ts';
 import { watchResume } from './watch/watch-resume.ts';
+import { watchLimits } from './watch-limits.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
@@ -90,6 +91,7 @@ export async function reconcile(
     LANES,
   );
   const woken = options.sweep ? await sweepPipelines(deps, each, tell) : [];
+  failures.push(...(await watchLimits(deps)));
   return { attempts: attempts.length, resumed, woken, failures };
 }
 

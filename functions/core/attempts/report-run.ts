@@ -1,6 +1,7 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
 import { noneIfUnreadable, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import { readSeries } from '../runs/series.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
@@ -17,6 +18,13 @@ export interface ReportDeps extends ObserveDeps {
 export interface Verdict {
   readonly kind: 'done' | 'failed' | 'stopped' | 'empty';
   readonly reason: string;
+}
+
+/** @returns what the states after Report read */
+export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachineResult & { runId: string }) {
+  const { status, failure = '' } = await reportRun(deps, runId, verdictOf(result));
+  const whenDone = (await deps.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
+  return { status, failure, whenDone };
 }
 
 /**
@@ -118,4 +126,30 @@ export function decidedVerdict(
 
 function undecided(runId: string): never {
   throw new TransientError(`the verdict of ${runId} was written but cannot be read yet`);
+}
+
+interface StateMachineResult {
+  readonly judgement?: { readonly kind: string; readonly reason: string } | undefined;
+  readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
+}
+
+const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
+
+/** An error of a state overrides an earlier judgement. */
+export function verdictOf({ judgement, error }: StateMachineResult): Verdict {
+  if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
+  const kind = ENDS.find((end) => end === judgement?.kind);
+  if (kind === undefined || judgement === undefined) {
+    return { kind: 'failed', reason: 'the run ended without a judgement' };
+  }
+  return { kind, reason: judgement.reason };
+}
+
+/** Lambda's Cause is JSON with the message inside. The stack belongs in the log, not in the report. */
+function errorText({ Error: name, Cause: cause }: NonNullable<StateMachineResult['error']>): string {
+  // Not every service answers with JSON.
+  const parsed = parseJson(cause ?? '');
+  if (typeof parsed === 'object' && parsed !== null && 'errorMessage' in parsed)
+    return `${name}: ${String(parsed.errorMessage)}`;
+  return cause ? `${name}: ${cause.slice(0, 1_000)}` : name;
 }

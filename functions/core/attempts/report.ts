@@ -1,5 +1,8 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
+import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { speedSchema } from '../doctor/speed.ts';
 import { shownVerdictSchema } from '../doctor/verdict.ts';
@@ -21,6 +24,8 @@ import {
 } from '../runs/run-records.ts';
 import { lastValues, type Series } from '../runs/series.ts';
 import { list, seconds, time, usd } from '../shared/fields.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
 import { appliedReportSchema, broughtBy } from './doctor/applied-report.ts';
 import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
 import { advanced } from './judge.ts';
@@ -271,3 +276,26 @@ function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: str
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;
+
+const versioned = z.looseObject({ version: z.unknown().optional() });
+
+/**
+ * @returns undefined where there is none, or a person has damaged it
+ * @throws UnreadableRecordError
+ */
+export async function readReport(
+  store: Pick<ObjectStore, 'readText'>,
+  { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
+): Promise<RunReport | undefined> {
+  const stored = await store.readText(bucketKeys.report(pipeline, runId));
+  const { data } = versioned.safeParse(parseJson(stored?.text ?? ''));
+  if (data === undefined) return undefined;
+  const report = `the report of ${runId}`;
+  if (data.version !== REPORT_VERSION)
+    throw otherVersion(report, { found: data.version, read: REPORT_VERSION });
+  const read = check(reportSchema, data, 'hidden');
+  if (read.ok) return read.value;
+  throw new UnreadableRecordError(
+    `${report} is of another release or damaged: ${problemsText(read.problems)}`,
+  );
+}

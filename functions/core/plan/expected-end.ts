@@ -1,11 +1,5 @@
 /** When a training that has not begun would end, and what it would cost, as 90 % intervals. Pure. */
-import {
-  type Interval,
-  PACE_SPREAD,
-  PRIOR_UP_SECONDS,
-  workIntervals,
-  Z,
-} from '../attempts/outlook/forecast.ts';
+import { type Interval, PACE_SPREAD, PRIOR_UP_SECONDS, workIntervals, Z } from '../attempts/forecast.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { fileSystemsUsd } from '../placement/attempt-cost.ts';
 import { restartOf, workOf } from '../placement/decision/gang-cost.ts';

@@ -1,5 +1,5 @@
 /** When a training would begin: after the arrivals have settled and are packed, as former runs took for it. */
-import type { Interval } from '../attempts/outlook/forecast.ts';
+import type { Interval } from '../attempts/forecast.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';

@@ -1,7 +1,7 @@
 /** Items of the Map that fail, over the state machine: another round packs what the seal finds missing. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sealOrRepeat } from '../../../functions/core/attempts/packing-rounds.ts';
-import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
+import { verdictOf } from '../../../functions/core/attempts/report-run.ts';
+import { sealOrRepeat } from '../../../functions/core/attempts/seal-run.ts';
 import { ShardMissingError } from '../../../functions/core/packing/seal/committed-shards.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';

@@ -1,8 +1,8 @@
 /** What a run cost: every figure here was worked out by hand. */
 import { describe, expect, it } from 'vitest';
 import { makeReport, type ReportInput } from '../../../functions/core/attempts/report.ts';
-import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
-import { attemptCost } from '../../../functions/core/placement/attempt-cost.ts';
+import { verdictOf } from '../../../functions/core/attempts/report-run.ts';
+import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
 import {
   AT,
   attemptOf,

@@ -129,6 +129,21 @@ describe('a function', () => {
     expect(roles.filter((role) => !role.startsWith('GetAtt '))).toEqual([]);
   });
 
+  it('hands its event to one use case', () => {
+    const imported = /import \{([^}]+)\} from '..\/(core\/[^']+)'/g;
+    const isUseCase = (file: string, name: string) =>
+      new RegExp(`export (async function ${name}\\b|const ${name} = (async )?\\([^=]*\\): Promise<)`).test(
+        read('functions', file),
+      );
+    const useCases = folders.map((folder) => {
+      const named = [...read('functions', folder, 'handler.ts').matchAll(imported)].flatMap(
+        ([, names = '', file = '']) => names.split(', ').filter((name) => isUseCase(file, name.trim())),
+      );
+      return [folder, named] as const;
+    });
+    expect(useCases.filter(([, named]) => named.length !== 1)).toEqual([]);
+  });
+
   it('has a handler of at most 45 lines', () => {
     const long = folders.filter((name) => read('functions', name, 'handler.ts').split('\n').length > 46);
     expect(long).toEqual([]);

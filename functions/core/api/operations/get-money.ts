@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { AttemptReport, RunReport } from '../../attempts/report.ts';
-import { readReport } from '../../attempts/reports/stored-report.ts';
+import { type AttemptReport, type RunReport, readReport } from '../../attempts/report.ts';
 import { FINISHED, type RunRecord } from '../../runs/run-records.ts';
 import { list, seconds, time, usd } from '../../shared/fields.ts';
 import { ok } from '../shared/answers.ts';

@@ -1,5 +1,4 @@
-import { type RunReport, reportSchema } from '../../attempts/report.ts';
-import { readReport } from '../../attempts/reports/stored-report.ts';
+import { type RunReport, readReport, reportSchema } from '../../attempts/report.ts';
 import { isOpenAgain } from '../../attempts/retry-run.ts';
 import { FINISHED, type RunRecord } from '../../runs/run-records.ts';
 import type { ObjectStore } from '../../shared/ports.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
-import { moneyOf } from '../../attempts/outlook/money.ts';
+import { moneyOf } from '../../attempts/money.ts';
 import { attemptReportSchema, type RunReport, reportSchema } from '../../attempts/report.ts';
 import { attemptCost } from '../../placement/attempt-cost.ts';
 import type { Progress } from '../../placement/attempts.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { unsavedWork } from '../../attempts/outlook/unsaved.ts';
 import { stopRun as stop } from '../../attempts/stop-run.ts';
+import { unsavedWork } from '../../attempts/unsaved.ts';
 import { readProgress } from '../../runs/progress.ts';
 import { FINISHED, type RunRecord, runStatusSchema, STOP_MODES, stopSchema } from '../../runs/run-records.ts';
 import { seconds, usd } from '../../shared/fields.ts';

@@ -1,7 +1,7 @@
 /** The state machine of a compaction, with the real steps. */
 import { beforeEach, expect, it } from 'vitest';
 import { announceCompaction } from '../../../../functions/core/attempts/announce-compaction.ts';
-import { verdictOf } from '../../../../functions/core/attempts/verdict.ts';
+import { verdictOf } from '../../../../functions/core/attempts/report-run.ts';
 import { packCompaction } from '../../../../functions/core/packing/compaction/compact-shards.ts';
 import {
   compactionItemSchema,

@@ -1,10 +1,10 @@
 /** Announces once that a run has spent most of its budget, and that it may miss its deadline. */
 
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import { readProgress } from '../../runs/progress.ts';
-import type { RunRecord } from '../../runs/run-records.ts';
-import type { Stores } from '../../runs/stores.ts';
-import type { Clock, Notice, Notifier, ObjectStore } from '../../shared/ports.ts';
+import { readProgress } from '../runs/progress.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import type { Clock, Notice, Notifier, ObjectStore } from '../shared/ports.ts';
 import { type Money, moneyOf } from './money.ts';
 
 /** Of the budget. Enough is left then to raise it before placement refuses the next attempt. */

@@ -4,12 +4,13 @@
  */
 
 import { quoted } from '@tidewheel/kit/quoted.ts';
-import type { BlobStore } from '../../packing/model/blob-store.ts';
-import { packingKeys } from '../../packing/model/packing-keys.ts';
-import { type QualityDeps, writeQualityReport } from '../../packing/quality/quality-report.ts';
-import type { QualityReport } from '../../packing/quality/report-document.ts';
-import type { HoldSettings } from '../../pipeline/packing-parts.ts';
-import type { AnnounceDeps } from '../announce-seal.ts';
+import type { BlobStore } from '../packing/model/blob-store.ts';
+import { packingKeys } from '../packing/model/packing-keys.ts';
+import { type QualityDeps, writeQualityReport } from '../packing/quality/quality-report.ts';
+import type { QualityReport } from '../packing/quality/report-document.ts';
+import type { HoldSettings } from '../pipeline/packing-parts.ts';
+import type { Stores } from '../runs/stores.ts';
+import type { Clock } from '../shared/ports.ts';
 
 export interface SealedRun {
   readonly runId: string;
@@ -19,7 +20,7 @@ export interface SealedRun {
 }
 
 export async function reportQuality(
-  deps: Pick<AnnounceDeps, 'timeline' | 'clock'>,
+  deps: Pick<Stores, 'timeline'> & { readonly clock: Clock },
   quality: QualityDeps,
   { runId, pipeline, generation, hold }: SealedRun,
 ): Promise<void> {

@@ -1,7 +1,6 @@
 /** The training that no checkpoint covers yet. Pure. */
-import type { Progress } from '../../placement/attempts.ts';
-import type { AttemptRecord } from '../../runs/run-records.ts';
-import { gangHourlyUsd } from '../stop-rules.ts';
+import type { AttemptRecord, Progress } from '../runs/run-records.ts';
+import { gangHourlyUsd } from './stop-rules.ts';
 
 /** Whether an attempt trains now. */
 export const isUp = ({ outcome, status }: Pick<AttemptRecord, 'outcome' | 'status'>): boolean =>
