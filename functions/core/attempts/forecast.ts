@@ -2,11 +2,12 @@
  * When an unfinished run will end, and what it will have cost by then, as 90 % intervals. What is uncertain: the pace of
  * the script, and how often Spot capacity is lost. Interruptions are taken as Poisson, the pace as lognormal. Pure.
  */
+
+import { furthestProgress, type Progress } from '../placement/attempts.ts';
 import { measuredThroughputs } from '../placement/candidates/throughput-estimate.ts';
 import { estimateWork } from '../placement/decision/work.ts';
-import { samePool } from '../runs/placement-records.ts';
-import { furthestProgress } from '../runs/progress.ts';
-import { type AttemptRecord, type Progress } from '../runs/run-records.ts';
+import { samePool } from '../placement/placement-records.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
 import { isUp, secondsSinceSave } from './unsaved.ts';
 
 export interface Interval {

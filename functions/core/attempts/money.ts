@@ -1,7 +1,8 @@
 /** What a run has cost so far, what it will cost, and what On-Demand would have cost, from its records. Pure. */
-import { attemptCost, fileSystemsUsd, hoursCost } from '../runs/attempt-cost.ts';
-import { type Pool } from '../runs/placement-records.ts';
-import { type AttemptRecord, FINISHED, type Progress, type RunRecord } from '../runs/run-records.ts';
+import { attemptCost, fileSystemsUsd, hoursCost } from '../placement/attempt-cost.ts';
+import type { Progress } from '../placement/attempts.ts';
+import type { Pool } from '../placement/placement-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
 import { type Forecast, forecast, type Interval } from './forecast.ts';
 import { deadlineAt, lossOf, usefulOnDemandUsd } from './report.ts';
 import { heldHourlyUsd } from './stop-rules.ts';

@@ -5,7 +5,7 @@ import { parseJson } from '@tidewheel/kit/json.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { speedSchema } from '../doctor/speed.ts';
-import { shownVerdictSchema } from '../doctor/verdict.ts';
+import { remedyOf, shownVerdictSchema } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from '../placement/attempt-cost.ts';
 import { type AttemptOutcome, outcomeSchema, type Progress } from '../placement/attempts.ts';
@@ -26,10 +26,60 @@ import { lastValues, type Series } from '../runs/series.ts';
 import { list, seconds, time, usd } from '../shared/fields.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { appliedReportSchema, broughtBy } from './doctor/applied-report.ts';
 import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
 import { advanced } from './judge.ts';
 import { bestSingleNode, singleNodeSchema } from './single-node.ts';
+
+const measured = z.object({
+  /** The newest earlier one without all of the changes; of the run before, if this run has none. */
+  besides: z.object({ jobName: z.string(), speed: speedSchema, startSeconds: seconds.optional() }),
+  speed: speedSchema,
+  startSeconds: seconds
+    .optional()
+    .describe('From the start of the instances to that of the script, with its download.'),
+  stepRatio: z.number().describe('Steps a second, over those before.'),
+  /** Over those before. */
+  samplesPerDollarRatio: z.number().optional(),
+});
+
+const appliedReportSchema = z
+  .object({
+    changes: list(z.string()),
+    /** Absent where one of the two attempts was not measured. */
+    measured: measured.optional(),
+  })
+  .describe("The doctor's remedies that it started with, and what they brought.");
+type AppliedReport = z.output<typeof appliedReportSchema>;
+
+/** @param all attempts in order, those of the run before first */
+export function broughtBy(attempt: AttemptRecord, all: readonly AttemptRecord[]): AppliedReport | undefined {
+  const { applied = [], diagnosis } = attempt;
+  if (applied.length === 0) return undefined;
+  const changes = applied.map((change) => remedyOf(change).text);
+  const place = all.findIndex(({ jobName }) => jobName === attempt.jobName);
+  const before = all
+    .slice(0, place)
+    .findLast((each) => each.diagnosis?.speed !== undefined && (each.applied ?? []).length < applied.length);
+  const [was, is] = [before?.diagnosis?.speed, diagnosis?.speed];
+  if (before === undefined || was === undefined || is === undefined) return { changes };
+  const [dearer, cheaper] = [was.samplesPerDollar, is.samplesPerDollar];
+  return {
+    changes,
+    measured: {
+      besides: { jobName: before.jobName, speed: was, startSeconds: startSecondsOf(before) },
+      speed: is,
+      startSeconds: startSecondsOf(attempt),
+      stepRatio: was.stepSeconds.median / is.stepSeconds.median,
+      samplesPerDollarRatio: dearer === undefined || cheaper === undefined ? undefined : cheaper / dearer,
+    },
+  };
+}
+
+function startSecondsOf({ outcome }: AttemptRecord): number | undefined {
+  const { startedAt = '', scriptStartedAt = '' } = outcome ?? {};
+  const seconds = (Date.parse(scriptStartedAt) - Date.parse(startedAt)) / 1_000;
+  return seconds >= 0 ? seconds : undefined;
+}
 
 export const attemptReportSchema = z.object({
   attempt: z.number().int(),

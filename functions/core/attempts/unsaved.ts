@@ -1,5 +1,7 @@
 /** The training that no checkpoint covers yet. Pure. */
-import type { AttemptRecord, Progress } from '../runs/run-records.ts';
+
+import type { Progress } from '../placement/attempts.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
 import { gangHourlyUsd } from './stop-rules.ts';
 
 /** Whether an attempt trains now. */

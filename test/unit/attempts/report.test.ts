@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeReport, type ReportInput } from '../../../functions/core/attempts/report.ts';
 import { verdictOf } from '../../../functions/core/attempts/report-run.ts';
-import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
+import { attemptCost } from '../../../functions/core/placement/attempt-cost.ts';
 import {
   AT,
   attemptOf,

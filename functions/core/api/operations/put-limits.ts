@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { changeLimits } from '../../attempts/change-limits.ts';
 import { changeDeclaration } from '../../pipeline/declaration.ts';
 import { limitsSchema, type Pipeline } from '../../pipeline/pipeline.ts';
 import { choosePlacement } from '../../placement/decision/choose.ts';
 import { questionOf } from '../../placement/explain/replay.ts';
 import { whyUnreadable } from '../../placement/explain/stored-decision.ts';
 import { type PlacementDecision, placementDecisionSchema } from '../../placement/placement-records.ts';
+import { keepChangedClose } from '../../runs/kept-records.ts';
 import { FINISHED, type RunRecord, runStatusSchema } from '../../runs/run-records.ts';
 import { ok, problem } from '../shared/answers.ts';
 import { type ApiDeps, CHANGES, defineRunOperation } from '../shared/operation.ts';
@@ -69,4 +69,28 @@ function changesText(before: Pipeline['limits'], after: Pipeline['limits']): str
     .filter((name) => old.get(name) !== given.get(name))
     .map((name) => `${name} ${String(given.get(name) ?? 'none')}`)
     .join(', ');
+}
+
+interface LimitsChange {
+  readonly declaration: Pipeline;
+  readonly requestedBy: string;
+  readonly text: string;
+}
+
+/** @param run open, with its declaration pinned. Every later look at it reads the new limits. */
+async function changeLimits(
+  { runs, store, timeline, clock }: ApiDeps,
+  run: RunRecord,
+  { declaration, requestedBy, text }: LimitsChange,
+): Promise<void> {
+  const { runId, retry } = run;
+  const at = clock.now().toISOString();
+  await runs.update(runId, { declaration, updatedAt: at });
+  await keepChangedClose(store, run, { retry, declaration });
+  await timeline.add(runId, {
+    id: `limits-${at}`,
+    at,
+    kind: 'LimitsChanged',
+    text: `limits are now ${text}, as ${requestedBy} asked`,
+  });
 }
