@@ -5,6 +5,7 @@ import { diagnoseAttempts } from '../../../functions/core/attempts/doctor/diagno
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
+import { place } from '../../../functions/core/attempts/place.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { endRun } from '../../../functions/core/attempts/report-run.ts';
 import { sealOrRepeat } from '../../../functions/core/attempts/seal-run.ts';

@@ -103,10 +103,7 @@ export const getRun = defineRunOperation(
       run: shownRun(run),
       attempts: attempts
         .filter(({ updatedAt }) => isNew(updatedAt))
-        .map((attempt) => ({
-          ...summaryOf(attempt),
-          diagnosis: attempt === attempts.at(-1) ? attempt.diagnosis : undefined,
-        })),
+        .map((attempt) => summaryOf(attempt, attempt === attempts.at(-1))),
       timeline: changed.slice(-NEWEST_ENTRIES).map((entry) => ({ ...entry, text: shortened(entry.text) })),
       timelineCount: timeline.length,
       progress,
@@ -137,59 +134,17 @@ function etagOf({ run, attempts, timeline, progress, since, now }: Known): strin
 const shortened = (text: string): string =>
   text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)} …` : text;
 
-function summaryOf(attempt: AttemptRecord) {
-  const { attempt: number, jobName, launcher, status, createdAt, updatedAt, startedAt, log } = attempt;
-  const { placement, progressAfter: saved, recall, outcome } = attempt;
-  return {
-    attempt: number,
-    jobName,
-    launcher,
-    status,
-    createdAt,
-    updatedAt,
-    startedAt,
-    log,
-    placement: {
-      pool: placement.pool,
-      topology: placement.topology,
-      decidedAt: placement.decidedAt,
-      onDemandHourlyUsd: placement.onDemandHourlyUsd,
-      helpersHourlyUsd: placement.helpersHourlyUsd,
-    },
-    progressAfter: saved && {
-      step: saved.step,
-      totalSteps: saved.totalSteps,
-      unit: saved.unit,
-      checkpoint: saved.checkpoint,
-      updatedAt: saved.updatedAt,
-    },
+function summaryOf(attempt: AttemptRecord, isNewest: boolean) {
+  const { recall, outcome } = attempt;
+  return attemptSummary.parse({
+    ...attempt,
     beganAt: beganAt(attempt),
     recall: recall && { ...recall, why: shortened(recall.why) },
-    outcome: outcome && {
-      kind: outcome.kind,
-      message: shortened(outcome.message),
-      startedAt: outcome.startedAt,
-      scriptStartedAt: outcome.scriptStartedAt,
-      endedAt: outcome.endedAt,
-      trainingSeconds: outcome.trainingSeconds,
-      interruptions: outcome.interruptions,
-    },
+    outcome: outcome && { ...outcome, message: shortened(outcome.message) },
     costUsd: outcome && attemptCost(attempt),
-  };
+    diagnosis: isNewest ? attempt.diagnosis : undefined,
+  });
 }
 
-function shortOf({
-  timeline: _timeline,
-  generations: _generations,
-  rejected: _rejected,
-  speeds: _speeds,
-  ...report
-}: RunReport) {
-  const attempts = report.attempts.map(({ attempt, outcome, lostSeconds, costUsd }) => ({
-    attempt,
-    outcome,
-    lostSeconds,
-    costUsd,
-  }));
-  return { ...report, failure: report.failure && shortened(report.failure), attempts };
-}
+const shortOf = (report: RunReport) =>
+  shownReport.parse({ ...report, failure: report.failure && shortened(report.failure) });

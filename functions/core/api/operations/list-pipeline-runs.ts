@@ -1,8 +1,8 @@
-import { bucketKeys } from '../../shared/keys.ts';
-import { noPipeline, ok, problem } from '../shared/answers.ts';
+import { noPipeline, ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
-import { pageOf, pageQuery, requestedPage, steppedOver } from '../shared/paging.ts';
+import { pageQuery, readPage } from '../shared/paging.ts';
 import { runList, summaryOfRun } from '../shared/shown.ts';
+import { isDeclared } from '../shared/stored-declaration.ts';
 
 export const listPipelineRuns = defineOperation(
   {
@@ -15,19 +15,16 @@ export const listPipelineRuns = defineOperation(
     refusals: [404],
   },
   async (deps, { parameters: { name }, query }) => {
-    const list = `runs of ${name}`;
-    const page = requestedPage(list, query);
-    if ('problem' in page) return problem(400, page.problem);
-    const { tell, said } = steppedOver();
-    const found = await deps.runs.list(name, page.limit + 1, page.after, tell);
+    const page = await readPage(`runs of ${name}`, query, {
+      read: ({ limit, after, tell }) => deps.runs.list(name, limit, after, tell),
+      nameOf: ({ runId }) => runId,
+      show: summaryOfRun,
+    });
+    if ('status' in page) return page;
+    const { items, ...rest } = page;
     // Runs outlive their pipeline's declaration.
-    if (
-      found.length === 0 &&
-      said().unreadable === undefined &&
-      (await deps.store.readText(bucketKeys.pipeline(name))) === undefined
-    )
-      return noPipeline(name);
-    const { items, ...next } = pageOf(list, { found, limit: page.limit }, ({ runId }) => runId);
-    return ok({ runs: items.map(summaryOfRun), ...said(), ...next });
+    return items.length === 0 && rest.unreadable === undefined && !(await isDeclared(deps, name))
+      ? noPipeline(name)
+      : ok({ runs: items, ...rest });
   },
 );

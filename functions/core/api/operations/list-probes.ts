@@ -6,18 +6,10 @@ import { attemptCost } from '../../placement/attempt-cost.ts';
 import { type RunRecord, runStatusSchema } from '../../runs/run-records.ts';
 import { readStepSpeed } from '../../runs/step-speeds.ts';
 import { list, time, usd } from '../../shared/fields.ts';
-import { bucketKeys } from '../../shared/keys.ts';
-import { noPipeline, ok, problem } from '../shared/answers.ts';
+import { noPipeline, ok } from '../shared/answers.ts';
 import { type ApiDeps, defineOperation, READS } from '../shared/operation.ts';
-import {
-  leftOut,
-  nextToken,
-  pageOf,
-  pageQuery,
-  requestedPage,
-  steppedOver,
-  unreadable,
-} from '../shared/paging.ts';
+import { leftOut, nextToken, pageQuery, readPage, unreadable } from '../shared/paging.ts';
+import { isDeclared } from '../shared/stored-declaration.ts';
 
 const measured = z.object({ mean: z.number(), low: z.number(), high: z.number() });
 
@@ -57,20 +49,16 @@ export const listProbes = defineOperation(
     refusals: [404],
   },
   async (deps, { parameters: { name }, query }) => {
-    const listed = `probes of ${name}`;
-    const page = requestedPage(listed, query);
-    if ('problem' in page) return problem(400, page.problem);
-    const { tell, said } = steppedOver();
-    const found = await deps.runs.listProbes(name, page.limit + 1, page.after, tell);
-    if (
-      found.length === 0 &&
-      said().unreadable === undefined &&
-      (await deps.store.readText(bucketKeys.pipeline(name))) === undefined
-    )
-      return noPipeline(name);
-    const { items, ...next } = pageOf(listed, { found, limit: page.limit }, ({ runId }) => runId);
-    const probes = await Promise.all(items.map((run) => viewOf(deps, run).catch(leftOut(run.runId, tell))));
-    return ok({ probes: probes.filter((probe) => probe !== undefined), ...said(), ...next });
+    const page = await readPage(`probes of ${name}`, query, {
+      read: ({ limit, after, tell }) => deps.runs.listProbes(name, limit, after, tell),
+      nameOf: ({ runId }) => runId,
+      show: (run, tell) => viewOf(deps, run).catch(leftOut(run.runId, tell)),
+    });
+    if ('status' in page) return page;
+    const { items, ...rest } = page;
+    return items.length === 0 && rest.unreadable === undefined && !(await isDeclared(deps, name))
+      ? noPipeline(name)
+      : ok({ probes: items, ...rest });
   },
 );
 

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { type RunRecord, type RunStatus, runStatusSchema } from '../../runs/run-records.ts';
 import type { Stores, Tell } from '../../runs/stores.ts';
-import { ok, problem } from '../shared/answers.ts';
+import { ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
-import { pageOf, pageQuery, requestedPage, steppedOver } from '../shared/paging.ts';
+import { pageQuery, readPage } from '../shared/paging.ts';
 import { moment } from '../shared/query-text.ts';
 import { runList, summaryOfRun } from '../shared/shown.ts';
 
@@ -16,8 +16,6 @@ const statuses = z.string().transform((text, context) => {
   context.addIssue({ code: 'custom', message, input: text });
   return z.NEVER;
 });
-
-const ALL_RUNS = 'runs';
 
 /** Over all pipelines that are declared, or of one. */
 export const listRuns = defineOperation(
@@ -34,18 +32,22 @@ export const listRuns = defineOperation(
     answer: runList,
   },
   async (deps, { query }) => {
-    const page = requestedPage(ALL_RUNS, query);
-    if ('problem' in page) return problem(400, page.problem);
-    const { tell, said } = steppedOver();
-    const names =
-      query.pipeline === undefined
-        ? (await deps.pipelines.list({ tell })).map(({ name }) => name)
-        : [query.pipeline];
-    const wanted = { ...query, limit: page.limit + 1, before: page.after, tell };
-    const each = await Promise.all(names.map((name) => newestOf(deps, name, wanted)));
-    const found = each.flat().toSorted((one, other) => (placeOf(one) < placeOf(other) ? 1 : -1));
-    const { items, ...next } = pageOf(ALL_RUNS, { found, limit: page.limit }, placeOf);
-    return ok({ runs: items.map(summaryOfRun), ...said(), ...next });
+    const page = await readPage('runs', query, {
+      read: async ({ limit, after: before, tell }) => {
+        const names =
+          query.pipeline === undefined
+            ? (await deps.pipelines.list({ tell })).map(({ name }) => name)
+            : [query.pipeline];
+        const wanted = { ...query, limit, before, tell };
+        const each = await Promise.all(names.map((name) => newestOf(deps, name, wanted)));
+        return each.flat().toSorted((one, other) => (placeOf(one) < placeOf(other) ? 1 : -1));
+      },
+      nameOf: placeOf,
+      show: summaryOfRun,
+    });
+    if ('status' in page) return page;
+    const { items, ...rest } = page;
+    return ok({ runs: items, ...rest });
   },
 );
 

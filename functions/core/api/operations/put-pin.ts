@@ -1,6 +1,5 @@
 import { own } from '@tidewheel/kit/own-property.ts';
 import * as z from 'zod';
-import { readAllowedDeclaration } from '../../ingest/allowed.ts';
 import { blobVersions, newestVersion, readVersion } from '../../packing/model/versions.ts';
 import { withPin } from '../../pipeline/pin.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -8,6 +7,7 @@ import { list } from '../../shared/fields.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { invalidStored, noPipeline, ok, problem, refused } from '../shared/answers.ts';
 import { type ApiDeps, bodyOf, CHANGES, defineOperation } from '../shared/operation.ts';
+import { allowedIn } from '../shared/stored-declaration.ts';
 import { declare } from './put-pipeline.ts';
 
 const NOT_VALID = 'the pin is not valid';
@@ -68,7 +68,7 @@ async function writePin(
 }
 
 const declared = (deps: ApiDeps, name: string, text: string): Pipeline | undefined => {
-  const declaration = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, text);
+  const declaration = allowedIn(deps, name, text);
   return declaration.valid ? declaration.pipeline : undefined;
 };
 

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { readAllowedDeclaration } from '../../ingest/allowed.ts';
 import { registerPipeline } from '../../ingest/register-pipeline.ts';
 import { pipelineSchema } from '../../pipeline/pipeline.ts';
 import { pastScheduleProblems } from '../../pipeline/schedule.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { ok, problem } from '../shared/answers.ts';
 import { type ApiDeps, CHANGES, defineOperation } from '../shared/operation.ts';
+import { allowedIn } from '../shared/stored-declaration.ts';
 
 const woken = z.union([
   z.object({ kind: z.enum(['started', 'running']), runId: z.string() }),
@@ -33,7 +33,7 @@ export const putPipeline = defineOperation(
 );
 
 export async function declare(deps: ApiDeps, name: string, text: string) {
-  const declaration = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, text);
+  const declaration = allowedIn(deps, name, text);
   const problems = declaration.valid
     ? pastScheduleProblems(declaration.pipeline, deps.clock.now())
     : declaration.problems;

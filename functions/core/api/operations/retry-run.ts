@@ -8,14 +8,13 @@ import {
   retryRun as retry,
   whyNoRetry,
 } from '../../attempts/retry-run.ts';
-import { onlyAllowed } from '../../ingest/allowed.ts';
-import { changeDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { readProgress } from '../../runs/progress.ts';
 import { FINISHED, type RunRecord, retrySchema, runStatusSchema } from '../../runs/run-records.ts';
 import { accepted, problem } from '../shared/answers.ts';
 import { type ApiDeps, bodyOf, CHANGES, defineRunOperation } from '../shared/operation.ts';
 import { fieldsOf, readableVersion } from '../shared/overrides.ts';
+import { changeAllowed } from '../shared/stored-declaration.ts';
 
 /** A part of a declaration, and the source to train with. */
 const retryBody = z.looseObject({
@@ -51,10 +50,7 @@ export const retryRun = defineRunOperation(
     const changed = fieldsOf(fields);
     if (run.declaration === undefined || !(FINISHED.includes(run.status) || isOpenAgain(run)))
       return problem(409, (await whyNoRetry(deps, run)) ?? `${run.runId} cannot go on`);
-    const declaration = onlyAllowed(
-      { ...deps, bucket: deps.store.bucket },
-      changeDeclaration(run.declaration, body, { besides: ['source'] }),
-    );
+    const declaration = changeAllowed(deps, run.declaration, body, { besides: ['source'] });
     if (!declaration.valid) return problem(400, 'the retry is not valid', declaration.problems);
     const missing = await versionProblems(deps, { ...run, declaration: declaration.pipeline }, changed);
     if (missing.length > 0) return problem(400, 'the retry is not valid', missing);

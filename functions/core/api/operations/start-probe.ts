@@ -1,16 +1,15 @@
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { pinOfNewest, type VersionReader } from '../../dataset/dataset-version.ts';
-import { onlyAllowed, readAllowedDeclaration } from '../../ingest/allowed.ts';
 import { type ProbeQuestion, probeDeclaration, startProbe as start } from '../../ingest/start-probe.ts';
 import { datasetSettings } from '../../pipeline/dataset.ts';
-import { changeDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { bucketKeys, probeIdOf } from '../../shared/keys.ts';
+import { probeIdOf } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { accepted, invalidStored, noPipeline, problem, refused } from '../shared/answers.ts';
+import { accepted, problem, refused } from '../shared/answers.ts';
 import { type ApiDeps, bodyOf, CHANGES, defineOperation } from '../shared/operation.ts';
 import { readableVersion } from '../shared/overrides.ts';
+import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
 
 const INVALID = 'the probe is not valid';
 
@@ -48,12 +47,9 @@ export const startProbe = defineOperation(
     const asked = bodyOf(probeBody, body);
     if (!asked.ok) return problem(400, INVALID, asked.problems);
     const { number, change } = asked.value;
-    const stored = await deps.store.readText(bucketKeys.pipeline(name));
-    if (stored === undefined) return noPipeline(name);
-    const where = { allowed: deps.allowed, bucket: deps.store.bucket };
-    const before = readAllowedDeclaration(where, name, stored.text);
-    if (!before.valid) return invalidStored(name, before.problems);
-    const changed = onlyAllowed(where, changeDeclaration(before.pipeline, JSON.stringify(change)));
+    const stored = await storedDeclaration(deps, name);
+    if ('status' in stored) return stored;
+    const changed = changeAllowed(deps, stored.pipeline, JSON.stringify(change));
     if (!changed.valid) return problem(400, INVALID, changed.problems);
     if (changed.pipeline.limits.steps === undefined) return refused(INVALID, [NO_STEPS]);
     return begin(deps, { declaration: changed.pipeline, number, requestedBy: caller });

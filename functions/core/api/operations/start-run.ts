@@ -1,18 +1,17 @@
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Checked } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import { onlyAllowed, readAllowedDeclaration } from '../../ingest/allowed.ts';
 import { requestRun } from '../../ingest/request-run.ts';
 import { isThere } from '../../launch/source/pin-source.ts';
-import { changeDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { partsOf, withParts } from '../../pipeline/run-parts.ts';
 import type { RunRecord, RunRequest } from '../../runs/run-records.ts';
 import { list } from '../../shared/fields.ts';
-import { bucketKeys, runIdOf } from '../../shared/keys.ts';
-import { accepted, invalidStored, noPipeline, problem } from '../shared/answers.ts';
+import { runIdOf } from '../../shared/keys.ts';
+import { accepted, problem } from '../shared/answers.ts';
 import { type ApiDeps, bodyOf, CHANGES, defineOperation } from '../shared/operation.ts';
 import { fieldsOf, readableVersion } from '../shared/overrides.ts';
+import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
 
 /** A part of a declaration that holds for this run alone, and what it is a part of. */
 const startBody = z.looseObject({
@@ -54,10 +53,8 @@ export const startRun = defineOperation(
     }),
   },
   async (deps, { parameters: { name }, body, caller }) => {
-    const stored = await deps.store.readText(bucketKeys.pipeline(name));
-    if (stored === undefined) return noPipeline(name);
-    const declared = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, stored.text);
-    if (!declared.valid) return invalidStored(name, declared.problems);
+    const declared = await storedDeclaration(deps, name);
+    if ('status' in declared) return declared;
     const asked = bodyOf(startBody, body);
     if (!asked.ok) return problem(400, 'the run is not valid', asked.problems);
     const shape = await shapeOf(deps, declared.pipeline, { asked: asked.value, text: body });
@@ -90,10 +87,7 @@ async function shapeOf(
   const model = await modelOf(deps, declared.name, again);
   if (!model.ok) return model;
   const base = model.value === undefined ? declared : withParts(declared, partsAgain(model.value));
-  const declaration = onlyAllowed(
-    { ...deps, bucket: deps.store.bucket },
-    changeDeclaration(base, text, { besides: OWN_FIELDS }),
-  );
+  const declaration = changeAllowed(deps, base, text, { besides: OWN_FIELDS });
   const problems = [
     ...packingProblems(changed),
     ...(await sourceProblems(deps, model.value, source)),

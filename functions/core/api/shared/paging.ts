@@ -4,6 +4,7 @@ import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import type { Tell } from '../../runs/stores.ts';
 import { list } from '../../shared/fields.ts';
+import { problem } from './answers.ts';
 import { wholeNumber } from './query-text.ts';
 
 const LARGEST_PAGE = 200;
@@ -43,24 +44,38 @@ export const nextToken = z
   .optional()
   .describe('There is another page: make the same call with this token.');
 
-export interface Page {
-  readonly limit: number;
-  /** Last item of the page before. */
-  readonly after?: string | undefined;
+interface Listed<Item, Shown> {
+  /** Reads up to `limit` items after the one of that name. */
+  readonly read: (wanted: {
+    readonly limit: number;
+    readonly after: string | undefined;
+    readonly tell: Tell;
+  }) => Promise<readonly Item[]>;
+  /** The name of an item, by which the list is ordered. */
+  readonly nameOf: (item: Item) => string;
+  /** @returns undefined for an item that cannot be read */
+  readonly show: (item: Item, tell: Tell) => Shown | undefined | Promise<Shown | undefined>;
 }
 
-/**
- * @param list name of the list; another list's token is refused
- * @returns the requested page, or what is wrong with the request and what to do
- */
-export function requestedPage(
+/** @param list name of the list; another list's token is refused */
+export async function readPage<Item, Shown>(
   list: string,
-  { limit, nextToken }: { readonly limit: number; readonly nextToken?: readonly string[] | undefined },
-): Page | { readonly problem: string } {
-  if (nextToken === undefined) return { limit };
-  const [of, after] = nextToken;
-  if (of === list) return { limit, after };
-  return { problem: `nextToken is of ${of}, not of ${list}: ${REMEDY}` };
+  { limit, nextToken }: z.output<ReturnType<typeof pageQuery>>,
+  { read, nameOf, show }: Listed<Item, Shown>,
+) {
+  const [of, after] = nextToken ?? [list];
+  if (of !== list) return problem(400, `nextToken is of ${of}, not of ${list}: ${REMEDY}`);
+  const { tell, said } = steppedOver();
+  // One more than the page has tells that another page follows.
+  const found = await read({ limit: limit + 1, after, tell });
+  const named = found.slice(0, limit);
+  const last = named.at(-1);
+  const shown = await Promise.all(named.map((item) => show(item, tell)));
+  return {
+    items: shown.filter((item) => item !== undefined),
+    ...said(),
+    ...(found.length > limit && last !== undefined && { nextToken: tokenOf(list, nameOf(last)) }),
+  };
 }
 
 /** @returns what a list takes, and what its answer says of the records that it has stepped over */
@@ -84,19 +99,3 @@ export const leftOut =
     if (!(error instanceof UnreadableRecordError)) throw error;
     tell({ id, why: error.message });
   };
-
-/**
- * @param found up to one item more than the page holds, which tells that another page follows
- * @param nameOf the name of an item, by which the list is ordered
- */
-export function pageOf<T>(
-  list: string,
-  { found, limit }: { readonly found: readonly T[]; readonly limit: number },
-  nameOf: (item: T) => string,
-): { readonly items: readonly T[]; readonly nextToken?: string } {
-  const items = found.slice(0, limit);
-  const last = items.at(-1);
-  return found.length > limit && last !== undefined
-    ? { items, nextToken: tokenOf(list, nameOf(last)) }
-    : { items };
-}

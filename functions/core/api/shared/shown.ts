@@ -85,13 +85,5 @@ export const runSummary = run
 
 export const runList = z.object({ runs: list(runSummary), unreadable, nextToken });
 
-export function summaryOfRun(record: RunRecord) {
-  const {
-    declaration: _declaration,
-    generations: _generations,
-    rejected: _rejected,
-    notifiedSince: _notifiedSince,
-    ...summary
-  } = shownRun(record);
-  return { ...summary, deadlineAt: deadlineAt(record)?.toISOString() };
-}
+export const summaryOfRun = (record: RunRecord) =>
+  runSummary.parse({ ...shownRun(record), deadlineAt: deadlineAt(record)?.toISOString() });
