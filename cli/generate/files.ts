@@ -2,7 +2,7 @@
  * The files that `npm run generate` writes. They are checked in, so that people read and review what is deployed and
  * published; a test compares them with what their sources say now.
  */
-import { OPERATIONS } from '../../functions/core/api/operations.ts';
+import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
 import { openApiDocument } from '../../functions/core/api/shared/open-api.ts';
 import { pipelineJsonSchema } from '../../functions/core/pipeline/declaration.ts';
 import { functionsDocument } from '../../functions/functions.ts';

@@ -3,7 +3,7 @@ import { clock, executions, objects, schedules, tableStores } from '../aws/lambd
 import { cloudWatchLogs } from '../aws/logs/log-reader.ts';
 import { config } from '../aws/shared/config.ts';
 import { cloudWatchLogsIn } from '../aws/shared/log-clients.ts';
-import { answer } from '../core/api/api.ts';
+import { answer } from '../core/api/answer.ts';
 import { httpEvent, requestIn, resultOf } from '../core/api/http-event.ts';
 
 export const handler = lambdaHandler('api', httpEvent, async (event) => {

@@ -18,18 +18,18 @@ import {
 } from '@aws-sdk/client-service-quotas';
 import { GetParameterCommand, type SSMClient } from '@aws-sdk/client-ssm';
 import type {
-  Decision,
   MachineImage,
   Quota,
   QuotaService,
   RoleQuestion,
+  SimulatedDecision,
   TrainingView,
 } from '../../core/deployment/account-view.ts';
 import { ecrIn, secretsManagerIn, serviceQuotasIn, ssmIn } from '../shared/account-clients.ts';
 import { s3In } from '../shared/clients.ts';
 import { ec2In, iam } from '../shared/compute-clients.ts';
 import { look, unlessMissing } from './look.ts';
-import { readNetwork } from './network.ts';
+import { readNetwork } from './read-network.ts';
 
 export interface TrainingClients {
   readonly region: string;
@@ -72,7 +72,7 @@ export function trainingView(clients: TrainingClients): TrainingView {
 async function decisions(
   iam: IAMClient,
   { roleArn, actions, resource, context = {} }: RoleQuestion,
-): Promise<readonly Decision[]> {
+): Promise<readonly SimulatedDecision[]> {
   // The simulator takes a key without an entry for absent, and a condition on it fails.
   const entries = Object.entries(context).map(
     ([ContextKeyName, value]): ContextEntry => ({
@@ -132,7 +132,7 @@ function decisionOf({
   EvalDecision,
   OrganizationsDecisionDetail,
   PermissionsBoundaryDecisionDetail,
-}: EvaluationResult): Decision {
+}: EvaluationResult): SimulatedDecision {
   if (EvalDecision === 'allowed') return { action, isAllowed: true };
   if (OrganizationsDecisionDetail?.AllowedByOrganizations === false)
     return { action, isAllowed: false, deniedBy: 'organization' };

@@ -24,7 +24,7 @@ import {
   scoreQuestionStore,
 } from './market-history.ts';
 import { pipelineStore } from './pipelines.ts';
-import { listOpen, runStore } from './runs.ts';
+import { listOpen, runStore } from './run-store.ts';
 import { expires, type Key, type StoredTable, storedTable } from './table.ts';
 
 export function dynamoStores(dynamo: DynamoDBDocumentClient, tableName: string): Stores {

@@ -11,8 +11,8 @@ import { platformFaultOf } from '../../core/launch/job/platform-fault.ts';
 import type { StopOutcome, TrainingJobDescription } from '../../core/launch/job/training-service.ts';
 import type { StopMode } from '../../core/runs/run-records.ts';
 import { describeError } from '../shared/aws-errors.ts';
-import { endHosts, jobsOf, listLeftovers, release } from './fleet-hosts.ts';
-import { launch } from './fleet-launch.ts';
+import { endHosts, jobsOf, listLeftovers, releaseFleet } from './fleet-hosts.ts';
+import { launchFleet } from './fleet-launch.ts';
 import { type Fleet, type FleetDeps, readFleet, readFleetMemory } from './fleet-memory.ts';
 import { refill } from './fleet-refill.ts';
 
@@ -20,7 +20,7 @@ const MILLISECONDS = 1_000;
 
 export const makeFleetService = (deps: FleetDeps): FleetService => ({
   ...makeFleetFollower(deps),
-  launch: (plan) => launch(deps.ec2, deps.store, plan),
+  launch: (plan) => launchFleet(deps.ec2, deps.store, plan),
 });
 
 /** All but the launch, which only one function needs in its bundle. */
@@ -33,7 +33,7 @@ export function makeFleetFollower(deps: FleetDeps): Omit<FleetService, 'launch'>
     stop: (jobName, mode) => stop(deps, jobName, mode),
     requestCheckpoint: (jobName, instanceId) => requestCheckpoint(deps, jobName, instanceId),
     refill: (jobName, warned) => refill(deps, jobName, warned),
-    release: (jobName) => release(deps.ec2, jobName),
+    release: (jobName) => releaseFleet(deps.ec2, jobName),
     listLeftovers: () => listLeftovers(deps.ec2),
     jobsOf: (instanceIds) => jobsOf(deps.ec2, instanceIds),
   };

@@ -5,7 +5,7 @@ import type { BlobStore } from '../../core/packing/model/blob-store.ts';
 import type { LikelyReaders } from '../../core/packing/model/shard-count.ts';
 import type { PackingSettings, Pipeline } from '../../core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../core/placement/candidates/likely-readers.ts';
-import { runStore } from '../dynamodb/runs.ts';
+import { runStore } from '../dynamodb/run-store.ts';
 import { storedTable } from '../dynamodb/table.ts';
 import { dynamo } from '../shared/clients.ts';
 import { config } from '../shared/config.ts';

@@ -10,7 +10,7 @@ import { samePool } from '../placement/placement-records.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import { isUp, secondsSinceSave } from './unsaved.ts';
 
-export interface Interval {
+export interface ForecastInterval {
   readonly low: number;
   readonly expected: number;
   readonly high: number;
@@ -18,9 +18,9 @@ export interface Interval {
 
 export interface Forecast {
   /** Seconds until the end, with restarts. */
-  readonly seconds: Interval;
+  readonly seconds: ForecastInterval;
   /** Of these, what is paid for. */
-  readonly billedSeconds: Interval;
+  readonly billedSeconds: ForecastInterval;
   /** Training left on the present topology. */
   readonly workSeconds: number;
   /** measured: from checkpoints of this run; declared: from former runs. */
@@ -75,7 +75,7 @@ export interface ExpectedWork {
   /** From the first host to the first step; 0 while the hosts are up. */
   readonly startSeconds: number;
   /** Before the first host. */
-  readonly firstWaitSeconds: Interval;
+  readonly firstWaitSeconds: ForecastInterval;
   /** After each interruption: from the new host to the first new step, and before that host. */
   readonly restartSeconds: number;
   readonly waitSeconds: number;
@@ -110,7 +110,7 @@ export function workIntervals({
 }
 
 /** A rare interruption of a short training lifts the mean above the 95th percentile, which then counts none. */
-const interval = (low: number, expected: number, high: number): Interval => ({
+const interval = (low: number, expected: number, high: number): ForecastInterval => ({
   low,
   expected,
   high: Math.max(expected, high),

@@ -2,7 +2,7 @@
 
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { jobOf, portOf } from '../launch/launcher.ts';
-import type { Region } from '../launch/regions/region-bucket.ts';
+import type { RegionBucket } from '../launch/regions/region-bucket.ts';
 import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
 import { batchOf, newestVersion, objectVersions, type VersionStore } from '../packing/model/versions.ts';
 import { isReleased, reportedHeld } from '../packing/quality/held.ts';
@@ -27,7 +27,7 @@ export type NextStep =
 export interface JudgeDeps extends ObserveDeps {
   readonly store: ObjectStore;
   /** Another region by its name. */
-  readonly regionOf?: ((name: string) => Region) | undefined;
+  readonly regionOf?: ((name: string) => RegionBucket) | undefined;
 }
 
 export interface JudgeInput {

@@ -3,8 +3,8 @@ import { attemptCost, fileSystemsUsd, hoursCost } from '../placement/attempt-cos
 import type { Progress } from '../placement/attempts.ts';
 import type { Pool } from '../placement/placement-records.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../runs/run-records.ts';
-import { type Forecast, forecast, type Interval } from './forecast.ts';
-import { deadlineAt, lossOf, usefulOnDemandUsd } from './report.ts';
+import { type Forecast, type ForecastInterval, forecast } from './forecast.ts';
+import { deadlineAt, lostTraining, usefulOnDemandUsd } from './report.ts';
 import { heldHourlyUsd } from './stop-rules.ts';
 import { isUp } from './unsaved.ts';
 
@@ -31,7 +31,7 @@ export interface Money {
 
 interface ExpectedMoney {
   /** Of the whole run. 90 % intervals. */
-  readonly usd: Interval;
+  readonly usd: ForecastInterval;
   readonly finishAt: { readonly low: string; readonly expected: string; readonly high: string };
   readonly onDemandUsd: number;
   readonly basis: Forecast['basis'];
@@ -66,7 +66,7 @@ export function moneyOf({ run, attempts, progress, now }: MoneyQuestion): Money 
         },
       ];
     }),
-    lost: lossOf(attempts),
+    lost: lostTraining(attempts),
     onDemandUsd,
     expected: expectedOf({ run, attempts, progress, now }, { usd, onDemandUsd }),
     deadlineAt: deadlineAt(run)?.toISOString(),
@@ -116,7 +116,7 @@ function expectedOf(
   };
 }
 
-const mapped = <T>({ low, expected, high }: Interval, change: (value: number) => T) => ({
+const mapped = <T>({ low, expected, high }: ForecastInterval, change: (value: number) => T) => ({
   low: change(low),
   expected: change(expected),
   high: change(high),

@@ -15,14 +15,14 @@ export interface ReportDeps extends ObserveDeps {
 }
 
 /** The result of the states before Report. */
-export interface Verdict {
+export interface RunVerdict {
   readonly kind: 'done' | 'failed' | 'stopped' | 'empty';
   readonly reason: string;
 }
 
 /** @returns what the states after Report read */
 export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachineResult & { runId: string }) {
-  const { status, failure = '' } = await reportRun(deps, runId, verdictOf(result));
+  const { status, failure = '' } = await reportRun(deps, runId, runVerdictOf(result));
   const whenDone = (await deps.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
   return { status, failure, whenDone };
 }
@@ -32,7 +32,7 @@ export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachin
  * written before the run is closed: after a crash between the two it is written again.
  * @throws TransientError while a job of the run is still being stopped
  */
-export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdict): Promise<RunReport> {
+export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVerdict): Promise<RunReport> {
   const run = await deps.runs.get(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
   // A run of which this release cannot read everything gets no verdict: another release may end it well.
@@ -110,13 +110,13 @@ const TITLES = {
   failed: 'RunFailed',
   stopped: 'RunStopped',
   empty: 'NothingNew',
-} as const satisfies Record<Verdict['kind'], string>;
+} as const satisfies Record<RunVerdict['kind'], string>;
 
 /** The recorded verdict of a run, since it was last opened. */
 export function decidedVerdict(
   run: Pick<RunRecord, 'retry'>,
   timeline: readonly TimelineEntry[],
-): (Verdict & { readonly decidedAt: string }) | undefined {
+): (RunVerdict & { readonly decidedAt: string }) | undefined {
   const entry = timeline.find(({ id }) => id === finishedEntryOf(run));
   if (entry === undefined) return undefined;
   const kind =
@@ -136,7 +136,7 @@ interface StateMachineResult {
 const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
 
 /** An error of a state overrides an earlier judgement. */
-export function verdictOf({ judgement, error }: StateMachineResult): Verdict {
+export function runVerdictOf({ judgement, error }: StateMachineResult): RunVerdict {
   if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
   const kind = ENDS.find((end) => end === judgement?.kind);
   if (kind === undefined || judgement === undefined) {

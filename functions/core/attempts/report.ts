@@ -10,7 +10,7 @@ import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from '../placement/attempt-cost.ts';
 import { type AttemptOutcome, outcomeSchema, type Progress } from '../placement/attempts.ts';
 import { poolSchema } from '../placement/placement-records.ts';
-import { beganAgain, beganAt } from '../runs/resume.ts';
+import { beganAt, startedOver } from '../runs/resume.ts';
 import {
   type AttemptRecord,
   jobLogSchema,
@@ -104,7 +104,7 @@ export const attemptReportSchema = z.object({
 export type AttemptReport = z.output<typeof attemptReportSchema>;
 
 /** Format of the report. */
-export const REPORT_VERSION = 1;
+const REPORT_VERSION = 1;
 
 export const reportSchema = z.object({
   version: z.literal(REPORT_VERSION),
@@ -243,7 +243,7 @@ const restartAfter = (attempts: readonly AttemptRecord[], index: number): number
   Math.min(...attempts.slice(index + 1).map((later) => restartOf(later)));
 
 function restartOf(attempt: AttemptRecord): number {
-  if (beganAgain(attempt)) return beganAt(attempt) ?? 0;
+  if (startedOver(attempt)) return beganAt(attempt) ?? 0;
   const isBack = attempt.resume !== undefined && attempt.resume.repairs.length > 0;
   return isBack ? (attempt.resume?.checkpoint?.step ?? 0) : Number.POSITIVE_INFINITY;
 }
@@ -253,7 +253,7 @@ export const usefulOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
   sum(attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(attempts, index))));
 
 /** Lost training, and its share of what the ended attempts cost. */
-export function lossOf(attempts: readonly AttemptRecord[]): {
+export function lostTraining(attempts: readonly AttemptRecord[]): {
   readonly seconds: number;
   readonly usd: number;
 } {

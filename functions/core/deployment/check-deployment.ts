@@ -4,9 +4,9 @@ import type { Problem } from '@tidewheel/kit/errors.ts';
 import { LAUNCHERS, launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { bucketKeys } from '../shared/keys.ts';
-import type { AccountView, LambdaConcurrency, Stack, TrainingView } from './account-view.ts';
+import type { AccountView, LambdaConcurrency, StackView, TrainingView } from './account-view.ts';
 import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
-import { type Finding, fails, judged, type Look, limited, passed } from './finding.ts';
+import { type AwsAnswer, type Finding, fails, judged, limited, passed } from './finding.ts';
 import { spotRoleFindings } from './fleet-quotas.ts';
 import { imageFindings } from './images.ts';
 import { launcherChecks, usesOwnInstances } from './launcher-checks.ts';
@@ -14,7 +14,7 @@ import { networkFindings, type Vpc } from './network.ts';
 import { roleFindings } from './roles.ts';
 
 export interface CheckDeps {
-  readonly stack: Stack;
+  readonly stack: StackView;
   readonly stage: string;
   readonly stateMachineArn: string;
   readonly bucket: string;
@@ -61,7 +61,7 @@ export async function trainingFindings(deps: TrainingDeps): Promise<readonly Fin
   return groups.flat();
 }
 
-function stackFindings({ status }: Stack): readonly Finding[] {
+function stackFindings({ status }: StackView): readonly Finding[] {
   const place = { check: 'stack', field: 'status' };
   if (/^(CREATE|UPDATE)_COMPLETE$/.test(status)) return [passed(place, status)];
   return [
@@ -170,7 +170,7 @@ const packingMinutes = (slots: number): number => Math.ceil(ITEMS / slots);
 
 /** @param packers items that a plan packs side by side */
 export const concurrencyFindings = (
-  look: Look<LambdaConcurrency>,
+  look: AwsAnswer<LambdaConcurrency>,
   packers = DEFAULT_PACKERS,
 ): readonly Finding[] =>
   judged(PLACE, look, ({ account, unreserved }) => {

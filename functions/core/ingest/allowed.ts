@@ -26,7 +26,7 @@ export interface Allowed {
   readonly packageIndexSecret: string;
 }
 
-export interface Deployment {
+export interface DeploymentRules {
   readonly allowed: Allowed;
   /** The data bucket. */
   readonly bucket: string;
@@ -36,7 +36,7 @@ export interface Deployment {
 
 /** As `readDeclaration`. A valid declaration names only what the deployment allows. */
 export function readAllowedDeclaration(
-  { allowed, bucket, notifiedMarker }: Deployment,
+  { allowed, bucket, notifiedMarker }: DeploymentRules,
   name: string,
   text: string,
 ): Declaration {
@@ -44,7 +44,7 @@ export function readAllowedDeclaration(
 }
 
 /** A valid declaration stays valid if it names only what the deployment allows. */
-export function onlyAllowed({ allowed, bucket }: Deployment, declaration: Declaration): Declaration {
+export function onlyAllowed({ allowed, bucket }: DeploymentRules, declaration: Declaration): Declaration {
   if (!declaration.valid) return declaration;
   const problems = [
     ...networkProblems(declaration.pipeline, allowed),

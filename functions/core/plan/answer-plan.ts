@@ -3,27 +3,27 @@
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { planRun as operation } from '../api/operations/plan-run.ts';
 import { type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../api/shared/answers.ts';
-import { whileAwsAnswers, whyNot } from '../api/shared/failures.ts';
-import { answering, bodyOf } from '../api/shared/operation.ts';
+import { roleRefusal, whileAwsAnswers } from '../api/shared/failures.ts';
+import { answering, jsonBodyOf } from '../api/shared/operation.ts';
 import type { PeopleRoles } from '../api/shared/people.ts';
-import { type Deployment, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
+import { type DeploymentRules, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
 import { TooManyArrivalsError } from '../packing/plan/preview-plan.ts';
 import { changeDeclaration, type Declaration } from '../pipeline/declaration.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { type PlanRunDeps, planRun } from './plan-run.ts';
 
-export interface PlanDeps extends PlanRunDeps, Deployment {
+export interface PlanDeps extends PlanRunDeps, DeploymentRules {
   readonly people: PeopleRoles;
 }
 
 export async function answerPlan(deps: PlanDeps, request: ApiRequest): Promise<ApiResponse> {
-  const refusal = whyNot(deps, request, operation.role);
+  const refusal = roleRefusal(deps, request, operation.role);
   return refusal ?? whileAwsAnswers(() => respond(deps, request));
 }
 
 const respond = answering(operation, async (deps: PlanDeps, { body }) => {
-  const asked = bodyOf(operation.body.schema, body);
+  const asked = jsonBodyOf(operation.body.schema, body);
   if (!asked.ok) return problem(400, 'the plan is not valid', asked.problems);
   const { pipeline: name, declaration: given, change, data } = asked.value;
   const nameProblem = pipelineNameProblem(name);
@@ -47,7 +47,7 @@ const respond = answering(operation, async (deps: PlanDeps, { body }) => {
 });
 
 const changed = (
-  deployment: Deployment,
+  deployment: DeploymentRules,
   declaration: Declaration,
   change: Readonly<Record<string, unknown>> | undefined,
 ): Declaration =>

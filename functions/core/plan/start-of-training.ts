@@ -1,5 +1,5 @@
 /** When a training would begin: after the arrivals have settled and are packed, as former runs took for it. */
-import type { Interval } from '../attempts/forecast.ts';
+import type { ForecastInterval } from '../attempts/forecast.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
@@ -13,7 +13,7 @@ interface Start {
   readonly closeAt: Date;
   readonly notes: readonly string[];
   /** @param seconds from the decision to the end */
-  of(seconds: Interval): StartOfTraining;
+  of(seconds: ForecastInterval): StartOfTraining;
 }
 
 const FORMER_RUNS = 20;
@@ -30,7 +30,7 @@ export async function startOfTraining(
   const settle = isPacking ? pipeline.settle.quietSeconds : 0;
   const sorted = took.toSorted((one, other) => one - other);
   const low = sorted[0] ?? 0;
-  const before: Interval = {
+  const before: ForecastInterval = {
     // They may have been quiet for long.
     low,
     expected: settle + (sorted[Math.floor(sorted.length / 2)] ?? 0),

@@ -38,7 +38,7 @@ const measuredSchema = z.object({
   shares: z.object({ wait: z.number() }),
 });
 
-export interface Measured extends z.output<typeof measuredSchema> {
+export interface MeasuredPoint extends z.output<typeof measuredSchema> {
   readonly attempt: number;
   readonly host: string;
 }
@@ -61,7 +61,7 @@ export async function readUtilisation(
   return { points: meansOf(measured, most), hostsLeftOut };
 }
 
-type PointsFile = HostFile<Pick<Measured, 'attempt' | 'host'>>;
+type PointsFile = HostFile<Pick<MeasuredPoint, 'attempt' | 'host'>>;
 
 const pointsFiles = (store: ObjectStore, pipeline: string, runId: string): Promise<readonly PointsFile[]> =>
   listHostFiles(store, bucketKeys.evidence(pipeline, runId), (key) => {
@@ -86,7 +86,7 @@ function chosen(files: readonly PointsFile[]): { read: readonly PointsFile[]; ho
 }
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. A helper host trains nothing. */
-export function measuredIn(text: string, of: Pick<Measured, 'attempt' | 'host'>): Measured[] {
+export function measuredIn(text: string, of: Pick<MeasuredPoint, 'attempt' | 'host'>): MeasuredPoint[] {
   return text.split('\n').flatMap((line) => {
     const { data } = measuredSchema.safeParse(parseJson(line));
     return data === undefined || data.processes === 0 ? [] : [{ ...data, ...of }];
@@ -94,7 +94,7 @@ export function measuredIn(text: string, of: Pick<Measured, 'attempt' | 'host'>)
 }
 
 /** In order of time. Each stands for as long as the others, however often the hosts measured in it. */
-export function meansOf(measured: readonly Measured[], most: number): UtilisationPoint[] {
+export function meansOf(measured: readonly MeasuredPoint[], most: number): UtilisationPoint[] {
   const times = measured.map(({ at }) => Date.parse(at));
   const first = times.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);
   const last = times.reduce((greatest, time) => Math.max(greatest, time), 0);
@@ -108,7 +108,7 @@ export function meansOf(measured: readonly Measured[], most: number): Utilisatio
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at) || one.attempt - other.attempt);
 }
 
-function meanOf(bin: readonly Measured[]): UtilisationPoint[] {
+function meanOf(bin: readonly MeasuredPoint[]): UtilisationPoint[] {
   const [one] = bin;
   if (one === undefined) return [];
   const gpus = bin.flatMap(({ gpu }) => gpu ?? []);

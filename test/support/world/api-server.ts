@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
+import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
 import { planRun } from '../../../functions/core/api/operations/plan-run.ts';
-import { OPERATIONS } from '../../../functions/core/api/operations.ts';
 import type { ApiResponse } from '../../../functions/core/api/shared/answers.ts';
 import type { ApiDeps } from '../../../functions/core/api/shared/operation.ts';
 import { answerPlan, type PlanDeps } from '../../../functions/core/plan/answer-plan.ts';

@@ -1,6 +1,6 @@
 /** The functions as the handlers make them, over the world's ports. Packing is the small model. */
 
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { diagnoseAttempts } from '../../../functions/core/attempts/doctor/diagnose-attempts.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';

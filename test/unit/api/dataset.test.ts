@@ -1,6 +1,6 @@
 /** What the API shows of datasets, the market, money, and decisions made again. */
 import { beforeEach, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { getMoney } from '../../../functions/core/api/operations/get-money.ts';
 import type { ApiRequest } from '../../../functions/core/api/shared/answers.ts';
 import { makeReport } from '../../../functions/core/attempts/report.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { OPERATIONS } from '../../../functions/core/api/operations.ts';
+import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
 import { openApiDocument } from '../../../functions/core/api/shared/open-api.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');

@@ -1,10 +1,10 @@
 /** What people may who call with a token, on every route. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { httpEvent, requestIn } from '../../../functions/core/api/http-event.ts';
+import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
 import { planRun } from '../../../functions/core/api/operations/plan-run.ts';
-import { OPERATIONS } from '../../../functions/core/api/operations.ts';
-import { nameOf, roleOf } from '../../../functions/core/api/shared/people.ts';
+import { nameOf, roleInToken } from '../../../functions/core/api/shared/people.ts';
 import { answerPlan } from '../../../functions/core/plan/answer-plan.ts';
 import { PEOPLE } from '../../support/builders/people.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
@@ -63,7 +63,7 @@ describe('a role', () => {
     ['a list as API Gateway writes it', '[a ml-operators b]'],
     ['a list', ['a', 'ml-operators']],
   ])('comes from %s', (_, groups) => {
-    expect(roleOf({ [GROUPS]: groups }, PEOPLE)).toBe('operator');
+    expect(roleInToken({ [GROUPS]: groups }, PEOPLE)).toBe('operator');
   });
 
   it.each([
@@ -72,11 +72,11 @@ describe('a role', () => {
     ['a list in a text', 'x [ml-operators]'],
     ['a list of lists', [['finance', 'ml-operators']]],
   ])('does not come from %s', (_, groups) => {
-    expect(roleOf({ [GROUPS]: groups, name: 'ml-operators' }, PEOPLE)).toBeUndefined();
+    expect(roleInToken({ [GROUPS]: groups, name: 'ml-operators' }, PEOPLE)).toBeUndefined();
   });
 
   it('is not given by empty parameters', () => {
-    expect(roleOf({ '': '', sub: '' }, { operators: [], viewers: [] })).toBeUndefined();
+    expect(roleInToken({ '': '', sub: '' }, { operators: [], viewers: [] })).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 /** What an earlier release has stored is read with today's defaults, so its runs go on after an upgrade. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { checkReadable } from '../../../functions/core/packing/seal/readable.ts';
 import { pinned, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { compareRuns as sideBySide } from '../../attempts/doctor/compare-runs.ts';
+import { compareMeasuredRuns as sideBySide } from '../../attempts/doctor/compare-runs.ts';
 import { gangHourlyUsd } from '../../attempts/stop-rules.ts';
 import { type AttemptRecord, type RunRecord, runStatusSchema } from '../../runs/run-records.ts';
 import { readSeries } from '../../runs/series.ts';

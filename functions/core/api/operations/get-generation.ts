@@ -6,7 +6,7 @@ import { packingKeys } from '../../packing/model/packing-keys.ts';
 import { blobVersions, newestVersion } from '../../packing/model/versions.ts';
 import { list } from '../../shared/fields.ts';
 import { ok } from '../shared/answers.ts';
-import { type Found, findGeneration, generation, generationView } from '../shared/generations.ts';
+import { type FoundGeneration, findGeneration, generation, generationView } from '../shared/generations.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 
 const MOST_SAMPLES = 24;
@@ -62,7 +62,10 @@ export const getGeneration = defineOperation(
 );
 
 /** Those of a pruned generation are gone. */
-async function samplesOf(blobs: BlobStore, { name, manifest }: Found): Promise<z.input<typeof sample>[]> {
+async function samplesOf(
+  blobs: BlobStore,
+  { name, manifest }: FoundGeneration,
+): Promise<z.input<typeof sample>[]> {
   const [shard] = manifest.shards;
   if (shard === undefined || manifest.pruned === true) return [];
   try {

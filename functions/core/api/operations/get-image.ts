@@ -4,7 +4,7 @@ import { type BlobStore, joinChunks } from '../../packing/model/blob-store.ts';
 import { memberLines } from '../../packing/model/member-lines.ts';
 import { packingKeys } from '../../packing/model/packing-keys.ts';
 import { ok, problem } from '../shared/answers.ts';
-import { type Found, findGeneration } from '../shared/generations.ts';
+import { type FoundGeneration, findGeneration } from '../shared/generations.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 
 const mediaType = z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
@@ -59,7 +59,7 @@ interface ImagePlace {
 }
 
 /** Only what the manifest names: the route reads no other object. */
-function ofRejected({ manifest }: Found, key: string): ImagePlace | string {
+function ofRejected({ manifest }: FoundGeneration, key: string): ImagePlace | string {
   const example = manifest.rejections.examples.find((each) => each.key === key);
   if (example === undefined) return `"${key}" is no example of what ${manifest.generation} rejected`;
   const { etag = '', size = 0 } = example;
@@ -72,7 +72,7 @@ function ofRejected({ manifest }: Found, key: string): ImagePlace | string {
 
 async function placeInShard(
   blobs: BlobStore,
-  { name, manifest }: Found,
+  { name, manifest }: FoundGeneration,
   query: { readonly shard?: string | undefined; readonly member?: string | undefined },
 ): Promise<ImagePlace | string> {
   const shard = manifest.shards.find((each) => each.name === query.shard);

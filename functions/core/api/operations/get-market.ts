@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import { factsWith } from '../../catalog/hardware.ts';
 import { familyOf } from '../../catalog/types/instance-family.ts';
-import { readDeclaration } from '../../pipeline/declaration.ts';
+import { declaredCompute } from '../../ingest/register-pipeline.ts';
 import { typesOf } from '../../placement/candidates/topologies.ts';
 import type { MarketSample, PoolOutcome } from '../../placement/market-history.ts';
 import { list, time, usd } from '../../shared/fields.ts';
-import { bucketKeys } from '../../shared/keys.ts';
 import { ok } from '../shared/answers.ts';
 import { type ApiDeps, defineOperation, READS } from '../shared/operation.ts';
 
@@ -84,9 +83,8 @@ async function declaredFamilies({ pipelines, store, hardware }: ApiDeps): Promis
   const facts = factsWith((await hardware.get())?.facts);
   const families = await Promise.all(
     (await pipelines.list()).map(async ({ name }) => {
-      const text = (await store.readText(bucketKeys.pipeline(name)))?.text;
-      const declared = text === undefined ? undefined : readDeclaration(name, text);
-      return declared?.valid === true ? typesOf(declared.pipeline.compute, facts).map(familyOf) : [];
+      const compute = await declaredCompute(store, name);
+      return compute === undefined ? [] : typesOf(compute, facts).map(familyOf);
     }),
   );
   return [...new Set(families.flat())].sort();

@@ -15,7 +15,7 @@ export const getReport = defineRunOperation(
     refusals: [404, 409],
   },
   async ({ store }, { run }) => {
-    const report = await reportOf(store, run);
+    const report = await endedReport(store, run);
     if (report !== undefined) return ok(report);
     return FINISHED.includes(run.status)
       ? problem(404, `the report of ${run.runId} is not there, or cannot be read`)
@@ -30,5 +30,5 @@ export const getReport = defineRunOperation(
  * The report of an earlier end says nothing of a run that goes on.
  * @throws UnreadableRecordError
  */
-export const reportOf = async (store: ObjectStore, run: RunRecord): Promise<RunReport | undefined> =>
+export const endedReport = async (store: ObjectStore, run: RunRecord): Promise<RunReport | undefined> =>
   isOpenAgain(run) ? undefined : readReport(store, run);

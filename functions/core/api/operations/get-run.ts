@@ -19,7 +19,7 @@ import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
 import { moment } from '../shared/query-text.ts';
 import { attemptSummary, progress, run } from '../shared/shown.ts';
-import { reportOf } from './get-report.ts';
+import { endedReport } from './get-report.ts';
 
 /** One answer stays small however long the run has been going on; the whole timeline has a route of its own. */
 const NEWEST_ENTRIES = 100;
@@ -94,7 +94,7 @@ export const getRun = defineRunOperation(
       deps.attempts.list(runId),
       deps.timeline.list(runId),
       readProgress(deps.store, run.pipeline, runId),
-      FINISHED.includes(run.status) ? reportOf(deps.store, run) : undefined,
+      FINISHED.includes(run.status) ? endedReport(deps.store, run) : undefined,
     ]);
     const isNew = (at: string): boolean => since === undefined || Date.parse(at) >= Date.parse(since);
     const changed = timeline.filter(({ at }) => isNew(at));

@@ -6,7 +6,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { list } from '../../shared/fields.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { invalidStored, noPipeline, ok, problem, refused } from '../shared/answers.ts';
-import { type ApiDeps, bodyOf, CHANGES, defineOperation } from '../shared/operation.ts';
+import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
 import { allowedIn } from '../shared/stored-declaration.ts';
 import { declare } from './put-pipeline.ts';
 
@@ -33,7 +33,7 @@ export const putPin = defineOperation(
     }),
   },
   async (deps, { parameters: { name }, body }) => {
-    const asked = bodyOf(pinBody, body);
+    const asked = jsonBodyOf(pinBody, body);
     if (!asked.ok) return refused(NOT_VALID, asked.problems);
     const generation = asked.value.generation ?? undefined;
     const stored = await deps.store.readText(bucketKeys.pipeline(name));

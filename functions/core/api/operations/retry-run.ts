@@ -5,14 +5,14 @@ import {
   continueRetry,
   isOpenAgain,
   type RetryChange,
-  retryRun as retry,
+  reopenRun as retry,
   whyNoRetry,
 } from '../../attempts/retry-run.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { readProgress } from '../../runs/progress.ts';
 import { FINISHED, type RunRecord, retrySchema, runStatusSchema } from '../../runs/run-records.ts';
 import { accepted, problem } from '../shared/answers.ts';
-import { type ApiDeps, bodyOf, CHANGES, defineRunOperation } from '../shared/operation.ts';
+import { type ApiDeps, CHANGES, defineRunOperation, jsonBodyOf } from '../shared/operation.ts';
 import { fieldsOf, readableVersion } from '../shared/overrides.ts';
 import { changeAllowed } from '../shared/stored-declaration.ts';
 
@@ -44,7 +44,7 @@ export const retryRun = defineRunOperation(
     }),
   },
   async (deps, { run, body, caller }) => {
-    const asked = bodyOf(retryBody, body);
+    const asked = jsonBodyOf(retryBody, body);
     if (!asked.ok) return problem(400, 'the retry is not valid', asked.problems);
     const { source, ...fields } = asked.value;
     const changed = fieldsOf(fields);

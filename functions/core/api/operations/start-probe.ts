@@ -1,13 +1,13 @@
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { pinOfNewest, type VersionReader } from '../../dataset/dataset-version.ts';
-import { type ProbeQuestion, probeDeclaration, startProbe as start } from '../../ingest/start-probe.ts';
+import { type ProbeQuestion, probeDeclaration, beginProbe as start } from '../../ingest/start-probe.ts';
 import { datasetSettings } from '../../pipeline/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { probeIdOf } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { accepted, problem, refused } from '../shared/answers.ts';
-import { type ApiDeps, bodyOf, CHANGES, defineOperation } from '../shared/operation.ts';
+import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
 import { readableVersion } from '../shared/overrides.ts';
 import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
 
@@ -44,7 +44,7 @@ export const startProbe = defineOperation(
     }),
   },
   async (deps, { parameters: { name }, body, caller }) => {
-    const asked = bodyOf(probeBody, body);
+    const asked = jsonBodyOf(probeBody, body);
     if (!asked.ok) return problem(400, INVALID, asked.problems);
     const { number, change } = asked.value;
     const stored = await storedDeclaration(deps, name);

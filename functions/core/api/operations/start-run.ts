@@ -9,7 +9,7 @@ import type { RunRecord, RunRequest } from '../../runs/run-records.ts';
 import { list } from '../../shared/fields.ts';
 import { runIdOf } from '../../shared/keys.ts';
 import { accepted, problem } from '../shared/answers.ts';
-import { type ApiDeps, bodyOf, CHANGES, defineOperation } from '../shared/operation.ts';
+import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
 import { fieldsOf, readableVersion } from '../shared/overrides.ts';
 import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
 
@@ -55,7 +55,7 @@ export const startRun = defineOperation(
   async (deps, { parameters: { name }, body, caller }) => {
     const declared = await storedDeclaration(deps, name);
     if ('status' in declared) return declared;
-    const asked = bodyOf(startBody, body);
+    const asked = jsonBodyOf(startBody, body);
     if (!asked.ok) return problem(400, 'the run is not valid', asked.problems);
     const shape = await shapeOf(deps, declared.pipeline, { asked: asked.value, text: body });
     if (!shape.ok) return problem(400, 'the run is not valid', shape.problems);

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { stopRun as stop } from '../../attempts/stop-run.ts';
+import { requestStop as stop } from '../../attempts/stop-run.ts';
 import { unsavedWork } from '../../attempts/unsaved.ts';
 import { readProgress } from '../../runs/progress.ts';
 import { FINISHED, type RunRecord, runStatusSchema, STOP_MODES, stopSchema } from '../../runs/run-records.ts';
 import { seconds, usd } from '../../shared/fields.ts';
 import { accepted, problem } from '../shared/answers.ts';
-import { type ApiDeps, bodyOf, CHANGES, defineRunOperation } from '../shared/operation.ts';
+import { type ApiDeps, CHANGES, defineRunOperation, jsonBodyOf } from '../shared/operation.ts';
 
 const stopBody = z.strictObject({
   mode: z
@@ -34,7 +34,7 @@ export const stopRun = defineRunOperation(
     }),
   },
   async (deps, { run: { runId }, body, caller }) => {
-    const asked = bodyOf(stopBody, body);
+    const asked = jsonBodyOf(stopBody, body);
     if (!asked.ok) return problem(400, 'the stop is not valid', asked.problems);
     const run = await stop(deps, { runId, mode: asked.value.mode, requestedBy: caller });
     if (run.stop === undefined)

@@ -3,7 +3,7 @@
 import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { awsErrorClass } from '../../shared/aws-error-class.ts';
 import { type ApiRequest, type ApiResponse, problem } from './answers.ts';
-import { may, type PeopleRoles, type Role, roleOf } from './people.ts';
+import { may, type PeopleRoles, type Role, roleInToken } from './people.ts';
 
 /** The SDK has waited and tried again before it reports a throttle. */
 const RETRY_AFTER_SECONDS = 2;
@@ -25,12 +25,12 @@ export async function whileAwsAnswers(respond: () => Promise<ApiResponse>): Prom
 }
 
 /** @returns undefined for a caller who may */
-export function whyNot(
+export function roleRefusal(
   { people }: { readonly people: PeopleRoles },
   { claims }: ApiRequest,
   needed: Role,
 ): ApiResponse | undefined {
-  const role = claims === undefined ? 'operator' : roleOf(claims, people);
+  const role = claims === undefined ? 'operator' : roleInToken(claims, people);
   if (may(role, needed)) return undefined;
   const has = role === undefined ? 'none' : `the role ${role}`;
   return problem(

@@ -66,7 +66,7 @@ const noGeneration = (pipeline: string, generation: string) =>
     `${pipeline} has no generation "${generation}": GET /pipelines/${pipeline}/dataset lists them`,
   );
 
-export interface Found {
+export interface FoundGeneration {
   readonly name: string;
   readonly manifest: Manifest;
 }
@@ -75,7 +75,7 @@ export interface Found {
 export async function findGeneration(
   blobs: BlobStore,
   { name, generation }: { readonly name: string; readonly generation: string },
-): Promise<Found | ReturnType<typeof problem>> {
+): Promise<FoundGeneration | ReturnType<typeof problem>> {
   if (parseGeneration(generation)?.pipeline !== name) return noGeneration(name, generation);
   try {
     const manifest = await readSealedManifest(blobs, name, generation);

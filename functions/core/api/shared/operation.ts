@@ -119,7 +119,7 @@ const hasAll = <Route extends string>(
   [...route.matchAll(/\{(\w+)\}/g)].every(([, name = '']) => Object.hasOwn(parameters, name));
 
 /** A body of JSON. An empty one is an empty object. */
-export function bodyOf<T>(schema: z.ZodType<T>, body: string): Checked<T> {
+export function jsonBodyOf<T>(schema: z.ZodType<T>, body: string): Checked<T> {
   try {
     return check(schema, body.trim() === '' ? {} : JSON.parse(body), 'shown');
   } catch {

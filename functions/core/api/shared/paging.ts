@@ -70,7 +70,7 @@ export async function readPage<Item, Shown>(
   const found = await read({ limit: limit + 1, after, tell });
   const named = found.slice(0, limit);
   const last = named.at(-1);
-  const shown = await Promise.all(named.map((item) => show(item, tell)));
+  const shown = await Promise.all(named.map(async (item) => show(item, tell)));
   return {
     items: shown.filter((item) => item !== undefined),
     ...said(),

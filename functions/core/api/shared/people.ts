@@ -18,7 +18,7 @@ export interface PeopleRoles {
 }
 
 /** undefined: none, also for a token that the issuer gave to a person of another team */
-export function roleOf(claims: Claims, { operators, viewers }: PeopleRoles): Role | undefined {
+export function roleInToken(claims: Claims, { operators, viewers }: PeopleRoles): Role | undefined {
   const has = (required: readonly RequiredClaim[]): boolean =>
     required.some(({ claim, value }) => valuesOf(claims[claim]).includes(value));
   if (has(operators)) return 'operator';

@@ -11,7 +11,7 @@ import { efaCards } from '../../catalog/network-cards.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../placement/placement-records.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
-import type { PreparedObject } from '../job/channels.ts';
+import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';

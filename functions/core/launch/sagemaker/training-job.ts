@@ -9,7 +9,7 @@ import { imageFor } from '../../catalog/images.ts';
 import { chooseInput, type InputChoice } from '../../catalog/launchers/input-mode.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../placement/placement-records.ts';
-import type { PreparedObject } from '../job/channels.ts';
+import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion } from '../job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';
@@ -23,7 +23,7 @@ export interface TrainingJobInput extends JobInput {
   readonly kmsKey?: string | undefined;
 }
 
-export type TrainingJob =
+export type BuiltTrainingJob =
   | {
       readonly kind: 'request';
       readonly request: CreateTrainingJobRequest;
@@ -35,7 +35,7 @@ export type TrainingJob =
   /** Paths as in the declaration. */
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
-export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
+export function buildTrainingJob(input: TrainingJobInput): BuiltTrainingJob {
   const problems: Problem[] = [...helperProblems(input)];
   /** Keeps a problem and continues with a placeholder, so that all problems are found. */
   const take = <T extends object>(answer: T | { readonly problem: Problem }, standIn: T): T => {

@@ -1,9 +1,9 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
 import { hash } from 'node:crypto';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
-import { OPERATIONS } from './operations.ts';
+import { OPERATIONS } from './operation-table.ts';
 import { type ApiRequest, type ApiResponse, problem } from './shared/answers.ts';
-import { whileAwsAnswers, whyNot } from './shared/failures.ts';
+import { roleRefusal, whileAwsAnswers } from './shared/failures.ts';
 import type { ApiDeps, Operation } from './shared/operation.ts';
 
 /** Without the one that another function answers. */
@@ -15,7 +15,7 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   const operation = ANSWERED.find(({ route }) => route === request.route);
   if (operation === undefined)
     return problem(404, `there is no route ${request.route}: docs/api.md lists the routes`);
-  const refusal = whyNot(deps, request, operation.role);
+  const refusal = roleRefusal(deps, request, operation.role);
   if (refusal !== undefined) return refusal;
   const name = request.parameters['name'];
   const nameProblem = name === undefined ? undefined : pipelineNameProblem(name);

@@ -42,7 +42,7 @@ const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
 export const pipeChannel = (split: SplitName, process: number): string =>
   process === 0 ? split : `${split}-${process}`;
 
-export function channelsOf(input: ChannelsInput): Channels {
+export function jobChannels(input: ChannelsInput): Channels {
   const sources = splitsIn(input.generations).flatMap((split) =>
     sourcesOf(ofSplit(input, split), split).map((source, process) => ({
       ...source,
