@@ -3,7 +3,7 @@ import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { build, type Plugin } from 'esbuild';
 import * as z from 'zod';
-import { buildPage } from './page/files.ts';
+import { buildPage } from './page/page-files.ts';
 
 const USAGE = `npm run program -- FILE
 

@@ -20,7 +20,7 @@ export interface ApiReply {
 }
 
 /** Signs and sends. It may throw where nothing answers. */
-export type Send = (call: ApiCall) => Promise<ApiReply>;
+export type SendCall = (call: ApiCall) => Promise<ApiReply>;
 
 export type OperationId = keyof Operations;
 
@@ -34,14 +34,14 @@ export interface DeclarationText {
   readonly yaml: string;
 }
 
-export type Answer<Body> =
+export type ApiAnswer<Body> =
   | { readonly kind: 'ok'; readonly body: Body; readonly etag?: string | undefined }
   /** As the ETag that was sent knows it. */
   | { readonly kind: 'unchanged' }
-  | Refused
+  | ApiRefusal
   | { readonly kind: 'unreachable'; readonly cause: unknown };
 
-export interface Refused {
+export interface ApiRefusal {
   readonly kind: 'refused';
   readonly status: number;
   /** What is wrong, and what to do. */
@@ -62,10 +62,10 @@ export interface Client {
     operation: Id,
     input: Input<Id>,
     options?: CallOptions,
-  ): Promise<Answer<Operations[Id]['answer']>>;
+  ): Promise<ApiAnswer<Operations[Id]['answer']>>;
 }
 
-export function createClient(send: Send): Client {
+export function createClient(send: SendCall): Client {
   return {
     async call(operation, input, { etag } = {}) {
       try {
@@ -111,7 +111,7 @@ function bodyOf(
   return { headers: { 'content-type': 'application/json' }, text: JSON.stringify(body) };
 }
 
-function refusalOf({ status, headers }: ApiReply, text: string): Refused {
+function refusalOf({ status, headers }: ApiReply, text: string): ApiRefusal {
   const seconds = Number(headers.get('retry-after') ?? '');
   return {
     kind: 'refused',
@@ -122,7 +122,7 @@ function refusalOf({ status, headers }: ApiReply, text: string): Refused {
 }
 
 /** API Gateway refuses with a `message` of its own, a proxy between perhaps with a page. */
-function messageIn(text: string): Pick<Refused, 'message' | 'problems'> {
+function messageIn(text: string): Pick<ApiRefusal, 'message' | 'problems'> {
   try {
     const body: unknown = JSON.parse(text);
     if (typeof body === 'object' && body !== null) {

@@ -1,14 +1,13 @@
 /** The page: the screen of the address, under one head. */
-import { effect } from '@preact/signals';
-import { render } from 'preact';
-import { later } from './parts/later.tsx';
+import { effect, signal } from '@preact/signals';
+import { type ComponentType, render } from 'preact';
 import { Refusal } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
 import { access } from './state/api.ts';
 import { isHelpOpen, KEYS } from './state/keyboard.ts';
-import { liveness, refusal } from './state/readings.ts';
+import { currentRefusal, liveness } from './state/readings.ts';
 
 const RunScreen = later(async () => (await import('./screens/later.ts')).RunScreen);
 const CompareScreen = later(async () => (await import('./screens/later.ts')).CompareScreen);
@@ -90,7 +89,7 @@ const App = () => (
     <Head />
     {isHelpOpen.value && <Help />}
     <main id="main" tabIndex={-1}>
-      <Refusal text={refusal.value} />
+      <Refusal text={currentRefusal.value} />
       <Screen />
     </main>
     <span id="colour-probe" hidden />
@@ -113,4 +112,33 @@ const about = document.querySelector<HTMLMetaElement>('meta[name=oidc]')?.conten
 if (about === undefined || (await (await import('./people/sign-in.tsx')).signIn(about, root))) {
   root.replaceChildren();
   render(<App />, root);
+}
+
+// A component whose code is loaded when it is first shown.
+
+/** A later deployment has other files. */
+const Lost = () => (
+  <Refusal text="This part of the page is not there: reload it. A newer version has other parts, or its server has ended." />
+);
+
+/** @param load such as `() => import('./run.tsx')`, with the component taken out of the module */
+function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  const loaded = signal<ComponentType<P> | undefined>(undefined);
+  let isLoading = false;
+  return function Later(props: P) {
+    const Loaded = loaded.value;
+    if (Loaded !== undefined) return <Loaded {...props} />;
+    if (!isLoading)
+      load().then(
+        (component) => {
+          // A signal that is given a function keeps it.
+          loaded.value = component;
+        },
+        () => {
+          loaded.value = Lost;
+        },
+      );
+    isLoading = true;
+    return <p>Reading the API…</p>;
+  };
 }

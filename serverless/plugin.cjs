@@ -3,6 +3,7 @@
  * remove a stack with unfinished runs.
  */
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 const { CloudFormationClient, DescribeStacksCommand } = require('@aws-sdk/client-cloudformation');
 const { adoptionProblems } = require('./adoption.cjs');
@@ -10,11 +11,20 @@ const { arnProblems, combinationProblems, conflicts, effective, parse, problemsO
 const { policyProblems } = require('./policy-size.cjs');
 const { removalProblem } = require('./removal.cjs');
 const { shapeTemplate } = require('./shape-template.cjs');
-const { ownTemporaryFolder } = require('./temporary-folder.cjs');
 
 /** Of the stack, so that the next deployment finds the parameters on any machine. */
 const OUTPUT = 'Parameters';
 const TEMPLATE = 'cloudformation-template-update-stack.json';
+
+/**
+ * A temporary folder for all of osls, removed when it ends. serverless-esbuild copies each function into a folder there,
+ * and removes it as if it were empty, so that every packaging would leave all functions behind.
+ */
+function ownTemporaryFolder() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidewheel-package-'));
+  for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = folder;
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+}
 
 class TidewheelPlugin {
   constructor(serverless) {

@@ -9,14 +9,20 @@ interface Role {
   /** The AWS service that takes the role. */
   readonly service: string;
   readonly policy: string;
-  readonly statements: readonly allow.Statement[];
+  readonly statements: readonly allow.PolicyStatement[];
   /** The service may take the role only for this account (the confused deputy). */
   readonly onlyThisAccount?: boolean;
   /** Name of the condition without which there is no such role. */
   readonly condition?: string | undefined;
 }
 
-export function roleOf({ service, policy, statements, onlyThisAccount = false, condition }: Role): Value {
+export function roleResource({
+  service,
+  policy,
+  statements,
+  onlyThisAccount = false,
+  condition,
+}: Role): Value {
   const trust = {
     Effect: 'Allow',
     Principal: { Service: service },
@@ -37,11 +43,12 @@ const documentOf = (statements: readonly Value[]): Value => ({
   Version: '2012-10-17',
   Statement: statements,
 });
-const asValues = (statements: readonly allow.Statement[]): Value[] => statements.map((each) => ({ ...each }));
+const asValues = (statements: readonly allow.PolicyStatement[]): Value[] =>
+  statements.map((each) => ({ ...each }));
 
 const functionRoles = describedFunctions.map(([name, { permissions, onlyWith }]) => [
   roleId(name),
-  roleOf({
+  roleResource({
     service: 'lambda.amazonaws.com',
     policy: name,
     statements: [allow.writeLog(name), ...permissions],
@@ -52,7 +59,7 @@ const functionRoles = describedFunctions.map(([name, { permissions, onlyWith }])
 /** Without the parameter a policy is shorter: IAM takes 6,144 characters (policy-size.cjs). */
 function onlyWith(
   parameter: keyof typeof CONDITIONS,
-  ...statements: readonly allow.Statement[]
+  ...statements: readonly allow.PolicyStatement[]
 ): readonly Value[] {
   return asValues(statements).map((each) => onlyIf(CONDITIONS[parameter], each));
 }

@@ -4,7 +4,7 @@ import { describedFunctions } from '../functions/functions.ts';
 import { machine } from '../statemachines/run.ts';
 import { arn, arnOf, lambdaId, pascalCase, ref, STACK, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';
-import { roleOf } from './roles.ts';
+import { roleResource } from './roles.ts';
 
 const definition = JSON.stringify(machine);
 const placeholder = (name: string): string => `${pascalCase(name)}Arn`;
@@ -12,7 +12,7 @@ const called = describedFunctions
   .map(([name]) => name)
   .filter((name) => definition.includes(`"\${${placeholder(name)}}"`));
 
-const role = roleOf({
+const role = roleResource({
   service: 'states.amazonaws.com',
   policy: 'run',
   onlyThisAccount: true,

@@ -1,5 +1,5 @@
 /** What simulated events add up to, by half seconds: the agent's points and CloudWatch-like samples come from the same bins. */
-import type { Point } from '../../functions/core/doctor/evidence.ts';
+import type { EvidencePoint } from '../../functions/core/doctor/evidence.ts';
 
 export const BIN_SECONDS = 0.5;
 const POINT_SECONDS = 10;
@@ -61,19 +61,19 @@ export interface HostShape {
   readonly pins: boolean;
   readonly processes: number;
   readonly threads: number | null;
-  readonly arithmetic: Point['arithmetic'];
+  readonly arithmetic: EvidencePoint['arithmetic'];
 }
 
 const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))] ?? 0;
 
-export function pointsOf(recorder: Recorder, shape: HostShape): readonly Point[] {
+export function pointsOf(recorder: Recorder, shape: HostShape): readonly EvidencePoint[] {
   const end = recorder.stepEnds.at(-1) ?? 0;
   const count = Math.floor(end / POINT_SECONDS);
   return Array.from({ length: count }, (_, k) => pointAt(recorder, shape, k));
 }
 
-function pointAt(recorder: Recorder, shape: HostShape, k: number): Point {
+function pointAt(recorder: Recorder, shape: HostShape, k: number): EvidencePoint {
   const bins = POINT_SECONDS / BIN_SECONDS;
   const perSecond = (kind: Kind): number => recorder.sum(kind, k * bins, bins) / POINT_SECONDS;
   const [from, to] = [k * POINT_SECONDS, (k + 1) * POINT_SECONDS];

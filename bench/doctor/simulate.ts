@@ -3,7 +3,7 @@
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { acceleratorSpeed, VCPU_SPEED } from '../../functions/core/catalog/accelerators.ts';
 import { instanceFacts, trainingPrice } from '../../functions/core/catalog/catalog.ts';
-import type { Evidence, Point, PricedType } from '../../functions/core/doctor/evidence.ts';
+import type { Evidence, EvidencePoint, PricedType } from '../../functions/core/doctor/evidence.ts';
 import { Clock, Server } from './clock.ts';
 import { Loader } from './loader.ts';
 import { pointsOf, Recorder } from './recorder.ts';
@@ -180,7 +180,7 @@ function missingOf(workload: Workload): number {
   return Math.max(0, 1 - Math.max(0, free) / workload.data.bytes);
 }
 
-const arithmeticOf = ({ products }: Workload): Point['arithmetic'] =>
+const arithmeticOf = ({ products }: Workload): EvidencePoint['arithmetic'] =>
   products === undefined
     ? null
     : { float32: products.operations * products.seen, tf32: 0, bits16: 0, line: null };

@@ -3,7 +3,7 @@
 import {
   forecastStep,
   type HelperGroup,
-  type Measured,
+  type MeasuredSpeed,
   NINE_OF_TEN,
   workloadOf,
 } from '../../functions/core/placement/candidates/throughput.ts';
@@ -42,7 +42,7 @@ export function forecastWith(helpers: number, measured: Measurement): Forecast {
 }
 
 /** https://aws.amazon.com/blogs/machine-learning/improve-price-performance-of-your-model-training-using-amazon-sagemaker-heterogeneous-clusters/ */
-const PUBLISHED: Measured & { readonly helpers: HelperGroup; readonly withHelpersSeconds: number } = {
+const PUBLISHED: MeasuredSpeed & { readonly helpers: HelperGroup; readonly withHelpersSeconds: number } = {
   instanceType: 'p4d.24xlarge',
   nodes: 1,
   stepSeconds: 0.192,

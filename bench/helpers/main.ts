@@ -8,8 +8,8 @@ import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { environmentPython } from '../../cli/recipes/environments.ts';
-import { writeTable } from '../../cli/recipes/page.ts';
 import { lastJsonLine, runProgram } from '../../cli/recipes/program.ts';
+import { writeTable } from '../../cli/recipes/results-page.ts';
 import { type Cell, type Run, runSchema, tableOf } from './table.ts';
 
 const HELP = `npm run measure:helpers [-- OPTIONS]

@@ -1,6 +1,6 @@
 /** The processes of a region that may be killed, by what they are, from /proc of Linux. */
 import { readdir, readFile } from 'node:fs/promises';
-import { commandOf } from '@tidewheel/emulators/region/port-holders.ts';
+import { commandLineOf } from '@tidewheel/emulators/region/port-holders.ts';
 
 export const VICTIMS = [
   'npm start',
@@ -34,7 +34,7 @@ async function processes(): Promise<readonly Process[]> {
   const read = pids.map(async (pid): Promise<Process | undefined> => {
     try {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-      const command = await commandOf(Number(pid));
+      const command = await commandLineOf(Number(pid));
       const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return command === '' ? undefined : { pid: Number(pid), parent: Number(parent), command };
     } catch {

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCESS_KEY_FILE, accessKeyIn } from '@tidewheel/emulators/access/access-key.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import {
+  type DeployedStack,
   environmentFor,
   findStack,
   type LocalClients,
   localClients,
-  type Stack,
 } from '@tidewheel/emulators/region/clients.ts';
 import * as z from 'zod';
 
@@ -21,7 +21,7 @@ const portsSchema = z.object({ aws: z.number(), sageMaker: z.number(), ec2: z.nu
 
 export interface Up {
   readonly clients: LocalClients;
-  readonly stack: Stack;
+  readonly stack: DeployedStack;
   readonly api: ApiClient;
   /** What a shell needs to reach it. */
   readonly environment: Readonly<Record<string, string>>;

@@ -19,7 +19,8 @@ import { BUCKET, PIPELINE, type Spent, spentSchema } from './spent.ts';
 
 const DECLARATION = `
 name: ${PIPELINE}
-settle: { quietSeconds: 60, maximumWaitSeconds: 900 }
+settle: { quietSeconds: 60 }
+tuning: { settle: { maximumWaitSeconds: 900 } }
 training: { strategy: ddp }
 compute: { instanceTypes: [g5.xlarge] }
 `;

@@ -1,6 +1,6 @@
 /** The windows that a person lists in a file: all its faults are reported at once, before any replay. */
 
-import { checkFields, readJson } from '@tidewheel/emulators/shared/json-file.ts';
+import { checkFields, readJsonFile } from '@tidewheel/emulators/shared/json-file.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { firstOf } from '@tidewheel/kit/validation.ts';
 import { tooLarge } from './limits.ts';
@@ -15,7 +15,7 @@ export function readWindows(folder: string, file: string, isPlanned = true): rea
   const refuse = (problems: readonly string[]): never => {
     throw new UsageError(firstOf(problems).map((problem) => `--windows ${file}: ${problem}`));
   };
-  const content = readJson(file);
+  const content = readJsonFile(file);
   if (!content.ok) return refuse(content.problems);
   if (!Array.isArray(content.value) || content.value.length === 0)
     return refuse(['give a JSON array with one window or more']);

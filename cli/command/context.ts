@@ -2,8 +2,8 @@
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { once } from '@tidewheel/kit/once.ts';
 import * as z from 'zod';
-import { type Api, apiOf, apiWithToken, type TokenAccess } from './api.ts';
-import { type Deployment, findDeployment, type Place } from './deployment.ts';
+import { type Api, apiOf, apiWithToken, type TokenAccess } from './api-calls.ts';
+import { type ChosenDeployment, type DeploymentName, findDeployment } from './deployment.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The process that a person started, as far as a verb may see it. */
@@ -19,18 +19,18 @@ export interface Surroundings {
 export interface Context extends Surroundings {
   /** The person asked for JSON. */
   readonly json: boolean;
-  readonly place: Place;
+  readonly place: DeploymentName;
   /**
    * Found at the first call, and named on standard error.
    * @throws Error with a remedy where there is none
    */
-  readonly deployment: () => Promise<Deployment>;
+  readonly deployment: () => Promise<ChosenDeployment>;
   readonly api: () => Promise<Api>;
 }
 
 export function contextOf(
   surroundings: Surroundings,
-  { json = false, ...place }: Place & { readonly json?: boolean },
+  { json = false, ...place }: DeploymentName & { readonly json?: boolean },
 ): Context {
   const deployment = once(async () => {
     const found = await findDeployment(surroundings, place);
@@ -66,7 +66,7 @@ function naming(api: Api, { problem }: Terminal): Api {
   };
 }
 
-const isNamed = ({ stage, region, state }: Place): boolean =>
+const isNamed = ({ stage, region, state }: DeploymentName): boolean =>
   [stage, region, state].some((word) => word !== undefined);
 
 /** @throws UsageError where one of the two variables is missing, or the token would travel in the open */

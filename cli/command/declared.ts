@@ -5,7 +5,7 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { DECLARATION_FILE } from './runs.ts';
+import { DECLARATION_FILE } from './run-list.ts';
 
 export interface LocalDeclaration {
   readonly name: string;

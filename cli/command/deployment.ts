@@ -12,17 +12,17 @@ import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
 import type { StackView } from '../../functions/core/deployment/account-view.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
-import { remedyOf } from '../deployment/surroundings.ts';
+import { networkRemedy } from '../deployment/surroundings.ts';
 import { NotAllowedError } from './exit.ts';
 
 /** How a person names one; without any word it is found. */
-export interface Place {
+export interface DeploymentName {
   readonly stage?: string | undefined;
   readonly region?: string | undefined;
   readonly state?: string | undefined;
 }
 
-export interface Deployment {
+export interface ChosenDeployment {
   readonly kind: 'local' | 'aws';
   /** How it is named to a person. */
   readonly title: string;
@@ -52,7 +52,7 @@ const USUAL_STAGE = 'dev';
  * one above it, or the one that the clone keeps; the account's stack.
  * @throws UsageError @throws NotAllowedError @throws Error, each with a remedy
  */
-export async function findDeployment(where: Where, place: Place): Promise<Deployment> {
+export async function findDeployment(where: Where, place: DeploymentName): Promise<ChosenDeployment> {
   const { environment, folder } = where;
   if (place.state !== undefined) {
     if (place.stage !== undefined || place.region !== undefined)
@@ -68,7 +68,10 @@ export async function findDeployment(where: Where, place: Place): Promise<Deploy
 }
 
 /** @returns the state folder of the local region that is meant, up or not; undefined if none is */
-export async function stateMeant({ folder, clone }: Where, { state }: Place): Promise<string | undefined> {
+export async function stateMeant(
+  { folder, clone }: Where,
+  { state }: DeploymentName,
+): Promise<string | undefined> {
   if (state !== undefined) return path.resolve(folder, state);
   return (await stateAbove(folder)) ?? (await stateOfClone(clone));
 }
@@ -95,7 +98,7 @@ const keySchema = z.object({ accessKeyId: z.string(), secretAccessKey: z.string(
 const portsSchema = z.object({ aws: z.int(), sageMaker: z.int(), ec2: z.int() });
 
 /** @throws Error where no region is up there */
-async function localRegion(state: string, folder: string): Promise<Deployment> {
+async function localRegion(state: string, folder: string): Promise<ChosenDeployment> {
   const shown = path.relative(folder, state).startsWith('..') ? state : path.relative(folder, state) || '.';
   const start = `start it (tidewheel up${shown === STATE_FOLDER ? '' : ` --state ${shown}`}), or name a stack on AWS with --stage`;
   const key = keySchema.safeParse(json(await readOrNone(path.join(state, ACCESS_KEY_FILE))));
@@ -127,7 +130,7 @@ function useLocal(key: z.output<typeof keySchema>, ports: z.output<typeof portsS
   });
 }
 
-async function deployedStack({ environment }: Where, place: Place): Promise<Deployment> {
+async function deployedStack({ environment }: Where, place: DeploymentName): Promise<ChosenDeployment> {
   const stage = place.stage ?? environment['TIDEWHEEL_STAGE'] ?? USUAL_STAGE;
   const region = await regionOf(environment, place);
   process.env['AWS_REGION'] = region;
@@ -144,7 +147,7 @@ async function deployedStack({ environment }: Where, place: Place): Promise<Depl
 /** @throws UsageError where none is set */
 async function regionOf(
   { AWS_REGION, AWS_DEFAULT_REGION }: Where['environment'],
-  place: Place,
+  place: DeploymentName,
 ): Promise<string> {
   const named = place.region ?? AWS_REGION ?? AWS_DEFAULT_REGION;
   if (named !== undefined && named !== '') return named;
@@ -159,7 +162,7 @@ async function regionOf(
 }
 
 function unreadable(error: unknown, stage: string, environment: Where['environment']): Error {
-  const remedy = remedyOf(error, environment);
+  const remedy = networkRemedy(error, environment);
   const [why = ''] = describeError(error).split('\n');
   const kind = awsErrorClass(error);
   const text = `the stack ${stackName(stage)} cannot be read: ${remedy ?? (kind === 'access' ? `${why}: allow cloudformation:DescribeStacks and cloudformation:ListStackResources to these credentials` : why)}`;
@@ -186,12 +189,12 @@ async function noStack(
 const stackName = (stage: string): string => `tidewheel-${stage}`;
 const isReady = ({ status }: StackView): boolean => /^(CREATE|UPDATE)_COMPLETE$/.test(status);
 
-interface Found extends Pick<Deployment, 'stack' | 'stage' | 'region'> {}
+interface Found extends Pick<ChosenDeployment, 'stack' | 'stage' | 'region'> {}
 
 function use(
   { stack, stage, region }: Found,
   { title, state }: { readonly title: string; readonly state: string | undefined },
-): Deployment {
+): ChosenDeployment {
   const output = (name: string): string => {
     const value = stack.outputs.get(name);
     if (value === undefined)

@@ -10,7 +10,7 @@ type Part = { [field: string]: unknown };
 
 const ASSIGNMENT = /^([^=]+)=(.*)$/s;
 /** Sections of a declaration that an override may name in full. */
-const SECTIONS = ['training', 'compute', 'limits', 'retention', 'packing', 'settle', 'dataset'];
+const SECTIONS = ['training', 'compute', 'limits', 'retention', 'packing', 'settle', 'dataset', 'tuning'];
 const SHORT: Readonly<Record<string, readonly string[]>> = {
   deadline: ['limits', 'deadlineHours'],
   budget: ['limits', 'budgetUsd'],

@@ -2,15 +2,15 @@
 import { once } from 'node:events';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { buildPage } from '../page/files.ts';
-import { servePage } from '../page/server.ts';
-import type { Deployment } from './deployment.ts';
+import { buildPage } from '../page/page-files.ts';
+import { servePage } from '../page/page-server.ts';
+import type { ChosenDeployment } from './deployment.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Served {
   readonly terminal: Pick<Terminal, 'print'>;
   readonly json: boolean;
-  readonly deployment: () => Promise<Pick<Deployment, 'apiUrl' | 'region' | 'title'>>;
+  readonly deployment: () => Promise<Pick<ChosenDeployment, 'apiUrl' | 'region' | 'title'>>;
 }
 
 interface ScreenChoice {

@@ -1,4 +1,5 @@
 /** Where a verb prints. Documents go to standard output; what is said beside them goes to standard error. */
+
 import { printable } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
 
@@ -62,4 +63,37 @@ export function terminalOf(
       }
     },
   };
+}
+
+export interface Stopping {
+  readonly signal: AbortSignal;
+  /** Does what the signal of Ctrl-C does. */
+  readonly stop: () => void;
+}
+
+/**
+ * The question before a step that costs something.
+ * @returns 'stop' after Ctrl-C, which stops all, and at the end of the input (Ctrl-D), which is no answer
+ */
+export async function askAt(
+  { stdin, stdout }: { readonly stdin: NodeJS.ReadableStream; readonly stdout: NodeJS.WritableStream },
+  { signal, stop }: Stopping,
+): Promise<'yes' | 'no' | 'stop'> {
+  const { createInterface } = await import('node:readline/promises');
+  const terminal = createInterface({ input: stdin, output: stdout });
+  const closed = new AbortController();
+  terminal.once('close', () => closed.abort());
+  // A terminal in raw mode gives Ctrl-C to the reader, not to the process.
+  terminal.once('SIGINT', stop);
+  try {
+    const ended = AbortSignal.any([signal, closed.signal]);
+    const answer = await terminal.question('   run it? [y/N] ', { signal: ended });
+    return /^y(es)?$/i.test(answer.trim()) ? 'yes' : 'no';
+  } catch (error: unknown) {
+    if (!closed.signal.aborted && !signal.aborted) throw error;
+    stdout.write('\n');
+    return 'stop';
+  } finally {
+    terminal.close();
+  }
 }

@@ -20,17 +20,17 @@ import {
 } from '../../functions/core/packing/model/versions.ts';
 import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
 import { datasetSettings } from '../../functions/core/pipeline/dataset.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../functions/core/placement/candidates/likely-readers.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { compare, contents, retract } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
-import { release, report } from './quality.ts';
+import { releaseHeld, report } from './quality.ts';
 import { giveUp, repair } from './repair.ts';
 import { verifyAndPrint } from './verify-report.ts';
-import { complain, counted, found, type Outcome, type Tell } from './words.ts';
+import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
 
 interface DatasetRequest {
   readonly store: BlobStore;
@@ -48,7 +48,7 @@ interface DatasetRequest {
   /** How many samples `show` and `find` take. */
   readonly most: number;
   /** Says nothing with --json. */
-  readonly tell: Tell;
+  readonly tell: PrintLine;
 }
 
 /** The pin of a declaration. Its other parts may be invalid. */
@@ -154,7 +154,7 @@ async function declarationOf({ store, pipeline }: DatasetRequest): Promise<Pipel
   const key = bucketKeys.pipeline(pipeline);
   const text = await readText(store, key);
   if (text === undefined) return `${key} is not in s3://${store.bucket}: put the declaration there first`;
-  const declaration = readDeclaration(pipeline, text);
+  const declaration = readStored(pipeline, text);
   if (declaration.valid) return declaration.pipeline;
   const all = problemsText(declaration.problems);
   return `${key} cannot be used: ${all}`;
@@ -256,7 +256,7 @@ export const COMMANDS = {
   sample,
   find,
   report: reportNow,
-  release,
+  release: releaseHeld,
   prune,
 };
 export const isCommand = (name: string): name is keyof typeof COMMANDS => Object.hasOwn(COMMANDS, name);

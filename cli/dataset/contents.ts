@@ -19,12 +19,20 @@ import {
   versionContents,
 } from '../../functions/core/packing/versions/version-contents.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { complain, counted, found, incomingKey, type Outcome, shownKey, type Tell } from './words.ts';
+import {
+  complain,
+  counted,
+  found,
+  incomingKey,
+  type Outcome,
+  type PrintLine,
+  shownSampleKey,
+} from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
   readonly pipeline: string;
-  readonly tell: Tell;
+  readonly tell: PrintLine;
 }
 
 /** The version that ended with this generation, or the newest one; else what is wrong. */
@@ -53,7 +61,7 @@ export async function contents(asked: Asked & { readonly generation: string | un
   const { store, pipeline, tell } = asked;
   const objects = await versionContents(store, pipeline, version);
   for (const { key, generation, shard, digest } of objects)
-    tell(`${digest}  ${generation}/${shard}  ${shownKey(pipeline, key)}`);
+    tell(`${digest}  ${generation}/${shard}  ${shownSampleKey(pipeline, key)}`);
   return found({
     pipeline,
     generations: version.generations,
@@ -72,7 +80,7 @@ export async function compare(asked: Asked, [first, second]: readonly string[]):
   const [before = [], after = []] = held;
   const changes = compareContents(before, after);
   for (const kind of ['added', 'replaced', 'retracted'] as const)
-    for (const key of changes[kind]) asked.tell(`${kind}  ${shownKey(asked.pipeline, key)}`);
+    for (const key of changes[kind]) asked.tell(`${kind}  ${shownSampleKey(asked.pipeline, key)}`);
   asked.tell(
     `${changes.added.length} added, ${changes.replaced.length} replaced, ${changes.retracted.length} retracted; ${after.length} objects`,
   );
@@ -107,7 +115,7 @@ export async function retract(
   const sameBytes = keysWithBytesOf(before, left);
   if (sameBytes.length > 0)
     tell(
-      `The same bytes stay under other keys, so retract these too where the bytes must go: ${sameBytes.map((key) => shownKey(pipeline, key)).join(', ')}`,
+      `The same bytes stay under other keys, so retract these too where the bytes must go: ${sameBytes.map((key) => shownSampleKey(pipeline, key)).join(', ')}`,
     );
   const unknown = [...wanted].filter((key) => !held.has(key));
   const code = unknown.length === 0 ? 0 : await tellUnknown({ store, pipeline, tell }, unknown);
@@ -121,7 +129,7 @@ async function tellUnknown({ store, pipeline, tell }: Asked, keys: readonly stri
     const { objects = 0 } = (await readPlan(store, { pipeline, runId: run })) ?? {};
     if (objects > 0 && (await readSealedManifest(store, pipeline, run)) === undefined) runs.push(run);
   }
-  const missing = `the newest version holds no ${keys.map((key) => shownKey(pipeline, key)).join(', ')}`;
+  const missing = `the newest version holds no ${keys.map((key) => shownSampleKey(pipeline, key)).join(', ')}`;
   if (runs.length === 0)
     return complain(
       `${missing}, and no run is packing: see npx tidewheel data contents ${pipeline} for the keys. Delete under ${bucketKeys.incoming(pipeline)} what is not to be packed`,

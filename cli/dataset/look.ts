@@ -7,14 +7,14 @@ import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts
 import { contentOf, type MemberLine } from '../../functions/core/packing/model/documents.ts';
 import { contactSheet, textOf } from '../../functions/core/packing/quality/contact-sheet.ts';
 import {
-  readMember,
+  readSampleMember,
   type StoredSample,
   spreadSamples,
   storedSamples,
 } from '../../functions/core/packing/versions/read-samples.ts';
 import { belowIncoming } from '../../functions/core/shared/keys.ts';
 import { versionOf } from './contents.ts';
-import { complain, found, incomingKey, type Outcome, shownKey, type Tell } from './words.ts';
+import { complain, found, incomingKey, type Outcome, type PrintLine, shownSampleKey } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
@@ -24,7 +24,7 @@ interface Asked {
   readonly out: string | undefined;
   /** How many. */
   readonly most: number;
-  readonly tell: Tell;
+  readonly tell: PrintLine;
 }
 
 const labelOf = ({ lines }: StoredSample): string | undefined =>
@@ -88,7 +88,7 @@ async function printSample(
     `${one.manifest.generation}/${one.shard.name}${label === undefined ? '' : `  label ${quotedIfNeeded(label)}`}`,
   );
   for (const line of one.lines) {
-    const bytes = await readMember(store, one, line);
+    const bytes = await readSampleMember(store, one, line);
     tell(`  ${describe(pipeline, line)}`);
     const text = line.size <= 400 ? textOf(bytes) : undefined;
     if (text !== undefined) tell(`    ${quotedIfNeeded(text.trimEnd())}`);
@@ -109,7 +109,7 @@ function describe(pipeline: string, line: MemberLine): string {
     ...(seconds === undefined ? [] : [`${seconds} s`]),
     ...(lines === undefined ? [] : [`lines ${lines}, tokens ${tokens}`]),
   ];
-  const from = line.key === undefined ? [] : [`from ${shownKey(pipeline, line.key)}`];
+  const from = line.key === undefined ? [] : [`from ${shownSampleKey(pipeline, line.key)}`];
   return [
     quotedIfNeeded(line.name),
     `${line.size} bytes`,
@@ -135,7 +135,7 @@ export async function find(asked: Asked): Promise<Outcome> {
     const keys = one.lines.flatMap(({ key }) => key ?? []);
     const label = labelOf(one);
     samples.push({ generation: one.manifest.generation, shard: one.shard.name, keys, label });
-    const shown = keys.map((key) => shownKey(pipeline, key)).join(' ');
+    const shown = keys.map((key) => shownSampleKey(pipeline, key)).join(' ');
     tell(
       `${one.manifest.generation}/${one.shard.name}  ${shown}${label === undefined ? '' : `  ${quotedIfNeeded(label)}`}`,
     );

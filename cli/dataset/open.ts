@@ -2,7 +2,7 @@
 import { S3Error } from '../../functions/aws/s3/errors.ts';
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
-import { remedyOf } from '../deployment/surroundings.ts';
+import { networkRemedy } from '../deployment/surroundings.ts';
 
 /** @throws Error with a remedy if the bucket cannot be reached */
 export async function withBucket<T>(bucket: string, use: (store: BlobStore) => Promise<T>): Promise<T> {
@@ -22,7 +22,7 @@ function remedyFor(bucket: string, error: Error): string | undefined {
     const server = process.env['AWS_ENDPOINT_URL'] ?? 'S3 in this account and region';
     return `there is no bucket "${bucket}" at ${server}: check its name, AWS_REGION and AWS_ENDPOINT_URL`;
   }
-  return remedyOf(error, process.env);
+  return networkRemedy(error, process.env);
 }
 
 /** The pipelines with a dataset in this bucket, as a clause for an error. */

@@ -6,13 +6,13 @@ import { blobVersions, newestVersion } from '../../functions/core/packing/model/
 import { reportedHeld } from '../../functions/core/packing/quality/held.ts';
 import { writeQualityReport } from '../../functions/core/packing/quality/quality-report.ts';
 import type { HoldSettings } from '../../functions/core/pipeline/packing-parts.ts';
-import { complain, found, type Outcome, type Tell } from './words.ts';
+import { complain, found, type Outcome, type PrintLine } from './words.ts';
 
 interface Asked {
   readonly store: BlobStore;
   readonly pipeline: string;
   readonly generation: string | undefined;
-  readonly tell: Tell;
+  readonly tell: PrintLine;
 }
 
 /** Makes the report of one generation, or of each in the newest version. */
@@ -47,7 +47,7 @@ export async function report(
 }
 
 /** Lets training go on that `packing.hold` holds back. */
-export async function release({ store, pipeline, generation = '', tell }: Asked): Promise<Outcome> {
+export async function releaseHeld({ store, pipeline, generation = '', tell }: Asked): Promise<Outcome> {
   const held = await reportedHeld(blobVersions(store), pipeline, generation);
   if (held?.length === 0) {
     tell(`${generation} is not held back`);

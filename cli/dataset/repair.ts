@@ -10,13 +10,13 @@ import {
   repairGeneration,
 } from '../../functions/core/packing/versions/repair-generation.ts';
 import { bucketKeys, parseGeneration } from '../../functions/core/shared/keys.ts';
-import { complain, counted, found, type Outcome, type Tell } from './words.ts';
+import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
 
 const PROBLEMS_SHOWN = 20;
 
 interface Surroundings {
   readonly store: BlobStore;
-  readonly tell: Tell;
+  readonly tell: PrintLine;
 }
 
 /** Of a mistyped name nothing is gone. */

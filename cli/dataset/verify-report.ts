@@ -11,7 +11,7 @@ import {
 import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
 import { otherDatasets } from './open.ts';
 import { describeRetractions, type RetractedKeys, retractedKeys, tellRetracted } from './verify-retracted.ts';
-import { complain, counted, found, type Outcome, type Tell } from './words.ts';
+import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
 
 const PROBLEMS_SHOWN = 50;
 const CLASSES_SHOWN = 30;
@@ -69,7 +69,7 @@ function describe(manifest: Manifest, report: VerifyReport): string[] {
 export async function verifyAndPrint(
   store: BlobStore,
   { pipeline, generation: wanted }: { readonly pipeline: string; readonly generation?: string | undefined },
-  tell: Tell,
+  tell: PrintLine,
 ): Promise<Outcome> {
   const all = await listGenerations(store, pipeline);
   const generations = all.filter(({ generation }) => wanted === undefined || generation === wanted);
@@ -107,7 +107,7 @@ interface Verified {
   readonly problems: readonly string[];
 }
 
-function tellDamaged({ generation, message }: ManifestError, tell: Tell): Verified {
+function tellDamaged({ generation, message }: ManifestError, tell: PrintLine): Verified {
   tell(`${generation}: 1 PROBLEM; no check is possible\n  ✗ ${message}`);
   return { generation, problems: [message] };
 }
@@ -115,7 +115,7 @@ function tellDamaged({ generation, message }: ManifestError, tell: Tell): Verifi
 async function verifyOne(
   store: BlobStore,
   manifest: Manifest,
-  { retracted, tell }: { readonly retracted: RetractedObjects; readonly tell: Tell },
+  { retracted, tell }: { readonly retracted: RetractedObjects; readonly tell: PrintLine },
 ): Promise<Verified> {
   const { generation } = manifest;
   if (manifest.pruned === true) {

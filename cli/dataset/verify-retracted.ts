@@ -2,11 +2,11 @@
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
 import type {
-  HeldMember,
+  RetractedMember,
   RetractedObjects,
   RetractionReport,
 } from '../../functions/core/packing/verify/retracted-members.ts';
-import { counted, shownKey, type Tell } from './words.ts';
+import { counted, type PrintLine, shownSampleKey } from './words.ts';
 
 export interface RetractedKeys {
   /** In a generation that a joined one replaced, until a prune. */
@@ -18,7 +18,7 @@ export interface RetractedKeys {
 }
 
 const KEYS_SHOWN = 5;
-const keysOf = (members: readonly HeldMember[]): string[] => [...new Set(members.map(({ key }) => key))];
+const keysOf = (members: readonly RetractedMember[]): string[] => [...new Set(members.map(({ key }) => key))];
 
 /** Undefined where there are none. */
 export function retractedKeys(report: RetractionReport | undefined): RetractedKeys | undefined {
@@ -29,7 +29,7 @@ export function retractedKeys(report: RetractionReport | undefined): RetractedKe
 }
 
 function shown(pipeline: string, keys: readonly string[]): string {
-  const some = keys.slice(0, KEYS_SHOWN).map((key) => shownKey(pipeline, key));
+  const some = keys.slice(0, KEYS_SHOWN).map((key) => shownSampleKey(pipeline, key));
   const more = keys.length - some.length;
   return `${some.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
@@ -62,7 +62,7 @@ export function describeRetractions(
 export function tellRetracted(
   { count, withoutSum, unread }: RetractedObjects,
   verified: readonly { readonly problems: readonly string[] }[],
-  tell: Tell,
+  tell: PrintLine,
 ): void {
   for (const problem of unread) tell(`more may have been retracted: ${problem}`);
   if (count === 0 || verified.some(({ problems }) => problems.length > 0)) return;

@@ -4,7 +4,7 @@ import { quotedIfNeeded } from '@tidewheel/kit/quoted.ts';
 import { belowIncoming, bucketKeys } from '../../functions/core/shared/keys.ts';
 
 /** Prints a line for a person. */
-export type Tell = (line: string) => void;
+export type PrintLine = (line: string) => void;
 
 /** The exit code; and what was found out, for --json, unless it was nothing. */
 export type Outcome = number | { readonly code: number; readonly document: object };
@@ -20,7 +20,7 @@ export const complain = (line: string): number => {
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** A key may hold anything that a terminal would obey. */
-export const shownKey = (pipeline: string, key: string): string =>
+export const shownSampleKey = (pipeline: string, key: string): string =>
   quotedIfNeeded(belowIncoming(pipeline, key));
 
 /** @param word a key of the bucket, or below incoming/ */

@@ -16,7 +16,6 @@ import {
   isDropped,
   uploadSource,
 } from './demo.ts';
-import { waitForRun } from './wait-for-run.ts';
 
 export async function runDemo(session: Session): Promise<RunReport | undefined> {
   const { api, region, screen, signal } = session;
@@ -59,4 +58,23 @@ async function declareDemo({ api, region, screen, projectFolder, launcher }: Ses
   const { status, body } = await api.call('PUT', `/pipelines/${DEMO_PIPELINE}`, text);
   if (status !== 200) throw new Error(`the demo's pipeline was refused (${status}): ${JSON.stringify(body)}`);
   screen.done(`pipeline ${DEMO_PIPELINE} is declared`);
+}
+
+// Waits until a pipeline has a run newer than a known one: arrivals take a moment to become one.
+
+const POLL_MILLISECONDS = 500;
+
+/** @returns the run's name, or undefined when the session ended before */
+async function waitForRun(
+  { stores, signal }: Session,
+  pipeline: string,
+  after: string | undefined,
+): Promise<string | undefined> {
+  while (!signal.aborted) {
+    const runs = await stores.runs.list(pipeline, 1).catch(() => []);
+    const runId = runs[0]?.runId;
+    if (runId !== undefined && runId !== after) return runId;
+    await sleep(POLL_MILLISECONDS, undefined, { signal }).catch(() => undefined);
+  }
+  return undefined;
 }

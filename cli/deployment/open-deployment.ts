@@ -15,9 +15,9 @@ import type { CheckDeps } from '../../functions/core/deployment/check-deployment
 import { deploymentOf, readDeclarations } from '../../functions/core/deployment/declarations.ts';
 import type { DeploymentRules as AllowedDeployment } from '../../functions/core/ingest/allowed.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
-import { remedyOf } from './surroundings.ts';
+import { networkRemedy } from './surroundings.ts';
 
-export interface Deployment extends Omit<CheckDeps, 'testObject'>, AllowedDeployment {
+export interface OpenDeployment extends Omit<CheckDeps, 'testObject'>, AllowedDeployment {
   readonly testObject: TestObjectDeps;
 }
 
@@ -32,7 +32,7 @@ interface Place {
 }
 
 /** @throws Error with a remedy if the stack cannot be read */
-export async function openDeployment({ stage, region }: Place): Promise<Deployment> {
+export async function openDeployment({ stage, region }: Place): Promise<OpenDeployment> {
   const stack = await stackOf({ stage, region });
   const bucket = outputOf(stack, 'DataBucketName', { stage, region });
   const { testObjects } = dynamoStores(dynamo(), outputOf(stack, 'TableName', { stage, region }));
@@ -62,7 +62,8 @@ async function stackOf({ stage, region }: Place): Promise<StackView> {
   try {
     stack = await readStack(client, name);
   } catch (error: unknown) {
-    const remedy = remedyOf(error, process.env) ?? remedyOfAnswer(error, process.env['AWS_ENDPOINT_URL']);
+    const remedy =
+      networkRemedy(error, process.env) ?? remedyOfAnswer(error, process.env['AWS_ENDPOINT_URL']);
     throw new Error(`the stack ${name} cannot be read: ${remedy}`, { cause: error });
   }
   if (stack !== undefined) return stack;

@@ -1,44 +1,12 @@
-/** What a command reads of its surroundings to find a deployment: region, endpoint and credentials, and what is wrong with them. */
-import { UsageError } from '@tidewheel/kit/command-line.ts';
+/** What to change in the region, endpoint or credentials of a command whose call did not arrive. */
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { S3Error } from '../../functions/aws/s3/errors.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Surroundings {
-  readonly region: string;
-  /** undefined: AWS itself */
-  readonly endpoint: string | undefined;
-}
-
-const REGION = /^[a-z]{2,}(-[a-z]+)+-\d+$/;
-
-/** @throws UsageError with every problem */
-export function surroundingsOf(environment: Environment): Surroundings {
-  const { AWS_REGION: region = '', AWS_DEFAULT_REGION: forCli, AWS_ENDPOINT_URL: endpoint } = environment;
-  const problems: string[] = [];
-  if (region === '')
-    problems.push(
-      forCli
-        ? `AWS_REGION is not set, and AWS_DEFAULT_REGION is for the AWS CLI only: export AWS_REGION=${forCli}`
-        : 'AWS_REGION is not set: name the region of the deployment, such as export AWS_REGION=us-east-1',
-    );
-  else if (!REGION.test(region))
-    problems.push(`AWS_REGION is "${region}": write the name of a region, such as us-east-1`);
-  if (endpoint !== undefined && !isAddress(endpoint))
-    problems.push(
-      `AWS_ENDPOINT_URL is "${endpoint}": write an address such as http://127.0.0.1:4566, or unset it for AWS`,
-    );
-  if (problems.length > 0) throw new UsageError(problems);
-  return { region, endpoint };
-}
-
-const isAddress = (text: string): boolean =>
-  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
-
 /** @returns what to change so that a call which failed in this way arrives; undefined where something else failed */
-export function remedyOf(error: unknown, environment: Environment): string | undefined {
+export function networkRemedy(error: unknown, environment: Environment): string | undefined {
   const code = networkCode(error);
   if (code !== undefined) return unreachable(code, environment);
   if (awsErrorClass(error) !== 'credentials' && !REFUSALS.includes(codeOf(error) ?? '')) return undefined;
@@ -46,16 +14,6 @@ export function remedyOf(error: unknown, environment: Environment): string | und
   return error instanceof Error && error.name === 'CredentialsProviderError'
     ? withoutCredentials(why, environment)
     : refused(why, environment);
-}
-
-/** @throws Error with the remedy where a call did not arrive, and else what `act` throws */
-export async function withRemedy<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error: unknown) {
-    const remedy = remedyOf(error, process.env);
-    throw remedy === undefined ? error : new Error(remedy, { cause: error });
-  }
 }
 
 const withoutCredentials = (why: string, { AWS_PROFILE: profile }: Environment): string =>

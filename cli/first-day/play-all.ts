@@ -2,14 +2,14 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { removePipeline } from './play-run.ts';
-import { obstacleTo, pipelineName, playStep, type StepDeps } from './play-step.ts';
+import { obstacleTo, playStep, type StepDeps, stepPipeline } from './play-step.ts';
 import {
   keepResults,
   markdownOf,
-  type Place,
   readResults,
   type StepResult,
   stepIsOver,
+  type TrialPlace,
   withoutNames,
 } from './results.ts';
 import { STEPS, type Step } from './steps.ts';
@@ -20,7 +20,7 @@ export interface Day {
   readonly again: boolean;
   /** Exists. */
   readonly folder: string;
-  readonly place: Place;
+  readonly place: TrialPlace;
   /** Leaves account numbers and names in the report. */
   readonly names: boolean;
   readonly mayPlay: (step: Step) => Promise<'yes' | 'no' | 'stop'>;
@@ -109,7 +109,7 @@ export const planLine = ({ number, title, proves, mostUsd }: Step, obstacle: str
 async function removeIfOver(step: Step, book: Book, { ground }: StepDeps): Promise<void> {
   const found = book.results().find(({ number }) => number === step.number);
   if (step.kind === 'run' && found !== undefined && stepIsOver(found))
-    await removePipeline(ground.store, pipelineName(step));
+    await removePipeline(ground.store, stepPipeline(step));
 }
 
 async function writeReport(

@@ -2,9 +2,10 @@
 import { stringify } from 'yaml';
 import { type BlobStore, listPages, readText } from '../../functions/core/packing/model/blob-store.ts';
 import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import { asWritten } from '../../functions/core/pipeline/tuning.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { factsOf, type RunFacts } from './run-facts.ts';
-import type { Hosts, RunPlan } from './steps.ts';
+import type { Hosts, TrialRun } from './steps.ts';
 
 export interface Ground {
   /** The service's own S3 client: the steps prove it too. */
@@ -19,7 +20,7 @@ export interface Ground {
 
 export interface PlannedRun {
   readonly pipeline: string;
-  readonly plan: RunPlan;
+  readonly plan: TrialRun;
   readonly hosts: Hosts | undefined;
 }
 
@@ -74,19 +75,21 @@ export async function removePipeline(store: BlobStore, pipeline: string): Promis
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 export const declarationOf = ({ pipeline, plan, hosts }: PlannedRun): string =>
-  stringify({
-    name: pipeline,
-    settle: { quietSeconds: 10, maximumWaitSeconds: 600 },
-    packing: { label: 'none' },
-    training: { strategy: 'ddp', hyperparameters: { seconds: plan.trainingSeconds } },
-    compute: plan.compute(hosts),
-    limits: {
-      deadlineHours: 3,
-      maximumRunSeconds: plan.maximumRunSeconds,
-      budgetUsd: plan.budgetUsd,
-      attempts: 5,
-    },
-  });
+  stringify(
+    asWritten({
+      name: pipeline,
+      settle: { quietSeconds: 10, maximumWaitSeconds: 600 },
+      packing: { label: 'none' },
+      training: { strategy: 'ddp', hyperparameters: { seconds: plan.trainingSeconds } },
+      compute: plan.compute(hosts),
+      limits: {
+        deadlineHours: 3,
+        maximumRunSeconds: plan.maximumRunSeconds,
+        budgetUsd: plan.budgetUsd,
+        attempts: 5,
+      },
+    }),
+  );
 
 const UPLOADS = 16;
 /** Larger files are uploaded once; S3 makes the copies. */

@@ -10,14 +10,14 @@ import { readAllowedDeclaration } from '../../functions/core/ingest/allowed.ts';
 import type { Declaration } from '../../functions/core/pipeline/declaration.ts';
 import { launchersOf } from '../../functions/core/pipeline/launchers.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import type { Deployment } from '../deployment/open-deployment.ts';
+import type { OpenDeployment } from '../deployment/open-deployment.ts';
 import { declarationOf, type Ground, playRun } from './play-run.ts';
 import type { StepResult } from './results.ts';
 import type { RunFacts } from './run-facts.ts';
 import { type Hosts, STEPS, type Step } from './steps.ts';
 
 export interface StepDeps {
-  readonly deployment: Deployment;
+  readonly deployment: OpenDeployment;
   readonly ground: Ground;
   readonly hosts: Hosts | undefined;
   readonly isLocal: boolean;
@@ -71,7 +71,7 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
         ? await lackingQuotas(declaration.pipeline, deps.deployment)
         : declaration.problems.map(problemText);
       if (lacking.length > 0) return { outcome: 'notPossibleHere', lines: [...lacking] };
-      const pipeline = pipelineName(step);
+      const pipeline = stepPipeline(step);
       const facts = await playRun({ pipeline, plan: step.plan, hosts: deps.hosts }, deps.ground);
       if (facts === undefined)
         return {
@@ -86,19 +86,22 @@ async function foundBy(step: Step, deps: StepDeps): Promise<Found> {
   }
 }
 
-export const pipelineName = ({ number }: Step): string => `first-day-${number}`;
+export const stepPipeline = ({ number }: Step): string => `first-day-${number}`;
 
 /** What the step will declare, as the service will judge it: by what the deployment allows. */
 function declarationIn(
   step: RunStep,
   { deployment, hosts }: Pick<StepDeps, 'deployment' | 'hosts'>,
 ): Declaration {
-  const pipeline = pipelineName(step);
+  const pipeline = stepPipeline(step);
   return readAllowedDeclaration(deployment, pipeline, declarationOf({ pipeline, plan: step.plan, hosts }));
 }
 
 /** Quotas without which no attempt of the step can start: nothing is dropped for it then. */
-async function lackingQuotas(pipeline: Pipeline, { region, viewIn }: Deployment): Promise<readonly string[]> {
+async function lackingQuotas(
+  pipeline: Pipeline,
+  { region, viewIn }: OpenDeployment,
+): Promise<readonly string[]> {
   const groups = await Promise.all(
     launchersOf(pipeline.compute).map(async (launcher) =>
       launcherChecks[launcher].quotaFindings(

@@ -28,7 +28,7 @@ const place = z.object({
   stage: z.string(),
 });
 
-export type Place = z.infer<typeof place>;
+export type TrialPlace = z.infer<typeof place>;
 
 const kept = z.object({ place, results: z.array(result) });
 
@@ -40,7 +40,7 @@ export const stepIsOver = ({ outcome, goesOn }: StepResult): boolean =>
  * A missing file holds no results.
  * @throws UsageError where they are of another deployment: a step that is done there is not done here
  */
-export async function readResults(file: string, here: Place): Promise<readonly StepResult[]> {
+export async function readResults(file: string, here: TrialPlace): Promise<readonly StepResult[]> {
   const text = await readIfThere(file);
   if (text === undefined) return [];
   const { place: there, results } = readKept(file, text);
@@ -68,11 +68,11 @@ function readKept(file: string, text: string): z.infer<typeof kept> {
   }
 }
 
-const nameOfPlace = ({ where, account, region, stage }: Place): string =>
+const nameOfPlace = ({ where, account, region, stage }: TrialPlace): string =>
   `stage ${stage} in ${region} on ${where} (account ${account})`;
 
 export interface KeptResults {
-  readonly place: Place;
+  readonly place: TrialPlace;
   readonly results: readonly StepResult[];
 }
 
@@ -97,7 +97,7 @@ const WORDS: Readonly<Record<StepResult['outcome'], string>> = {
   byHand: 'by hand',
 };
 
-export function markdownOf(results: readonly StepResult[], { where, region, stage }: Place): string {
+export function markdownOf(results: readonly StepResult[], { where, region, stage }: TrialPlace): string {
   const rows = STEPS.map((step) =>
     rowOf(
       step,

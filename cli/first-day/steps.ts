@@ -11,7 +11,7 @@ export interface Hosts {
 }
 
 /** One run of a pipeline of its own. */
-export interface RunPlan {
+export interface TrialRun {
   readonly files: number;
   readonly bytesEach: number;
   readonly compute: (hosts: Hosts | undefined) => Record<string, unknown>;
@@ -21,7 +21,7 @@ export interface RunPlan {
   readonly trainingSeconds: number;
   readonly patienceMinutes: number;
   /** @returns each difference from what is expected */
-  readonly differences: (facts: RunFacts, plan: Pick<RunPlan, 'files'>) => readonly string[];
+  readonly differences: (facts: RunFacts, plan: Pick<TrialRun, 'files'>) => readonly string[];
 }
 
 interface Common {
@@ -37,7 +37,7 @@ export type Step =
   | (Common & { readonly kind: 'scores' })
   | (Common & {
       readonly kind: 'run';
-      readonly plan: RunPlan;
+      readonly plan: TrialRun;
       readonly needsHosts: boolean;
       /** Why the local region cannot play it. */
       readonly notLocal?: string;
@@ -69,13 +69,13 @@ const unless = (holds: boolean, difference: string): readonly string[] => (holds
 
 /** @param further what a run that succeeded may still differ in: of one that did not, the failure says enough */
 const succeeded =
-  (further: RunPlan['differences'] = () => []): RunPlan['differences'] =>
+  (further: TrialRun['differences'] = () => []): TrialRun['differences'] =>
   (facts, plan) =>
     facts.status === 'succeeded'
       ? further(facts, plan)
       : [`the run ${facts.status}: ${facts.failure ?? 'without a reason'}`];
 
-const allSealed: RunPlan['differences'] = ({ samples }, { files }) =>
+const allSealed: TrialRun['differences'] = ({ samples }, { files }) =>
   unless(samples === files, `${samples} samples are sealed, not ${files.toLocaleString('en-US')}`);
 
 const FEW = { files: 20, bytesEach: 1_000 } as const;

@@ -8,10 +8,10 @@ import { makeWritable } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
 import type { Context } from '../command/context.ts';
+import { askAt, type Stopping } from '../command/terminal.ts';
 import { withBucket } from '../dataset/open.ts';
 import { openDeployment } from '../deployment/open-deployment.ts';
-import { remedyOf } from '../deployment/surroundings.ts';
-import { askAt, type Stopping } from './ask.ts';
+import { networkRemedy } from '../deployment/surroundings.ts';
 import { type Day, GOES_ON, planLine, playAll } from './play-all.ts';
 import { obstacleTo, type StepDeps } from './play-step.ts';
 import { type Hosts, STEPS, type Step } from './steps.ts';
@@ -104,7 +104,7 @@ export async function playTrial(values: Values, context: Context): Promise<numbe
   });
 }
 
-const explain = (error: unknown): string => remedyOf(error, process.env) ?? describeError(error);
+const explain = (error: unknown): string => networkRemedy(error, process.env) ?? describeError(error);
 
 const dayOf =
   (

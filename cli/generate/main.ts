@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { generatedFiles } from './files.ts';
+import { generatedFiles } from './generated-files.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 /** Reads docs/openapi.json. */

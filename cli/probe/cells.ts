@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';
-import { type Api, ApiError } from '../command/api.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
 import type { Terminal } from '../command/terminal.ts';
 import { changeOf, type PlannedCell, type ProbeLimits } from './estimate.ts';
 
@@ -91,7 +91,7 @@ async function start({ api, pipeline, limits }: ProbeJob, cell: PlannedCell, { p
   let number = await nextNumber(api, pipeline);
   for (let tries = 1; ; tries += 1) {
     try {
-      return await api.call('startProbe', { name: pipeline, body: { number, change } });
+      return await api.call('startProbe', { name: pipeline, body: { number, steps: limits.steps, change } });
     } catch (error: unknown) {
       if (!(error instanceof ApiError && error.status === 409) || tries === MOST_NUMBERS) throw error;
       const next = await nextNumber(api, pipeline);

@@ -1,8 +1,8 @@
 /** What the cells of a probe would cost at most, before any of them starts. */
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import type { AnswerOf } from '../../client/operations.ts';
-import { type Api, ApiError } from '../command/api.ts';
-import { noPipeline } from '../command/runs.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
+import { noSuchPipeline } from '../command/run-list.ts';
 import type { Cell } from './grid.ts';
 
 export interface ProbeLimits {
@@ -21,15 +21,20 @@ export interface PlannedCell extends Cell {
 }
 
 /** What every cell changes beside its own settings. */
-export const changeOf = ({ change }: Pick<Cell, 'change'>, { steps, seconds }: ProbeLimits) => ({
-  ...change,
-  limits: { ...tableOf(change['limits']), steps, maximumRunSeconds: seconds, attempts: MOST_ATTEMPTS },
-});
+export function changeOf({ change }: Pick<Cell, 'change'>, { seconds }: Pick<ProbeLimits, 'seconds'>) {
+  const tuning = tableOf(change['tuning']);
+  return {
+    ...change,
+    limits: { ...tableOf(change['limits']), maximumRunSeconds: seconds },
+    tuning: { ...tuning, limits: { ...tableOf(tuning['limits']), attempts: MOST_ATTEMPTS } },
+  };
+}
 
 /** An interruption, or a pool without capacity, does not end a cell. */
 const MOST_ATTEMPTS = 3;
 
-const tableOf = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {});
+const tableOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
 
 /** The packed dataset is there: what still lies in incoming/ is not counted. */
 const NO_ARRIVALS = { files: 1, bytes: 1 };
@@ -46,7 +51,7 @@ export async function planned(
     const body = { pipeline, change: changeOf(cell, limits), data: NO_ARRIVALS };
     const plan = await api.call('planRun', { body }).catch(async (error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 404) throw await noPipeline(api, pipeline);
+      if (error.status === 404) throw await noSuchPipeline(api, pipeline);
       if (error.status !== 400) throw error;
       return error;
     });

@@ -7,12 +7,12 @@ import {
   scaled,
   unitSeconds,
 } from '../../functions/core/doctor/probe/probe-verdict.ts';
-import type { Measured } from '../../functions/core/doctor/probe/step-blocks.ts';
+import type { MeasuredMean } from '../../functions/core/doctor/probe/step-blocks.ts';
 import { safe, tableText } from '../command/format.ts';
 import type { Ended, EndedCell } from './cells.ts';
 
 /** Those that were measured. */
-export function verdictOf({ cells }: Pick<Ended, 'cells'>): ProbeVerdict | undefined {
+export function verdictOfProbe({ cells }: Pick<Ended, 'cells'>): ProbeVerdict | undefined {
   return probeVerdict(cells.flatMap((each) => measuredCell(each) ?? []));
 }
 
@@ -22,7 +22,7 @@ const measuredCell = ({ cell, probe }: EndedCell): ProbedCell | undefined =>
     : { name: cell.name, speed: probe.speed, usdPerHour: probe.usdPerHour ?? cell.usdPerHour };
 
 export function resultText(ended: Ended): string {
-  const verdict = verdictOf(ended);
+  const verdict = verdictOfProbe(ended);
   const unit = verdict?.unit ?? 'steps';
   const head = ['settings', 'run', 'place', 'step s', 'samples/s', UNIT_HEADS[unit], 'cost'];
   const rows = ended.cells.map((each) => rowOf(each, unit));
@@ -68,7 +68,7 @@ function rowOf(each: EndedCell, unit: ProbeVerdict['unit']): string[] {
   ];
 }
 
-const between = ({ mean, low, high }: Measured, digits: number): string =>
+const between = ({ mean, low, high }: MeasuredMean, digits: number): string =>
   `${mean.toFixed(digits)} (${low.toFixed(digits)}-${high.toFixed(digits)})`;
 
 function advice({ unit, cheapest, fastest }: ProbeVerdict): readonly string[] {

@@ -8,8 +8,8 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
-import { writeTable } from './page.ts';
 import { lastJsonLine, runProgram } from './program.ts';
+import { writeTable } from './results-page.ts';
 import {
   isSmallFiles,
   measureSmallFiles,

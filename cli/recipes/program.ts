@@ -1,7 +1,7 @@
 /** Runs a program to its end, bounded, with everything that it says. */
 import { spawn } from 'node:child_process';
 
-export interface Ended {
+export interface EndedProgram {
   /** 124 when it ran past its time. */
   readonly code: number;
   readonly output: string;
@@ -15,7 +15,7 @@ interface Limits {
 }
 
 /** No shell: every argument as it stands. */
-export function runProgram(program: string, args: readonly string[], limits: Limits): Promise<Ended> {
+export function runProgram(program: string, args: readonly string[], limits: Limits): Promise<EndedProgram> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, ...limits.environment };
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });

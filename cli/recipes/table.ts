@@ -32,7 +32,7 @@ const HEAD = [
   'CPU seconds',
 ];
 
-export function tableOf(rows: readonly Row[]): string {
+export function recipeTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     row.strategy,
     row.recipe,

@@ -6,9 +6,9 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import { shownKey } from '@tidewheel/kit/quoted.ts';
 import { type FSWatcher, watch } from 'chokidar';
 import { dropFolderOf } from '../show/where-to-look.ts';
-import { dropTarget } from './drop-target.ts';
 import type { Session } from './session.ts';
 import { type TakenFiles, takenFiles } from './taken-files.ts';
+import { dropTarget } from './unclaimed-files.ts';
 
 /** So many files are in memory at once. */
 const LANES = 8;

@@ -8,9 +8,9 @@ import { nameOfPool } from '../../functions/core/placement/placement-records.ts'
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
 import { type AttemptRecord, type RunRecord } from '../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { usd } from '../show/tables.ts';
+import { usdCell } from '../show/tables.ts';
 
-export interface Look {
+export interface ServiceView {
   readonly pipelines: readonly PipelineRecord[];
   /** The open runs, and those that ended since the last look. */
   readonly runs: readonly RunRecord[];
@@ -26,12 +26,12 @@ export interface NewsLine {
   readonly text: string;
 }
 
-export interface News {
+export interface RunNews {
   /** The lines for what was not in an earlier look. */
-  of(look: Look): NewsLine[];
+  of(look: ServiceView): NewsLine[];
 }
 
-export function newsWriter(): News {
+export function newsWriter(): RunNews {
   const shown = new Set<string>();
   const declarations = new Map<string, string>();
   return {
@@ -81,7 +81,7 @@ interface Event {
   readonly line: NewsLine;
 }
 
-function eventsOf(run: RunRecord, { attempts, reports }: Look): Event[] {
+function eventsOf(run: RunRecord, { attempts, reports }: ServiceView): Event[] {
   const { runId, pipeline, createdAt, updatedAt, status } = run;
   const event = (id: string, at: string, text: string, kind: NewsLine['kind'] = 'progress'): Event => ({
     id: `${runId} ${id}`,
@@ -139,7 +139,7 @@ function endText({ modelUri = 'no model' }: RunRecord, report: RunReport | undef
   return [
     modelUri,
     ...metricTexts(report.metrics),
-    `cost ${usd(report.costUsd)}, On-Demand ${usd(report.onDemandUsd)}`,
+    `cost ${usdCell(report.costUsd)}, On-Demand ${usdCell(report.onDemandUsd)}`,
   ].join('; ');
 }
 

@@ -1,5 +1,8 @@
 /** Which files of the drop folder were taken already, in this start of the program or an earlier one. */
-import { appendFile, readFile } from 'node:fs/promises';
+
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 
 /** A file as it was when it was looked at; when it changes it is another one. */
 interface SeenFile {
@@ -35,4 +38,21 @@ export async function takenFiles(record: string): Promise<TakenFiles> {
     add: (file) => addAll([file]),
     addAll,
   };
+}
+
+// Which files of a folder were uploaded, in this call or an earlier one: a line each, so that a kill costs at most one.
+
+interface JournalPlace {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of one drop: bucket, pipeline and folder. */
+  readonly of: readonly string[];
+}
+
+/** In the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest), so that the data's own folder stays as it is. */
+export async function openJournal({ environment, of }: JournalPlace): Promise<TakenFiles> {
+  const home = environment['XDG_STATE_HOME'] || path.join(environment['HOME'] ?? '.', '.local', 'state');
+  const folder = path.join(home, 'tidewheel', 'drops');
+  await mkdir(folder, { recursive: true });
+  const name = createHash('sha256').update(JSON.stringify(of)).digest('hex').slice(0, 32);
+  return takenFiles(path.join(folder, `${name}.jsonl`));
 }

@@ -5,7 +5,7 @@ import { readReport } from '../../functions/core/attempts/report.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
 import type { AttemptRecord, RunRecord } from '../../functions/core/runs/run-records.ts';
 import { runIdOf } from '../../functions/core/shared/keys.ts';
-import { type Look, type NewsLine, newsWriter } from './news.ts';
+import { type NewsLine, newsWriter, type ServiceView } from './news.ts';
 import type { Session } from './session.ts';
 
 const LOOK_MILLISECONDS = 1_000;
@@ -65,7 +65,7 @@ async function openNow({ stores }: Watched): Promise<Open> {
   return { pipelines, runs, attempts };
 }
 
-async function lookSince(session: Watched, last: Open | undefined, open: Open): Promise<Look> {
+async function lookSince(session: Watched, last: Open | undefined, open: Open): Promise<ServiceView> {
   const { stores } = session;
   const ended = await presentOf(endedRuns(last, open).map((runId) => stores.runs.get(runId)));
   const isOpen = new Set(open.attempts.map(keyOf));

@@ -3,7 +3,7 @@ import { installNodePackages, installPython, nodePackagesAreCurrent, pythonIsCur
 import { withLock } from './lock.mjs';
 import { checkMachine } from './machine.mjs';
 import { places } from './places.mjs';
-import { step } from './progress.mjs';
+import { step } from './program.mjs';
 
 const say = (text) => process.stderr.write(`${text}\n`);
 

@@ -11,7 +11,8 @@ import {
   samePool,
 } from '../../functions/core/placement/placement-records.ts';
 
-export const usd = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
+export const usdCell = (value: number): string =>
+  value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`;
 
 /** Rows shown of a placement; the whole table is in the API's answer. */
 const ROWS = 8;
@@ -47,7 +48,7 @@ function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): str
   const { pool, score, hourlyUsd, expectedCostUsd, verdict } = row;
   const isChosen = chosen !== undefined && samePool(pool, chosen.pool);
   const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
-  const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usd(hourlyUsd).padStart(13)}${usd(expectedCostUsd).padStart(12)}   ${verdict}`;
+  const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usdCell(hourlyUsd).padStart(13)}${usdCell(expectedCostUsd).padStart(12)}   ${verdict}`;
   return isChosen ? pc.green(text) : text;
 }
 
@@ -59,11 +60,11 @@ export function reportLines(report: RunReport): string[] {
     ),
     ...report.attempts.map(
       ({ attempt, pool, nodes, outcome, fromStep, toStep, trainingSeconds, costUsd }) =>
-        `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.purchaseOption} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usd(costUsd)}`,
+        `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.purchaseOption} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usdCell(costUsd)}`,
     ),
     `    model      ${report.modelUri ?? '-'}`,
     `    metrics    ${metricTexts(report.metrics).join(', ') || '-'}`,
     `    lost work  ${report.lostSeconds} s in ${report.interruptions} interruption${report.interruptions === 1 ? '' : 's'}`,
-    `    cost       ${usd(report.costUsd)}, on demand ${usd(report.onDemandUsd)}: ${pc.green(`saved ${percent(report.savedPercent)}`)}`,
+    `    cost       ${usdCell(report.costUsd)}, on demand ${usdCell(report.onDemandUsd)}: ${pc.green(`saved ${percent(report.savedPercent)}`)}`,
   ];
 }

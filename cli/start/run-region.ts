@@ -1,21 +1,29 @@
 /** From the start of a region to its end: the demo, and then whatever is dropped. */
 import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/held-up.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
+import { printable } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import pc from 'picocolors';
+import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
+import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
-import { buildPage } from '../page/files.ts';
-import { type ServedPage, servePage } from '../page/server.ts';
-import { openStores } from '../serve/open-stores.ts';
-import { serveDrops, watchService } from '../serve/serve.ts';
+import { buildPage } from '../page/page-files.ts';
+import { type ServedPage, servePage } from '../page/page-server.ts';
+import { watchDropFolder } from '../serve/drop-folder.ts';
+import type { NewsLine } from '../serve/news.ts';
+import { resumeRuns, showPipelines } from '../serve/resume-runs.ts';
 import type { Session } from '../serve/session.ts';
-import { showPipelines, takeUpRuns } from '../serve/take-up.ts';
+import { watchUnclaimedFiles } from '../serve/unclaimed-files.ts';
+import { watchRuns } from '../serve/watch-runs.ts';
 import { watchDisk } from '../show/disk-space.ts';
 import { type Screen, terminalScreen } from '../show/screen.ts';
-import { regionDocument, whereToLook } from '../show/where-to-look.ts';
+import { nextSteps, regionDocument, whereToLook } from '../show/where-to-look.ts';
 import { outputOf, projectFolder, type StartOptions } from './ready.ts';
 
 /** @returns the exit code */
@@ -121,7 +129,7 @@ async function serve(
   const { screen } = session;
   if ((await showPipelines(session)) === 0 && !demo) screen.line('  no pipeline is declared yet');
   const watch = await watchService(session, demo ? DEMO_PIPELINE : undefined);
-  await takeUpRuns(session);
+  await resumeRuns(session);
   if (demo) {
     const report = await runDemo(session);
     if (limits !== 'none' && !session.signal.aborted) await showHeldUp(session, limits);
@@ -143,4 +151,48 @@ async function showHeldUp(
   } catch (error: unknown) {
     screen.problem(`what the limits held up is not known: ${messageOf(error)}`);
   }
+}
+
+/** The table and the bucket of a local region. */
+function openStores({ clients, credentials, endpoints, stack }: Region): Pick<Session, 'stores' | 'store'> {
+  const dynamo = new DynamoDBClient({ region: REGION, credentials, endpoint: endpoints.aws });
+  return {
+    stores: dynamoStores(DynamoDBDocumentClient.from(dynamo), stack.table),
+    store: s3ObjectStore(clients.s3, stack.bucket),
+  };
+}
+
+// Serves until the session ends: every run of every pipeline, every file of the drop folder and every unclaimed file is on the screen.
+
+interface Watch {
+  /** Shows the runs of this pipeline too; they were followed in full elsewhere. */
+  showAll(): void;
+  readonly ended: Promise<unknown>;
+}
+
+/** @param elsewhere a pipeline whose runs something else shows */
+async function watchService(session: Session, elsewhere: string | undefined): Promise<Watch> {
+  let hidden = elsewhere;
+  const runs = await watchRuns(session, (line) => line.pipeline !== hidden && show(session.screen, line));
+  return {
+    showAll: () => {
+      hidden = undefined;
+    },
+    ended: Promise.all([runs.ended, watchUnclaimedFiles(session)]),
+  };
+}
+
+function show(screen: Screen, { kind, text }: NewsLine): void {
+  const time = pc.dim(new Date().toISOString().slice(11, 19));
+  screen.line(`${time} ${kind === 'problem' ? pc.red(printable(text)) : printable(text)}`);
+}
+
+async function serveDrops(session: Session, watch: Watch): Promise<void> {
+  const { screen } = session;
+  const folder = await watchDropFolder(session);
+  screen.line();
+  screen.done('ready for a drop (Ctrl-C ends)');
+  for (const line of nextSteps(session.region, session.stateDirectory)) screen.line(line);
+  await watch.ended;
+  await folder.close();
 }

@@ -19,7 +19,7 @@ export interface Cost {
   readonly hoursHere: number | undefined;
 }
 
-export function costOf(instanceType: string, region: string, first: Phase | undefined): Cost {
+export function tryCost(instanceType: string, region: string, first: Phase | undefined): Cost {
   const spot = zonesOfRegion(region).flatMap((zoneId) => ec2SpotUsd(instanceType, region, zoneId) ?? []);
   return {
     instanceType,

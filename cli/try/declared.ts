@@ -10,7 +10,7 @@ import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { SHARDS_CHANNEL } from '../../functions/core/pipeline/script/placeholders.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { declarationAt } from '../command/declared.ts';
-import { DECLARATION_FILE } from '../command/runs.ts';
+import { DECLARATION_FILE } from '../command/run-list.ts';
 
 interface Wanted {
   /** Absolute, as is the declaration. */

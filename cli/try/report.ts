@@ -1,12 +1,12 @@
 /** The ten lines about a trial. Pure. */
 import type { Cost } from './cost.ts';
 import type { Note, Phase } from './phase.ts';
-import type { Finding, Restored } from './verdict.ts';
+import type { Restored, TryFinding } from './try-verdict.ts';
 
 export function reportOf(
   program: string,
   phases: readonly Phase[],
-  { verdict, restored, remedy }: Finding,
+  { verdict, restored, remedy }: TryFinding,
   cost: Cost,
 ): readonly string[] {
   const [first, second, third] = phases;

@@ -5,9 +5,10 @@ import { problemText } from '@tidewheel/kit/errors.ts';
 import { type Difference, differingFields } from '../../client/differences.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readDeclaration, readStored } from '../../functions/core/pipeline/declaration.ts';
+import { writtenPipeline } from '../../functions/core/pipeline/tuning.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import { type Api, ApiError } from '../command/api.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
 import type { LocalDeclaration } from '../command/declared.ts';
 import { safe } from '../command/format.ts';
 import { putSource, type SourceChanges } from './source.ts';
@@ -38,7 +39,7 @@ export async function apply({ api, store, declaration, dropped, dryRun }: ApplyO
   if (!read.valid)
     throw new UsageError(read.problems.map((problem) => `${path.basename(file)}: ${problemText(problem)}`));
   const before = await storedDeclaration(api, name);
-  const stored = before && readDeclaration(name, before.declaration);
+  const stored = before && readStored(name, before.declaration);
   const isSame = before?.declaration === text && before.valid !== false;
   const declare = async (): Promise<boolean> => {
     if (isSame || dryRun) return false;
@@ -55,14 +56,15 @@ export async function apply({ api, store, declaration, dropped, dryRun }: ApplyO
   return {
     pipeline: name,
     declaration: before === undefined ? 'new' : isSame ? 'unchanged' : 'changed',
-    fields: stored?.valid === true ? differingFields([stored.pipeline, read.pipeline]) : [],
+    fields:
+      stored?.valid === true ? differingFields([stored.pipeline, read.pipeline].map(writtenPipeline)) : [],
     source: changes,
     wakes,
   };
 }
 
 /** Whether the next run would train otherwise. */
-export const isChanged = ({ declaration, source }: Applied): boolean =>
+export const changesTraining = ({ declaration, source }: Applied): boolean =>
   declaration !== 'unchanged' || Object.values(source).some((names) => names.length > 0);
 
 export async function storedDeclaration(

@@ -1,12 +1,12 @@
 /** Uploads small files as bundles. Killed anywhere, the next call makes the same bundles of what is not noted yet. */
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { type BundledFile, makeBundle } from '../../functions/core/packing/arrivals/bundle-index.ts';
 import { bundleKeys } from '../../functions/core/packing/arrivals/bundle-place.ts';
-import { type BundledFile, makeBundle } from '../../functions/core/packing/arrivals/make-bundle.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
 import type { DropProgress, DroppedFiles } from './drop-folder.ts';
-import type { LocalFile } from './files.ts';
+import type { LocalFile } from './local-files.ts';
 
 /** Each holds a bundle in memory, twice while it is put together. */
 const MOST_AT_ONCE = 3;

@@ -3,7 +3,7 @@
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
-import type { LocalFile } from './files.ts';
+import type { LocalFile } from './local-files.ts';
 import { putFile } from './put-file.ts';
 
 export interface DropProgress {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
 import type { BlobStore, UploadedPart } from '../../functions/core/packing/model/blob-store.ts';
-import type { LocalFile } from './files.ts';
+import type { LocalFile } from './local-files.ts';
 
 const PART_BYTES = 32 * 1024 * 1024;
 /** S3's limit. */
@@ -60,4 +60,4 @@ async function putParts(
 }
 
 /** As S3 has it for an object that was put at once. */
-export const etagOf = (body: Uint8Array): string => createHash('md5').update(body).digest('hex');
+export const etagOfBody = (body: Uint8Array): string => createHash('md5').update(body).digest('hex');

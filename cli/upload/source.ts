@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { bytesText } from '../../client/amounts.ts';
 import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
-import { filesBelow, type LocalFile } from './files.ts';
-import { etagOf } from './put-file.ts';
+import { dataFilesBelow, type LocalFile } from './local-files.ts';
+import { etagOfBody } from './put-file.ts';
 
 export interface SourceChanges {
   readonly added: readonly string[];
@@ -31,7 +31,7 @@ export async function putSource(
   store: BlobStore,
   { folder, omit, prefix, dryRun }: SourceOptions,
 ): Promise<SourceChanges> {
-  const { files } = await filesBelow(folder, omit);
+  const { files } = await dataFilesBelow(folder, omit);
   refuseLarge(folder, files);
   const there = new Map<string, string>();
   for await (const { objects } of listPages(store, prefix))
@@ -41,7 +41,7 @@ export async function putSource(
   for (const { name, path } of files) {
     const body = await readFile(path);
     const etag = there.get(name);
-    if (etag === etagOf(body)) continue;
+    if (etag === etagOfBody(body)) continue;
     (etag === undefined ? added : changed).push(name);
     if (!dryRun) await store.put(prefix + name, body);
   }

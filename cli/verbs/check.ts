@@ -12,7 +12,7 @@ import { readingHints } from '../../functions/core/pipeline/reading-hints.ts';
 import type { Context } from '../command/context.ts';
 import { declarationFile } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
-import { DECLARATION_FILE, pipelineHere } from '../command/runs.ts';
+import { DECLARATION_FILE, pipelineHere } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
 import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';

@@ -3,7 +3,7 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
 export const verb = defineVerb({

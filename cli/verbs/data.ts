@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT } from '../command/exit.ts';
-import { noPipeline, pipelineNames } from '../command/runs.ts';
+import { noSuchPipeline, pipelineNames } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { COMMANDS, isCommand } from '../dataset/commands.ts';
 import { withBucket } from '../dataset/open.ts';
@@ -36,7 +36,7 @@ export const verb = defineVerb({
   compare   what was added, replaced and retracted from GENERATION's version to the newest, or to a second one's
   pin       check GENERATION, and print the declaration that makes runs train on its version
   verify    read and check every byte of GENERATION, or of all
-  compact   join small generations now; runs do so by themselves (dataset.compactAfter)
+  compact   join small generations now; runs do so by themselves (tuning.dataset.compactAfter)
   repair    make GENERATION right after a shard or manifest was deleted or restored: accept right bytes under
             another ETag, or write the manifest again; with --give-up, remove it for the next run to pack again
   retract   leave the samples of these KEYs (below incoming/) out of the next version, for good
@@ -120,7 +120,7 @@ async function datasetMeant(context: Context, given: string): Promise<Dataset> {
     return { bucket, pipeline };
   }
   const [deployment, names] = [await context.deployment(), await pipelineNames(await context.api())];
-  if (!names.includes(given)) throw await noPipeline(await context.api(), given);
+  if (!names.includes(given)) throw await noSuchPipeline(await context.api(), given);
   return { bucket: deployment.bucket, pipeline: given };
 }
 

@@ -1,6 +1,6 @@
 /** `tidewheel delete-checkpoints`: has the checkpoints of an ended run deleted before their time. */
 import * as z from 'zod';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
 export const verb = defineVerb({

@@ -20,11 +20,11 @@ import type { Evidence } from '../../functions/core/doctor/evidence.ts';
 import { formatVerdicts } from '../../functions/core/doctor/format-verdicts.ts';
 import { readEvidence } from '../../functions/core/doctor/read-evidence.ts';
 import type { Verdict } from '../../functions/core/doctor/verdict.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readDeclaration, readStored } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
-import { DECLARATION_FILE, runMeant } from '../command/runs.ts';
+import { DECLARATION_FILE, runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
 const COUNTED = 'attempts are counted from 1';
@@ -97,7 +97,7 @@ the deployment has. docs/doctor.md describes causes, forecasts and the file of -
       return verdicts;
     }
     context.terminal.problem(
-      `nothing was measured of ${runId} yet: a verdict needs a minute of steps, and training.instrument must not be false`,
+      `nothing was measured of ${runId} yet: a verdict needs a minute of steps, and tuning.training.instrument must not be false`,
     );
     return 1;
   },
@@ -135,7 +135,7 @@ async function apply(context: Context, pipeline: string, verdicts: readonly Verd
   }
   const api = await context.api();
   const { declaration } = await api.call('getPipeline', { name: pipeline });
-  const stored = readDeclaration(pipeline, declaration);
+  const stored = readStored(pipeline, declaration);
   const fields = firstDeclared(verdicts, stored.valid ? stored.pipeline : undefined);
   await api.call('putPipeline', { name: pipeline, body: { yaml: changed(pipeline, declaration, fields) } });
   context.terminal.note(`the declaration of ${pipeline} is changed for the next run: ${said(fields)}`);

@@ -11,16 +11,15 @@ import type { Context } from '../command/context.ts';
 import { declarationAt, type LocalDeclaration } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText } from '../command/format.ts';
-import { DECLARATION_FILE, noPipeline, pipelineMeant, type RunRow } from '../command/runs.ts';
+import { DECLARATION_FILE, noSuchPipeline, pipelineMeant, type RunRow } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
-import { type Applied, appliedText, apply, isChanged, storedDeclaration } from '../upload/apply.ts';
-import { type Groups, groupFiles } from '../upload/bundle-groups.ts';
-import { groupingOf, suggestion } from '../upload/bundling.ts';
+import { openJournal } from '../serve/taken-files.ts';
+import { type Applied, appliedText, apply, changesTraining, storedDeclaration } from '../upload/apply.ts';
+import { type Groups, groupFiles, groupingOf, suggestion } from '../upload/bundling.ts';
 import { dropBundles } from '../upload/drop-bundles.ts';
 import { type DropProgress, type DroppedFiles, dropFiles } from '../upload/drop-folder.ts';
-import { filesBelow, type LocalFile } from '../upload/files.ts';
-import { openJournal } from '../upload/journal.ts';
+import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
 import { newestRun, runAfter } from '../watch/begin.ts';
 import { type Settle, settledText, settleOf } from '../watch/settling.ts';
 import { watchRun } from '../watch/watch-run.ts';
@@ -98,7 +97,7 @@ export async function dropInto(
 
 /** No file was sent, so that no run starts. A run of an earlier drop is named, and not followed. */
 function nothingText(pipeline: string, applied: Applied | undefined, newest: RunRow | undefined): string {
-  const how = applied !== undefined && isChanged(applied) ? 'as it is declared now' : 'again';
+  const how = applied !== undefined && changesTraining(applied) ? 'as it is declared now' : 'again';
   const open = newest !== undefined && !isFinished(newest);
   return [
     'nothing new, nothing started: no file of the data is new',
@@ -157,11 +156,11 @@ async function declare(
   const api = await context.api();
   if (declaration === undefined) {
     const stored = await storedDeclaration(api, pipeline);
-    if (stored === undefined) throw await noPipeline(api, pipeline);
+    if (stored === undefined) throw await noSuchPipeline(api, pipeline);
     return { applied: undefined, settle: settleOf(stored) };
   }
   const applied = await apply({ api, store, declaration, dropped: folder, dryRun });
-  if (isChanged(applied)) context.terminal.note(appliedText(applied, dryRun));
+  if (changesTraining(applied)) context.terminal.note(appliedText(applied, dryRun));
   return { applied, settle: settleOf({ name: pipeline, declaration: declaration.text }) };
 }
 
@@ -250,7 +249,7 @@ async function send(
 type Found = Awaited<ReturnType<typeof filesOf>>;
 
 async function filesOf(folder: string, prefix: string) {
-  const found = await filesBelow(folder).catch(() => {
+  const found = await dataFilesBelow(folder).catch(() => {
     throw new UsageError([`DIR is "${folder}": there is no such folder`]);
   });
   const isLong = ({ name }: LocalFile) => Buffer.byteLength(prefix + name) > MOST_KEY_BYTES;

@@ -8,12 +8,12 @@ import * as z from 'zod';
 import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
 import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
 import type { Context } from '../command/context.ts';
-import { DECLARATION_FILE } from '../command/runs.ts';
+import { DECLARATION_FILE } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
 import { namesFolder, readScript } from '../init/script.ts';
-import { filesBelow } from '../upload/files.ts';
+import { dataFilesBelow } from '../upload/local-files.ts';
 
 export const verb = defineVerb({
   name: 'init',
@@ -60,15 +60,15 @@ export const verb = defineVerb({
   },
 });
 
-interface Wishes {
+interface InitOptions {
   readonly name?: string | undefined;
   readonly script?: string | undefined;
   readonly data?: string | undefined;
 }
 
 /** @throws UsageError where a person has to say which is meant */
-async function lookAt(folder: string, wishes: Wishes): Promise<Project> {
-  const { files } = await filesBelow(folder).catch(() => {
+async function lookAt(folder: string, wishes: InitOptions): Promise<Project> {
+  const { files } = await dataFilesBelow(folder).catch(() => {
     throw new UsageError([`FOLDER is "${folder}": there is no such folder`]);
   });
   const names = files.map(({ name }) => name);

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
 const AMOUNT = 'write a number above 0, or none';

@@ -4,10 +4,10 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';
-import type { Api } from '../command/api.ts';
+import type { Api } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { millisecondsOf, safe } from '../command/format.ts';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
 const COUNTED = 'attempts are counted from 1';

@@ -6,11 +6,10 @@ import { bytesText, usdText } from '../../client/amounts.ts';
 import { bucketKeys, parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { momentText, tableText } from '../command/format.ts';
-import { pipelineMeant, runMeant, runsOf } from '../command/runs.ts';
+import { pipelineMeant, runMeant, runsOf } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
-import { saveObject } from '../dataset/save-object.ts';
-import { fetchSavedFiles } from '../dataset/saved-files.ts';
+import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
 
 /** Runs that are looked through for models. */
 const MOST_RUNS = 200;

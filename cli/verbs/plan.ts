@@ -6,15 +6,15 @@ import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf, BodyOf } from '../../client/operations.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
-import { ApiError } from '../command/api.ts';
+import { ApiError } from '../command/api-calls.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText, momentText, safe } from '../command/format.ts';
 import { overridesOf, SET_OPTION, setSchema } from '../command/overrides.ts';
-import { noPipeline } from '../command/runs.ts';
+import { noSuchPipeline } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
-import { filesBelow } from '../upload/files.ts';
+import { dataFilesBelow } from '../upload/local-files.ts';
 
 const COUNT = 'write a whole number above 0';
 const SIZE = 'write a number above 0';
@@ -75,7 +75,9 @@ way. --set changes a part of the declaration for this plan. The exit code is 1 i
       data: await dataOf(context.folder, values),
     };
     const plan = await api.call('planRun', { body }).catch(async (error: unknown) => {
-      throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, body.pipeline) : error;
+      throw error instanceof ApiError && error.status === 404
+        ? await noSuchPipeline(api, body.pipeline)
+        : error;
     });
     const { terminal, json } = context;
     terminal.print(json ? JSON.stringify(plan, null, 2) : textOf(plan, values.pools));
@@ -93,7 +95,7 @@ interface Data {
 async function dataOf(folder: string, { data, files, gigabytes }: Data): Promise<BodyOf<'planRun'>['data']> {
   if (files !== undefined && gigabytes !== undefined) return { files, bytes: Math.round(gigabytes * 1e9) };
   if (data === undefined) return undefined;
-  const found = await filesBelow(path.resolve(folder, data)).catch((cause: unknown) => {
+  const found = await dataFilesBelow(path.resolve(folder, data)).catch((cause: unknown) => {
     throw new UsageError([`--data is "${data}", which cannot be read (${messageOf(cause)}): name a folder`]);
   });
   const bytes = found.files.reduce((sum, file) => sum + file.size, 0);

@@ -4,12 +4,12 @@ import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import { EXIT } from '../command/exit.ts';
 import { tableText } from '../command/format.ts';
-import { pipelineMeant } from '../command/runs.ts';
+import { pipelineMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { runCells } from '../probe/cells.ts';
 import { type PlannedCell, planned } from '../probe/estimate.ts';
 import { cellsOf, gridProblem, varyProblem } from '../probe/grid.ts';
-import { resultText, verdictOf } from '../probe/result.ts';
+import { resultText, verdictOfProbe } from '../probe/result.ts';
 
 const STEPS = 'write a whole number of steps, 20 or more';
 const MINUTES = 'write a number of minutes, 1 or more';
@@ -95,7 +95,7 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
         signal: leaving.signal,
       };
       const ended = await runCells(job);
-      const verdict = verdictOf(ended);
+      const verdict = verdictOfProbe(ended);
       terminal.print(
         json
           ? JSON.stringify({ pipeline, ...limits, ...documentOf(ended), verdict }, null, 2)

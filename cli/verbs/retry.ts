@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
 import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
 

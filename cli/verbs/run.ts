@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-import { type Api, ApiError } from '../command/api.ts';
+import { readStored } from '../../functions/core/pipeline/declaration.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
-import { noPipeline, pipelineMeant, runMeant } from '../command/runs.ts';
+import { noSuchPipeline, pipelineMeant, runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
@@ -86,11 +86,11 @@ async function trainingOf(
 ) {
   if (again !== undefined) return (await api.call('getRun', { runId: again })).run.declaration?.training;
   const stored = await api.call('getPipeline', { name: pipeline });
-  const read = readDeclaration(pipeline, stored.declaration);
+  const read = readStored(pipeline, stored.declaration);
   return read.valid ? read.pipeline.training : undefined;
 }
 
 const start = (api: Api, pipeline: string, body: BodyOf<'startRun'>) =>
   api.call('startRun', { name: pipeline, body }).catch(async (error: unknown) => {
-    throw error instanceof ApiError && error.status === 404 ? await noPipeline(api, pipeline) : error;
+    throw error instanceof ApiError && error.status === 404 ? await noSuchPipeline(api, pipeline) : error;
   });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { durationText, usdText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import { millisecondsOf, momentText, safe, tableText } from '../command/format.ts';
-import { listRuns, type RunRow, runsOf } from '../command/runs.ts';
+import { type RunRow, runRows, runsOf } from '../command/run-list.ts';
 import type { Colours } from '../command/terminal.ts';
 import { defineVerb } from '../command/verb.ts';
 
@@ -49,7 +49,7 @@ export const verb = defineVerb({
     if (pipeline !== undefined) await runsOf(api, pipeline, 1);
     const since = values.since === undefined ? undefined : new Date(Date.now() - values.since);
     const status = values.failed ? 'failed' : values.open ? OPEN : undefined;
-    const runs = await listRuns(api, { pipeline, status, since: since?.toISOString() }, limit);
+    const runs = await runRows(api, { pipeline, status, since: since?.toISOString() }, limit);
     const { terminal } = context;
     if (context.json) terminal.print(JSON.stringify({ runs: runs.map(rowOf) }, null, 2));
     else if (runs.length === 0) terminal.note('there is no such run');

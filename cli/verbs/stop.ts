@@ -4,7 +4,7 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { durationText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
 export const verb = defineVerb({

@@ -10,12 +10,12 @@ import * as z from 'zod';
 import { writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { entryPointOf } from '../../functions/core/pipeline/training.ts';
 import { defineVerb } from '../command/verb.ts';
-import { costOf } from '../try/cost.ts';
+import { tryCost } from '../try/cost.ts';
 import { isFile, isFolder, readTraining } from '../try/declared.ts';
 import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
-import { findingOf } from '../try/verdict.ts';
+import { findingOf } from '../try/try-verdict.ts';
 
 const root = join(import.meta.dirname, '../..');
 const ABOVE_0 = 'write a number above 0';
@@ -179,7 +179,7 @@ function tell(
   { instanceType, region, json }: { instanceType: string; region: string; json: boolean },
 ): number {
   const finding = findingOf(phases);
-  const cost = costOf(instanceType, region, phases[0]);
+  const cost = tryCost(instanceType, region, phases[0]);
   const program = entryPointOf(training) ?? 'the command';
   if (json) say(JSON.stringify({ ...finding, cost, phases: phases.map(withoutLines) }, undefined, 2));
   else for (const line of ['', ...reportOf(program, phases, finding, cost)]) say(line);

@@ -1,6 +1,6 @@
 /** `tidewheel watch`: a run on one screen, until it ends. */
 import * as z from 'zod';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { runToWatch } from '../watch/begin.ts';
 import { watchRun } from '../watch/watch-run.ts';

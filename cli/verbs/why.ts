@@ -4,9 +4,9 @@ import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
 import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
-import { type Api, ApiError } from '../command/api.ts';
+import { type Api, ApiError } from '../command/api-calls.ts';
 import { EXIT } from '../command/exit.ts';
-import { runMeant } from '../command/runs.ts';
+import { runMeant } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
 import { defineVerb } from '../command/verb.ts';
 

@@ -1,8 +1,8 @@
 /** The run that a person waits for may not have begun: it does so some seconds after the first file has arrived. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Api, isPassing } from '../command/api.ts';
+import { type Api, isPassing } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
-import { listRuns, NoRunYetError, type RunRow, runMeant } from '../command/runs.ts';
+import { NoRunYetError, type RunRow, runMeant, runRows } from '../command/run-list.ts';
 
 const POLL_MILLISECONDS = 1_000;
 /** An arrival starts a run within seconds; within minutes where its event was lost. */
@@ -11,10 +11,10 @@ const LONGEST_MILLISECONDS = 180_000;
 type KnownRun = Pick<RunRow, 'runId' | 'status'>;
 
 export const newestRun = async (api: Api, pipeline: string): Promise<RunRow | undefined> =>
-  (await listRuns(api, { pipeline }, 1))[0];
+  (await runRows(api, { pipeline }, 1))[0];
 
 /** @param before the newest run before anything was sent @returns whether `newest` may take what was sent */
-export const takes = (newest: KnownRun | undefined, before: KnownRun | undefined): newest is KnownRun =>
+const takes = (newest: KnownRun | undefined, before: KnownRun | undefined): newest is KnownRun =>
   newest !== undefined && (newest.runId !== before?.runId || newest.status === 'settling');
 
 interface BeginDeps {

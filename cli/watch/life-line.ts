@@ -1,7 +1,7 @@
 /** The life line in one line of a terminal: settle, pack, and every attempt as long as it was, with what it lost. */
 import { timesOfAttempt } from '../../client/run-view.ts';
 import type { Colours } from '../command/terminal.ts';
-import type { RunView } from './view.ts';
+import type { WatchedRun } from './view.ts';
 
 const SAVED = '━';
 const LOST = '▒';
@@ -22,7 +22,7 @@ interface Piece {
 }
 
 /** @param columns the line's width at most */
-export function lifeLineText(view: RunView, now: number, columns: number, colours: Colours): string {
+export function lifeLineText(view: WatchedRun, now: number, columns: number, colours: Colours): string {
   const { run, attempts } = view;
   const settle = run.closedAt === undefined ? 'settle…▏' : 'settle▏';
   const pack = run.status === 'packing' ? 'pack…▏' : run.sealedAt === undefined ? '' : 'pack▏';
@@ -32,7 +32,7 @@ export function lifeLineText(view: RunView, now: number, columns: number, colour
   return [colours.dim(settle + pack), ...bars(pieces, room, colours), colours.dim(place)].join('');
 }
 
-function pieceOf({ attempts, report }: RunView, index: number, now: number): Piece {
+function pieceOf({ attempts, report }: WatchedRun, index: number, now: number): Piece {
   const attempt = attempts[index];
   if (attempt === undefined) throw new RangeError(`there is no attempt at ${index}`);
   const { instanceType, zoneId, purchaseOption } = attempt.placement.pool;

@@ -1,5 +1,5 @@
 /** What `watch` sees of a run, again and again. A deployment that goes away for some minutes ends no watching. */
-import { type Api, isPassing } from '../command/api.ts';
+import { type Api, isPassing } from '../command/api-calls.ts';
 import type { Watched } from './screen.ts';
 import { type Settle, settleOf } from './settling.ts';
 
@@ -7,7 +7,7 @@ const POINTS = 40;
 /** A region that is started again is there sooner. */
 const LONGEST_SILENCE_MILLISECONDS = 600_000;
 
-export class Looks {
+export class RunPolling {
   readonly #api: Api;
   readonly #runId: string;
   #last: Watched | undefined;

@@ -4,7 +4,7 @@ import pc from 'picocolors';
 import { momentText, safe } from '../command/format.ts';
 import { screenLines, silenceText, type Watched } from './screen.ts';
 import { settledText } from './settling.ts';
-import { lossOf, type Position, positionOf } from './view.ts';
+import { type Position, positionOf, shownLoss } from './view.ts';
 
 /** A line of progress at each such share of the work. */
 const STEPS = 20;
@@ -47,7 +47,7 @@ export class News {
   #progress({ view, series }: Watched): string[] {
     const at = positionOf(view, series);
     if (at === undefined || !this.#isProgress(at)) return [];
-    const loss = lossOf(series);
+    const loss = shownLoss(series);
     const finish = view.money.expected?.finishAt.expected;
     const now = new Date();
     return [

@@ -6,11 +6,18 @@ import { countText, momentText, safe, visible } from '../command/format.ts';
 import type { Colours } from '../command/terminal.ts';
 import { lifeLineText } from './life-line.ts';
 import { type Settle, waitText } from './settling.ts';
-import { deadlineOf, doctorsWord, lossOf, positionOf, type RunView, type Series } from './view.ts';
+import {
+  deadlineOf,
+  doctorsWord,
+  positionOf,
+  shownLoss,
+  type WatchedRun,
+  type WatchedSeries,
+} from './view.ts';
 
 export interface Watched {
-  readonly view: RunView;
-  readonly series: Series;
+  readonly view: WatchedRun;
+  readonly series: WatchedSeries;
   /** Of the pipeline, while the run settles. */
   readonly settle?: Settle | undefined;
   /** Milliseconds since 1970 since when the API has given no answer: all else is as it was then. */
@@ -35,20 +42,20 @@ export function screenLines(watched: Watched, frame: Frame): string[] {
   return lines.map((line) => cut(line, frame.columns));
 }
 
-function headLine({ run, attempts, ...view }: RunView, { now, columns, colours }: Frame): string {
+function headLine({ run, attempts, ...view }: WatchedRun, { now, columns, colours }: Frame): string {
   const status = isFinished(run)
     ? run.status === 'succeeded'
       ? colours.green(run.status)
       : colours.red(run.status)
     : colours.bold(run.status);
-  const most = run.declaration?.limits.attempts;
+  const most = run.declaration?.tuning?.limits?.attempts;
   const attempt =
     attempts.length === 0 ? '' : `attempt ${attempts.length}${most === undefined ? '' : ` of ${most}`}`;
   const left = [colours.bold(run.runId), status, attempt].filter((word) => word !== '').join('  ');
   return spread(left, deadlineText({ run, attempts, ...view }, now, colours), columns);
 }
 
-function deadlineText(view: RunView, now: number, colours: Colours): string {
+function deadlineText(view: WatchedRun, now: number, colours: Colours): string {
   const at = deadlineOf(view);
   if (at === undefined) return '';
   const moment = momentText(new Date(at), new Date(now));
@@ -62,7 +69,7 @@ function deadlineText(view: RunView, now: number, colours: Colours): string {
 }
 
 function keptText(
-  { deadline: { at = '', met }, finishedAt }: NonNullable<RunView['report']>,
+  { deadline: { at = '', met }, finishedAt }: NonNullable<WatchedRun['report']>,
   moment: string,
   colours: Colours,
 ): string {
@@ -72,7 +79,7 @@ function keptText(
   return colours.red(`deadline ${moment} ${word}`);
 }
 
-function lifeLine(view: RunView, { now, columns, colours }: Frame): string {
+function lifeLine(view: WatchedRun, { now, columns, colours }: Frame): string {
   const finish = view.money.expected?.finishAt;
   const at = (time: string) => momentText(new Date(time), new Date(now));
   const end = finish === undefined ? '' : `◌ ${at(finish.expected)} (${at(finish.low)}-${at(finish.high)})`;
@@ -86,7 +93,7 @@ const TRENDS = { falls: '↘', rises: '↗', flat: '→' } as const;
 function progressLine({ view, series }: Watched, { columns, colours }: Frame): string[] {
   const at = positionOf(view, series);
   if (at === undefined) return [];
-  const loss = lossOf(series);
+  const loss = shownLoss(series);
   const share = at.total === undefined ? undefined : at.step / at.total;
   const bar =
     share === undefined
@@ -107,7 +114,7 @@ function progressLine({ view, series }: Watched, { columns, colours }: Frame): s
   ];
 }
 
-function paceText({ progress, run }: RunView): string {
+function paceText({ progress, run }: WatchedRun): string {
   if (progress?.trainingSeconds === undefined || progress.step <= 0 || isFinished(run)) return '';
   const seconds = progress.trainingSeconds / progress.step;
   const unit = progress.unit ?? 'step';
@@ -116,7 +123,7 @@ function paceText({ progress, run }: RunView): string {
 
 const number = (value: number): string => String(Number(value.toPrecision(3)));
 
-function moneyLine(view: RunView, { now, colours }: Frame): string[] {
+function moneyLine(view: WatchedRun, { now, colours }: Frame): string[] {
   const { attempts, money, report } = view;
   if (attempts.length === 0) return [];
   const { expected, lost, budgetUsd } = money;
@@ -135,7 +142,7 @@ function moneyLine(view: RunView, { now, colours }: Frame): string[] {
 }
 
 /** What the useful work would cost without Spot: on the same types, and on one node that could have done it. */
-function onDemandText({ money, report }: RunView): string {
+function onDemandText({ money, report }: WatchedRun): string {
   const same = usdText(report?.onDemandUsd ?? money.expected?.onDemandUsd ?? money.onDemandUsd);
   const node = report?.onDemandNode;
   return node === undefined ? same : `${same}, on one ${node.instanceType} ${usdText(node.usd)}`;
@@ -158,7 +165,7 @@ function wordLines({ view, settle, silentSince }: Watched, { now, colours }: Fra
 }
 
 /** The archive of a run whose script saves where it runs is empty. */
-const modelLines = ({ runId, declaration }: RunView['run'], uri: string): string[] => [
+const modelLines = ({ runId, declaration }: WatchedRun['run'], uri: string): string[] => [
   ...(declaration?.training.model === 'none' ? [] : [`model ${uri}`]),
   `to have ${declaration?.training.model === 'none' ? 'what it saved' : 'it here'}: tidewheel model get ${runId}`,
 ];

@@ -1,9 +1,9 @@
 /** What a run that settles waits for, in words: a minute without a sign of life looks like a fault. */
 import type { AnswerOf } from '../../client/operations.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
+import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { momentText } from '../command/format.ts';
-import type { RunView } from './view.ts';
+import type { WatchedRun } from './view.ts';
 
 export type Settle = Pipeline['settle'];
 
@@ -12,7 +12,7 @@ export function settleOf({
   name,
   declaration,
 }: Pick<AnswerOf<'getPipeline'>, 'name' | 'declaration'>): Settle | undefined {
-  const read = readDeclaration(name, declaration);
+  const read = readStored(name, declaration);
   return read.valid ? read.pipeline.settle : undefined;
 }
 
@@ -22,7 +22,7 @@ export const settledText = ({ quietSeconds, marker }: Settle): string =>
 
 /** @param now milliseconds since 1970 */
 export function waitText(
-  { createdAt, newestEventAt = createdAt }: Pick<RunView['run'], 'createdAt' | 'newestEventAt'>,
+  { createdAt, newestEventAt = createdAt }: Pick<WatchedRun['run'], 'createdAt' | 'newestEventAt'>,
   settle: Settle,
   now: number,
 ): string {

@@ -2,11 +2,11 @@
 import type { AnswerOf } from '../../client/operations.ts';
 import { savedProgress, timeOf } from '../../client/run-view.ts';
 
-export type RunView = Pick<
+export type WatchedRun = Pick<
   AnswerOf<'getRun'>,
   'run' | 'attempts' | 'timeline' | 'progress' | 'money' | 'report'
 >;
-export type Series = AnswerOf<'getSeries'>['series'];
+export type WatchedSeries = AnswerOf<'getSeries'>['series'];
 
 export interface Position {
   readonly step: number;
@@ -15,7 +15,7 @@ export interface Position {
 }
 
 /** The furthest that the script has printed or saved. */
-export function positionOf(view: RunView, series: Series): Position | undefined {
+export function positionOf(view: WatchedRun, series: WatchedSeries): Position | undefined {
   const saved = savedProgress(view);
   const unit = saved?.unit ?? 'step';
   const printed = Math.max(
@@ -42,7 +42,7 @@ const LEAST_CHANGE = 0.005;
 const TREND_SHARE = 0.8;
 
 /** The script's loss: the series of that name, or the first whose name has the word. */
-export function lossOf(series: Series): Loss | undefined {
+export function shownLoss(series: WatchedSeries): Loss | undefined {
   const found = series.find(({ name }) => name === 'loss') ?? series.find(({ name }) => /loss/i.test(name));
   // A value that is not finite is null in JSON.
   const values = (found?.points ?? []).flatMap(({ value }) => value ?? []);
@@ -55,10 +55,10 @@ export function lossOf(series: Series): Loss | undefined {
 }
 
 /** The doctor's first word on the newest attempt that says what to do. */
-export function doctorsWord({ attempts }: RunView): string | undefined {
+export function doctorsWord({ attempts }: WatchedRun): string | undefined {
   const { verdicts = [] } = attempts.at(-1)?.diagnosis ?? {};
   return verdicts.find(({ remedy }) => remedy !== undefined)?.remedy?.text;
 }
 
-export const deadlineOf = ({ money, report }: RunView): number | undefined =>
+export const deadlineOf = ({ money, report }: WatchedRun): number | undefined =>
   timeOf(report?.deadline.at ?? money.deadlineAt);

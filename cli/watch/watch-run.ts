@@ -1,13 +1,13 @@
 /** Shows a run until it has ended. It only reads: the run goes on when the person leaves. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFinished } from '../../client/run-view.ts';
-import type { Api } from '../command/api.ts';
+import type { Api } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT, type ExitCode } from '../command/exit.ts';
-import { Looks } from './looks.ts';
+import { RunPolling } from './looks.ts';
 import { News, summary } from './news.ts';
 import { screenLines } from './screen.ts';
-import type { RunView } from './view.ts';
+import type { WatchedRun } from './view.ts';
 
 const POLL_MILLISECONDS = 2_000;
 /** As a shell has it for a program that Ctrl-C ended. */
@@ -53,10 +53,10 @@ interface Watch {
 async function watchUntilEnd(
   { terminal, json }: Context,
   { api, runId, signal }: Watch,
-): Promise<RunView | undefined> {
+): Promise<WatchedRun | undefined> {
   const isDrawn = terminal.isLive && !json;
   const news = new News();
-  const looks = new Looks(api, runId);
+  const looks = new RunPolling(api, runId);
   let drawn = 0;
   while (!signal.aborted) {
     const watched = await looks.next();
@@ -77,15 +77,15 @@ async function watchUntilEnd(
 }
 
 /** An ended run has a report a moment later, except where nothing was to be trained. */
-const hasEnded = ({ run, report }: RunView): boolean =>
+const hasEnded = ({ run, report }: WatchedRun): boolean =>
   isFinished(run) && (report !== undefined || run.status === 'empty');
 
-function exitCodeOf({ run, report }: RunView): ExitCode {
+function exitCodeOf({ run, report }: WatchedRun): ExitCode {
   if (run.status === 'failed' || run.status === 'stopped') return EXIT.runFailed;
   return report?.deadline.met === false ? EXIT.deadlineMissed : EXIT.ok;
 }
 
-const resultOf = ({ run, report }: RunView) => ({
+const resultOf = ({ run, report }: WatchedRun) => ({
   runId: run.runId,
   pipeline: run.pipeline,
   status: run.status,

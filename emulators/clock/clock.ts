@@ -1,6 +1,6 @@
 /** The clock that the local region goes by: the one on the wall, or a virtual one that moves only when nothing is at work. */
 
-export interface Clock {
+export interface LocalClock {
   /** Milliseconds since 1970. */
   now(): number;
   /** Calls back at that moment, at once if it has passed; returns what calls it off. Keeps no process alive. */
@@ -15,7 +15,7 @@ export interface Clock {
 /** setTimeout fires at once beyond this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export const wallClock: Clock = {
+export const wallClock: LocalClock = {
   now: () => Date.now(),
   at: (momentMs, action) => {
     // Not by the date: that one may be set while we wait.

@@ -1,12 +1,12 @@
 /** One worker's part in the clock: while it works the clock stands; while it is idle the clock may move. */
-import type { Clock } from './clock.ts';
+import type { LocalClock } from './clock.ts';
 
 export class Presence {
-  readonly #clock: Clock;
+  readonly #clock: LocalClock;
   readonly #name: string;
   #release: (() => void) | undefined;
 
-  constructor(clock: Clock, name: string) {
+  constructor(clock: LocalClock, name: string) {
     this.#clock = clock;
     this.#name = name;
   }
@@ -34,7 +34,7 @@ export function restUntil(
     rest,
     work,
   }: {
-    readonly clock: Clock;
+    readonly clock: LocalClock;
     readonly cut: AbortSignal;
     readonly rest: () => void;
     readonly work: () => void;

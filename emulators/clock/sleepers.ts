@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { Clock } from './clock.ts';
+import type { LocalClock } from './clock.ts';
 
 interface Sleeper {
   /** What its process needs in its environment to find us. */
@@ -17,7 +17,7 @@ export interface Sleepers {
 }
 
 export interface SleepersOptions {
-  readonly clock: Clock;
+  readonly clock: LocalClock;
   /** The file in which the virtual clock keeps its time. */
   readonly file: string;
 }
@@ -56,7 +56,7 @@ export async function startSleepers({ clock, file }: SleepersOptions): Promise<S
 
 function serve(
   socket: Socket,
-  clock: Clock,
+  clock: LocalClock,
   members: ReadonlyMap<string, (isAsleep: boolean) => void>,
 ): void {
   let name: string | undefined;

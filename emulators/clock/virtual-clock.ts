@@ -5,7 +5,9 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from './clock.ts';
+import { request } from 'undici';
+import * as z from 'zod';
+import type { LocalClock } from './clock.ts';
 
 /** Another process that goes by this clock, such as the emulator. */
 export interface Follower {
@@ -34,7 +36,7 @@ const TELL_AFTER_MS = 20_000;
 /** Nothing waits for any moment: look again after this, for something may have come from outside. */
 const IDLE_LOOK_MS = 200;
 
-export class VirtualClock implements Clock {
+export class VirtualClock implements LocalClock {
   readonly #log: (line: string) => void;
   readonly #file: number;
   readonly #holds = new Map<symbol, string>();
@@ -183,4 +185,25 @@ export class VirtualClock implements Clock {
     bytes.writeDoubleLE(this.#nowMs);
     writeSync(this.#file, bytes, 0, bytes.length, 0);
   }
+}
+
+const answer = z.union([
+  z.object({ next: z.number().nullable() }),
+  /** The emulator waited for them as long as it may. */
+  z.object({ busy: z.array(z.string()) }),
+]);
+
+/** The emulator as a follower of a virtual clock; emulators/aws/virtual_time.py answers. */
+export function emulatorFollower(url: string, log: (line: string) => void): Follower {
+  return {
+    name: 'the emulator',
+    settle: async (_nowMs, signal) => {
+      for (;;) {
+        const reply = await request(`${url}/_tidewheel/clock`, { signal });
+        const said = answer.parse(await reply.body.json());
+        if ('next' in said) return said.next === null ? undefined : said.next * 1_000;
+        log(`the virtual clock stands; at work in the emulator: ${said.busy.join(', ')}`);
+      }
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** A job's part in the clock: whether a virtual one may go on under what its hosts do. */
-import type { Clock } from '../clock/clock.ts';
+import type { LocalClock } from '../clock/clock.ts';
 import { Presence } from '../clock/presence.ts';
 
 /**
@@ -12,7 +12,7 @@ export class GangPresence {
   readonly #presence: Presence;
   readonly #hosts = new Map<string, Doing>();
 
-  constructor(clock: Clock, jobName: string) {
+  constructor(clock: LocalClock, jobName: string) {
     this.#presence = new Presence(clock, jobName);
   }
 

@@ -6,7 +6,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
-import type { Clock } from '../clock/clock.ts';
+import type { LocalClock } from '../clock/clock.ts';
 import { Presence } from '../clock/presence.ts';
 import type { Sleepers } from '../clock/sleepers.ts';
 import { layEnvironment } from '../environments/host-environment.ts';
@@ -42,7 +42,7 @@ export interface HostOptions {
   readonly bytesPerSecond: number | undefined;
   /** From EC2's notice to the end. */
   readonly graceSeconds: number;
-  readonly clock: Clock;
+  readonly clock: LocalClock;
   /** Only with a virtual clock. */
   readonly sleepers: Sleepers | undefined;
   /** Under everything else. */
@@ -51,7 +51,7 @@ export interface HostOptions {
   readonly onDoing: (doing: Doing) => void;
 }
 
-export interface Host {
+export interface Ec2Host {
   readonly jobName: string;
   /** EC2's notice, as the metadata service gives it. */
   announceEnd(at: Date): void;
@@ -78,7 +78,7 @@ const scriptGraceSeconds = (graceSeconds: number): number =>
 const loopbackOf = (privateAddress: string): string =>
   ['127', '128', ...privateAddress.split('.').slice(2)].join('.');
 
-export async function bootHost(options: HostOptions): Promise<Host> {
+export async function bootHost(options: HostOptions): Promise<Ec2Host> {
   const { instance, plan, folder, pythonPath, s3 } = options;
   await rm(folder, { recursive: true, force: true });
   for (const name of ['bin', 'root', 'opt/ml']) await mkdir(join(folder, name), { recursive: true });

@@ -82,7 +82,11 @@ export type EndReason =
   | 'none';
 
 /** The emulator takes the reason beside EC2's own parameters; the reason of an instance that has ended before stays. */
-export async function terminate(client: EC2Client, instanceId: string, reason: EndReason): Promise<void> {
+export async function terminateInstance(
+  client: EC2Client,
+  instanceId: string,
+  reason: EndReason,
+): Promise<void> {
   const command = new TerminateInstancesCommand({ InstanceIds: [instanceId] });
   command.middlewareStack.add(
     (next) => (args) => {

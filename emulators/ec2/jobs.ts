@@ -1,9 +1,13 @@
 /** What the hosts of a job share on this machine: ports, the watch over their checkpoints, their part in the clock. */
+
+import { json } from 'node:stream/consumers';
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { Clock } from '../clock/clock.ts';
+import * as z from 'zod';
+import { CHECKPOINT_MARKER } from '../../functions/core/shared/keys.ts';
+import type { LocalClock } from '../clock/clock.ts';
 import { type AddressBook, makeAddressBook } from '../sagemaker/hosts/addresses.ts';
+import { listObjects, openObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
 import type { CapacityLease } from '../spot-market/model/capacity-source.ts';
-import { type CheckpointWatch, watchCheckpoints } from './checkpoints.ts';
 import { GangPresence } from './gang-presence.ts';
 import type { LocalInstance } from './instances.ts';
 
@@ -18,9 +22,9 @@ export class Jobs {
   readonly #addresses: AddressBook = makeAddressBook(Math.random);
   readonly #presences = new Map<string, GangPresence>();
   readonly #s3: S3Client;
-  readonly #clock: Clock;
+  readonly #clock: LocalClock;
 
-  constructor(s3: S3Client, clock: Clock) {
+  constructor(s3: S3Client, clock: LocalClock) {
     this.#s3 = s3;
     this.#clock = clock;
   }
@@ -67,4 +71,28 @@ export class Jobs {
       for (let fresh = await (await checkpoints).look(); fresh > 0; fresh -= 1) lease?.checkpointSynced();
     }
   }
+}
+
+const jobDocument = z.object({ CheckpointConfig: z.object({ S3Uri: z.string() }) });
+
+/** Tells the market when a checkpoint of a job on EC2 has reached S3: some of its scripts reclaim after that. */
+interface CheckpointWatch {
+  /** @returns complete checkpoints that came since the last call */
+  look(): Promise<number>;
+}
+
+/** @param jobUri s3://… of the job.json that the user data names */
+async function watchCheckpoints(s3: S3Client, jobUri: string): Promise<CheckpointWatch> {
+  const job = jobDocument.parse(await json(await openObject(s3, parseS3Uri(jobUri))));
+  const place = parseS3Uri(job.CheckpointConfig.S3Uri);
+  const count = async () =>
+    (await listObjects(s3, place)).filter(({ key }) => key.endsWith(`/${CHECKPOINT_MARKER}`)).length;
+  let known = await count();
+  return {
+    look: async () => {
+      const before = known;
+      known = await count();
+      return Math.max(0, known - before);
+    },
+  };
 }

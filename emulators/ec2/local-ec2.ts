@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { makeAllPrivate } from '@tidewheel/kit/files.ts';
 import {
   openTemporaryFolder,
@@ -13,11 +14,10 @@ import {
   type TemporaryFolder,
 } from '@tidewheel/kit/temporary-folder.ts';
 import type { AccessKey } from '../access/access-key.ts';
-import { type Clock, wallClock } from '../clock/clock.ts';
+import { type LocalClock, wallClock } from '../clock/clock.ts';
 import { restUntil } from '../clock/presence.ts';
 import type { Sleepers } from '../clock/sleepers.ts';
 import { cpusPerHost } from '../sagemaker/hosts/container.ts';
-import { messageOf } from '../sagemaker/model/errors.ts';
 import type { CapacityLease, CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import {
   instanceEnded,
@@ -26,8 +26,14 @@ import {
   sendInstanceEvents,
 } from '../spot-market/model/instance-events.ts';
 import { type BootPlan, readUserData } from './boot-plan.ts';
-import { bootHost, type Host } from './host.ts';
-import { aliveInstances, type EndReason, type LocalInstance, launchOf, terminate } from './instances.ts';
+import { bootHost, type Ec2Host } from './host.ts';
+import {
+  aliveInstances,
+  type EndReason,
+  type LocalInstance,
+  launchOf,
+  terminateInstance,
+} from './instances.ts';
 import { Jobs } from './jobs.ts';
 
 export interface LocalEc2Options {
@@ -51,7 +57,7 @@ export interface LocalEc2Options {
   readonly graceSeconds?: number;
   readonly lookMilliseconds?: number;
   /** By which hosts boot, and their notices run. Default: the clock on the wall. */
-  readonly clock?: Clock;
+  readonly clock?: LocalClock;
   /** With a virtual clock: lets downloads and the renewals of reports sleep on it. */
   readonly sleepers?: Sleepers;
   /** For every host, under everything else. */
@@ -65,7 +71,7 @@ export interface LocalEc2Options {
 
 export interface LocalEc2 {
   /** By instance id, the oldest first. */
-  readonly hosts: ReadonlyMap<string, Host>;
+  readonly hosts: ReadonlyMap<string, Ec2Host>;
   /** Finds what EC2 has launched or ended since the last look. A virtual clock waits for it before it moves. */
   look(): Promise<void>;
   /** EC2 takes all hosts back, with the same notice as for an interruption. */
@@ -107,10 +113,10 @@ class NoCapacityError extends Error {
 }
 
 class RunningEc2 implements LocalEc2 {
-  readonly hosts = new Map<string, Host>();
+  readonly hosts = new Map<string, Ec2Host>();
   readonly #machines = new Map<string, Machine>();
   readonly #options: LocalEc2Options;
-  readonly #clock: Clock;
+  readonly #clock: LocalClock;
   readonly #temporary: TemporaryFolder;
   readonly #ec2: EC2Client;
   readonly #s3: S3Client;
@@ -318,7 +324,7 @@ class RunningEc2 implements LocalEc2 {
     this.#jobs.leave(instance);
     machine?.lease.release();
     try {
-      await terminate(this.#ec2, instanceId, reason);
+      await terminateInstance(this.#ec2, instanceId, reason);
       const place = machine?.place ?? { instanceId, zoneId: region, accountId };
       await sendInstanceEvents(this.#events, [instanceEnded(place)]);
     } catch (error: unknown) {
@@ -334,7 +340,7 @@ class RunningEc2 implements LocalEc2 {
 }
 
 /** A machine that fails, or that a caller has ended, has none; EC2 keeps the caller's. */
-function reasonOf({ isReclaimed = false }: Machine, host?: Host): EndReason {
+function reasonOf({ isReclaimed = false }: Machine, host?: Ec2Host): EndReason {
   if (host !== undefined && !host.isKilled) return 'Client.InstanceInitiatedShutdown';
   return isReclaimed ? 'Server.SpotInstanceTermination' : 'none';
 }

@@ -6,16 +6,16 @@ import { type LimitProfile, limitsOf } from './profiles.ts';
 /** As emulators/aws/limits.py answers. */
 const answer = z.object({ invocations: z.number(), requests: z.number() });
 
-export type Refused = z.infer<typeof answer>;
+export type HeldUp = z.infer<typeof answer>;
 
 /** @param url of an emulator that plays limits */
-export async function refusedSoFar(url: string): Promise<Refused> {
+export async function refusedSoFar(url: string): Promise<HeldUp> {
   const { body } = await request(`${url}/_tidewheel/limits`);
   return answer.parse(await body.json());
 }
 
 /** @returns lines for the screen */
-export function heldUpLines(profile: LimitProfile, { invocations, requests }: Refused): readonly string[] {
+export function heldUpLines(profile: LimitProfile, { invocations, requests }: HeldUp): readonly string[] {
   const { lambda, s3, dynamodb, sageMaker } = limitsOf(profile);
   const { none, some, eight } = sageMaker.preparationSeconds;
   const { concurrentExecutions: most } = lambda;

@@ -4,7 +4,7 @@ import type { EmulatorOptions } from '../aws/ministack.ts';
 import type { LocalEc2Options } from '../ec2/local-ec2.ts';
 import { type ByAccelerators, type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/server.ts';
-import type { LocalMarketOptions } from '../spot-market/market.ts';
+import type { LocalMarketOptions } from '../spot-market/spot-market.ts';
 
 export function emulatorLimits(
   profile: LimitProfile = 'none',

@@ -3,7 +3,7 @@
 import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import { request } from 'undici';
 import type { AccessKey } from '../access/access-key.ts';
-import { REGION, type Stack } from './clients.ts';
+import { type DeployedStack, REGION } from './clients.ts';
 
 interface ApiReply {
   readonly status: number;
@@ -19,7 +19,7 @@ export interface ApiClient {
 /** A region, or what of it a call needs. */
 export interface ApiOwner {
   readonly credentials: AccessKey;
-  readonly stack: Stack;
+  readonly stack: DeployedStack;
 }
 
 export function apiClient({ credentials, stack }: ApiOwner): ApiClient {

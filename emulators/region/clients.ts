@@ -49,7 +49,7 @@ export function localClients(endpoints: Endpoints, credentials: AccessKey): Loca
   };
 }
 
-export interface Stack {
+export interface DeployedStack {
   readonly bucket: string;
   readonly table: string;
   readonly apiUrl: string;
@@ -59,7 +59,7 @@ export interface Stack {
 export const STACK_NAME = 'tidewheel-dev';
 
 /** The outputs of the deployed stack, or undefined when it is not (wholly) there. */
-export async function findStack(cloudFormation: CloudFormationClient): Promise<Stack | undefined> {
+export async function findStack(cloudFormation: CloudFormationClient): Promise<DeployedStack | undefined> {
   const outputs = await stackOutputs(cloudFormation);
   const bucket = outputs.get('DataBucketName');
   const table = outputs.get('TableName');

@@ -4,7 +4,7 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { filesBelow } from '@tidewheel/kit/files.ts';
-import { type Endpoints, findStack, type LocalClients, STACK_NAME, type Stack } from './clients.ts';
+import { type DeployedStack, type Endpoints, findStack, type LocalClients, STACK_NAME } from './clients.ts';
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
 import { packageOnce } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
@@ -32,7 +32,7 @@ const INGREDIENTS = [
 /** @returns the stack, and whether it had to be deployed */
 export async function deploy(
   options: DeployOptions,
-): Promise<{ readonly stack: Stack; readonly deployed: boolean }> {
+): Promise<{ readonly stack: DeployedStack; readonly deployed: boolean }> {
   const stamp = join(options.stateDirectory, 'deployed');
   const wanted = await digest(options.projectFolder);
   const last = await readFile(stamp, 'utf8').catch(() => '');
@@ -46,7 +46,7 @@ export async function deploy(
   return { stack, deployed: true };
 }
 
-function ensureSamePort(stack: Stack, endpoints: Endpoints): void {
+function ensureSamePort(stack: DeployedStack, endpoints: Endpoints): void {
   const [deployed, chosen] = [new URL(stack.apiUrl).port, new URL(endpoints.aws).port];
   if (deployed !== chosen) throw movedPorts(deployed, Number(chosen));
 }

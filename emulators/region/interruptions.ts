@@ -1,8 +1,8 @@
 /** Strikes a chosen run in the region: EC2's warning with its grace, or machines that fail at once. */
 import type { LocalEc2 } from '../ec2/local-ec2.ts';
 import type { LocalSageMaker } from '../sagemaker/server.ts';
-import type { LocalMarket } from '../spot-market/market.ts';
 import { runOf } from '../spot-market/model/run-name.ts';
+import type { LocalMarket } from '../spot-market/spot-market.ts';
 
 export interface Strike {
   /** Of a run, or the name of its job. */

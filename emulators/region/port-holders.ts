@@ -16,13 +16,13 @@ export async function holderOf(port: number): Promise<PortHolder | undefined> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     if (!(await holdsAny(pid, sockets))) continue;
-    return { pid: Number(pid), command: await commandOf(Number(pid)) };
+    return { pid: Number(pid), command: await commandLineOf(Number(pid)) };
   }
   return undefined;
 }
 
 /** With its arguments, on one line; empty where it cannot be read. */
-export async function commandOf(pid: number): Promise<string> {
+export async function commandLineOf(pid: number): Promise<string> {
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return command.replaceAll(/[\0\s]+/g, ' ').trim();
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { LockedError, lockName } from '../shared/folder-lock.ts';
-import { commandOf, holderOf } from './port-holders.ts';
+import { commandLineOf, holderOf } from './port-holders.ts';
 
 const port = z.int().min(1).max(65_535);
 const portsSchema = z.object({ aws: port, sageMaker: port, ec2: port });
@@ -89,7 +89,7 @@ async function claimDeployed(ports: Ports): Promise<() => void> {
   const claimed = await claim(ports);
   if (!('taken' in claimed)) return claimed.release;
   const { port: number, pid } = claimed.taken;
-  const command = pid === undefined ? '' : await commandOf(pid);
+  const command = pid === undefined ? '' : await commandLineOf(pid);
   throw takenPorts([{ port: number, pid, command }]);
 }
 

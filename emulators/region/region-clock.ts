@@ -1,15 +1,14 @@
 /** The clock of a whole region: with a virtual one, also its file, the programs that sleep on it, the emulator that follows it. */
 import { join } from 'node:path';
 import type { EmulatorOptions } from '../aws/ministack.ts';
-import { type Clock, wallClock } from '../clock/clock.ts';
-import { emulatorFollower } from '../clock/emulator-follower.ts';
+import { type LocalClock, wallClock } from '../clock/clock.ts';
 import { startSleepers } from '../clock/sleepers.ts';
-import { VirtualClock } from '../clock/virtual-clock.ts';
+import { emulatorFollower, VirtualClock } from '../clock/virtual-clock.ts';
 import type { LocalEc2Options } from '../ec2/local-ec2.ts';
 import type { LocalSageMakerOptions } from '../sagemaker/model/options.ts';
 
 export interface RegionClock {
-  readonly clock: Clock;
+  readonly clock: LocalClock;
   /** Undefined where the region goes by the wall's. */
   readonly virtual: VirtualClock | undefined;
   readonly emulator: Pick<EmulatorOptions, 'clockFile' | 'saveSeconds'>;

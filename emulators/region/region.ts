@@ -1,6 +1,8 @@
 /** One machine as an AWS region: the emulator, a SageMaker, EC2's machines and a Spot market beside it, and the stack deployed into it. */
 import { join, resolve } from 'node:path';
 import { makePrivate } from '@tidewheel/kit/files.ts';
+import { instanceFacts } from '../../functions/core/catalog/catalog.ts';
+import { parseRunId } from '../../functions/core/shared/keys.ts';
 import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-key.ts';
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
@@ -9,22 +11,21 @@ import type { LimitProfile } from '../limits/profiles.ts';
 import { canShowOptMl, NOT_SHOWN } from '../sagemaker/hosts/opt-ml.ts';
 import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
-import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
+import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/spot-market.ts';
 import { emulatorLimits, hostLimits, marketLimits, sageMakerLimits } from './account-limits.ts';
 import { accountQuotas } from './account-quotas.ts';
 import {
   ACCOUNT_ID,
+  type DeployedStack,
   type Endpoints,
   type LocalClients,
   localClients,
   REGION,
-  type Stack,
 } from './clients.ts';
 import { startControlServer } from './control-server.ts';
 import { deploy } from './deploy.ts';
 import { makeInterruptions } from './interruptions.ts';
 import { choosePorts, type Ports } from './ports.ts';
-import { vcpusOfProbe } from './probe-hosts.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { emulatorDirectory } from './startable.ts';
 import { openDefaultVpc, subnetZone } from './subnets.ts';
@@ -65,7 +66,7 @@ export interface Region {
   /** Made at the first start, kept in the state folder: the only key that the region answers. */
   readonly credentials: AccessKey;
   readonly clients: LocalClients;
-  readonly stack: Stack;
+  readonly stack: DeployedStack;
   /** Only with `isClockVirtual`. */
   readonly clock: VirtualClock | undefined;
   /** Resolves if the emulator ends by itself. */
@@ -266,3 +267,14 @@ async function startEc2(options: RegionOptions, at: Beside): Promise<LocalEc2> {
     log: options.log,
   });
 }
+
+// A probe compares types, so its hosts have clocks of their own. All other jobs go by the region's clock.
+
+/** Attempt and installation, behind the run in a job's name (functions/core/launch/job/job-name.ts). */
+const BEHIND_RUN = /-a[1-9]\d*-[0-9a-f]{6}$/;
+
+/** @returns undefined for a job that is no probe, and for an unknown type */
+const vcpusOfProbe = (jobName: string, instanceType: string): number | undefined =>
+  parseRunId(jobName.replace(BEHIND_RUN, ''))?.isProbe === true
+    ? instanceFacts(instanceType.replace(/^ml\./, ''))?.vcpu
+    : undefined;

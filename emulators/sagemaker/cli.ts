@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printable } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import { canShowOptMl, NOT_SHOWN } from './hosts/opt-ml.ts';
-import { messageOf } from './model/errors.ts';
 import { startLocalSageMaker } from './server.ts';
 
 const HELP = `Runs training jobs on this machine behind SageMaker's API.

@@ -8,17 +8,17 @@ import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import { startHttpServer } from './api/http.ts';
-import { runOperation } from './api/operations.ts';
+import { runOperation } from './api/training-operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
 import { withPendingQueue } from './jobs/pending-queue.ts';
 import { type JobRegistry, openRegistry } from './jobs/registry.ts';
-import type { TrainingJob } from './jobs/training-job.ts';
-import { destroyClients, makeClients } from './model/clients.ts';
-import { throttled } from './model/errors.ts';
+import type { LocalTrainingJob } from './jobs/training-job.ts';
+import { destroyClients, makeClients } from './model/job-clients.ts';
 import { openJobStore } from './model/job-store.ts';
 import { type LocalSageMakerOptions, type Settings, settingsOf } from './model/options.ts';
+import { throttled } from './model/refusals.ts';
 
 export type { LocalSageMakerOptions } from './model/options.ts';
 
@@ -57,7 +57,7 @@ interface RunningJob {
   failHosts(host?: number): void;
 }
 
-const runningJob = (job: TrainingJob): RunningJob => ({
+const runningJob = (job: LocalTrainingJob): RunningJob => ({
   name: job.record.name,
   hosts: job.hostCount ?? 0,
   failHosts: (host) => job.failHosts(host),

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { printable, readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn, keyVariables } from '../access/access-key.ts';
-import { startLocalMarket } from './market.ts';
 import { REGIONS } from './model/offers.ts';
 import { marketScriptOf, SCRIPT_HELP } from './script-option.ts';
+import { startLocalMarket } from './spot-market.ts';
 
 const USAGE = `usage: node emulators/spot-market/cli.ts [OPTIONS]
 

@@ -4,7 +4,7 @@ import {
   notifiedMarker,
   people,
   route,
-  schedules,
+  scheduleVariables,
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
@@ -14,7 +14,7 @@ export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP, for IAM identities and for people with a token',
   // API Gateway waits 30 seconds.
   timeoutSeconds: 29,
-  environment: { ...stateMachine, ...schedules, ...notifiedMarker, ...allowedNames, ...people },
+  environment: { ...stateMachine, ...scheduleVariables, ...notifiedMarker, ...allowedNames, ...people },
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),

@@ -3,7 +3,7 @@ import {
   type FunctionDescription,
   notifiedMarker,
   queue,
-  schedules,
+  scheduleVariables,
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
@@ -11,7 +11,7 @@ import * as allow from '../../serverless/describe/permissions.ts';
 export const onArrival: FunctionDescription = {
   description: "Starts the run of the open batch when data, a declaration or a schedule's message arrives",
   timeoutSeconds: 60,
-  environment: { ...stateMachine, ...schedules, ...notifiedMarker, ...allowedNames },
+  environment: { ...stateMachine, ...scheduleVariables, ...notifiedMarker, ...allowedNames },
   permissions: [
     allow.consume('ArrivalsQueue'),
     allow.readObjects('pipelines/*', '*/runs/*/report.json', '*/runs/*/records/*'),

@@ -4,7 +4,7 @@ import {
   every,
   type FunctionDescription,
   notifiedMarker,
-  schedules,
+  scheduleVariables,
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
@@ -14,7 +14,7 @@ export const reconcile: FunctionDescription = {
   // The sweep lists all arrivals of all pipelines, as settle does.
   timeoutSeconds: 900,
   memoryMegabytes: 1769,
-  environment: { ...stateMachine, ...eventBus, ...schedules, ...notifiedMarker, ...allowedNames },
+  environment: { ...stateMachine, ...eventBus, ...scheduleVariables, ...notifiedMarker, ...allowedNames },
   permissions: [
     // Scores say whether a job on demand should move to Spot; the hourly sweep removes what fleets left.
     ...allow.observeAttempts('DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'),

@@ -12,7 +12,7 @@ export const sendNotices: FunctionDescription = {
     allow.listBucket,
     allow.readObjects('*/runs/*/notices/*'),
     allow.writeObjects('*/runs/*/notices/*'),
-    ...allow.sendNotices,
+    ...allow.noticePermissions,
   ],
   // Lambda's pollers of one more queue would take two of the ten executions of a new account, and cost more.
   events: [every('5 minutes', {})],

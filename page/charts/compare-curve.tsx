@@ -1,10 +1,10 @@
 /** Several curves over each other, as SVG: few points, any axis, and a dash pattern beside the colour. */
-import type { ComparedBy, Point } from '../model/compare.ts';
+import type { ComparedBy, Point } from '../model/compared-runs.ts';
 import { evenly } from '../model/curve.ts';
 import { shortNumber } from '../model/format.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 
-export interface Line {
+export interface CurveLine {
   readonly name: string;
   readonly points: readonly Point[];
 }
@@ -12,7 +12,7 @@ export interface Line {
 interface CompareCurveProps {
   readonly name: string;
   readonly by: ComparedBy;
-  readonly lines: readonly Line[];
+  readonly lines: readonly CurveLine[];
 }
 
 const WIDTH = 1000;

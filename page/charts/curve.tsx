@@ -1,7 +1,7 @@
 /** One curve over all attempts; what an interruption lost is dotted beside it. */
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { type AxisOfCurve, columnsOf, evenly, finite, type SeriesView } from '../model/curve.ts';
+import { type AxisOfCurve, curveColumns, evenly, finite, type SeriesView } from '../model/curve.ts';
 import { shortNumber, timeText } from '../model/format.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 import type { Range } from './life-line.tsx';
@@ -26,7 +26,7 @@ const LINES = [
 export function Curve({ series, axis, range, onRange }: CurveProps) {
   const { name, unit } = series;
   const data = useMemo((): uPlot.AlignedData => {
-    const { x, kept, lost } = columnsOf(series, axis);
+    const { x, kept, lost } = curveColumns(series, axis);
     return [[...x], [...kept], [...lost]];
   }, [series, axis]);
   return (

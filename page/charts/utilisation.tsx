@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { evenly } from '../model/curve.ts';
 import { percentText, timeText } from '../model/format.ts';
-import { columnsOfUtilisation, meanOf, type UtilisationView } from '../model/utilisation.ts';
+import { columnsOfUtilisation, meanOf, type UtilisationView } from '../model/utilisation-rows.ts';
 import { Numbers, Table } from '../parts/table.tsx';
 import type { Range } from './life-line.tsx';
 import { Plot } from './plot.tsx';

@@ -9,7 +9,7 @@ type FinitePoint = PointView & { readonly value: number };
 export type AxisOfCurve = 'time' | 'position';
 
 /** Columns of one length, by rising x. Seconds since 1970, or positions. */
-export interface Columns {
+export interface CurveColumns {
   readonly x: readonly number[];
   /** null interrupts the line, undefined does not. */
   readonly kept: readonly (number | null | undefined)[];
@@ -21,7 +21,7 @@ export interface Columns {
 export const finite = (points: readonly PointView[]): readonly FinitePoint[] =>
   points.filter((point): point is FinitePoint => Number.isFinite(point.value));
 
-export function columnsOf({ points, lost }: SeriesView, axis: AxisOfCurve): Columns {
+export function curveColumns({ points, lost }: SeriesView, axis: AxisOfCurve): CurveColumns {
   const xOf = ({ at, position }: PointView): number => (axis === 'time' ? Date.parse(at) / 1000 : position);
   const kept = finite(points);
   // Lost work lies between two attempts in time, but beside the curve by position.

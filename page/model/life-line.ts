@@ -1,7 +1,7 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
 import type { Operations } from '../../client/operations.ts';
 import { type AttemptTimes, isFinished, timeOf, timesOfAttempt } from '../../client/run-view.ts';
-import type { VerdictMark } from './utilisation.ts';
+import type { VerdictMark } from './utilisation-rows.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
 /** What is drawn of the answer of `GET /runs/{runId}`. */

@@ -16,7 +16,7 @@ const NAMES: readonly (readonly [keyof WrittenLimits, string])[] = [
  * The fields that were filled in, or why they cannot be sent. A text that is no number would become null in JSON, which
  * takes a limit out.
  */
-export function limitsOf(
+export function parseLimits(
   written: WrittenLimits,
 ):
   | { readonly kind: 'limits'; readonly limits: Limits }

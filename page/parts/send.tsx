@@ -1,15 +1,15 @@
 /** A button whose call changes something, and why the API refused it. */
 import { useSignal } from '@preact/signals';
-import type { Answer } from '../state/api.ts';
+import type { ShownAnswer } from '../state/api.ts';
 import { Refusal } from './text.tsx';
 
 interface SendProps<T> {
   readonly text: string;
-  readonly call: () => Promise<Answer<T>>;
+  readonly call: () => Promise<ShownAnswer<T>>;
   readonly onDone: (body: T | undefined) => void;
 }
 
-export function Send<T>({ text, call, onDone }: SendProps<T>) {
+export function SendButton<T>({ text, call, onDone }: SendProps<T>) {
   const isSent = useSignal(false);
   const refused = useSignal<string | undefined>(undefined);
   const press = async (): Promise<void> => {

@@ -20,15 +20,15 @@ export function Time({ at, since }: { readonly at: string; readonly since?: stri
   );
 }
 
-export const Problem = ({ children }: { readonly children: ComponentChildren }) => (
+export const ProblemText = ({ children }: { readonly children: ComponentChildren }) => (
   <p class="problem">{children}</p>
 );
 
 /** What a list has left out, because the service cannot read it. */
-export const LeftOut = ({ why = [] }: { readonly why?: readonly string[] | undefined }) => (
+export const LeftOutText = ({ why = [] }: { readonly why?: readonly string[] | undefined }) => (
   <>
     {[...new Set(why)].map((each) => (
-      <Problem key={each}>{`left out: ${each}`}</Problem>
+      <ProblemText key={each}>{`left out: ${each}`}</ProblemText>
     ))}
   </>
 );

@@ -2,8 +2,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { metricTexts } from '../../client/amounts.ts';
-import { CompareCurve, type Line } from '../charts/compare-curve.tsx';
-import { COMPARED_BY, type ComparedBy, differences, xOf } from '../model/compare.ts';
+import { CompareCurve, type CurveLine } from '../charts/compare-curve.tsx';
+import { COMPARED_BY, type ComparedBy, differences, xOf } from '../model/compared-runs.ts';
 import { dollarText, elapsedText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { Table } from '../parts/table.tsx';
@@ -138,7 +138,7 @@ function Curves({ runs, by }: RunsProps & { readonly by: ComparedBy }) {
   const names = [...new Set(runs.flatMap(({ series }) => series.map(({ name }) => name)))];
   const wanted = address.value.query.get('series') ?? names.find((name) => /loss/.test(name)) ?? names[0];
   if (wanted === undefined) return <p class="quiet">None of them has printed a number yet.</p>;
-  const lines: Line[] = runs.flatMap(({ view, series }) => {
+  const lines: CurveLine[] = runs.flatMap(({ view, series }) => {
     const own = series.find(({ name }) => name === wanted);
     if (own === undefined) return [];
     return [{ name: view.run.runId, points: xOf(own, view, by) }];

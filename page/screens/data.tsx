@@ -1,14 +1,17 @@
 /** The screen "Data": generations and versions of a dataset, classes before and after, and what was rejected. */
 
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
+import { pinnable, samplesOf } from '../model/pinnable.ts';
+import { Disclosure } from '../parts/disclosure.tsx';
+import { SendButton } from '../parts/send.tsx';
 import { Numbers, Table } from '../parts/table.tsx';
-import { Command, Problem, Time } from '../parts/text.tsx';
-import { Thumbnail } from '../parts/thumbnail.tsx';
+import { Command, ProblemText, Time } from '../parts/text.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
-import type { AnswerOf } from '../state/api.ts';
+import { type AnswerOf, client, inWords } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
-import { Pin } from './pin.tsx';
 
 const POLL_SECONDS = 15;
 const EXAMPLES = 10;
@@ -79,7 +82,7 @@ const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsPr
         </button>,
         <>
           {name === pinned ? `${state}, pinned` : state}
-          {problem !== undefined && <Problem>{problem}</Problem>}
+          {problem !== undefined && <ProblemText>{problem}</ProblemText>}
         </>,
         listedAt === undefined ? '' : <Time at={listedAt} />,
         samples?.toLocaleString() ?? '',
@@ -202,3 +205,93 @@ const Versions = ({ dataset: { versions } }: { readonly dataset: Dataset }) => (
     />
   </>
 );
+
+/** Others are not read. */
+const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
+
+interface ThumbnailProps {
+  readonly pipeline: string;
+  readonly generation: string;
+  readonly shard?: string;
+  readonly member?: string;
+  /** Key of a rejected object, instead of shard and member. */
+  readonly rejected?: string;
+}
+
+/** A small image of the dataset, read when it comes into view. The API sniffs its type; the browser gets nothing else. */
+function Thumbnail({ pipeline, generation, shard, member, rejected }: ThumbnailProps) {
+  const isImage = IMAGE.test(member ?? rejected ?? '');
+  const place = useRef<HTMLDivElement>(null);
+  const image = useSignal<string | undefined>(undefined);
+  const problem = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    const frame = place.current;
+    if (frame === null || !isImage) return undefined;
+    const seen = new IntersectionObserver(([entry]) => {
+      if (entry?.isIntersecting !== true) return;
+      seen.disconnect();
+      void client.call('getImage', { name: pipeline, generation, shard, member, rejected }).then((answer) => {
+        if (answer.kind === 'ok') image.value = `data:${answer.body.type};base64,${answer.body.base64}`;
+        else problem.value = answer.kind === 'refused' ? answer.message : 'the API gives no answer';
+      });
+    });
+    seen.observe(frame);
+    return () => seen.disconnect();
+  }, [pipeline, generation, shard, member, rejected]);
+  return (
+    <div class="thumbnail" ref={place} title={problem.value}>
+      {image.value === undefined ? (
+        <span aria-hidden="true">{isImage && problem.value === undefined ? '…' : 'no image'}</span>
+      ) : (
+        <img src={image.value} alt="" />
+      )}
+    </div>
+  );
+}
+
+// Pins the version of a dataset that a generation ended, or takes the pin out, with what runs then train on.
+
+interface PinProps {
+  readonly pipeline: string;
+  readonly dataset: AnswerOf<'getDataset'>;
+  readonly generation: string;
+  /** Reads the dataset again. */
+  readonly onChange: () => void;
+}
+
+const AFTERWARDS =
+  'Open runs go on as they are. The declaration in the bucket changes: a later drop or apply of a file that says otherwise changes it back.';
+
+/** Keys: what one of them has opened, the other does not show, or a second press would undo the first. */
+function Pin({ pipeline, dataset, generation, onChange }: PinProps) {
+  const { pinned } = dataset;
+  const version = pinnable(dataset, generation);
+  const send = async (given: string | null) =>
+    inWords(await client.call('putPin', { name: pipeline, body: { generation: given } }));
+  if (generation === pinned)
+    return (
+      <Disclosure key="unpin" id="unpin" class="steering" summary={`Take the pin of ${generation} out`}>
+        {() => (
+          <>
+            <p>{`Runs whose batch closes from now on train on all that is sealed then. ${AFTERWARDS}`}</p>
+            <SendButton text="Take the pin out" call={() => send(null)} onDone={onChange} />
+          </>
+        )}
+      </Disclosure>
+    );
+  if (version === undefined) return null;
+  const samples = samplesOf(dataset, version.generations);
+  const instead = pinned === undefined ? '' : ` instead of the version of ${pinned}`;
+  return (
+    <Disclosure key="pin" id="pin" class="steering" summary={`Pin the version of ${generation}`}>
+      {() => (
+        <>
+          <p>
+            {`Runs whose batch closes from now on train on version ${version.number}${instead}: ${samples.toLocaleString()} samples of ${version.generations.join(', ')}. New arrivals are packed, and train once the pin is taken out. ${AFTERWARDS}`}
+          </p>
+          <SendButton text="Pin" call={() => send(generation)} onDone={onChange} />
+        </>
+      )}
+    </Disclosure>
+  );
+}

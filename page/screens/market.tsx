@@ -1,8 +1,9 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
-import { type HeatCell, HeatMap } from '../charts/heat-map.tsx';
+
+import type { ComponentChildren } from 'preact';
 import { priceText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
-import { Numbers, Table } from '../parts/table.tsx';
+import { Numbers, Table, TableFrame } from '../parts/table.tsx';
 import { Command, Time } from '../parts/text.tsx';
 import { address, setQuery } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
@@ -178,3 +179,37 @@ const Running = ({ market: { running } }: { readonly market: Market }) => (
     )}
   </>
 );
+
+/** A table whose cells are coloured by their number: colour never alone, each cell says its number. */
+interface HeatCell {
+  readonly text: ComponentChildren;
+  /** From 0 to 1; undefined: nothing is known. */
+  readonly heat: number | undefined;
+  readonly title: string;
+}
+
+interface HeatMapProps {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly { readonly name: string; readonly cells: readonly HeatCell[] }[];
+}
+
+const STEPS = 5;
+
+const HeatMap = ({ caption, columns, rows }: HeatMapProps) => (
+  <TableFrame caption={caption} columns={['type', ...columns]}>
+    {rows.map(({ name, cells }) => (
+      <tr key={name}>
+        <th scope="row">{name}</th>
+        {cells.map(({ text, heat, title }, place) => (
+          <td key={place} class={`heat heat-${stepOf(heat)}`} title={title}>
+            {text}
+          </td>
+        ))}
+      </tr>
+    ))}
+  </TableFrame>
+);
+
+const stepOf = (heat: number | undefined): string =>
+  heat === undefined ? 'none' : String(Math.min(STEPS - 1, Math.floor(heat * STEPS)));

@@ -2,9 +2,8 @@
 import { durationText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
 import { dollarText, percentText } from '../model/format.ts';
-import { forecastUsd, monthBefore } from '../model/month.ts';
 import { Numbers, Table } from '../parts/table.tsx';
-import { Command, Facts, LeftOut, Usd } from '../parts/text.tsx';
+import { Command, Facts, LeftOutText, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -20,7 +19,7 @@ export function MoneyScreen() {
   return (
     <>
       <h1>{`Money${body === undefined ? '' : ` in ${body.month}`}`}</h1>
-      <LeftOut why={body?.unreadable} />
+      <LeftOutText why={body?.unreadable} />
       {body === undefined ? refusal === undefined && <p>Reading the API…</p> : <Month money={body} />}
       <Command text={`npx tidewheel cost${body === undefined ? '' : ` --month ${body.month}`}`} />
     </>
@@ -140,3 +139,23 @@ const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) =>
     />
   </>
 );
+
+/** A month of money. Months are those of UTC, as in AWS's bills. */
+interface Spent {
+  readonly from: string;
+  readonly to: string;
+  readonly total: { readonly costUsd: number };
+}
+
+/** @returns USD by the end of the month at the rate so far; undefined for a month that is over or has just begun */
+function forecastUsd({ from, to, total }: Spent, now: Date): number | undefined {
+  const [begin, end] = [Date.parse(from), Date.parse(to)];
+  const share = (now.getTime() - begin) / (end - begin);
+  return share > 0.03 && share < 1 ? total.costUsd / share : undefined;
+}
+
+/** @param month such as 2026-01 */
+function monthBefore(month: string): string {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number - 2, 1)).toISOString().slice(0, 7);
+}

@@ -5,7 +5,7 @@ import { Bars } from '../charts/bars.tsx';
 import { dollarText, elapsedText, poolText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { TableFrame } from '../parts/table.tsx';
-import { Command, LeftOut, Time, Usd } from '../parts/text.tsx';
+import { Command, LeftOutText, Time, Usd } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { type RunItem, useRuns } from '../state/pages.ts';
@@ -37,7 +37,7 @@ export function NowScreen({ after }: { readonly after: string | undefined }) {
   return (
     <>
       <h1>Now</h1>
-      <LeftOut why={[...others, ...unreadable]} />
+      <LeftOutText why={[...others, ...unreadable]} />
       <NeedsYou pipelines={pipelines} runs={runs} />
       <Open runs={runs.filter((run) => !isFinished(run))} />
       <h2>Pipelines</h2>

@@ -1,10 +1,16 @@
 /** Short trials of other settings: what each was, how fast, what it cost, and which to take. */
 import { isFinished } from '../../client/run-view.ts';
 import { dollarText, priceText, shortNumber } from '../model/format.ts';
-import { clockText, type NamedProbe, type ProbeGroup, probeGroups, rankedText } from '../model/probes.ts';
+import {
+  measuredByText,
+  type NamedProbe,
+  type ProbeGroup,
+  probeGroups,
+  rankedText,
+} from '../model/probe-groups.ts';
 import { RunLink } from '../parts/run-link.tsx';
 import { Table } from '../parts/table.tsx';
-import { Command, Problem } from '../parts/text.tsx';
+import { Command, ProblemText } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import { useReading } from '../state/readings.ts';
 
@@ -35,7 +41,7 @@ export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
 
 function Group({ group }: { readonly group: ProbeGroup }) {
   const { pin, probes, unit, verdict } = group;
-  const clock = clockText(group);
+  const clock = measuredByText(group);
   const number = (title: string) => ({ title, isNumber: true });
   const price = unit === 'samples' ? '$/M samples' : '$/1,000 steps';
   return (
@@ -60,7 +66,7 @@ function Group({ group }: { readonly group: ProbeGroup }) {
 
 function rowOf({ settings, usd, probe }: NamedProbe) {
   const { runId, status, failure, topology, speed, costUsd } = probe;
-  const state = failure === undefined ? status : <Problem>{failure}</Problem>;
+  const state = failure === undefined ? status : <ProblemText>{failure}</ProblemText>;
   const measured = [speed?.stepSeconds, speed?.samplesPerSecond].map((each) =>
     each === undefined ? (
       ''

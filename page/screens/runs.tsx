@@ -1,7 +1,7 @@
 /** All runs of a pipeline, however many. */
 import { dollarText, elapsedText, timeText } from '../model/format.ts';
 import { RunLink } from '../parts/run-link.tsx';
-import { Command, LeftOut } from '../parts/text.tsx';
+import { Command, LeftOutText } from '../parts/text.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
 import { useRuns } from '../state/pages.ts';
@@ -41,7 +41,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
         </label>
         <span class="quiet">{`${shown.length} of ${runs.length}${hasMore ? '+' : ''} runs`}</span>
       </p>
-      <LeftOut why={unreadable} />
+      <LeftOutText why={unreadable} />
       {isKnown && runs.length === 0 && unreadable.length === 0 && (
         <>
           <p>No run yet: data that arrives below its incoming/ starts one.</p>

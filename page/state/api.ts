@@ -1,18 +1,12 @@
 /** Calls of the API: through the page's own server, which signs them, or with the token of a person who has signed in. */
 import type { ComponentType } from 'preact';
-import {
-  type Answer as ClientAnswer,
-  createClient,
-  type OperationId,
-  type Send,
-} from '../../client/client.ts';
-import type { Operations } from '../../client/operations.ts';
+import { type ApiAnswer, createClient, type OperationId, type SendCall } from '../../client/client.ts';
 
+export type { AnswerOf } from '../../client/operations.ts';
 export type { OperationId };
-export type AnswerOf<Id extends OperationId> = Operations[Id]['answer'];
 export type ParametersOf<Id extends OperationId> = Parameters<typeof client.call<Id>>[1];
 
-export type Answer<T> =
+export type ShownAnswer<T> =
   | { readonly kind: 'ok'; readonly body: T; readonly etag?: string | undefined }
   /** Nothing has changed since the answer with the given ETag. */
   | { readonly kind: 'unchanged' }
@@ -20,7 +14,7 @@ export type Answer<T> =
 
 /** How the page reaches the API, and what its reader can do where that fails. */
 export interface Access {
-  readonly send: Send;
+  readonly send: SendCall;
   /** Where nothing answers. */
   readonly lost: string;
   /** @returns a sentence for a refusal that this access knows a remedy for */
@@ -49,7 +43,7 @@ export function useAccess(other: Access): void {
 export const client = createClient((call) => access.send(call));
 
 /** @returns what the client answers, with a refusal's remedy in words */
-export function answered<T>(answer: ClientAnswer<T>): Answer<T> {
+export function inWords<T>(answer: ApiAnswer<T>): ShownAnswer<T> {
   if (answer.kind === 'ok' || answer.kind === 'unchanged') return answer;
   if (answer.kind === 'unreachable')
     return { kind: 'refused', message: access.lost, waitSeconds: USUAL_WAIT_SECONDS };

@@ -1,8 +1,14 @@
 /** What a screen reads of the API, read again while a person looks and something may change. */
 import { batch, computed, signal, useSignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
-import { type Answer, type AnswerOf, answered, client, type OperationId, type ParametersOf } from './api.ts';
-import { attend, onAttention, pausedFor } from './attention.ts';
+import {
+  type AnswerOf,
+  client,
+  inWords,
+  type OperationId,
+  type ParametersOf,
+  type ShownAnswer,
+} from './api.ts';
 
 export interface Reading<T> {
   /** Stays while a later reading is refused. */
@@ -18,7 +24,7 @@ interface State<T> {
 }
 
 /** Seconds until the next reading; undefined: nothing more will change. */
-export type Interval<T> = (body: T) => number | undefined;
+export type PollInterval<T> = (body: T) => number | undefined;
 
 interface Poller {
   readonly refusal: string | undefined;
@@ -29,7 +35,7 @@ interface Poller {
 const pollers = signal<ReadonlyMap<string, Poller>>(new Map());
 
 /** Why the screen is not current, or undefined. */
-export const refusal = computed(
+export const currentRefusal = computed(
   () => [...pollers.value.values()].find((each) => each.refusal !== undefined)?.refusal,
 );
 export const liveness = computed((): 'live' | 'ended' | 'not current' | 'not live' => {
@@ -54,7 +60,7 @@ function note(path: string, poller: Poller | undefined): void {
 export function useReading<Id extends OperationId>(
   operation: Id,
   parameters: ParametersOf<Id> | undefined,
-  interval: Interval<AnswerOf<Id>>,
+  interval: PollInterval<AnswerOf<Id>>,
   news: (body: AnswerOf<Id>) => string = () => '',
 ): Reading<AnswerOf<Id>> {
   const state = useSignal<State<AnswerOf<Id>>>({ body: undefined, refusal: undefined });
@@ -67,7 +73,7 @@ export function useReading<Id extends OperationId>(
     if (name === undefined || parameters === undefined) return undefined;
     const poll = new Poll<AnswerOf<Id>>({
       name,
-      read: async (etag) => answered(await client.call(operation, parameters, { etag })),
+      read: async (etag) => inWords(await client.call(operation, parameters, { etag })),
       interval: (body) => intervalOf.current(body),
       news,
       show: (next) => {
@@ -85,8 +91,8 @@ export function useReading<Id extends OperationId>(
 interface Source<T> {
   /** Of the operation with its parameters. */
   readonly name: string;
-  readonly read: (etag: string | undefined) => Promise<Answer<T>>;
-  readonly interval: Interval<T>;
+  readonly read: (etag: string | undefined) => Promise<ShownAnswer<T>>;
+  readonly interval: PollInterval<T>;
   readonly news: (body: T) => string;
   readonly show: (state: State<T>) => void;
 }
@@ -169,3 +175,39 @@ class Poll<T> {
     if (this.#isDue && document.visibilityState === 'visible') void this.readNow();
   };
 }
+
+/**
+ * Whether a person attends to the page. Watching costs by the call, so a page that only stands open, of a run whose
+ * timeline says nothing new, is read more rarely: ten people pay for calls all day, and see by a glance what is eight
+ * seconds old.
+ */
+const ATTENTIVE_MILLISECONDS = 120_000;
+/** Between two readings of a page that only stands open. */
+const IDLE_SECONDS = 8;
+/** Where it is read rarely anyway, it is read still more rarely. */
+const IDLE_FACTOR = 4;
+
+let attended = Date.now();
+const waiting = new Set<() => void>();
+
+/** A touch, a key, or news. */
+function attend(): void {
+  const wasIdle = !isAttentive();
+  attended = Date.now();
+  if (wasIdle) for (const wake of waiting) wake();
+}
+
+const isAttentive = (): boolean => Date.now() - attended < ATTENTIVE_MILLISECONDS;
+
+/** @param seconds between readings while a person attends */
+const pausedFor = (seconds: number): number =>
+  isAttentive() ? seconds : Math.max(IDLE_SECONDS, Math.min(60, seconds * IDLE_FACTOR));
+
+/** @returns ends it */
+function onAttention(wake: () => void): () => void {
+  waiting.add(wake);
+  return () => waiting.delete(wake);
+}
+
+for (const kind of ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart'])
+  addEventListener(kind, attend, { passive: true });

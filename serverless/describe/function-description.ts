@@ -1,6 +1,6 @@
 /** How a Lambda function is described: `functions/<name>/function.ts`, beside its handler. */
 import { arn, arnOf, type CONDITIONS, ref, STACK, type Value } from './cloudformation.ts';
-import type { Statement } from './permissions.ts';
+import type { PolicyStatement } from './permissions.ts';
 
 export interface FunctionDescription {
   readonly description: string;
@@ -12,7 +12,7 @@ export interface FunctionDescription {
   readonly onlyWith?: keyof typeof CONDITIONS;
   readonly environment?: Readonly<Record<string, Value>>;
   /** What its role may do, beside writing its own log. */
-  readonly permissions: readonly Statement[];
+  readonly permissions: readonly PolicyStatement[];
   readonly events?: readonly Value[];
   readonly layers?: Value;
   /** Files that go into the package beside the bundle. */
@@ -22,7 +22,7 @@ export interface FunctionDescription {
 /** For functions that start or find executions. An ARN in text: a reference to the state machine would be a circle. */
 export const stateMachine = { TIDEWHEEL_STATE_MACHINE_ARN: arn('states', `stateMachine:${STACK}-run`) };
 export const eventBus = { TIDEWHEEL_EVENT_BUS: 'default' };
-export const schedules = {
+export const scheduleVariables = {
   TIDEWHEEL_SCHEDULE_GROUP: ref('ScheduleGroup'),
   TIDEWHEEL_SCHEDULE_ROLE_ARN: arnOf('ScheduleRole'),
   TIDEWHEEL_ARRIVALS_QUEUE_ARN: arnOf('ArrivalsQueue'),

@@ -3,7 +3,7 @@ import { AWS_IMAGE_ACCOUNTS } from '../../functions/core/catalog/image-accounts.
 import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
 import { arn, arnOf, ROLE_PATHS, ref, STACK, sub, type Value } from './cloudformation.ts';
 
-export interface Statement {
+export interface PolicyStatement {
   readonly Effect: 'Allow' | 'Deny';
   readonly Action: readonly string[];
   readonly Resource: Value;
@@ -16,7 +16,7 @@ export function statement(
   actions: readonly string[],
   resources: readonly Value[],
   condition?: Value,
-): Statement {
+): PolicyStatement {
   const [first = '*', ...more] = resources;
   return {
     Effect: 'Allow',
@@ -73,7 +73,10 @@ export const onObjectsElsewhere = (actions: readonly string[], ...keys: string[]
  * The "*" behind the data bucket's name crosses slashes, so a statement for `a/runs/*` elsewhere also holds for
  * `b/a/runs/*`. This takes the latter away.
  */
-export const neverBelowOthersElsewhere = (actions: readonly string[], ...keys: string[]): Statement => ({
+export const neverBelowOthersElsewhere = (
+  actions: readonly string[],
+  ...keys: string[]
+): PolicyStatement => ({
   ...statement(
     's3',
     actions,
@@ -114,7 +117,7 @@ export const putEvents = statement('events', ['PutEvents'], [arn('events', 'even
 });
 
 /** Declarations name topics and secrets; the names bound what the function may reach. */
-export const sendNotices = [
+export const noticePermissions = [
   statement('sns', ['Publish'], [arn('sns', 'tidewheel-*')]),
   statement('secretsmanager', ['GetSecretValue'], [arn('secretsmanager', 'secret:tidewheel/notify/*')]),
 ];

@@ -6,7 +6,7 @@ import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand, S3Client } fr
 import { keyVariables, makeAccessKey } from '@tidewheel/emulators/access/access-key.ts';
 import { startEmulator } from '@tidewheel/emulators/aws/ministack.ts';
 import { startLocalSageMaker } from '@tidewheel/emulators/sagemaker/server.ts';
-import { startLocalMarket } from '@tidewheel/emulators/spot-market/market.ts';
+import { startLocalMarket } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import { projectPython } from './environments/environments.ts';
 
 export const BUCKET = 'client-data';

@@ -6,7 +6,7 @@
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { step } from '../../cli/setup/progress.mjs';
+import { step } from '../../cli/setup/program.mjs';
 import { CLIENTS, type Client, judge } from './clients.ts';
 import { type EnvironmentName, environmentOf } from './environments/environments.ts';
 import { runProgram } from './environments/program.ts';

@@ -1,12 +1,12 @@
 /** The local SageMaker's requests and answers beside AWS's own model of SageMaker. */
 import { join } from 'node:path';
-import { OPERATION_NAMES } from '@tidewheel/emulators/sagemaker/api/operations.ts';
 import {
   inputShape,
   JSON_BODY,
   type ServiceModel,
   violations,
 } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
+import { OPERATION_NAMES } from '@tidewheel/emulators/sagemaker/api/training-operations.ts';
 import { describeJob, summariseJob } from '@tidewheel/emulators/sagemaker/jobs/describe.ts';
 import { newRecord } from '@tidewheel/emulators/tests/unit/sagemaker/requests.ts';
 import { describe, expect, it } from 'vitest';

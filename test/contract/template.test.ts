@@ -3,11 +3,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
-import {
-  interruptionWarning,
-  rebalanceRecommendation,
-} from '@tidewheel/emulators/spot-market/model/instance-events.ts';
+import { interruptionWarning } from '@tidewheel/emulators/spot-market/model/instance-events.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { rebalanceRecommendation } from '../support/rebalance.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
 
@@ -286,7 +284,10 @@ describe('what EC2 says of instances', () => {
       .map((target) => get(target, 'Arn', 'Fn::GetAtt', '0'));
 
   it.each([
-    ['SpotWarningsQueue', [interruptionWarning(host), rebalanceRecommendation(host)].map(inBus)],
+    [
+      'SpotWarningsQueue',
+      [interruptionWarning(host), rebalanceRecommendation(host.instanceId, 'us-east-1')].map(inBus),
+    ],
     ['HostStatesQueue', ['shutting-down', 'terminated', 'stopping', 'stopped'].map(state)],
   ])('reaches on-spot-warning through %s', (queue, events) => {
     for (const event of events) expect(reaches(event)).toEqual([queue]);

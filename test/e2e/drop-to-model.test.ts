@@ -302,7 +302,7 @@ describe('small drops', () => {
       .replace('name: digits', 'name: crumbs')
       .replace('quietSeconds: 4', 'quietSeconds: 1')
       .replace('budgetUsd: 5', 'budgetUsd: 0.000001');
-    await put('pipelines/crumbs.yaml', `${crumbs}dataset: { compactAfter: 2 }\n`);
+    await put('pipelines/crumbs.yaml', `${crumbs}tuning: { dataset: { compactAfter: 2 } }\n`);
     let last: RunReport | undefined;
     for (const batch of [1, 2]) {
       for (const index of [1, 2, 3])

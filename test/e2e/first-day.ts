@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { withBucket } from '../../cli/dataset/open.ts';
 import { openDeployment } from '../../cli/deployment/open-deployment.ts';
 import { removePipeline } from '../../cli/first-day/play-run.ts';
-import { pipelineName, playStep } from '../../cli/first-day/play-step.ts';
+import { playStep, stepPipeline } from '../../cli/first-day/play-step.ts';
 import type { StepResult } from '../../cli/first-day/results.ts';
 import { STEPS } from '../../cli/first-day/steps.ts';
 import { PROJECT_FOLDER } from '../support/region.ts';
@@ -38,7 +38,7 @@ export async function playShort(environment: Readonly<Record<string, string>>): 
       };
       const around = { hosts: undefined, isLocal: true, testObjectId: randomUUID, explain: String };
       const result = await playStep(short, { deployment, ground, ...around });
-      await removePipeline(store, pipelineName(step));
+      await removePipeline(store, stepPipeline(step));
       return result;
     });
   } finally {

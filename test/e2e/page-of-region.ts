@@ -2,8 +2,8 @@
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { buildPage } from '../../cli/page/files.ts';
-import { servePage } from '../../cli/page/server.ts';
+import { buildPage } from '../../cli/page/page-files.ts';
+import { servePage } from '../../cli/page/page-server.ts';
 import { startBrowser } from '../support/browser.ts';
 
 /**

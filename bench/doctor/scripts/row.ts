@@ -1,5 +1,5 @@
 /** What is said of a script: a line of the table. */
-import type { Interval } from '../../../functions/core/doctor/verdict.ts';
+import type { GainInterval } from '../../../functions/core/doctor/verdict.ts';
 
 export interface Row {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Row {
   readonly verdict: string;
   /** undefined, as for the next ones: not measured. */
   readonly stepSeconds: number | undefined;
-  readonly forecast: Interval | undefined;
+  readonly forecast: GainInterval | undefined;
   /** Seconds of a step with the remedy taken. */
   readonly measured: number | undefined;
 }
@@ -28,5 +28,5 @@ export const lineOf = (row: Row): readonly string[] => [
 
 const secondsText = (seconds: number | undefined): string => seconds?.toFixed(3) ?? '';
 
-const intervalText = ({ expected, low, high }: Interval): string =>
+const intervalText = ({ expected, low, high }: GainInterval): string =>
   `${secondsText(expected)} (${secondsText(low)} to ${secondsText(high)})`;

@@ -1,13 +1,14 @@
 /** AWS JSON 1.1 over HTTP, for this machine alone. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { AccessKey } from '../../access/access-key.ts';
 import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { type SignatureProblem, signatureProblem } from '../../access/signature.ts';
-import { messageOf, RequestRefused } from '../model/errors.ts';
-import type { Answer } from './operations.ts';
+import { RequestRefused } from '../model/refusals.ts';
+import type { OperationAnswer } from './training-operations.ts';
 
-type Dispatch = (operation: string, body: unknown) => Promise<Answer>;
+type Dispatch = (operation: string, body: unknown) => Promise<OperationAnswer>;
 
 const TARGET = /^SageMaker\.([A-Za-z]+)$/;
 const MAXIMUM_BODY_BYTES = 4 * 1024 * 1024;
@@ -31,7 +32,7 @@ export const startHttpServer = (options: HttpServerOptions, port: number): Promi
 
 interface Reply {
   readonly status: number;
-  readonly body: Answer;
+  readonly body: OperationAnswer;
 }
 
 async function answer(
@@ -106,7 +107,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function reply(response: ServerResponse, status: number, body: Answer): void {
+function reply(response: ServerResponse, status: number, body: OperationAnswer): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
     'content-type': 'application/x-amz-json-1.1',

@@ -17,7 +17,7 @@ export interface ListInput {
   readonly TrainingPlanArnEquals?: string;
 }
 
-export interface ListPage {
+export interface JobsPage {
   readonly records: readonly JobRecord[];
   readonly nextToken: string | undefined;
 }
@@ -25,7 +25,7 @@ export interface ListPage {
 const DEFAULT_PAGE = 10;
 
 /** undefined: the token is none of ours. */
-export function listJobs(all: readonly JobRecord[], input: ListInput): ListPage | undefined {
+export function listJobs(all: readonly JobRecord[], input: ListInput): JobsPage | undefined {
   const sortBy = input.SortBy ?? 'CreationTime';
   const direction = input.SortOrder === 'Descending' ? -1 : 1;
   const sorted = all

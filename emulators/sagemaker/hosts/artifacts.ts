@@ -7,9 +7,9 @@ import { createGzip } from 'node:zlib';
 import type { S3Client } from '@aws-sdk/client-s3';
 import tar from 'tar-stream';
 import { eachLimited } from '../model/concurrency.ts';
-import { transferFailure } from '../model/errors.ts';
+import { transferFailure } from '../model/refusals.ts';
 import type { Host } from './container.ts';
-import { joinKey, parseS3Uri, type S3Location, uploadFile } from './objects.ts';
+import { keyBelow, parseS3Uri, type S3Location, uploadFile } from './objects.ts';
 import { followOutside } from './opt-ml.ts';
 
 export interface ArtifactContext {
@@ -69,7 +69,7 @@ async function uploadArtifact(context: ArtifactContext, kind: ArtifactKind): Pro
     await eachLimited([...files], CONCURRENT_UPLOADS, async ([path, file]) => {
       // S3 has no links: a linked folder is there under its own name.
       if ((await stat(file)).isFile())
-        await uploadFile(context.s3, file, { bucket: location.bucket, key: joinKey(location.key, path) });
+        await uploadFile(context.s3, file, { bucket: location.bucket, key: keyBelow(location.key, path) });
     });
   }
   return uri;

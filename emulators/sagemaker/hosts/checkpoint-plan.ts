@@ -22,7 +22,7 @@ export interface SyncPass {
   readonly missing: ReadonlySet<string>;
 }
 
-export interface Look {
+export interface SeenFolder {
   readonly files: readonly SeenFile[];
   /**
    * Files younger than this wait for the next pass. A look takes time: it may see a marker and have missed, in a folder
@@ -32,7 +32,7 @@ export interface Look {
   readonly settledBeforeNs: bigint | undefined;
 }
 
-export function planPass(look: Look, synced: SyncedFiles, missedBefore: ReadonlySet<string>): SyncPass {
+export function planPass(look: SeenFolder, synced: SyncedFiles, missedBefore: ReadonlySet<string>): SyncPass {
   const present = new Set(look.files.map((file) => file.path));
   const { settledBeforeNs } = look;
   const uploads = look.files

@@ -4,14 +4,14 @@ import { constants, copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { eachLimited } from '../model/concurrency.ts';
-import { messageOf } from '../model/errors.ts';
-import { planFiles } from './channels.ts';
 import { isSame, planPass, type SeenFile } from './checkpoint-plan.ts';
+import { planFiles } from './host-channels.ts';
 import {
   deleteObject,
   downloadObject,
-  joinKey,
+  keyBelow,
   listObjects,
   parseS3Uri,
   type S3Location,
@@ -158,7 +158,7 @@ class FolderSync implements CheckpointSync {
     this.#missed = missing;
     // A deleted file has a successor, and the successor must be in S3 first.
     for (const path of isWhole ? deletions : []) {
-      await deleteObject(s3, { bucket: this.#prefix.bucket, key: joinKey(this.#prefix.key, path) });
+      await deleteObject(s3, { bucket: this.#prefix.bucket, key: keyBelow(this.#prefix.key, path) });
       this.#synced.delete(path);
       hasCarried = true;
     }
@@ -176,7 +176,7 @@ class FolderSync implements CheckpointSync {
       await copyFile(source, copy, constants.COPYFILE_FICLONE);
       const now = seen(file.path, await stat(source, { bigint: true }));
       if (!isSame(now, file)) return 'changed';
-      await uploadFile(s3, copy, { bucket: this.#prefix.bucket, key: joinKey(this.#prefix.key, file.path) });
+      await uploadFile(s3, copy, { bucket: this.#prefix.bucket, key: keyBelow(this.#prefix.key, file.path) });
       this.#synced.set(file.path, file);
       return 'uploaded';
     } catch (error) {

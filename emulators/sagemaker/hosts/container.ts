@@ -76,7 +76,7 @@ export function resourceConfig(hosts: readonly Host[], current: Host): Record<st
 
 /** inputdataconfig.json of one host: only its group's channels. */
 export function inputDataConfig(request: CreateTrainingJobRequest, host: Host): Record<string, unknown> {
-  const channels = channelsOf(request, host);
+  const channels = hostChannelsOf(request, host);
   return Object.fromEntries(
     channels.map((channel) => [
       channel.ChannelName ?? '',
@@ -90,7 +90,7 @@ export function inputDataConfig(request: CreateTrainingJobRequest, host: Host): 
   );
 }
 
-export function channelsOf(
+export function hostChannelsOf(
   request: CreateTrainingJobRequest,
   host: Pick<Host, 'groupName'>,
 ): NonNullable<CreateTrainingJobRequest['InputDataConfig']> {
@@ -137,7 +137,7 @@ export const cpusPerHost = (machineCpus: number, hosts: number): number =>
   Math.max(1, Math.floor(machineCpus / Math.max(1, hosts)));
 
 /** What a script may use up of the time until SIGKILL: as the agent's 110 s of SageMaker's 120, the rest is the agent's. */
-export const scriptGraceSeconds = (graceSeconds: number): number =>
+const scriptGraceSeconds = (graceSeconds: number): number =>
   Math.round(((graceSeconds * 110) / 120) * 10) / 10;
 
 /** The whole environment of a host's program. Nothing of the server's own environment is in it. */

@@ -6,11 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { layEnvironment } from '../../environments/host-environment.ts';
-import type { Clients } from '../model/clients.ts';
 import { after } from '../model/concurrency.ts';
-import { JobFailure, TRY_AGAIN, transferFailure } from '../model/errors.ts';
+import type { Clients } from '../model/job-clients.ts';
 import type { Settings } from '../model/options.ts';
-import { fillChannels, hostsOf, modeOf } from './channels.ts';
+import { JobFailure, TRY_AGAIN, transferFailure } from '../model/refusals.ts';
 import { type CheckpointSync, makeCheckpointSync } from './checkpoints.ts';
 import {
   checkpointDirectory,
@@ -21,6 +20,7 @@ import {
   inputDataConfig,
   resourceConfig,
 } from './container.ts';
+import { channelHosts, fillChannels, modeOf } from './host-channels.ts';
 import { clockEnvironment, clockedVcpus, type HostClocks, startHostClocks } from './host-clocks.ts';
 import { type HostExit, type HostProcess, startHost } from './host-process.ts';
 import { openLogStream } from './job-logs.ts';
@@ -267,7 +267,7 @@ function makeFeeders({ clients, hosts, request }: GangContext): PipeFeeder[] {
   return (request.InputDataConfig ?? [])
     .filter((channel) => modeOf(request, channel) === 'Pipe')
     .flatMap((channel) => {
-      const receiving = hostsOf({ request, hosts }, channel);
+      const receiving = channelHosts({ request, hosts }, channel);
       return receiving.map((host) => makePipeFeeder({ s3: clients.s3, channel, host, hosts: receiving }));
     });
 }

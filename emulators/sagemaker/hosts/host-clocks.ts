@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Host } from './container.ts';
 
-export const clockFile = (host: Host): string => join(host.root, 'clock');
+const clockFile = (host: Host): string => join(host.root, 'clock');
 
 /**
  * The agent reads the first one (training/agent/tidewheel_agent/evidence/host_clock.py). With the others, OpenMP's threads

@@ -6,7 +6,7 @@ import {
   PutLogEventsCommand,
   ResourceAlreadyExistsException,
 } from '@aws-sdk/client-cloudwatch-logs';
-import { messageOf } from '../model/errors.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 
 const LOG_GROUP = '/aws/sagemaker/TrainingJobs';
 

@@ -1,7 +1,7 @@
 /** What one stay of a job on capacity is made of: its hosts with their metrics, and the news that the capacity goes. */
 import { join } from 'node:path';
 import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
-import type { Clients } from '../model/clients.ts';
+import type { Clients } from '../model/job-clients.ts';
 import type { JobRecord } from '../model/job-record.ts';
 import type { JobStore } from '../model/job-store.ts';
 import type { Settings } from '../model/options.ts';

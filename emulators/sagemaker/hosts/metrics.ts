@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { type CloudWatchClient, type MetricDatum, PutMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import type { MetricDefinition } from '@aws-sdk/client-sagemaker';
-import { messageOf } from '../model/errors.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { FinalMetric } from '../model/job-record.ts';
 import type { HostUsage } from './host-process.ts';
 import type { ScanAnswer, ScanRequest } from './metric-worker.ts';

@@ -9,9 +9,9 @@ import { promisify } from 'node:util';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel } from '@aws-sdk/client-sagemaker';
 import { shuffled } from '@tidewheel/kit/seeded-random.ts';
-import { transferFailure } from '../model/errors.ts';
-import { type ChannelListing, channelDirectory, listChannel, receivers } from './channels.ts';
+import { transferFailure } from '../model/refusals.ts';
 import type { Host } from './container.ts';
+import { type ChannelListing, channelDirectory, listChannel, receivers } from './host-channels.ts';
 import { openObject } from './objects.ts';
 import { decoded, recordIoFrame } from './pipe-format.ts';
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { messageOf } from '../model/errors.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { JobRecord } from '../model/job-record.ts';
 import type { Settings } from '../model/options.ts';
 import { eventDetail } from './describe.ts';

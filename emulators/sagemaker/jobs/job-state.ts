@@ -1,6 +1,6 @@
 /** A job's record as it changes: kept on disk first, sent to EventBridge afterwards. */
 import type { SecondaryStatus, TrainingJobStatus } from '@aws-sdk/client-sagemaker';
-import { messageOf } from '../model/errors.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { type JobRecord, withPhaseEnded, withStatus } from '../model/job-record.ts';
 import type { JobStore } from '../model/job-store.ts';
 import type { Settings } from '../model/options.ts';

@@ -1,11 +1,11 @@
 /** Lets On-Demand jobs wait in line, as they do on AWS for the largest types. The market itself always has On-Demand. */
-import type { Clock } from '../../clock/clock.ts';
+import type { LocalClock } from '../../clock/clock.ts';
 import type { CapacityMarket, CapacityRequest } from '../../spot-market/model/capacity-source.ts';
 
 /** @param secondsOf from a job's first request to its turn, by the clock */
 export function withPendingQueue(
   market: CapacityMarket,
-  clock: Clock,
+  clock: LocalClock,
   secondsOf: (request: CapacityRequest) => number,
 ): CapacityMarket {
   /** When the turn of each owner comes, in milliseconds since 1970. */

@@ -1,7 +1,6 @@
 /** All training jobs of the account and Region that this server stands for. */
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { hasObjects, parseS3Uri } from '../hosts/objects.ts';
-import { JobFailure, quotaExceeded, resourceInUse, TRY_AGAIN, validationException } from '../model/errors.ts';
 import {
   ec2Name,
   groupsOf,
@@ -11,16 +10,23 @@ import {
   withPhaseEnded,
   withStatus,
 } from '../model/job-record.ts';
-import { type JobServices, TrainingJob } from './training-job.ts';
+import {
+  JobFailure,
+  quotaExceeded,
+  resourceInUse,
+  TRY_AGAIN,
+  validationException,
+} from '../model/refusals.ts';
+import { type JobServices, LocalTrainingJob } from './training-job.ts';
 
 export interface JobRegistry {
   /** Refuses with a RequestRefused; returns when the job is on disk. */
   create(request: CreateTrainingJobRequest): Promise<JobRecord>;
-  find(name: string): TrainingJob | undefined;
-  findByArn(arn: string): TrainingJob | undefined;
+  find(name: string): LocalTrainingJob | undefined;
+  findByArn(arn: string): LocalTrainingJob | undefined;
   records(): readonly JobRecord[];
   /** Jobs whose hosts are there. */
-  onCapacity(): readonly TrainingJob[];
+  onCapacity(): readonly LocalTrainingJob[];
   remove(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,7 +51,7 @@ export async function openRegistry(services: JobServices): Promise<JobRegistry> 
 
 class DiskRegistry implements JobRegistry {
   readonly #services: JobServices;
-  readonly #jobs = new Map<string, TrainingJob>();
+  readonly #jobs = new Map<string, LocalTrainingJob>();
   /** Names of jobs that are being created: the checks take a while. */
   readonly #coming = new Set<string>();
   #noting: NodeJS.Timeout | undefined;
@@ -82,7 +88,7 @@ class DiskRegistry implements JobRegistry {
       await store.removeHosts(record.name);
       events.send(current);
     }
-    this.#jobs.set(record.name, new TrainingJob(current, undefined, this.#services));
+    this.#jobs.set(record.name, new LocalTrainingJob(current, undefined, this.#services));
   }
 
   async create(request: CreateTrainingJobRequest): Promise<JobRecord> {
@@ -95,7 +101,7 @@ class DiskRegistry implements JobRegistry {
       await this.#requireData(request);
       this.#requireQuota(request);
       const record = newRecord(request, arn, this.#services.settings.clock.now());
-      const job = new TrainingJob(record, zoneIds, this.#services);
+      const job = new LocalTrainingJob(record, zoneIds, this.#services);
       await this.#services.store.save(record);
       this.#jobs.set(name, job);
       job.start();
@@ -158,11 +164,11 @@ class DiskRegistry implements JobRegistry {
     return `arn:aws:sagemaker:${region}:${accountId}:training-job/${name}`;
   }
 
-  find(name: string): TrainingJob | undefined {
+  find(name: string): LocalTrainingJob | undefined {
     return this.#jobs.get(name);
   }
 
-  findByArn(arn: string): TrainingJob | undefined {
+  findByArn(arn: string): LocalTrainingJob | undefined {
     return [...this.#jobs.values()].find((job) => job.record.arn === arn);
   }
 
@@ -170,7 +176,7 @@ class DiskRegistry implements JobRegistry {
     return [...this.#jobs.values()].map((job) => job.record);
   }
 
-  onCapacity(): readonly TrainingJob[] {
+  onCapacity(): readonly LocalTrainingJob[] {
     return [...this.#jobs.values()].filter((job) => job.hostCount !== undefined);
   }
 

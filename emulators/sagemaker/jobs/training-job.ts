@@ -1,13 +1,19 @@
 /** The life of one training job, from waiting for capacity to its end, through interruptions. */
+
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Presence } from '../../clock/presence.ts';
+import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { messageOf } from '@tidewheel/kit/errors.ts';
+import type { LocalClock } from '../../clock/clock.ts';
+import { Presence, restUntil } from '../../clock/presence.ts';
 import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
 import type { AddressBook } from '../hosts/addresses.ts';
 import { type ArtifactKind, uploadArtifacts } from '../hosts/artifacts.ts';
+import type { Host } from '../hosts/container.ts';
 import { failureOf, type Gang, type GangOutcome } from '../hosts/gang.ts';
+import { channelDirectory, channelHosts, modeOf } from '../hosts/host-channels.ts';
 import { makeStayingGang, type Reclaim, reclaimOf, type StayServices } from '../hosts/lease.ts';
 import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
-import { JobFailure, messageOf, TRY_AGAIN } from '../model/errors.ts';
 import {
   ec2Name,
   groupsOf,
@@ -17,6 +23,7 @@ import {
   withPhaseEnded,
   withPhaseStarted,
 } from '../model/job-record.ts';
+import { JobFailure, TRY_AGAIN } from '../model/refusals.ts';
 import {
   billingRate,
   capacityRequest,
@@ -25,9 +32,7 @@ import {
   STARVED,
   waitForCapacity,
 } from './capacity.ts';
-import { DOWNLOADING_DATA, DOWNLOADING_IMAGE, downloadedBytes } from './download.ts';
 import { JobState, type StateServices } from './job-state.ts';
-import { LAUNCHING, PREPARING, type Prepared, REPLACING, whenPrepared } from './preparation.ts';
 
 export interface JobServices extends StateServices, StayServices {
   readonly addresses: AddressBook;
@@ -37,7 +42,7 @@ export interface JobServices extends StateServices, StayServices {
 const ON_DEMAND_PATIENCE_SECONDS = 900;
 const DAY_SECONDS = 86_400;
 
-export class TrainingJob {
+export class LocalTrainingJob {
   readonly #services: JobServices;
   readonly #zoneIds: readonly string[] | undefined;
   readonly #state: JobState;
@@ -347,4 +352,64 @@ export class TrainingJob {
     this.#state.update((record) => ({ ...record, failureReason: failure.message }));
     await this.#state.end('Failed', 'Failed', 'Training job failed');
   }
+}
+
+/** What a job downloads before its script starts: the data of its fullest host, in File mode. */
+const DOWNLOADING_DATA = 'Downloading input data';
+const DOWNLOADING_IMAGE = 'Downloading the training image';
+
+/** FastFile and Pipe stream while the script runs, and file systems are mounted. */
+async function downloadedBytes(request: CreateTrainingJobRequest, hosts: readonly Host[]): Promise<number> {
+  const bytes = new Map<Host, number>();
+  for (const channel of request.InputDataConfig ?? []) {
+    if (modeOf(request, channel) !== 'File' || channel.DataSource?.FileSystemDataSource) continue;
+    for (const host of channelHosts({ request, hosts }, channel))
+      bytes.set(host, (bytes.get(host) ?? 0) + (await bytesBelow(channelDirectory(host, channel))));
+  }
+  return Math.max(0, ...bytes.values());
+}
+
+async function bytesBelow(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+// SageMaker prepares the instances of a job before it downloads anything. The bill begins with the download.
+
+/** As botocore's model words the messages of `Starting`. */
+const LAUNCHING = 'Launching requested ML instances.';
+const PREPARING = 'Preparing the instances for training.';
+const REPLACING = 'Launched instance was unhealthy, replacing it!';
+
+type Prepared = 'ready' | 'reclaimed' | 'ended';
+
+/**
+ * The clock may go on meanwhile.
+ * @param endMs of the preparation, in milliseconds since 1970 of the clock
+ */
+async function whenPrepared(
+  endMs: number,
+  {
+    clock,
+    presence,
+    reclaim,
+    ending,
+  }: {
+    readonly clock: LocalClock;
+    readonly presence: Presence;
+    /** Aborted when the capacity goes. */
+    readonly reclaim: AbortSignal;
+    /** Aborted when the job ends. */
+    readonly ending: AbortSignal;
+  },
+): Promise<Prepared> {
+  const cut = AbortSignal.any([reclaim, ending]);
+  const rest = (): void => presence.rest();
+  const work = (): void => presence.work();
+  await restUntil(endMs, { clock, cut, rest, work });
+  return ending.aborted ? 'ended' : reclaim.aborted ? 'reclaimed' : 'ready';
 }

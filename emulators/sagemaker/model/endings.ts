@@ -1,6 +1,6 @@
 /** Why a job ends before its program does, and how that shows. */
 import type { SecondaryStatus } from '@aws-sdk/client-sagemaker';
-import type { Clock } from '../../clock/clock.ts';
+import type { LocalClock } from '../../clock/clock.ts';
 
 export type Ending = 'stopped' | 'maxRuntime' | 'maxWait' | 'maxPending' | 'noCapacity' | 'serverCloses';
 
@@ -16,14 +16,14 @@ export const STOPPED_AS: Readonly<
 /** The first reason to end counts; time limits are among the reasons. */
 export class EndingSwitch {
   readonly #controller = new AbortController();
-  readonly #clock: Clock;
+  readonly #clock: LocalClock;
   readonly #timeScale: number;
   readonly #onLimit: (ending: Ending) => Promise<void>;
   readonly #cancels = new Set<() => void>();
   #ending: Ending | undefined;
 
   /** timeScale: job seconds in a second of the clock. onLimit: before a limit ends the job. */
-  constructor(clock: Clock, timeScale: number, onLimit: (ending: Ending) => Promise<void>) {
+  constructor(clock: LocalClock, timeScale: number, onLimit: (ending: Ending) => Promise<void>) {
     this.#clock = clock;
     this.#timeScale = timeScale;
     this.#onLimit = onLimit;

@@ -1,7 +1,7 @@
 /** The jobs on disk: one JSON file each, replaced as a whole, so that Describe and List survive a restart. */
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from './errors.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { JobRecord } from './job-record.ts';
 
 export interface JobStore {

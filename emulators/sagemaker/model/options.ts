@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { AccessKey } from '../../access/access-key.ts';
-import { type Clock, wallClock } from '../../clock/clock.ts';
+import { type LocalClock, wallClock } from '../../clock/clock.ts';
 import type { Sleepers } from '../../clock/sleepers.ts';
 import type { Rate } from '../../limits/token-bucket.ts';
 import type { CapacityMarket } from '../../spot-market/model/capacity-source.ts';
@@ -30,7 +30,7 @@ export interface LocalSageMakerOptions {
    */
   readonly timeScale?: number;
   /** Of time stamps and limits; the grace time and the syncing of checkpoints stay real. Default: the clock on the wall. */
-  readonly clock?: Clock;
+  readonly clock?: LocalClock;
   /** Where programs of the hosts sleep on a virtual clock. Without it, one of them that runs holds the clock. */
   readonly sleepers?: Sleepers;
   /** For every host's program, under what the platform and the request set. */

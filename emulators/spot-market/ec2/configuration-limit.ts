@@ -2,7 +2,7 @@
  * New GetSpotPlacementScores configurations are limited in 24 hours; a configuration of that time may come again.
  * AWS names neither the number nor exactly what makes a configuration: here it is every field but paging.
  */
-import { Ec2Error } from './errors.ts';
+import { Ec2Error } from './ec2-error.ts';
 
 export interface ConfigurationLimit {
   /** @throws Ec2Error MaxConfigLimitExceeded */

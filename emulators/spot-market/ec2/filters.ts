@@ -1,5 +1,5 @@
 /** EC2's filters: any of the values, all of the filters; `*` and `?` are wildcards, a backslash takes them literally. */
-import { Ec2Error } from './errors.ts';
+import { Ec2Error } from './ec2-error.ts';
 import type { Filter } from './query.ts';
 
 export type Fields<Item> = Readonly<Record<string, (item: Item) => string | readonly string[] | undefined>>;

@@ -1,10 +1,10 @@
 /** DescribeInstanceTypes, as far as the catalog's snapshot knows; what it does not know is left out, never made up. */
 import { catalogTypes, type InstanceFacts, instanceFacts } from '../../../functions/core/catalog/catalog.ts';
 import { zonesOffering } from '../model/offers.ts';
-import { Ec2Error } from './errors.ts';
+import { Ec2Error } from './ec2-error.ts';
 import { applyFilters, type Fields } from './filters.ts';
-import { pageOf, positionOf } from './paging.ts';
-import type { Answer, ServiceRequest } from './service.ts';
+import { pageAt, positionAfter } from './paging.ts';
+import type { Ec2Answer, ServiceRequest } from './service.ts';
 import type { Xml } from './xml.ts';
 
 const MIB_PER_GIB = 1_024;
@@ -20,7 +20,7 @@ const FIELDS: Fields<InstanceFacts> = {
   'bare-metal': (facts) => String(isBareMetal(facts)),
 };
 
-export function describeInstanceTypes({ query, region, nowMs }: ServiceRequest): Answer {
+export function describeInstanceTypes({ query, region, nowMs }: ServiceRequest): Ec2Answer {
   const requested = query.list('InstanceType');
   if (requested.length > 100)
     throw new Ec2Error('InvalidParameterValue', 'At most 100 instance types may be named.');
@@ -38,9 +38,9 @@ export function describeInstanceTypes({ query, region, nowMs }: ServiceRequest):
   const named = (requested.length > 0 ? requested : catalogTypes().filter(isOffered)).flatMap(
     (type) => instanceFacts(type) ?? [],
   );
-  const page = pageOf(
+  const page = pageAt(
     applyFilters(named, query.filters(), FIELDS),
-    positionOf(query.text('NextToken'), nowMs),
+    positionAfter(query.text('NextToken'), nowMs),
     size ?? 100,
   );
   return { instanceTypeSet: page.items.map(itemOf), nextToken: page.nextToken };

@@ -1,18 +1,18 @@
 /** Pages a list: the token holds where to go on and what must not change on the way, such as the moment of the question. */
-import { Ec2Error } from './errors.ts';
+import { Ec2Error } from './ec2-error.ts';
 
-export interface Page<Item> {
+export interface ItemPage<Item> {
   readonly items: readonly Item[];
   readonly nextToken: string | undefined;
 }
 
-export interface Position {
+export interface PagePosition {
   readonly offset: number;
   /** Milliseconds since 1970 of the request for the first page. */
   readonly requestedMs: number;
 }
 
-export function positionOf(token: string | undefined, nowMs: number): Position {
+export function positionAfter(token: string | undefined, nowMs: number): PagePosition {
   if (!token) return { offset: 0, requestedMs: nowMs };
   const [offset, requestedMs] = Buffer.from(token, 'base64url').toString().split('.').map(Number);
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(requestedMs)) {
@@ -21,7 +21,7 @@ export function positionOf(token: string | undefined, nowMs: number): Position {
   return { offset: offset ?? 0, requestedMs: requestedMs ?? nowMs };
 }
 
-export function pageOf<Item>(items: readonly Item[], position: Position, size: number): Page<Item> {
+export function pageAt<Item>(items: readonly Item[], position: PagePosition, size: number): ItemPage<Item> {
   const end = position.offset + size;
   const isLast = end >= items.length;
   return {

@@ -1,14 +1,14 @@
 /** DescribeSpotPriceHistory: change points, newest first, the one in force at StartTime included. */
 import { catalogTypes } from '../../../functions/core/catalog/catalog.ts';
-import { isKnownType, type Zone, zoneOf, zonesOf, zonesOffering } from '../model/offers.ts';
-import { Ec2Error } from './errors.ts';
+import { isKnownType, type MarketZone, zoneOf, zonesOf, zonesOffering } from '../model/offers.ts';
+import { Ec2Error } from './ec2-error.ts';
 import { applyFilters, type Fields } from './filters.ts';
-import { pageOf, positionOf } from './paging.ts';
-import { invalid, type Query } from './query.ts';
-import type { Answer, ServiceRequest } from './service.ts';
+import { pageAt, positionAfter } from './paging.ts';
+import { type Ec2Query, invalid } from './query.ts';
+import type { Ec2Answer, ServiceRequest } from './service.ts';
 
 interface Row {
-  readonly zone: Zone;
+  readonly zone: MarketZone;
   readonly instanceType: string;
   readonly product: string;
   readonly price: string;
@@ -28,8 +28,8 @@ const FIELDS: Fields<Row> = {
   timestamp: (row) => row.at.toISOString(),
 };
 
-export function describeSpotPriceHistory({ query, region, nowMs, market }: ServiceRequest): Answer {
-  const position = positionOf(query.text('NextToken'), nowMs);
+export function describeSpotPriceHistory({ query, region, nowMs, market }: ServiceRequest): Ec2Answer {
+  const position = positionAfter(query.text('NextToken'), nowMs);
   const { startMs, endMs } = rangeOf(query, position.requestedMs);
   const zones = requestedZones(query, region);
   const rows = requestedTypes(query).flatMap((instanceType) =>
@@ -55,7 +55,7 @@ export function describeSpotPriceHistory({ query, region, nowMs, market }: Servi
   const chosen = applyFilters(wantsLinux(query) ? rows : [], query.filters(), FIELDS);
   const sorted = chosen.toSorted((a, b) => b.at.getTime() - a.at.getTime());
   const size = query.integer('MaxResults', { minimum: 1, maximum: 1_000 }) ?? 1_000;
-  const page = pageOf(sorted, position, size);
+  const page = pageAt(sorted, position, size);
   // EC2 ends with an empty token here, not with none.
   return { spotPriceHistorySet: page.items.map(itemOf), nextToken: page.nextToken ?? '' };
 }
@@ -69,7 +69,7 @@ const itemOf = ({ zone, instanceType, product, price, at }: Row) => ({
   timestamp: at,
 });
 
-function rangeOf(query: Query, nowMs: number): { readonly startMs: number; readonly endMs: number } {
+function rangeOf(query: Ec2Query, nowMs: number): { readonly startMs: number; readonly endMs: number } {
   const endMs = Math.min(query.time('EndTime')?.getTime() ?? nowMs, nowMs);
   const oldest = nowMs - LONGEST_DAYS * DAY_MS;
   const startMs = Math.max(query.time('StartTime')?.getTime() ?? oldest, oldest);
@@ -77,7 +77,7 @@ function rangeOf(query: Query, nowMs: number): { readonly startMs: number; reado
   return { startMs: Math.min(startMs, nowMs), endMs };
 }
 
-function requestedTypes(query: Query): readonly string[] {
+function requestedTypes(query: Ec2Query): readonly string[] {
   const requested = query.list('InstanceType');
   const unknown = requested.filter((type) => !isKnownType(type));
   if (unknown.length > 0) {
@@ -90,7 +90,7 @@ function requestedTypes(query: Query): readonly string[] {
   });
 }
 
-function requestedZones(query: Query, region: string): readonly Zone[] {
+function requestedZones(query: Ec2Query, region: string): readonly MarketZone[] {
   const name = query.text('AvailabilityZone');
   const id = query.text('AvailabilityZoneId');
   if (name !== undefined && id !== undefined) {
@@ -111,7 +111,7 @@ function requestedZones(query: Query, region: string): readonly Zone[] {
 }
 
 /** Only Linux is priced here; accounts with a VPC may ask under either name. */
-function wantsLinux(query: Query): boolean {
+function wantsLinux(query: Ec2Query): boolean {
   const requested = query.list('ProductDescription');
   return (
     requested.length === 0 || requested.some((each) => each === PRODUCT || each === `${PRODUCT} (Amazon VPC)`)

@@ -1,12 +1,12 @@
 /** Reads the parameters of EC2's Query protocol: `Name`, lists as `Name.1`, structures as `Name.Member`. */
-import { Ec2Error } from './errors.ts';
+import { Ec2Error } from './ec2-error.ts';
 
 export interface Filter {
   readonly name: string;
   readonly values: readonly string[];
 }
 
-export interface Query {
+export interface Ec2Query {
   text(name: string): string | undefined;
   integer(name: string, range?: { readonly minimum: number; readonly maximum: number }): number | undefined;
   isTrue(name: string): boolean;
@@ -18,10 +18,10 @@ export interface Query {
   under(prefix: string): ReadonlyMap<string, string>;
 }
 
-export function readQuery(parameters: URLSearchParams): Query {
+export function readQuery(parameters: URLSearchParams): Ec2Query {
   const text = (name: string): string | undefined => parameters.get(name) ?? undefined;
 
-  const integer: Query['integer'] = (name, range) => {
+  const integer: Ec2Query['integer'] = (name, range) => {
     const value = text(name);
     if (value === undefined) return undefined;
     const number = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN;

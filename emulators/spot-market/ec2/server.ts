@@ -1,17 +1,17 @@
 /** Answers EC2's Query protocol for what the market knows; every other action goes on to the emulator unchanged. */
 import { randomUUID } from 'node:crypto';
-import type http from 'node:http';
+import http from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { AccessKey } from '../../access/access-key.ts';
 import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { signatureProblem } from '../../access/signature.ts';
-import type { Clock } from '../../clock/clock.ts';
-import { Ec2Error } from './errors.ts';
+import type { LocalClock } from '../../clock/clock.ts';
+import { Ec2Error } from './ec2-error.ts';
 import { describeInstanceTypes } from './instance-types.ts';
-import { passOn } from './pass-on.ts';
 import { getSpotPlacementScores } from './placement-scores.ts';
 import { describeSpotPriceHistory } from './price-history.ts';
-import { type Query, readQuery } from './query.ts';
-import type { Answer, MarketState, ServiceRequest } from './service.ts';
+import { type Ec2Query, readQuery } from './query.ts';
+import type { Ec2Answer, MarketState, ServiceRequest } from './service.ts';
 import type { VcpuGate } from './vcpu-gate.ts';
 import { errorXml, responseXml } from './xml.ts';
 import { describeAvailabilityZones, describeInstanceTypeOfferings } from './zones.ts';
@@ -23,7 +23,7 @@ export interface Ec2ServerOptions {
   /** The key that clients sign with. */
   readonly credentials: AccessKey;
   readonly market: MarketState;
-  readonly clock: Clock;
+  readonly clock: LocalClock;
   /** Whether a request of the action may pass, as EC2 limits them. Default: all may. */
   readonly mayPass?: ((action: string) => boolean) | undefined;
   /** Quotas of vCPUs. Default: no limit. Needs `awsEndpointUrl`. */
@@ -31,7 +31,7 @@ export interface Ec2ServerOptions {
   readonly log: (line: string) => void;
 }
 
-const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Answer>> = {
+const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Ec2Answer>> = {
   GetSpotPlacementScores: getSpotPlacementScores,
   DescribeSpotPriceHistory: describeSpotPriceHistory,
   DescribeInstanceTypes: describeInstanceTypes,
@@ -113,7 +113,7 @@ interface Exchange {
 const LAUNCHES: ReadonlySet<string> = new Set(['CreateFleet', 'RunInstances']);
 
 /** @throws Ec2Error for a launch beyond a quota */
-async function refuseOrLaunch(action: string, query: Query, exchange: Exchange): Promise<void> {
+async function refuseOrLaunch(action: string, query: Ec2Query, exchange: Exchange): Promise<void> {
   const { vcpus } = exchange.options;
   if (vcpus === undefined || !LAUNCHES.has(action)) return refuseOrPassOn(action, exchange);
   const refused = await vcpus.pass(action, query, () => refuseOrPassOn(action, exchange));
@@ -169,7 +169,7 @@ function send(response: http.ServerResponse, { status, requestId, xml }: Reply):
   response.end(xml);
 }
 
-function sendAnswer(response: http.ServerResponse, action: string, answered: Answer): void {
+function sendAnswer(response: http.ServerResponse, action: string, answered: Ec2Answer): void {
   const requestId = randomUUID();
   send(response, { status: 200, requestId, xml: responseXml(action, requestId, answered) });
 }
@@ -178,3 +178,40 @@ function sendError(response: http.ServerResponse, error: Ec2Error): void {
   const requestId = randomUUID();
   send(response, { status: error.status, requestId, xml: errorXml(error.code, error.message, requestId) });
 }
+
+/** Of one connection, not of the message. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+]);
+const TIMEOUT_MS = 60_000;
+
+/** Sends a request on as it came: headers included, so that its signature stays valid, and the answer streamed back. */
+async function passOn(
+  request: http.IncomingMessage,
+  body: Buffer,
+  response: http.ServerResponse,
+  endpointUrl: string,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+  const onward = http.request(new URL(request.url ?? '/', endpointUrl), {
+    method: request.method,
+    headers: { ...endToEnd(request.headers), 'content-length': body.length },
+    timeout: TIMEOUT_MS,
+  });
+  onward.on('response', resolve);
+  onward.on('error', reject);
+  onward.on('timeout', () => onward.destroy(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)));
+  onward.end(body);
+  const answer = await promise;
+  response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+  await pipeline(answer, response);
+}
+
+const endToEnd = (headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));

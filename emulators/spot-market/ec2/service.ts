@@ -3,7 +3,7 @@ import type { Leases } from '../model/leases.ts';
 import type { MarketTime } from '../model/market-time.ts';
 import type { SpotPrices } from '../model/prices.ts';
 import type { ConfigurationLimit } from './configuration-limit.ts';
-import type { Query } from './query.ts';
+import type { Ec2Query } from './query.ts';
 import type { Xml } from './xml.ts';
 
 export interface MarketState {
@@ -14,11 +14,11 @@ export interface MarketState {
 }
 
 export interface ServiceRequest {
-  readonly query: Query;
+  readonly query: Ec2Query;
   /** From the request's credential scope, as a regional endpoint would be. */
   readonly region: string;
   readonly nowMs: number;
   readonly market: MarketState;
 }
 
-export type Answer = { readonly [name: string]: Xml };
+export type Ec2Answer = { readonly [name: string]: Xml };

@@ -11,9 +11,9 @@ import {
 } from '@aws-sdk/client-ec2';
 import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
 import { vcpuQuotaOf } from '../../../functions/core/catalog/types/vcpu-quotas.ts';
-import { Ec2Error } from './errors.ts';
-import type { Query } from './query.ts';
-import type { Answer } from './service.ts';
+import { Ec2Error } from './ec2-error.ts';
+import type { Ec2Query } from './query.ts';
+import type { Ec2Answer } from './service.ts';
 
 type PurchaseOption = 'spot' | 'on-demand';
 
@@ -30,7 +30,7 @@ export interface VcpuGate {
    * @returns what a refused fleet is answered with; undefined when `launch` was called
    * @throws Ec2Error for a refused RunInstances
    */
-  pass(action: string, query: Query, launch: () => Promise<void>): Promise<Answer | undefined>;
+  pass(action: string, query: Ec2Query, launch: () => Promise<void>): Promise<Ec2Answer | undefined>;
 }
 
 /** EC2's words: users of On-Demand cite the first; "Spot Instance quotas" of the user guide has the second. */
@@ -49,9 +49,9 @@ export function vcpuGate(client: EC2Client, quotaOf: (instanceType: string) => n
   let turn: Promise<unknown> = Promise.resolve();
   const passInTurn = async (
     action: string,
-    query: Query,
+    query: Ec2Query,
     launch: () => Promise<void>,
-  ): Promise<Answer | undefined> => {
+  ): Promise<Ec2Answer | undefined> => {
     const wanted = launchOf(action, query);
     if (wanted === undefined || (await hasRoom(client, wanted, quotaOf))) {
       await launch();
@@ -74,7 +74,7 @@ export function vcpuGate(client: EC2Client, quotaOf: (instanceType: string) => n
   };
 }
 
-function launchOf(action: string, query: Query): Launch | undefined {
+function launchOf(action: string, query: Ec2Query): Launch | undefined {
   if (action === 'RunInstances') {
     const type = query.text('InstanceType');
     if (type === undefined) return undefined;
@@ -146,7 +146,7 @@ async function spotInstances(client: EC2Client): Promise<ReadonlySet<string>> {
 const fleetAnswer = (
   refusals: readonly { readonly type: string; readonly code: string; readonly message: string }[],
   { purchaseOption }: Launch,
-): Answer => ({
+): Ec2Answer => ({
   fleetId: `fleet-${crypto.randomUUID()}`,
   fleetInstanceSet: [],
   errorSet: refusals.map(({ type, code, message }) => ({

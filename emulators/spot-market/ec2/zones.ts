@@ -1,13 +1,13 @@
 /** DescribeAvailabilityZones and DescribeInstanceTypeOfferings. */
 import { catalogTypes } from '../../../functions/core/catalog/catalog.ts';
-import { REGIONS, type Zone, zonesOf, zonesOffering } from '../model/offers.ts';
-import { Ec2Error } from './errors.ts';
+import { type MarketZone, REGIONS, zonesOf, zonesOffering } from '../model/offers.ts';
+import { Ec2Error } from './ec2-error.ts';
 import { applyFilters, type Fields } from './filters.ts';
-import { pageOf, positionOf } from './paging.ts';
+import { pageAt, positionAfter } from './paging.ts';
 import { invalid } from './query.ts';
-import type { Answer, ServiceRequest } from './service.ts';
+import type { Ec2Answer, ServiceRequest } from './service.ts';
 
-const ZONE_FIELDS: Fields<Zone> = {
+const ZONE_FIELDS: Fields<MarketZone> = {
   'zone-name': (zone) => zone.zoneName,
   'zone-id': (zone) => zone.zoneId,
   'region-name': (zone) => zone.region,
@@ -17,7 +17,7 @@ const ZONE_FIELDS: Fields<Zone> = {
   'group-name': (zone) => groupOf(zone),
 };
 
-export function describeAvailabilityZones({ query, region }: ServiceRequest): Answer {
+export function describeAvailabilityZones({ query, region }: ServiceRequest): Ec2Answer {
   const all = zonesOf(region);
   const names = query.list('ZoneName');
   const ids = query.list('ZoneId');
@@ -44,9 +44,9 @@ function refuseUnknown(requested: readonly string[], known: readonly string[]): 
   }
 }
 
-const groupOf = ({ region }: Zone): string => `${region}-zg-1`;
+const groupOf = ({ region }: MarketZone): string => `${region}-zg-1`;
 
-const zoneItem = (zone: Zone) => ({
+const zoneItem = (zone: MarketZone) => ({
   optInStatus: 'opt-in-not-required',
   messageSet: [],
   regionName: zone.region,
@@ -69,12 +69,12 @@ const OFFERING_FIELDS: Fields<Offering> = {
   location: (offering) => offering.location,
 };
 
-export function describeInstanceTypeOfferings({ query, region, nowMs }: ServiceRequest): Answer {
+export function describeInstanceTypeOfferings({ query, region, nowMs }: ServiceRequest): Ec2Answer {
   const locationType = query.text('LocationType') ?? 'region';
   const offerings = catalogTypes().flatMap((type) => offeringsOf(type, region, locationType));
   const chosen = applyFilters(offerings, query.filters(), OFFERING_FIELDS);
   const size = query.integer('MaxResults', { minimum: 5, maximum: 1_000 }) ?? 1_000;
-  const page = pageOf(chosen, positionOf(query.text('NextToken'), nowMs), size);
+  const page = pageAt(chosen, positionAfter(query.text('NextToken'), nowMs), size);
   return {
     instanceTypeOfferingSet: page.items.map((offering) => ({ ...offering })),
     nextToken: page.nextToken,

@@ -1,6 +1,6 @@
 /** Which Spot capacity is leased, and what is left of it. */
 import type { CapacityRequest } from './capacity-source.ts';
-import type { SpotPool } from './offers.ts';
+import type { MarketPool } from './offers.ts';
 
 export interface Held {
   readonly owner: string;
@@ -18,20 +18,20 @@ export interface Ledger {
   remove(lease: Held): boolean;
   has(lease: Held): boolean;
   all(): readonly Held[];
-  pools(): readonly SpotPool[];
-  readonly free: (pool: SpotPool) => number;
+  pools(): readonly MarketPool[];
+  readonly free: (pool: MarketPool) => number;
   /** Leases that no longer fit into their pools' capacity, the newest first: they came when the pool was full. */
   overdrawn(): readonly Held[];
 }
 
 /** @param isSpared whether a lease stays although its pool has less than is leased of it */
 export function makeLedger(
-  capacityOf: (pool: SpotPool) => number,
+  capacityOf: (pool: MarketPool) => number,
   isSpared: (lease: Held) => boolean = () => false,
 ): Ledger {
   /** In the order they were given. */
   const held = new Set<Held>();
-  const instances = (pool: SpotPool, counted: (lease: Held) => boolean): number =>
+  const instances = (pool: MarketPool, counted: (lease: Held) => boolean): number =>
     [...held]
       .filter((lease) => lease.zoneId === pool.zoneId && counted(lease))
       .reduce((sum, lease) => sum + (lease.counts.get(pool.instanceType) ?? 0), 0);
@@ -57,7 +57,7 @@ export function makeLedger(
   };
 }
 
-const poolsOf = ({ counts, zoneId }: Held): readonly SpotPool[] =>
+const poolsOf = ({ counts, zoneId }: Held): readonly MarketPool[] =>
   [...counts.keys()].map((instanceType) => ({ instanceType, zoneId }));
 
 export function countsOf({ groups }: CapacityRequest): ReadonlyMap<string, number> {

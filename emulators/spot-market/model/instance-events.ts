@@ -31,19 +31,6 @@ export function interruptionWarning(
   };
 }
 
-export function rebalanceRecommendation({
-  instanceId,
-  zoneId,
-  accountId,
-}: SpotInstance): PutEventsRequestEntry {
-  return {
-    Source: 'aws.ec2',
-    DetailType: 'EC2 Instance Rebalance Recommendation',
-    Resources: [`arn:aws:ec2:${zoneOf(zoneId)?.region ?? ''}:${accountId}:instance/${instanceId}`],
-    Detail: JSON.stringify({ 'instance-id': instanceId }),
-  };
-}
-
 /** The end of an instance, by any cause. */
 export function instanceEnded({ instanceId, zoneId, accountId }: SpotInstance): PutEventsRequestEntry {
   return {

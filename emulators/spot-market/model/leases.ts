@@ -3,9 +3,52 @@ import { countsOf, type Held, type Ledger, makeLedger } from './capacity-ledger.
 import type { CapacityPlan, MarketSecond } from './capacity-plan.ts';
 import type { CapacityLease, CapacityMarket, CapacityRequest } from './capacity-source.ts';
 import type { MarketTime } from './market-time.ts';
-import type { SpotPool } from './offers.ts';
+import type { MarketPool } from './offers.ts';
 import { runOf } from './run-name.ts';
-import { inWords, waitNotices } from './wait-notices.ts';
+
+interface WaitNotices {
+  begin(owner: string, counts: ReadonlyMap<string, number>, zoneIds: readonly string[]): void;
+  /** The owner has its capacity. */
+  end(owner: string): void;
+}
+
+/** Says that a job waits for capacity, once for each wait, and when the market changes next. */
+function waitNotices(deps: {
+  readonly plan: CapacityPlan;
+  readonly time: MarketTime;
+  readonly log: (line: string) => void;
+  readonly notice?: (line: string) => void;
+}): WaitNotices {
+  const { plan, time } = deps;
+  const waiting = new Set<string>();
+
+  const nextChange = (counts: ReadonlyMap<string, number>, zoneIds: readonly string[]): string => {
+    const now = time.now();
+    const types = [...counts.keys()];
+    const changes = zoneIds.flatMap((zoneId) =>
+      types.flatMap((instanceType) => plan.nextChange({ instanceType, zoneId }, now) ?? []),
+    );
+    if (changes.length === 0) return 'the market script brings none';
+    const milliseconds = time.wallMs(Math.min(...changes)) - time.wallMs(now);
+    return `the market changes in ${Math.ceil(milliseconds / 1_000)} s`;
+  };
+
+  return {
+    begin: (owner, counts, zoneIds) => {
+      if (waiting.has(owner)) return;
+      waiting.add(owner);
+      const where = zoneIds.join(', ') || 'any zone';
+      const line = `${owner} waits: no Spot capacity for ${inWords(counts)} in ${where}; ${nextChange(counts, zoneIds)}`;
+      deps.log(line);
+      deps.notice?.(line);
+    },
+    end: (owner) => void waiting.delete(owner),
+  };
+}
+
+/** Such as `2 x c5.xlarge`. */
+const inWords = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([instanceType, count]) => `${count} x ${instanceType}`).join(', ');
 
 export interface LeaseDeps {
   readonly plan: CapacityPlan;
@@ -13,7 +56,7 @@ export interface LeaseDeps {
   /** Zone ids where all of the types are offered. */
   readonly zonesFor: (types: readonly string[]) => readonly string[];
   /** USD per instance hour, for the choice between zones that are equally deep. */
-  readonly priceOf: (pool: SpotPool) => number | undefined;
+  readonly priceOf: (pool: MarketPool) => number | undefined;
   /** From the warning to the kill, in real seconds. */
   readonly graceSeconds: number;
   readonly log: (line: string) => void;
@@ -23,7 +66,7 @@ export interface LeaseDeps {
 
 export interface Leases extends CapacityMarket {
   /** Instances of the pool that are available now. */
-  readonly freeAt: (pool: SpotPool) => number;
+  readonly freeAt: (pool: MarketPool) => number;
   /** Spot leases that are held and not yet reclaimed, the oldest first. */
   held(): readonly Held[];
   /**
@@ -45,7 +88,7 @@ export function makeLeases(deps: LeaseDeps): Leases {
   );
   const listeners = makeListeners(log);
   /** Pools requested without success since the listeners were last called. */
-  const wanted = new Map<string, SpotPool>();
+  const wanted = new Map<string, MarketPool>();
   let callOff: (() => void) | undefined;
   /** Every change up to this moment has been acted on. */
   let lookedAt = time.now();
@@ -170,7 +213,7 @@ function leaseOf(
 
 interface ZoneOffer {
   readonly zoneId: string;
-  readonly pools: readonly SpotPool[];
+  readonly pools: readonly MarketPool[];
   /** How many such gangs the zone could take; below 1 it cannot take one. */
   readonly depth: number;
   readonly usd: number;
@@ -179,8 +222,8 @@ interface ZoneOffer {
 function zoneOffer(
   zoneId: string,
   counts: ReadonlyMap<string, number>,
-  freeOf: (pool: SpotPool) => number,
-  priceOf: (pool: SpotPool) => number | undefined,
+  freeOf: (pool: MarketPool) => number,
+  priceOf: (pool: MarketPool) => number | undefined,
 ): ZoneOffer {
   const needs = [...counts].map(([instanceType, count]) => ({ pool: { instanceType, zoneId }, count }));
   return {

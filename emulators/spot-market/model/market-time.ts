@@ -1,5 +1,5 @@
 /** Market time runs `scale` times as fast as the region's clock, from 0 at the market's start. */
-import { type Clock, wallClock } from '../../clock/clock.ts';
+import { type LocalClock, wallClock } from '../../clock/clock.ts';
 import type { MarketSecond } from './capacity-plan.ts';
 
 export interface MarketTime {
@@ -12,7 +12,7 @@ export interface MarketTime {
   at(moment: MarketSecond, action: () => void): () => void;
 }
 
-export function startMarketTime(scale = 1, clock: Clock = wallClock): MarketTime {
+export function startMarketTime(scale = 1, clock: LocalClock = wallClock): MarketTime {
   const startedMs = clock.now();
   const marketSecond = (wallMs: number): MarketSecond => ((wallMs - startedMs) / 1_000) * scale;
   const wallMs = (at: MarketSecond): number => startedMs + (at / scale) * 1_000;

@@ -2,7 +2,7 @@
 
 import type { CapacityPlan, MarketSecond } from './capacity-plan.ts';
 import type { MarketTime } from './market-time.ts';
-import { listPrice, type SpotPool } from './offers.ts';
+import { listPrice, type MarketPool } from './offers.ts';
 import { uniform, uniformOf } from './seeded-by-name.ts';
 
 interface PricePoint {
@@ -12,9 +12,9 @@ interface PricePoint {
 
 export interface SpotPrices {
   /** USD per instance hour in force at that moment; undefined where the catalog knows no price. */
-  readonly priceAt: (pool: SpotPool, at: MarketSecond) => number | undefined;
+  readonly priceAt: (pool: MarketPool, at: MarketSecond) => number | undefined;
   /** Change points from the last one at or before `from` to `until`, oldest first. */
-  readonly history: (pool: SpotPool, from: MarketSecond, until: MarketSecond) => readonly PricePoint[];
+  readonly history: (pool: MarketPool, from: MarketSecond, until: MarketSecond) => readonly PricePoint[];
   /** Spot over On-Demand now; 1 where nothing is known. */
   readonly spotDiscount: (instanceType: string, zoneId: string) => number;
 }
@@ -30,15 +30,15 @@ const SCARCITY = 0.6;
 const KEPT_SECONDS = 90 * 24 * HOUR_SECONDS;
 
 export function makePrices(seed: number, plan: CapacityPlan, time: MarketTime): SpotPrices {
-  const driftOf = (pool: SpotPool): Drift => {
+  const driftOf = (pool: MarketPool): Drift => {
     const draw = uniformOf(seed, pool.instanceType, pool.zoneId);
     const length = Math.round((4 + 5 * draw()) * HOUR_SECONDS);
     return { length, offset: Math.round(length * draw()) };
   };
-  const driftAt = (pool: SpotPool, at: MarketSecond): number =>
+  const driftAt = (pool: MarketPool, at: MarketSecond): number =>
     1 + DRIFT * (2 * uniform(seed, pool.instanceType, pool.zoneId, slotOf(driftOf(pool), at)) - 1);
 
-  const priceAt = (pool: SpotPool, at: MarketSecond): number | undefined => {
+  const priceAt = (pool: MarketPool, at: MarketSecond): number | undefined => {
     const list = listPrice(pool);
     if (!list) return undefined;
     const scarcity = Math.max(0, 1 - plan.capacityAt(pool, at) / AMPLE);
@@ -47,13 +47,13 @@ export function makePrices(seed: number, plan: CapacityPlan, time: MarketTime): 
     return Math.round(Math.min(list.onDemandUsd, usd) * 10_000) / 10_000;
   };
 
-  const nextChange = (pool: SpotPool, at: MarketSecond): MarketSecond => {
+  const nextChange = (pool: MarketPool, at: MarketSecond): MarketSecond => {
     const drift = driftOf(pool);
     const next = startOf(drift, slotOf(drift, at) + 1);
     return Math.min(next, plan.nextChange(pool, at) ?? next);
   };
 
-  const history = (pool: SpotPool, from: MarketSecond, until: MarketSecond): readonly PricePoint[] => {
+  const history = (pool: MarketPool, from: MarketSecond, until: MarketSecond): readonly PricePoint[] => {
     const drift = driftOf(pool);
     const points: PricePoint[] = [];
     // The price in force at `from` began at its drift step at the latest; nothing is older than the first one asked.
@@ -82,7 +82,7 @@ export function makePrices(seed: number, plan: CapacityPlan, time: MarketTime): 
 
 /** The catalog's prices, whatever the capacity. */
 export function steadyPrices(): SpotPrices {
-  const usdOf = (pool: SpotPool): number | undefined => listPrice(pool)?.spotUsd;
+  const usdOf = (pool: MarketPool): number | undefined => listPrice(pool)?.spotUsd;
   return {
     priceAt: usdOf,
     history: (pool, from) => {

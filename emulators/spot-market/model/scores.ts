@@ -5,7 +5,7 @@
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
  */
 import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
-import { type SpotPool, zonesOffering } from './offers.ts';
+import { type MarketPool, zonesOffering } from './offers.ts';
 import { between } from './seeded-by-name.ts';
 
 type CapacityUnit = 'units' | 'vcpu' | 'memory-mib';
@@ -28,7 +28,7 @@ export function zoneScore(
   question: ScoreQuestion,
   zoneId: string,
   region: string,
-  freeOf: (pool: SpotPool) => number,
+  freeOf: (pool: MarketPool) => number,
 ): number {
   return scoreOf(question, headroomOf(question, zoneId, region, freeOf), zoneId);
 }
@@ -38,7 +38,7 @@ export function regionScore(
   question: ScoreQuestion,
   zoneIds: readonly string[],
   region: string,
-  freeOf: (pool: SpotPool) => number,
+  freeOf: (pool: MarketPool) => number,
 ): number {
   const headroom = zoneIds.reduce((sum, zoneId) => sum + headroomOf(question, zoneId, region, freeOf), 0);
   return scoreOf(question, headroom, region);
@@ -49,7 +49,7 @@ function headroomOf(
   { types, target, unit }: ScoreQuestion,
   zoneId: string,
   region: string,
-  freeOf: (pool: SpotPool) => number,
+  freeOf: (pool: MarketPool) => number,
 ): number {
   const offered = [...new Set(types)].filter((type) =>
     zonesOffering(type, region).some((zone) => zone.zoneId === zoneId),

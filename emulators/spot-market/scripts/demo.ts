@@ -4,7 +4,7 @@
  * without capacity at a time: any number of runs can be interrupted without waiting for each other.
  */
 
-import { type CapacityPlan, type Gang, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
+import { type CapacityPlan, type GangRequest, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
 import { runOf } from '../model/run-name.ts';
 import { between, uniform } from '../model/seeded-by-name.ts';
 
@@ -52,7 +52,7 @@ export function demoPlan({
       outage.until = at;
   };
 
-  const checkpointSynced = ({ owner, zoneId }: Gang, at: MarketSecond): boolean => {
+  const checkpointSynced = ({ owner, zoneId }: GangRequest, at: MarketSecond): boolean => {
     const run = runOf(owner);
     const past = suffered.get(run) ?? 0;
     const count = (synced.get(owner) ?? 0) + 1;

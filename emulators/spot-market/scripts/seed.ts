@@ -4,7 +4,7 @@
  */
 import { familyOf } from '../../../functions/core/catalog/types/instance-family.ts';
 import { type CapacityPlan, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
-import type { SpotPool } from '../model/offers.ts';
+import type { MarketPool } from '../model/offers.ts';
 import { between, exponential, uniform } from '../model/seeded-by-name.ts';
 
 export interface SeedScript {
@@ -38,7 +38,7 @@ export function seedPlan({
 }: SeedScript): CapacityPlan {
   const spells = new Map<string, Spell[]>();
 
-  const spellAt = (pool: SpotPool, at: MarketSecond): Spell => {
+  const spellAt = (pool: MarketPool, at: MarketSecond): Spell => {
     const name = `${familyOf(pool.instanceType)} ${pool.zoneId}`;
     const known = spells.get(name) ?? [];
     spells.set(name, known);

@@ -1,6 +1,6 @@
 /** A trace in the published format, for the local market and the simulator: {"metadata": {"gap_seconds": 600}, "data": [available instances, per tick]}. */
 import * as z from 'zod';
-import { type Checked, checkFields, readJson } from '../../shared/json-file.ts';
+import { type CheckedJson, checkFields, readJsonFile } from '../../shared/json-file.ts';
 
 const SECONDS = 'give the whole seconds of a tick, 1 or more';
 const COUNTS = 'give how many instances were available in each tick: 0, 1, 2, ...';
@@ -18,7 +18,7 @@ const traceSchema = z.object(
 
 export type Trace = z.infer<typeof traceSchema>;
 
-export function readTraceFile(file: string): Checked<Trace> {
-  const content = readJson(file);
+export function readTraceFile(file: string): CheckedJson<Trace> {
+  const content = readJsonFile(file);
   return content.ok ? checkFields(traceSchema, content.value) : content;
 }

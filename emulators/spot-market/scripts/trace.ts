@@ -1,7 +1,7 @@
 /** Capacity as it was once measured: a trace for each zone, in the format of the published Spot traces. */
 
 import { type CapacityPlan, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
-import type { SpotPool } from '../model/offers.ts';
+import type { MarketPool } from '../model/offers.ts';
 import { readTraceFile, type Trace } from './trace-file.ts';
 
 export interface TraceScript {
@@ -18,7 +18,7 @@ export function tracePlan({ zones, startTick = 0 }: TraceScript): CapacityPlan {
     startTick + Math.floor(at / trace.metadata.gap_seconds);
 
   return {
-    capacityAt: ({ zoneId }: SpotPool, at) => {
+    capacityAt: ({ zoneId }: MarketPool, at) => {
       const trace = zones[zoneId];
       if (at < 0) return PLENTY;
       return trace ? valueAt(trace, tickOf(trace, at)) : 0;

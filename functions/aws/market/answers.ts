@@ -1,5 +1,5 @@
 /** Returns failures of the market's APIs as values, and keeps answers for a while. */
-import type { Answer, MarketFailure } from '../../core/placement/model/market-source.ts';
+import type { MarketAnswer, MarketFailure } from '../../core/placement/model/market-source.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 
 const THROTTLES = new Set([
@@ -24,7 +24,10 @@ const REMEDY: Readonly<Record<MarketFailure, string>> = {
   unavailable: 'asked again at the next placement',
 };
 
-export async function answered<T>(ask: () => Promise<T>, notes: readonly string[] = []): Promise<Answer<T>> {
+export async function answered<T>(
+  ask: () => Promise<T>,
+  notes: readonly string[] = [],
+): Promise<MarketAnswer<T>> {
   try {
     return { kind: 'known', value: await ask(), notes };
   } catch (error: unknown) {
@@ -36,8 +39,8 @@ export async function answered<T>(ask: () => Promise<T>, notes: readonly string[
 
 /** An equal question within the time gets the same answer. Failures are not kept. */
 export function reuse<T>(clock: Clock, seconds: number) {
-  const kept = new Map<string, { readonly until: number; readonly answer: Answer<T> }>();
-  return async (question: string, ask: () => Promise<Answer<T>>): Promise<Answer<T>> => {
+  const kept = new Map<string, { readonly until: number; readonly answer: MarketAnswer<T> }>();
+  return async (question: string, ask: () => Promise<MarketAnswer<T>>): Promise<MarketAnswer<T>> => {
     const now = clock.now().getTime();
     const known = kept.get(question);
     if (known && known.until > now) return known.answer;

@@ -15,7 +15,7 @@ import {
   trainingPrice,
 } from '../../core/catalog/catalog.ts';
 import type {
-  Answer,
+  MarketAnswer,
   MarketSource,
   OnDemandPrice,
   PlacementScore,
@@ -63,7 +63,7 @@ export function ec2Market({ ec2, region, clock }: MarketDeps): MarketSource {
   };
 }
 
-const tooFew = (types: readonly string[]): Answer<readonly PlacementScore[]> => ({
+const tooFew = (types: readonly string[]): MarketAnswer<readonly PlacementScore[]> => ({
   kind: 'unknown',
   failure: 'unavailable',
   message: `not asked for ${types.join(' and ')} alone, which would always score low: name three interchangeable types`,
@@ -94,7 +94,7 @@ async function readPrices(
   ec2: EC2Client,
   types: readonly string[],
   now: Date,
-  askZones: () => Promise<Answer<readonly Zone[]>>,
+  askZones: () => Promise<MarketAnswer<readonly Zone[]>>,
 ): Promise<SpotPrice[]> {
   const newest = new Map<string, { readonly price: SpotPrice; readonly at: number }>();
   const names = new Map<string, string>();
@@ -130,7 +130,7 @@ function priceOf(row: SpotPriceRow, zoneId: string): SpotPrice | undefined {
 async function zoneIdOf(
   zoneName: string | undefined,
   names: Map<string, string>,
-  askZones: () => Promise<Answer<readonly Zone[]>>,
+  askZones: () => Promise<MarketAnswer<readonly Zone[]>>,
 ): Promise<string | undefined> {
   if (zoneName === undefined) return undefined;
   if (names.size === 0) {
@@ -143,14 +143,14 @@ async function zoneIdOf(
 function snapshotInstead(
   types: readonly string[],
   region: string,
-  live: Answer<readonly SpotPrice[]>,
-): Answer<readonly SpotPrice[]> {
+  live: MarketAnswer<readonly SpotPrice[]>,
+): MarketAnswer<readonly SpotPrice[]> {
   const why = live.kind === 'unknown' ? `${live.failure}: ${live.message}` : 'EC2 named none';
   const { prices, note } = snapshotSpotPrices(types, region);
   return { kind: 'known', value: prices, notes: [`Spot prices of now unknown (${why}); ${note}`] };
 }
 
-function catalogPrices(types: readonly string[], region: string): Answer<readonly OnDemandPrice[]> {
+function catalogPrices(types: readonly string[], region: string): MarketAnswer<readonly OnDemandPrice[]> {
   const known: OnDemandPrice[] = [];
   const missing: string[] = [];
   for (const instanceType of new Set(types)) {

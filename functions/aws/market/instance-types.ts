@@ -1,6 +1,6 @@
 /** EC2's data on the hardware of instance types. */
 import { type EC2Client, paginateDescribeInstanceTypes } from '@aws-sdk/client-ec2';
-import type { Answer } from '../../core/placement/model/market-source.ts';
+import type { MarketAnswer } from '../../core/placement/model/market-source.ts';
 import { answered } from './answers.ts';
 
 /** EC2's limit for the values of a filter. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html */
@@ -13,7 +13,7 @@ const VALUES_A_FILTER = 200;
 export const describeHardware = (
   ec2: EC2Client,
   types: readonly string[],
-): Promise<Answer<readonly unknown[]>> =>
+): Promise<MarketAnswer<readonly unknown[]>> =>
   answered(async () => {
     const names = [...new Set(types)].sort();
     const found: unknown[] = [];

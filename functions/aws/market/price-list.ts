@@ -8,7 +8,7 @@ import {
   type TransferPrice,
   transferPriceOf,
 } from '../../core/catalog/price-list.ts';
-import type { Answer } from '../../core/placement/model/market-source.ts';
+import type { MarketAnswer } from '../../core/placement/model/market-source.ts';
 import { answered } from './answers.ts';
 
 interface Question {
@@ -48,7 +48,7 @@ export const listPrices = (
   pricing: PricingClient,
   types: readonly string[],
   region: string,
-): Promise<Answer<readonly ListPrice[]>> =>
+): Promise<MarketAnswer<readonly ListPrice[]>> =>
   eachOf(types, async (type) => {
     const rows = await ask(pricing, trainingQuestion(type, region));
     return dearestHour(rows.flatMap((text) => priceOf(text, region) ?? []));
@@ -59,7 +59,7 @@ export const ec2ListPrices = (
   pricing: PricingClient,
   types: readonly string[],
   region: string,
-): Promise<Answer<readonly ListPrice[]>> =>
+): Promise<MarketAnswer<readonly ListPrice[]>> =>
   eachOf(types, async (type) => {
     const rows = await ask(pricing, ec2Question(type, region));
     return dearestHour(rows.flatMap((text) => ec2PriceOf(text, region) ?? []));
@@ -70,7 +70,7 @@ export const transferPrices = (
   pricing: PricingClient,
   from: string,
   others: readonly string[],
-): Promise<Answer<readonly TransferPrice[]>> =>
+): Promise<MarketAnswer<readonly TransferPrice[]>> =>
   eachOf(others, async (to) => {
     const rows = await ask(pricing, transferQuestion(from, to));
     return rows
@@ -87,7 +87,7 @@ const dearestHour = (prices: readonly ListPrice[]): readonly ListPrice[] =>
 const eachOf = <T>(
   names: readonly string[],
   one: (name: string) => Promise<readonly T[]>,
-): Promise<Answer<readonly T[]>> =>
+): Promise<MarketAnswer<readonly T[]>> =>
   answered(async () => {
     const found: T[] = [];
     for (const name of new Set(names)) found.push(...(await one(name)));

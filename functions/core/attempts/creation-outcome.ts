@@ -4,7 +4,7 @@
  */
 
 import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
-import { sizeOf } from '../catalog/launchers/download.ts';
+import { datasetSizeOf } from '../catalog/launchers/download.ts';
 import { launcherFacts } from '../catalog/launchers/registry.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { type Change, remedyOf } from '../doctor/verdict.ts';
@@ -94,7 +94,7 @@ async function announce(
   at = deps.clock.now(),
 ): Promise<void> {
   const { inputMode, inputReason, log } = prepared;
-  const { shards, bytes } = sizeOf(dataset.shards);
+  const { shards, bytes } = datasetSizeOf(dataset.shards);
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(attempt.runId, attempt.attempt, {
     input: { mode: inputMode, shards, bytes },

@@ -12,8 +12,6 @@ type Row = readonly [
 ];
 const rows = data.rows as unknown as readonly Row[];
 
-export const acceleratorKinds = (): readonly string[] => [...new Set(rows.map(([kind]) => kind))];
-
 /**
  * The geometric mean of 16-bit tensor throughput (TFLOP/s) and memory bandwidth (GB/s): training is bound by one or the
  * other. Only ratios mean anything. undefined for a kind that no source names.

@@ -26,7 +26,7 @@ export const hardwareSchema = z.object({
 });
 export type Hardware = Readonly<z.output<typeof hardwareSchema>>;
 
-export type Reading =
+export type FactsReading =
   | { readonly kind: 'asInSnapshot'; readonly type: string }
   | { readonly kind: 'facts'; readonly facts: InstanceFacts }
   | ({ readonly kind: 'refused' } & Refused);
@@ -44,7 +44,7 @@ const NOTHING = {
 } as const;
 
 /** One entry of InstanceTypes. What it leaves out stays as the snapshot has it. */
-export function readAnswer(entry: unknown, snapshotOf: FactsOf = instanceFacts): Reading {
+export function readAnswer(entry: unknown, snapshotOf: FactsOf = instanceFacts): FactsReading {
   const answer = answerOf(entry);
   const { type } = answer;
   if (answer.kind === 'unreadable') return { kind: 'refused', type, why: answer.why };
@@ -124,7 +124,7 @@ export function keepRead(
     readonly region: string;
     readonly at: string;
     readonly requested: readonly string[];
-    readonly readings: readonly Reading[];
+    readonly readings: readonly FactsReading[];
   },
 ): Hardware {
   const { region, at, readings } = look;

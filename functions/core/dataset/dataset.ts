@@ -2,7 +2,7 @@
 
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
-import { type DatasetSize, sizeOf } from '../catalog/launchers/download.ts';
+import { type DatasetSize, datasetSizeOf } from '../catalog/launchers/download.ts';
 import { headerDifference, shownHeader } from '../packing/formats/csv-header.ts';
 import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/documents.ts';
 import { packingKeys } from '../packing/model/packing-keys.ts';
@@ -165,7 +165,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
  */
 export async function datasetSize(store: ObjectStore, run: RunRecord): Promise<DatasetSize | undefined> {
   try {
-    return sizeOf(await readShards(store, run, run.generations ?? (await generationsNow(store, run))));
+    return datasetSizeOf(await readShards(store, run, run.generations ?? (await generationsNow(store, run))));
   } catch (error: unknown) {
     if (error instanceof DocumentError || error instanceof LaunchRefusedError) return undefined;
     throw error;

@@ -1,6 +1,6 @@
 /** The declarations of a deployment, judged by what it allows. A run is refused what the deployment does not allow. */
 import * as z from 'zod';
-import { type DeploymentRules, readAllowedDeclaration } from '../ingest/allowed.ts';
+import { type DeploymentRules, readAllowedStored } from '../ingest/allowed.ts';
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import { PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -55,7 +55,7 @@ export async function readDeclarations(
     if (!key.endsWith('.yaml')) continue;
     const name = key.slice(PIPELINES_PREFIX.length, -'.yaml'.length);
     const { text = '', lastModified = new Date(0) } = (await store.readText(key)) ?? {};
-    const declaration = readAllowedDeclaration(deployment, name, text);
+    const declaration = readAllowedStored(deployment, name, text);
     const problems = declaration.valid
       ? pastScheduleProblems(declaration.pipeline, lastModified)
       : declaration.problems;

@@ -104,9 +104,10 @@ function withoutPublicAddress({ compute }: Pipeline): readonly Finding[] {
   if (types.length === 0 || compute.ec2?.privateSubnets !== true) return [];
   return [
     fails(NO_PLACE, {
-      value: 'compute.ec2.privateSubnets: true',
+      value: 'tuning.compute.ec2.privateSubnets: true',
       message: `the subnet has only an internet gateway, and hosts of ${someOf(types)} have no public address`,
-      remedy: 'add a NAT gateway or a gateway endpoint for S3, or leave out compute.ec2.privateSubnets',
+      remedy:
+        'add a NAT gateway or a gateway endpoint for S3, or leave out tuning.compute.ec2.privateSubnets',
     }),
   ];
 }

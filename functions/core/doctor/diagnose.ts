@@ -2,14 +2,14 @@
 import { isDeclared } from './declared-change.ts';
 import type { Evidence } from './evidence.ts';
 import { furtherRemedies } from './further-remedies.ts';
-import { type Finding, gainOf, othersOf, verdictOf } from './gain.ts';
+import { type DoctorFinding, gainOf, othersOf, verdictFrom } from './gain.ts';
 import { inputFinding } from './input.ts';
 import { loopFindings } from './loop.ts';
 import { type Measures, measuresOf } from './measures.ts';
 import { nextAfter } from './next-limit.ts';
 import { gainsBy16Bits, halfPrecision, precisionFinding } from './precision.ts';
 import { startUpFindings } from './start-up.ts';
-import { trainingFindings } from './training.ts';
+import { scriptFindings } from './training.ts';
 import type { Verdict } from './verdict.ts';
 
 /** A gain below this share of the job's time and money is not worth a change. */
@@ -26,12 +26,12 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
     ...(input ? [input] : []),
     ...loopFindings(measures),
     ...startUpFindings(evidence, measures),
-    ...trainingFindings(evidence, measures),
+    ...scriptFindings(evidence, measures),
     ...(precision ? [precision] : []),
   ];
   const verdicts = findings
     .flatMap((each) => undeclared(each, evidence))
-    .map((each) => verdictOf(each, evidence, measures))
+    .map((each) => verdictFrom(each, evidence, measures))
     .toSorted((a, b) => worth(b, measures) - worth(a, measures));
   const worthwhile = verdicts.filter((each) => worth(each, measures) >= WORTH);
   if (worthwhile.length > 0) return worthwhile;
@@ -41,7 +41,7 @@ export function diagnose(evidence: Evidence): readonly Verdict[] {
 }
 
 /** The finding by its first remedy that is not declared; none where all are. */
-function undeclared(finding: Finding, { declaration }: Evidence): readonly Finding[] {
+function undeclared(finding: DoctorFinding, { declaration }: Evidence): readonly DoctorFinding[] {
   if (declaration === undefined) return [finding];
   const options = [finding, ...(finding.others ?? [])].filter(
     ({ change }) => !isDeclared(change, declaration),

@@ -10,7 +10,7 @@ export interface Arithmetic {
 }
 
 /** One host over ten seconds, as the agent writes it. */
-export interface Point {
+export interface EvidencePoint {
   /** The end of the ten seconds, ISO 8601. */
   readonly at: string;
   /** Its place among the hosts of the job, from 0. */
@@ -135,7 +135,7 @@ export interface HostStart {
   readonly lines: ScriptLines;
 }
 
-/** `removed`: a hook failed, or the script inside of one; it went on without all of them. `declined`: `training.instrument: false`. */
+/** `removed`: a hook failed, or the script inside of one; it went on without all of them. `declined`: `tuning.training.instrument: false`. */
 type HooksState =
   | { readonly kind: 'on' }
   | { readonly kind: 'declined' }
@@ -148,7 +148,7 @@ export interface PricedType {
 }
 
 export interface Evidence {
-  readonly points: readonly Point[];
+  readonly points: readonly EvidencePoint[];
   readonly phases: Phases;
   /** Where remedies in the script belong; absent where no hook has found it. */
   readonly lines?: ScriptLines | undefined;

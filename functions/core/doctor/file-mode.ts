@@ -5,7 +5,7 @@ import type { Evidence } from './evidence.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
 const GIBIBYTE = 2 ** 30;
-export const diskBytesPerSecond = ({ instance: { facts } }: Evidence): number => diskRate(facts);
+export const hostDiskRate = ({ instance: { facts } }: Evidence): number => diskRate(facts);
 
 /** Memory of a host that its processes leave to the page cache. */
 export const freeMemoryBytes = ({ instance }: Evidence, { memoryUsed }: HostMeasures): number =>
@@ -23,5 +23,5 @@ export const fileStepSeconds = (evidence: Evidence, { pace }: Measures, cost: Ba
   Math.max(
     cost.rest,
     byCpu(pace, cost),
-    (missingShare(evidence, pace) * cost.bytes) / diskBytesPerSecond(evidence),
+    (missingShare(evidence, pace) * cost.bytes) / hostDiskRate(evidence),
   );

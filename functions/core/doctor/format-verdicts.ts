@@ -1,8 +1,8 @@
 /** Verdicts for a terminal. */
-import type { Evidence, Point } from './evidence.ts';
+import type { Evidence, EvidencePoint } from './evidence.ts';
 import { savedText } from './gain.ts';
 import { ladderOf, type Rung } from './ladder.ts';
-import type { Gain, Interval, Verdict } from './verdict.ts';
+import type { Gain, GainInterval, Verdict } from './verdict.ts';
 
 const BARS = '▁▂▃▄▅▆▇█';
 const COLUMNS = 60;
@@ -14,7 +14,7 @@ const plot = (shares: readonly number[]): string =>
     .map((share) => BARS[Math.min(BARS.length - 1, Math.floor(share * BARS.length))] ?? '')
     .join('');
 
-const SHARES: readonly (readonly [string, (point: Point) => number])[] = [
+const SHARES: readonly (readonly [string, (point: EvidencePoint) => number])[] = [
   ['wait', ({ shares }) => shares.wait],
   ['compute', ({ shares }) => shares.compute],
   ['save', ({ shares }) => shares.save],
@@ -24,7 +24,7 @@ const SHARES: readonly (readonly [string, (point: Point) => number])[] = [
 ];
 
 const number = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
-const within = ({ low, expected, high }: Interval): string =>
+const within = ({ low, expected, high }: GainInterval): string =>
   `${number(expected)} (${number(low)} to ${number(high)})`;
 
 function saves(gain: Gain, of = ''): string {

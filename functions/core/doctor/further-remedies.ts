@@ -8,7 +8,7 @@ const TRANSFORMS_ON_ACCELERATOR =
 const DECODING_ON_ACCELERATOR =
   'do the decoding on the accelerator, where it has time to spare (torchvision.io.decode_jpeg, DALI)';
 const PREFETCH = 'prefetch: DataLoader(…, prefetch_factor=4, pin_memory=True), dataset.prefetch(AUTOTUNE)';
-const SHARDED = 'training.distribution: ShardedByS3Key';
+const SHARDED = 'tuning.training.distribution: ShardedByS3Key';
 const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   download: [`${SHARDED}, where each host needs its share alone`],
   'small-files': ['packing.shardMegabytes: larger shards'],

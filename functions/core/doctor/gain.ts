@@ -3,7 +3,7 @@ import type { Evidence } from './evidence.ts';
 import { furtherRemedies } from './further-remedies.ts';
 import type { Measures } from './measures.ts';
 import { nextAfter } from './next-limit.ts';
-import { type Cause, type Change, type Gain, type Interval, remedyOf, type Verdict } from './verdict.ts';
+import { type Cause, type Change, type Gain, type GainInterval, remedyOf, type Verdict } from './verdict.ts';
 
 /** A change, and what is then different. */
 export interface Option {
@@ -26,7 +26,7 @@ export interface Option {
 }
 
 /** What a rule found, before it is a verdict. */
-export interface Finding extends Option {
+export interface DoctorFinding extends Option {
   readonly cause: Cause;
   /** Seconds of a step from now on without the remedy, where the mean so far is another. */
   readonly stepSecondsNow?: number;
@@ -36,12 +36,12 @@ export interface Finding extends Option {
   readonly others?: readonly Option[];
 }
 
-const around = (expected: number, modelError: number, error: number): Interval => {
+const around = (expected: number, modelError: number, error: number): GainInterval => {
   const half = Math.abs(expected) * modelError + error;
   return { low: expected - half, expected, high: expected + half };
 };
 
-export function verdictOf(finding: Finding, evidence: Evidence, measures: Measures): Verdict {
+export function verdictFrom(finding: DoctorFinding, evidence: Evidence, measures: Measures): Verdict {
   const stepNow = finding.stepSecondsNow ?? measures.pace.stepSeconds;
   const gain = (option: Option): Gain => gainOf(option, { evidence, measures, stepNow });
   return {
@@ -87,12 +87,12 @@ export function gainOf(option: Option, { evidence, measures, stepNow }: Job): Ga
   };
 }
 
-const saysNothing = ({ low, high }: Interval): boolean => low < 0 && high > 0;
+const saysNothing = ({ low, high }: GainInterval): boolean => low < 0 && high > 0;
 
 /** Such as `20 to 90 s and $1 to 2`; undefined where each part may as well be a loss. */
 export function savedText(
   { seconds, dollars }: Gain,
-  text: (interval: Interval, unit: keyof Gain) => string,
+  text: (interval: GainInterval, unit: keyof Gain) => string,
 ): string | undefined {
   const parts = [
     ...(saysNothing(seconds) ? [] : [`${text(seconds, 'seconds')} s`]),

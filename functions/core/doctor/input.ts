@@ -10,9 +10,9 @@ import {
   workersBorne,
 } from './batch-cost.ts';
 import type { Evidence, PricedType } from './evidence.ts';
-import type { Finding } from './gain.ts';
+import type { DoctorFinding } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
-import { networkFinding } from './network.ts';
+import { networkFinding } from './network-limit.ts';
 import { pageCacheFinding } from './page-cache.ts';
 import { preparationFinding } from './preparation.ts';
 
@@ -27,7 +27,7 @@ const MOSTLY = 0.5;
 const LEAST_RESTART = 0.05;
 
 /** Of all causes of waiting, the one that the evidence carries: they exclude each other. */
-export function inputFinding(evidence: Evidence, measures: Measures): Finding | undefined {
+export function inputFinding(evidence: Evidence, measures: Measures): DoctorFinding | undefined {
   const { pace } = measures;
   if (pace.wait <= 0) return undefined;
   const cost = costOf(pace);
@@ -48,7 +48,11 @@ export function inputFinding(evidence: Evidence, measures: Measures): Finding | 
   return workersFinding(measures, cost);
 }
 
-function memoryFinding({ alternatives, instance }: Evidence, pace: HostMeasures, cost: BatchCost): Finding {
+function memoryFinding(
+  { alternatives, instance }: Evidence,
+  pace: HostMeasures,
+  cost: BatchCost,
+): DoctorFinding {
   const enough = Math.ceil((1.1 * cost.cpuSeconds) / cost.rest);
   const facts = {
     ...waitFacts(pace),
@@ -90,7 +94,7 @@ const isUneven = ({ p95Seconds, medianSeconds, stepSeconds, wait }: HostMeasures
   Math.max(p95Seconds - stepSeconds, stepSeconds - medianSeconds) > wait / 2;
 
 /** Workers that live on still make the first batch of an epoch while a step waits. */
-function restartFinding(pace: HostMeasures, cost: BatchCost): Finding {
+function restartFinding(pace: HostMeasures, cost: BatchCost): DoctorFinding {
   const firstBatches = Math.min(pace.restart, pace.restarts * cost.wallSeconds);
   return {
     cause: 'worker-restarts',
@@ -109,7 +113,7 @@ function restartFinding(pace: HostMeasures, cost: BatchCost): Finding {
   };
 }
 
-function handOverFinding(pace: HostMeasures, cost: BatchCost): Finding {
+function handOverFinding(pace: HostMeasures, cost: BatchCost): DoctorFinding {
   return {
     cause: 'hand-over',
     evidence: {
@@ -125,7 +129,7 @@ function handOverFinding(pace: HostMeasures, cost: BatchCost): Finding {
   };
 }
 
-function gapsFinding(pace: HostMeasures, cost: BatchCost): Finding {
+function gapsFinding(pace: HostMeasures, cost: BatchCost): DoctorFinding {
   return {
     cause: 'periodic-gaps',
     evidence: waitFacts(pace),
@@ -137,7 +141,7 @@ function gapsFinding(pace: HostMeasures, cost: BatchCost): Finding {
   };
 }
 
-function workersFinding({ pace, networkBytesPerSecond }: Measures, cost: BatchCost): Finding {
+function workersFinding({ pace, networkBytesPerSecond }: Measures, cost: BatchCost): DoctorFinding {
   const most = coresForWorkers(pace.cores);
   const wanted = Math.ceil((1.15 * cost.wallSeconds) / cost.rest);
   const workers = Math.max(pace.workers + 1, Math.min(wanted, workersBorne(pace.cores, cost)));

@@ -8,7 +8,7 @@ import {
   isBesideOthers,
   workersBorne,
 } from './batch-cost.ts';
-import type { Finding } from './gain.ts';
+import type { DoctorFinding } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
 /** Of a step. A few hundred looks tell shares to some hundredths. */
@@ -17,7 +17,7 @@ const LEAST_SHARE = 0.1;
 const RARE = 1.05;
 
 /** At most one: pauses are host work as well, where they write files. */
-export function loopFindings({ pace }: Measures): readonly Finding[] {
+export function loopFindings({ pace }: Measures): readonly DoctorFinding[] {
   const paused = pausedSeconds(pace);
   const { hostWork, stepSeconds } = pace;
   if (paused > LEAST_SHARE * stepSeconds && paused > hostWork / 2) return [pauseFinding(pace, paused)];
@@ -38,7 +38,7 @@ function pausedSeconds(pace: HostMeasures): number {
 const withoutCore = (pace: HostMeasures): number =>
   isBesideOthers(pace) ? (pace.waitForCore ?? 1) * pace.stepSeconds : 0;
 
-function pauseFinding(pace: HostMeasures, paused: number): Finding {
+function pauseFinding(pace: HostMeasures, paused: number): DoctorFinding {
   return {
     cause: 'pauses',
     evidence: {
@@ -55,7 +55,7 @@ function pauseFinding(pace: HostMeasures, paused: number): Finding {
   };
 }
 
-function workFinding(pace: HostMeasures): Finding {
+function workFinding(pace: HostMeasures): DoctorFinding {
   const { hostWork, stepSeconds, cores } = pace;
   const rest = stepSeconds - hostWork;
   // Of the process's CPU time the rest has a part: this is the most that the work takes.

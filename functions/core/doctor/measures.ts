@@ -1,5 +1,5 @@
 /** Means over an attempt's points: where the seconds of a step go on each host. */
-import type { Arithmetic, Evidence, Point } from './evidence.ts';
+import type { Arithmetic, Evidence, EvidencePoint } from './evidence.ts';
 
 export interface HostMeasures {
   readonly host: number;
@@ -112,7 +112,7 @@ export function measuresOf(evidence: Evidence): Measures | undefined {
   };
 }
 
-function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
+function hostMeasures(all: readonly EvidencePoint[]): HostMeasures | undefined {
   const ordered = sinceFirstStep(all.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)));
   const points = ordered.slice(EDGE, -EDGE);
   const [before, last] = [ordered[0], points.at(-1)];
@@ -121,7 +121,7 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
   const steps = points.reduce((sum, each) => sum + each.steps, 0);
   if (steps === 0 || seconds <= 0) return undefined;
   const stepSeconds = seconds / steps;
-  const of = (value: (point: Point) => number): number => mean(points.map(value));
+  const of = (value: (point: EvidencePoint) => number): number => mean(points.map(value));
   const inEach = points.map((each) => each.steps);
   const spread = Math.sqrt(mean(inEach.map((each) => (each - mean(inEach)) ** 2)));
   const third = Math.max(1, Math.floor(points.length / 3));
@@ -171,24 +171,24 @@ function hostMeasures(all: readonly Point[]): HostMeasures | undefined {
 }
 
 /** The wait for the first batch is the start's: no step waits as long again. One point of it is the edge anyway. */
-function sinceFirstStep(ordered: readonly Point[]): readonly Point[] {
+function sinceFirstStep(ordered: readonly EvidencePoint[]): readonly EvidencePoint[] {
   const first = ordered.findIndex(({ steps }) => steps > 0);
   return first > EDGE ? ordered.slice(first) : ordered;
 }
 
 const newest = <Value>(
-  points: readonly Point[],
-  of: (point: Point) => Value | null | undefined,
+  points: readonly EvidencePoint[],
+  of: (point: EvidencePoint) => Value | null | undefined,
 ): Value | undefined => points.map(of).findLast((each) => each !== null && each !== undefined) ?? undefined;
 
-const shareOf = (hostWork: Point['hostWork']): number => hostWork?.share ?? 0;
+const shareOf = (hostWork: EvidencePoint['hostWork']): number => hostWork?.share ?? 0;
 
 const POINT_SECONDS = 10;
 
-const thirdOf = (points: readonly Point[]): Third => ({
+const thirdOf = (points: readonly EvidencePoint[]): Third => ({
   stepSeconds: POINT_SECONDS / Math.max(1e-9, mean(points.map(({ steps }) => steps))),
   receivedBytesPerSecond: mean(points.map(({ network }) => network.receivedBytesPerSecond)),
 });
 
-const gpuMemory = ({ gpu }: Point): number | undefined =>
+const gpuMemory = ({ gpu }: EvidencePoint): number | undefined =>
   gpu === null || gpu.memoryTotalBytes === 0 ? undefined : gpu.memoryUsedBytes / gpu.memoryTotalBytes;

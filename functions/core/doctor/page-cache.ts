@@ -3,8 +3,8 @@
 import { diskRate } from '../catalog/disk-rate.ts';
 import { type BatchCost, waitFacts } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
-import { byCpu, diskBytesPerSecond, freeMemoryBytes, missingShare } from './file-mode.ts';
-import type { Finding, Option } from './gain.ts';
+import { byCpu, freeMemoryBytes, hostDiskRate, missingShare } from './file-mode.ts';
+import type { DoctorFinding, Option } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
 /** A disk at this share of its rate is the limit. */
@@ -19,10 +19,10 @@ export function pageCacheFinding(
   evidence: Evidence,
   measures: Measures,
   cost: BatchCost,
-): Finding | undefined {
+): DoctorFinding | undefined {
   const { pace } = measures;
   const { data, instance } = evidence;
-  const busy = instance.facts.nvmeGb > 0 ? BUSY_NVME : FULL * diskBytesPerSecond(evidence);
+  const busy = instance.facts.nvmeGb > 0 ? BUSY_NVME : FULL * hostDiskRate(evidence);
   const share = missingShare(evidence, pace);
   if (pace.diskBytesPerSecond < busy || share === 0) return undefined;
   const options = [streamed(evidence, measures, cost), ...otherTypes(evidence, measures, cost)];

@@ -5,7 +5,7 @@
 
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import type { HostStart, Point } from './evidence.ts';
+import type { EvidencePoint, HostStart } from './evidence.ts';
 
 /** Products of such numbers stay below what DynamoDB holds, 1e125. */
 const LARGEST = 1e18;
@@ -114,7 +114,7 @@ export function evidenceFileOf(
 }
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. */
-export const readPoints = (text: string): readonly Point[] =>
+export const readPoints = (text: string): readonly EvidencePoint[] =>
   text.split('\n').flatMap((line) => {
     const parsed = pointSchema.safeParse(parseJson(line));
     return parsed.success ? [parsed.data] : [];

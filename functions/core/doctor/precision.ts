@@ -4,7 +4,7 @@
  */
 import { type ArithmeticRates, arithmeticRates, computeCapability } from '../catalog/accelerators.ts';
 import type { Arithmetic, Evidence } from './evidence.ts';
-import type { Finding, Option } from './gain.ts';
+import type { DoctorFinding, Option } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 import type { Change } from './verdict.ts';
 
@@ -35,7 +35,7 @@ function workOf({ instance }: Evidence, { gpuBusy, stepSeconds }: HostMeasures):
 }
 
 /** What multiplies in more than 16 bits, and does little else; undefined where nothing shows it. */
-export function precisionFinding(evidence: Evidence, { pace }: Measures): Finding | undefined {
+export function precisionFinding(evidence: Evidence, { pace }: Measures): DoctorFinding | undefined {
   const { arithmetic } = pace;
   const work = workOf(evidence, pace);
   if (work === undefined || arithmetic === undefined || isIn16Bits(arithmetic)) return undefined;

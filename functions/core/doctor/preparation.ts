@@ -1,7 +1,7 @@
 /** The CPUs of the host are the limit: more of them beside each accelerator, from a larger type or from helper hosts. */
 import { type BatchCost, coresForWorkers, waitFacts } from './batch-cost.ts';
 import type { Evidence, PricedType } from './evidence.ts';
-import type { Finding } from './gain.ts';
+import type { DoctorFinding } from './gain.ts';
 import type { HostMeasures } from './measures.ts';
 import type { Change } from './verdict.ts';
 
@@ -18,7 +18,7 @@ interface Option {
   readonly next: string;
 }
 
-export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost: BatchCost): Finding {
+export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost: BatchCost): DoctorFinding {
   const [best] = [...largerTypes(evidence, pace, cost), ...helpers(evidence, pace, cost)].toSorted(
     (a, b) => a.stepSeconds * a.usdPerSecond - b.stepSeconds * b.usdPerSecond,
   );
@@ -46,7 +46,7 @@ export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost:
   };
 }
 
-const causeOf = (decodeShare: number | undefined): Finding['cause'] => {
+const causeOf = (decodeShare: number | undefined): DoctorFinding['cause'] => {
   if (decodeShare === undefined) return 'preparation';
   return decodeShare >= 0.5 ? 'decoding' : 'transforms';
 };

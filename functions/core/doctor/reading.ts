@@ -15,14 +15,14 @@ export const readingSchema = z
     processBytes: z.number(),
   })
   .describe('What one host reads while it steps.');
-export type Reading = z.output<typeof readingSchema>;
+export type HostReading = z.output<typeof readingSchema>;
 
 const GIBIBYTE = 2 ** 30;
 /** Logs and libraries are read too, so a disk that delivers less of the data tells nothing of the rest. */
 const LEAST_MISSING = 0.05;
 
 /** @returns undefined where the page cache holds the data: then nothing tells how much a step reads */
-export function readingOf(evidence: Evidence): Reading | undefined {
+export function readingOf(evidence: Evidence): HostReading | undefined {
   const pace = measuresOf(evidence)?.pace;
   if (pace === undefined || evidence.data.bytes === 0) return undefined;
   const missing = missingShare(evidence, pace);

@@ -1,7 +1,7 @@
 /** How fast an attempt trained, and what that cost. */
 import * as z from 'zod';
 import { seconds } from '../shared/fields.ts';
-import type { Evidence, Point } from './evidence.ts';
+import type { Evidence, EvidencePoint } from './evidence.ts';
 import { median } from './measures.ts';
 
 /** Means over the hosts. A rate is absent where the loader tells no batch size. */
@@ -23,7 +23,7 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
 const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
 
-const samplesOf = ({ samples, steps, loader }: Point): number | undefined =>
+const samplesOf = ({ samples, steps, loader }: EvidencePoint): number | undefined =>
   samples ?? (loader.batchSize === null ? undefined : steps * loader.batchSize);
 
 /** @returns undefined where no step was measured */
@@ -60,7 +60,7 @@ const ENOUGH_POINTS = 5;
  * Samples a second of one host. The steps begin somewhere in its first point and end somewhere in its last, and a point
  * takes a little longer than it should: in a run of minutes, each of these is more than what a remedy may lose.
  */
-function rateOf(points: readonly Point[]): number | undefined {
+function rateOf(points: readonly EvidencePoint[]): number | undefined {
   const ordered = points.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
   const first = ordered.findIndex(({ steps }) => steps > 0);
   const stepping = ordered.slice(first, ordered.findLastIndex(({ steps }) => steps > 0) + 1);

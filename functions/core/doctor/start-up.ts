@@ -2,7 +2,7 @@
 import type { Evidence } from './evidence.ts';
 import { missingShare } from './file-mode.ts';
 import { fileSystemOption } from './file-system.ts';
-import type { Finding, Option } from './gain.ts';
+import type { DoctorFinding, Option } from './gain.ts';
 import type { Measures } from './measures.ts';
 
 /** Below this size, a request costs more than its bytes. */
@@ -10,13 +10,13 @@ const SMALL_FILE_BYTES = 1e6;
 /** A download at less than this share of the network's baseline is not limited by it. */
 const SLOW_DOWNLOAD = 0.5;
 
-export function startUpFindings(evidence: Evidence, measures: Measures): readonly Finding[] {
+export function startUpFindings(evidence: Evidence, measures: Measures): readonly DoctorFinding[] {
   return [downloadFinding(evidence, measures), installFinding(evidence), imageFinding(evidence)].filter(
     (each) => each !== undefined,
   );
 }
 
-function downloadFinding(evidence: Evidence, measures: Measures): Finding | undefined {
+function downloadFinding(evidence: Evidence, measures: Measures): DoctorFinding | undefined {
   const { phases, data, inputMode } = evidence;
   if (inputMode !== 'File' || phases.download <= 0) return undefined;
   const fileBytes = data.bytes / Math.max(1, data.files);
@@ -57,7 +57,7 @@ function downloadFinding(evidence: Evidence, measures: Measures): Finding | unde
 /** Half of an image is what a smaller one may leave out. */
 const SPARED = 0.5;
 
-function imageFinding({ phases: { image = 0 } }: Evidence): Finding | undefined {
+function imageFinding({ phases: { image = 0 } }: Evidence): DoctorFinding | undefined {
   if (image <= 0) return undefined;
   return {
     cause: 'image',
@@ -69,7 +69,7 @@ function imageFinding({ phases: { image = 0 } }: Evidence): Finding | undefined 
   };
 }
 
-function installFinding({ phases }: Evidence): Finding | undefined {
+function installFinding({ phases }: Evidence): DoctorFinding | undefined {
   if (phases.install <= 0) return undefined;
   return {
     cause: 'installation',

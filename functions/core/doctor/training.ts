@@ -3,7 +3,7 @@ import { acceleratorSpeed, VCPU_SPEED } from '../catalog/accelerators.ts';
 import type { InstanceFacts } from '../catalog/catalog.ts';
 import { coresForWorkers, costOf } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
-import type { Finding } from './gain.ts';
+import type { DoctorFinding } from './gain.ts';
 import { type HostMeasures, type Measures, median } from './measures.ts';
 
 /** Hosts of one type differ by less. */
@@ -11,7 +11,7 @@ const SLOW_HOST = 1.1;
 /** Of the seconds that the training process computes, the accelerator works in fewer than these. */
 const IDLE_ACCELERATOR = 0.5;
 
-export function trainingFindings(evidence: Evidence, measures: Measures): readonly Finding[] {
+export function scriptFindings(evidence: Evidence, measures: Measures): readonly DoctorFinding[] {
   return [
     saveFinding(measures),
     slowHostFinding(measures),
@@ -21,7 +21,7 @@ export function trainingFindings(evidence: Evidence, measures: Measures): readon
   ].filter((each) => each !== undefined);
 }
 
-function saveFinding({ hosts, pace }: Measures): Finding | undefined {
+function saveFinding({ hosts, pace }: Measures): DoctorFinding | undefined {
   const saving = Math.max(...hosts.map(({ save }) => save));
   if (saving <= 0) return undefined;
   return {
@@ -34,7 +34,7 @@ function saveFinding({ hosts, pace }: Measures): Finding | undefined {
   };
 }
 
-function slowHostFinding({ hosts, pace }: Measures): Finding | undefined {
+function slowHostFinding({ hosts, pace }: Measures): DoctorFinding | undefined {
   const [slowest, ...others] = hosts.toSorted((a, b) => b.compute - a.compute);
   if (slowest === undefined || others.length === 0) return undefined;
   const usual = median(others.map(({ compute }) => compute));
@@ -53,7 +53,7 @@ function slowHostFinding({ hosts, pace }: Measures): Finding | undefined {
 function exchangeFinding(
   { instance }: Evidence,
   { hosts, pace, networkBytesPerSecond }: Measures,
-): Finding | undefined {
+): DoctorFinding | undefined {
   const exposed = Math.min(...hosts.map(({ exchange }) => exchange));
   if (hosts.length < 2 || exposed <= 0) return undefined;
   const onWire = (pace.sentBytesPerSecond * pace.stepSeconds) / networkBytesPerSecond;
@@ -95,7 +95,10 @@ function exchangeFinding(
 const speedOf = ({ accelerator, acceleratorMemoryMib, vcpu }: InstanceFacts): number | undefined =>
   accelerator === undefined ? vcpu * VCPU_SPEED : acceleratorSpeed(accelerator, acceleratorMemoryMib);
 
-function acceleratorFinding({ instance, alternatives }: Evidence, { pace }: Measures): Finding | undefined {
+function acceleratorFinding(
+  { instance, alternatives }: Evidence,
+  { pace }: Measures,
+): DoctorFinding | undefined {
   const busy = busyWhileComputing(pace);
   const speed = speedOf(instance.facts);
   if (busy === undefined || busy >= IDLE_ACCELERATOR || speed === undefined) return undefined;
@@ -142,7 +145,7 @@ function batchFactor({ gpuMemoryUsed }: HostMeasures): number {
 function batchFinding(
   pace: HostMeasures,
   { factor, busy, work }: { readonly factor: number; readonly busy: number; readonly work: number },
-): Finding {
+): DoctorFinding {
   const cost = costOf(pace);
   const stepSeconds = Math.max(
     cost.rest + (factor - 1) * work,
@@ -181,7 +184,7 @@ const LOST = { least: 0.6, most: 1 } as const;
  * other awake; where others hold the cores, all of them wait for the one that has none. One process alone with more
  * threads than cores waits asleep, and loses little (`training/measure/measure_threads.py`).
  */
-function threadsFinding({ instance }: Evidence, { pace }: Measures): Finding | undefined {
+function threadsFinding({ instance }: Evidence, { pace }: Measures): DoctorFinding | undefined {
   const { processes, threads, cores } = pace;
   if (pace.gpuBusy !== undefined || threads === undefined || threads <= processes) return undefined;
   const left = coresLeft(pace);

@@ -86,13 +86,12 @@ const remedySchema = z.object({
 export type Remedy = z.output<typeof remedySchema>;
 
 const interval = z.object({ low: z.number(), expected: z.number(), high: z.number() });
-export type Interval = z.output<typeof interval>;
+export type GainInterval = z.output<typeof interval>;
 
 const gain = z.object({ seconds: interval, dollars: interval }).describe('Over the whole job.');
 export type Gain = z.output<typeof gain>;
 
 const otherRemedy = z.object({ remedy: remedySchema, gain, unknown: list(z.string()) });
-export type OtherRemedy = z.output<typeof otherRemedy>;
 
 export const verdictSchema = z.object({
   cause: z.enum(CAUSES),

@@ -5,7 +5,7 @@
 
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import { AWS_IMAGE_ACCOUNTS } from '../catalog/image-accounts.ts';
-import { type Declaration, readDeclaration } from '../pipeline/declaration.ts';
+import { type Declaration, readDeclaration, readStored } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { s3Uri } from '../shared/keys.ts';
 
@@ -35,12 +35,24 @@ export interface DeploymentRules {
 }
 
 /** As `readDeclaration`. A valid declaration names only what the deployment allows. */
-export function readAllowedDeclaration(
-  { allowed, bucket, notifiedMarker }: DeploymentRules,
+export const readAllowedDeclaration = (
+  deployment: DeploymentRules,
   name: string,
   text: string,
-): Declaration {
-  return onlyAllowed({ allowed, bucket }, readDeclaration(name, text, notifiedMarker));
+): Declaration => onlyHeard(deployment, readDeclaration(name, text));
+
+/** The same as `readStored`. */
+export const readAllowedStored = (deployment: DeploymentRules, name: string, text: string): Declaration =>
+  onlyHeard(deployment, readStored(name, text));
+
+/** Without marker and schedule nothing would start a run when data arrives. */
+function onlyHeard(deployment: DeploymentRules, declaration: Declaration): Declaration {
+  const { notifiedMarker: marker } = deployment;
+  if (!declaration.valid || marker === undefined) return onlyAllowed(deployment, declaration);
+  const { settle, schedule } = declaration.pipeline;
+  if (settle.marker === marker || schedule !== undefined) return onlyAllowed(deployment, declaration);
+  const message = `must be "${marker}", because S3 notifies this deployment of that name alone (docs/deploy.md), or declare a schedule`;
+  return { valid: false, problems: [{ path: 'settle.marker', message }] };
 }
 
 /** A valid declaration stays valid if it names only what the deployment allows. */

@@ -1,12 +1,12 @@
 /** From a declaration in the bucket to a pipeline on record: its validity, its schedule, and data that came before it. */
 
 import type { Problem } from '@tidewheel/kit/errors.ts';
-import { readDeclaration } from '../pipeline/declaration.ts';
+import { readStored } from '../pipeline/declaration.ts';
 import { type Pipeline, pipelineName } from '../pipeline/pipeline.ts';
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore, Schedules } from '../shared/ports.ts';
-import { type Allowed, readAllowedDeclaration } from './allowed.ts';
+import { type Allowed, readAllowedStored } from './allowed.ts';
 import { ensurePipeline, type WakeDeps, type Woken, wakeRun } from './wake.ts';
 
 export interface RegisterDeps extends WakeDeps {
@@ -22,7 +22,7 @@ export async function declaredCompute(
   name: string,
 ): Promise<Pipeline['compute'] | undefined> {
   const stored = await store.readText(bucketKeys.pipeline(name));
-  const declaration = stored && readDeclaration(name, stored.text);
+  const declaration = stored && readStored(name, stored.text);
   return declaration?.valid === true ? declaration.pipeline.compute : undefined;
 }
 
@@ -38,7 +38,7 @@ export type Registered =
 export async function registerPipeline(deps: RegisterDeps, name: string): Promise<Registered> {
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return removePipeline(deps, name);
-  const declaration = readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, stored.text);
+  const declaration = readAllowedStored({ ...deps, bucket: deps.store.bucket }, name, stored.text);
   const record = await ensurePipeline(deps, name);
   const problems = declaration.valid
     ? await setSchedule(deps.schedules, declaration.pipeline, stored.lastModified)

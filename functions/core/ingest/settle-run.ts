@@ -1,8 +1,8 @@
 /** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
 
 import { InvalidPipelineError, RunNotFoundError, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
-import { check } from '@tidewheel/kit/validation.ts';
-import { type Pipeline, pipelineSchema } from '../pipeline/pipeline.ts';
+import { checkDeclaration } from '../pipeline/declaration.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { withParts } from '../pipeline/run-parts.ts';
 import type { PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
@@ -11,7 +11,7 @@ import type { RunRecord, RunRequest } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
-import { type Allowed, onlyAllowed, readAllowedDeclaration } from './allowed.ts';
+import { type Allowed, onlyAllowed, readAllowedStored } from './allowed.ts';
 import { closeAgain } from './close-again.ts';
 import { codeStateOf } from './code-change.ts';
 import { listsNotified, notifiedAfterClose } from './notified.ts';
@@ -210,7 +210,7 @@ async function declarationOf({ store, allowed }: SettleDeps, pipeline: string): 
       { path: '', message: `${key} is gone from the bucket, put it back` },
     ]);
   }
-  const declaration = readAllowedDeclaration({ allowed, bucket: store.bucket }, pipeline, stored.text);
+  const declaration = readAllowedStored({ allowed, bucket: store.bucket }, pipeline, stored.text);
   if (!declaration.valid) throw new InvalidPipelineError(pipeline, declaration.problems);
   return declaration.pipeline;
 }
@@ -245,11 +245,9 @@ function requestedDeclaration(
   request: RunRequest | undefined,
 ): Pipeline {
   if (request?.parts === undefined) return declared;
-  const checked = check(pipelineSchema, withParts(declared, request.parts), 'shown');
-  if (!checked.ok) throw new InvalidPipelineError(declared.name, checked.problems);
   const declaration = onlyAllowed(
     { allowed, bucket: store.bucket },
-    { valid: true, pipeline: checked.value },
+    checkDeclaration(declared.name, withParts(declared, request.parts)),
   );
   if (!declaration.valid) throw new InvalidPipelineError(declared.name, declaration.problems);
   return declaration.pipeline;

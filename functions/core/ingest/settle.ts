@@ -1,6 +1,6 @@
 /**
  * When a batch of arrivals is complete: decided from what is in the bucket, never from events. The waiting times and
- * their defaults are declared in `../pipeline/settle.ts`.
+ * their defaults are declared in `../pipeline/pipeline.ts`.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Pipeline } from '../pipeline/pipeline.ts';

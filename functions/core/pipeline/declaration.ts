@@ -6,6 +6,7 @@ import { isPair, isSeq, parseDocument, visit, type YAMLParseError } from 'yaml';
 import * as z from 'zod';
 import { type Pipeline, pipelineSchema } from './pipeline.ts';
 import { CHANGEABLE } from './run-parts.ts';
+import { asWritten, idleProblems, misplacedProblems, placed, writtenPath, writtenSchema } from './tuning.ts';
 import { keepWritten, settleWritten } from './written-numbers.ts';
 
 export type Declaration =
@@ -16,19 +17,28 @@ export type Declaration =
 const MAXIMUM_CHARACTERS = 100_000;
 
 /**
+ * Of a file that a person applies. A field that stands where an earlier release had it is refused, with its new place.
  * @param name the name in the key or path, which the declaration must bear
  * @param text YAML (so JSON too), untrusted
- * @param notifiedMarker the only arrival that S3 notifies of; absent where it notifies of all
  */
-export function readDeclaration(name: string, text: string, notifiedMarker?: string): Declaration {
-  const read = readPlain(text);
-  if ('problems' in read) return refuse(read.problems);
-  const { numbers } = read;
-  const declaration = checkDeclaration(name, withoutExtensions(read.plain));
-  if (numbers.length > 0) return refuse([...numbers, ...(declaration.valid ? [] : declaration.problems)]);
-  return declaration.valid && notifiedMarker !== undefined
-    ? refuseUnnoticed(declaration, notifiedMarker)
-    : declaration;
+export const readDeclaration = (name: string, text: string): Declaration => read(name, text, 'applied');
+
+/** Of what lies in the bucket, perhaps since an earlier release: its fields count wherever they stand. */
+export const readStored = (name: string, text: string): Declaration => read(name, text, 'stored');
+
+function read(name: string, text: string, origin: 'applied' | 'stored'): Declaration {
+  const plain = readPlain(text);
+  if ('problems' in plain) return refuse(plain.problems);
+  const given = withoutExtensions(plain.plain);
+  const misplaced = misplacedProblems(given);
+  const problems = [...plain.numbers, ...idleProblems(given)];
+  const declaration = checkDeclaration(name, placed(given), [
+    ...problems,
+    ...(origin === 'applied' ? misplaced : []),
+  ]);
+  return declaration.valid || origin === 'applied'
+    ? declaration
+    : refuse([...misplaced, ...declaration.problems]);
 }
 
 interface ChangeShape {
@@ -53,17 +63,24 @@ export function changeDeclaration(
   if (!isTable(read.plain))
     return refuse([{ path: '', message: 'is no table of fields: write a part of a declaration' }]);
   const fields = Object.fromEntries(Object.entries(read.plain).filter(([field]) => !besides.includes(field)));
-  const plain = section === undefined ? fields : { [section]: fields };
-  const foreign = Object.keys(plain)
-    .filter((section) => !CHANGEABLE.some((each) => each === section))
+  // The body of one section has all fields of that section.
+  if (section !== undefined)
+    return checkDeclaration(pipeline.name, merged(pipeline, { [section]: fields }, DEPTH), numbers);
+  const change = placed(fields);
+  return checkDeclaration(pipeline.name, merged(pipeline, change, DEPTH), [
+    ...foreignProblems(change),
+    ...misplacedProblems(fields),
+    ...numbers,
+  ]);
+}
+
+const foreignProblems = (change: unknown): readonly Problem[] =>
+  Object.keys(isTable(change) ? change : {})
+    .filter((section) => section !== 'tuning' && !CHANGEABLE.some((each) => each === section))
     .map((section) => ({
       path: section,
       message: `cannot be changed for one run: change ${CHANGEABLE.join(', ')}, or the declaration of the pipeline`,
     }));
-  const changed = checkDeclaration(pipeline.name, merged(pipeline, plain, DEPTH));
-  const problems = [...foreign, ...numbers, ...(changed.valid ? [] : changed.problems)];
-  return problems.length > 0 ? refuse(problems) : changed;
-}
 
 /** A section's fields, and single hyperparameters and variables of the environment, are changed one by one. */
 const DEPTH = 3;
@@ -102,14 +119,6 @@ function readPlain(text: string): Plain | { readonly problems: readonly Problem[
   const plain = toPlain(document);
   if (plain === undefined) return { problems: [TOO_MANY_ALIASES] };
   return { plain: settleWritten(plain.value), numbers };
-}
-
-/** Without marker and schedule nothing would start a run when data arrives. */
-function refuseUnnoticed(declaration: Declaration & { readonly valid: true }, marker: string): Declaration {
-  const { settle, schedule } = declaration.pipeline;
-  if (settle.marker === marker || schedule !== undefined) return declaration;
-  const message = `must be "${marker}", because S3 notifies this deployment of that name alone (docs/deploy.md), or declare a schedule`;
-  return refuse([{ path: 'settle.marker', message }]);
 }
 
 /** Without the advice that the parser has for programmers. */
@@ -156,16 +165,42 @@ function withoutExtensions(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([field]) => !field.startsWith('x-')));
 }
 
-/** The same for a body that is parsed already. */
-function checkDeclaration(name: string, value: unknown): Declaration {
+/**
+ * @param value as the code has it: the fields of `tuning` are in their sections
+ * @param problems of how it is written
+ * @returns every problem by the name that people write
+ */
+export function checkDeclaration(
+  name: string,
+  value: unknown,
+  problems: readonly Problem[] = [],
+): Declaration {
   const checked = check(pipelineSchema, value, 'shown');
-  const problems = checked.ok ? [] : [...checked.problems];
+  const found = [...problems, ...(checked.ok ? [] : writtenProblems(value, checked.problems))];
   const declared = named(value);
-  if (declared !== undefined && declared !== name) {
-    problems.push({ path: 'name', message: `is "${declared}" but its key says "${name}", make them equal` });
-  }
-  return checked.ok && problems.length === 0 ? { valid: true, pipeline: checked.value } : refuse(problems);
+  if (declared !== undefined && declared !== name)
+    found.push({ path: 'name', message: `is "${declared}" but its key says "${name}", make them equal` });
+  return checked.ok && found.length === 0 ? { valid: true, pipeline: checked.value } : refuse(found);
 }
+
+/** How `check` begins to speak of a field that is not there. */
+const UNKNOWN = 'has no field';
+
+/** Of fields by themselves, whose remedies name what may be written there, and of what fields mean together. */
+function writtenProblems(value: unknown, all: readonly Problem[]): readonly Problem[] {
+  const single = check(writtenSchema, asWritten(value), 'shown');
+  if (single.ok) return all.map(asPeopleWrite);
+  const known = new Set(single.problems.map(textOf));
+  return [
+    ...single.problems,
+    ...all
+      .map(asPeopleWrite)
+      .filter((problem) => !known.has(textOf(problem)) && !problem.message.startsWith(UNKNOWN)),
+  ];
+}
+
+const textOf = ({ path, message }: Problem): string => `${path} ${message}`;
+const asPeopleWrite = ({ path, message }: Problem): Problem => ({ path: writtenPath(path), message });
 
 const TOO_MANY_ALIASES: Problem = {
   path: '',
@@ -207,6 +242,6 @@ const shortened = (text: string): string =>
 
 /** JSON Schema of a pipeline, for editors (docs/pipeline.schema.json). */
 export const pipelineJsonSchema = (): unknown => ({
-  ...z.toJSONSchema(pipelineSchema, { io: 'input' }),
+  ...z.toJSONSchema(writtenSchema, { io: 'input' }),
   patternProperties: { '^x-': { description: 'Fields of your own, such as anchors.' } },
 });

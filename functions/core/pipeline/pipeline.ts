@@ -16,14 +16,13 @@ import {
   vpcSchema,
 } from './compute-parts.ts';
 import { datasetSchema, deletionProblems } from './dataset.ts';
-import { launcherField, launcherProblems, launcherSections, typeProblem } from './launchers.ts';
+import { choosesImage, launcherField, launcherProblems, launcherSections, typeProblem } from './launchers.ts';
 import { notifySchema } from './notify.ts';
 import { packingSchema } from './packing.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
-import { settleSchema } from './settle.ts';
 import { splitProblems } from './splits.ts';
-import { strategyProblems } from './strategy-problems.ts';
+import { isStrategy, type Strategy, strategiesWith, strategyTraits } from './strategies.ts';
 import { trainingSchema } from './training.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
@@ -45,6 +44,22 @@ export const pipelineNameProblem = (name: string): string | undefined =>
   pipelineName.safeParse(name).error?.issues[0]?.message;
 
 const seconds = (minimum: number, maximum: number) => z.number().int().min(minimum).max(maximum);
+
+/** When a batch of arrivals is complete. `ingest/settle.ts` decides by it. */
+const settleSchema = z.strictObject({
+  quietSeconds: seconds(1, 86_400)
+    .default(60)
+    .describe('A batch is complete when nothing changed under incoming/ for this long.'),
+  maximumWaitSeconds: seconds(1, 7 * 86_400)
+    .default(3_600)
+    .describe('A batch is closed after this long even if objects keep arriving.'),
+  marker: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS.'),
+});
 
 const computeFields = z.strictObject({
   instanceTypes: z
@@ -203,6 +218,55 @@ const pipelineFields = z.strictObject({
     .describe('Let a scheduled run train although nothing arrived.'),
   notify: notifySchema.optional().describe('Topics and webhooks that hear of its runs.'),
 });
+
+interface StrategyProblem {
+  readonly path: string[];
+  readonly message: string;
+}
+
+interface DeclaredStrategy {
+  readonly training?: {
+    readonly strategy: string;
+    readonly framework: string;
+    readonly image?: string | undefined;
+  };
+  readonly compute?: Parameters<typeof choosesImage>[0];
+}
+
+/** What the strategy cannot use or lacks. The agent refuses these too, but on hosts that are then paid for. */
+function strategyProblems({ training, compute }: DeclaredStrategy): StrategyProblem[] {
+  // The schema reports parts that are missing, and a strategy that it does not know.
+  const strategy = training?.strategy;
+  if (!training || !isStrategy(strategy) || !compute) return [];
+  const { dataPreparedBy } = strategyTraits[strategy];
+  const problems: StrategyProblem[] = [];
+  if (dataPreparedBy === 'helpers' && compute.helpers === undefined)
+    problems.push({
+      path: ['compute', 'helpers'],
+      message: `is needed by training.strategy ${strategy}, whose data is prepared there: name the helpers, which SageMaker alone launches, or use another strategy`,
+    });
+  if (dataPreparedBy !== 'allHosts' && compute.mayAddHelpers !== undefined)
+    problems.push({
+      path: ['compute', 'mayAddHelpers'],
+      message: `training.strategy ${strategy} cannot gain and lose helpers between attempts: name them in compute.helpers, or use ${strategiesWith((traits) => traits.dataPreparedBy === 'allHosts')}`,
+    });
+  return [...problems, ...frameworkProblems(strategy, training, compute)];
+}
+
+function frameworkProblems(
+  strategy: Strategy,
+  { framework, image }: NonNullable<DeclaredStrategy['training']>,
+  compute: NonNullable<DeclaredStrategy['compute']>,
+): StrategyProblem[] {
+  const needed = strategyTraits[strategy].framework;
+  if (needed === 'any' || needed === framework || image !== undefined || !choosesImage(compute)) return [];
+  return [
+    {
+      path: ['training', 'framework'],
+      message: `is ${framework}, and training.strategy ${strategy} needs ${needed}: write framework: ${needed} with its frameworkVersion, or name an image`,
+    },
+  ];
+}
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
   for (const problem of [...strategyProblems(fields), ...splitProblems(fields), ...deletionProblems(fields)])

@@ -77,7 +77,7 @@ export function pastScheduleProblems(
  * @param schedule one without a `scheduleProblem`
  * @returns undefined if a date may still come
  */
-export function pastProblem(schedule: string, now: Date): string | undefined {
+function pastProblem(schedule: string, now: Date): string | undefined {
   const cron = cronFields(schedule);
   if (cron === undefined) return undefined;
   const last = lastDate(cron);

@@ -4,7 +4,6 @@ import { refusingProto } from '@tidewheel/kit/tables.ts';
 import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { inputChannelsSchema } from './channels.ts';
-import { packageIndexSchema } from './package-index.ts';
 import { prefixSchema } from './prefix.ts';
 import {
   argumentsSchema,
@@ -42,6 +41,26 @@ const hyperparameterName = z
     (name) => !/^(sagemaker_|tidewheel_)/.test(name),
     'sagemaker_ and tidewheel_ begin names of the service, choose another',
   );
+
+/** Where the source's requirements come from, if not from the public index. */
+const packageIndexSchema = z
+  .strictObject({
+    url: z
+      .string()
+      .max(500)
+      .regex(/^https:\/\/[^\s@]+$/, 'write an https address without user name or password')
+      .describe('A simple index as pip reads it, such as https://packages.example.com/simple/.'),
+    secret: z
+      .string()
+      .max(512)
+      .regex(
+        /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,400}$/,
+        'write the ARN of a secret in Secrets Manager',
+      )
+      .optional()
+      .describe('Its credentials: {"username": …, "password": …}, or a token alone.'),
+  })
+  .describe('A private package index for requirements.txt.');
 
 const trainingFields = z.strictObject({
   strategy: z

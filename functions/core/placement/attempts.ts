@@ -3,7 +3,7 @@
  * UTC, durations are seconds, and money is USD.
  */
 import * as z from 'zod';
-import type { Reading } from '../doctor/reading.ts';
+import type { HostReading } from '../doctor/reading.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { seconds, time } from '../shared/fields.ts';
@@ -121,7 +121,7 @@ export interface PlacedAttempt {
   readonly progressAfter?: Progress | undefined;
   /** Absent while it goes on. */
   readonly outcome?: AttemptOutcome | undefined;
-  readonly diagnosis?: { readonly reading?: Reading | undefined } | undefined;
+  readonly diagnosis?: { readonly reading?: HostReading | undefined } | undefined;
 }
 
 /** A run, as placement sees it. */

@@ -6,7 +6,12 @@ import { type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../a
 import { roleRefusal, whileAwsAnswers } from '../api/shared/failures.ts';
 import { answering, jsonBodyOf } from '../api/shared/operation.ts';
 import type { PeopleRoles } from '../api/shared/people.ts';
-import { type DeploymentRules, onlyAllowed, readAllowedDeclaration } from '../ingest/allowed.ts';
+import {
+  type DeploymentRules,
+  onlyAllowed,
+  readAllowedDeclaration,
+  readAllowedStored,
+} from '../ingest/allowed.ts';
 import { TooManyArrivalsError } from '../packing/plan/preview-plan.ts';
 import { changeDeclaration, type Declaration } from '../pipeline/declaration.ts';
 import { pipelineNameProblem } from '../pipeline/pipeline.ts';
@@ -31,7 +36,8 @@ const respond = answering(operation, async (deps: PlanDeps, { body }) => {
     return problem(400, `pipeline is "${name}", which cannot name a pipeline: ${nameProblem}`);
   const text = given ?? (await deps.store.readText(bucketKeys.pipeline(name)))?.text;
   if (text === undefined) return noPipeline(name);
-  const declaration = changed(deps, readAllowedDeclaration(deps, name, text), change);
+  const read = given === undefined ? readAllowedStored : readAllowedDeclaration;
+  const declaration = changed(deps, read(deps, name, text), change);
   if (!declaration.valid)
     return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
   const { pipeline } = declaration;

@@ -1,5 +1,5 @@
 /** Reads what the agent measured of an attempt: two files of each host, beside the checkpoints. */
-import type { HostStart, Phases, Point, ScriptLines } from '../doctor/evidence.ts';
+import type { EvidencePoint, HostStart, Phases, ScriptLines } from '../doctor/evidence.ts';
 import { evidenceFileOf, readHostStart, readPoints } from '../doctor/points.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -8,7 +8,7 @@ import type { AttemptRecord } from './run-records.ts';
 
 export interface MeasuredAttempt {
   /** Of each host from its first step on, in order of time. */
-  readonly points: readonly Point[];
+  readonly points: readonly EvidencePoint[];
   /** The longest of any host; absent where no host knows. */
   readonly phases: { readonly [Name in keyof Phases]?: number };
   /** Of the first host that knows each. */
@@ -34,7 +34,7 @@ export async function readMeasured(
 }
 
 /** Lines may come twice. A helper host trains nothing. */
-function sinceFirstStep(points: readonly Point[]): readonly Point[] {
+function sinceFirstStep(points: readonly EvidencePoint[]): readonly EvidencePoint[] {
   const hosts = Map.groupBy(
     points.filter(({ processes }) => processes > 0),
     ({ host }) => host,

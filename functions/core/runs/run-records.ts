@@ -94,7 +94,7 @@ export const retrySchema = z.object({
   number: z.number().int().describe('1 for the first one.'),
   at: time,
   requestedBy,
-  /** They are not judged again, and do not count against `limits.attempts`. */
+  /** They are not judged again, and do not count against `tuning.limits.attempts`. */
   attempts: z.number().int().describe('How many attempts there were before.'),
 });
 export type Retry = Readonly<z.output<typeof retrySchema>>;

@@ -5,10 +5,10 @@ import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
 
-export type Decision = AnswerOf<'getPlacement'>['decision'];
-type Considered = Extract<Decision, { kind: 'wait' }>['considered'][number];
+export type ShownDecision = AnswerOf<'getPlacement'>['decision'];
+type Considered = Extract<ShownDecision, { kind: 'wait' }>['considered'][number];
 
-export function DecisionTable({ decision }: { readonly decision: Decision }) {
+export function DecisionTable({ decision }: { readonly decision: ShownDecision }) {
   const isLaunch = decision.kind === 'launch';
   const { reason, considered } = isLaunch ? decision.placement : decision;
   return (

@@ -11,7 +11,7 @@ type Report = NonNullable<View['report']>;
 type Money = View['money'];
 type Item = readonly [string, preact.ComponentChildren];
 
-export function RunFacts({ view }: { readonly view: View }) {
+export function RunOverview({ view }: { readonly view: View }) {
   const { run, report, money } = view;
   const now = useClock(!isFinished(run));
   const furthest = savedProgress(view);

@@ -1,11 +1,11 @@
 /** Another deadline or budget for an open run, and what placement would do with it, before and after it is set. */
 import { type Signal, useSignal } from '@preact/signals';
 import { dollarText } from '../../model/format.ts';
-import { limitsOf, type WrittenLimits } from '../../model/limits.ts';
+import { parseLimits, type WrittenLimits } from '../../model/limits.ts';
 import { Disclosure } from '../../parts/disclosure.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Send } from '../../parts/send.tsx';
-import { type Answer, type AnswerOf, answered, client } from '../../state/api.ts';
+import { SendButton } from '../../parts/send.tsx';
+import { type AnswerOf, client, inWords, type ShownAnswer } from '../../state/api.ts';
 import { DecisionTable } from './decision.tsx';
 import { Otherwise } from './what-if.tsx';
 
@@ -35,11 +35,11 @@ export function Limits({ view: { run, attempts }, onChange }: LimitsProps) {
           </p>
           <Fields written={written} limits={run.declaration?.limits ?? {}} />
           {attempt !== undefined && (
-            <Send
+            <SendButton
               text="What would placement do?"
               call={() =>
                 withLimits(written.value, async (limits) =>
-                  client.call('getWhatIf', { runId, attempt: String(attempt), ...limits }).then(answered),
+                  client.call('getWhatIf', { runId, attempt: String(attempt), ...limits }).then(inWords),
                 )
               }
               onDone={(body) => {
@@ -48,11 +48,11 @@ export function Limits({ view: { run, attempts }, onChange }: LimitsProps) {
               }}
             />
           )}
-          <Send
+          <SendButton
             text="Change the limits"
             call={() =>
               withLimits(written.value, async (limits) =>
-                client.call('putLimits', { runId, body: limits }).then(answered),
+                client.call('putLimits', { runId, body: limits }).then(inWords),
               )
             }
             onDone={(body) => {
@@ -72,9 +72,9 @@ export function Limits({ view: { run, attempts }, onChange }: LimitsProps) {
 
 async function withLimits<T>(
   written: WrittenLimits,
-  call: (limits: Readonly<Record<string, number>>) => Promise<Answer<T>>,
-): Promise<Answer<T>> {
-  const asked = limitsOf(written);
+  call: (limits: Readonly<Record<string, number>>) => Promise<ShownAnswer<T>>,
+): Promise<ShownAnswer<T>> {
+  const asked = parseLimits(written);
   return asked.kind === 'wrong'
     ? { kind: 'refused', message: asked.message, waitSeconds: 0 }
     : call(asked.limits);

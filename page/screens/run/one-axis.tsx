@@ -5,7 +5,7 @@ import { LifeLineChart, type Range } from '../../charts/life-line.tsx';
 import { UtilisationChart } from '../../charts/utilisation.tsx';
 import { type AxisOfCurve, absenceText, finite, type SeriesView } from '../../model/curve.ts';
 import { lifeLineOf, type RunView } from '../../model/life-line.ts';
-import { type UtilisationView, verdictMarks } from '../../model/utilisation.ts';
+import { type UtilisationView, verdictMarks } from '../../model/utilisation-rows.ts';
 import { Table } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
 import { useClock } from '../../state/clock.ts';

@@ -4,9 +4,9 @@ import { isFinished, savedProgress } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
 import { type RunView } from '../../model/life-line.ts';
 import { Disclosure } from '../../parts/disclosure.tsx';
-import { Send } from '../../parts/send.tsx';
+import { SendButton } from '../../parts/send.tsx';
 import { hrefOf } from '../../state/address.ts';
-import { answered, client } from '../../state/api.ts';
+import { client, inWords } from '../../state/api.ts';
 import { Limits } from './limits.tsx';
 
 interface SteeringProps {
@@ -38,7 +38,7 @@ export function Steering({ view, onChange }: SteeringProps) {
 
 function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
   const stop = async (mode: 'afterSave' | 'now') =>
-    answered(await client.call('stopRun', { runId: run.runId, body: { mode } }));
+    inWords(await client.call('stopRun', { runId: run.runId, body: { mode } }));
   const trains = attempts.some(({ outcome }) => outcome === undefined);
   return (
     <Disclosure id="stop" class="steering" summary="Stop this run">
@@ -49,8 +49,8 @@ function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
             packs does so to the end.
           </p>
           {trains && <p>{unsavedText(progress)}</p>}
-          <Send text="Stop after a save" call={() => stop('afterSave')} onDone={onChange} />
-          <Send text="Stop now" call={() => stop('now')} onDone={onChange} />
+          <SendButton text="Stop after a save" call={() => stop('afterSave')} onDone={onChange} />
+          <SendButton text="Stop now" call={() => stop('now')} onDone={onChange} />
         </>
       )}
     </Disclosure>
@@ -70,13 +70,13 @@ function Retry({ view, onChange }: SteeringProps) {
     progress === undefined
       ? 'There is no checkpoint: it trains from the start.'
       : `It goes on from ${progress.unit ?? 'step'} ${progress.step}.`;
-  const retry = async () => answered(await client.call('retryRun', { runId: run.runId, body: {} }));
+  const retry = async () => inWords(await client.call('retryRun', { runId: run.runId, body: {} }));
   return (
     <Disclosure id="retry" class="steering" summary="Retry this run">
       {() => (
         <>
           <p>{`${from} It trains with the source as it is now, and costs money again.`}</p>
-          <Send text="Retry" call={retry} onDone={onChange} />
+          <SendButton text="Retry" call={retry} onDone={onChange} />
         </>
       )}
     </Disclosure>
@@ -90,7 +90,7 @@ function Again({ view: { run } }: SteeringProps) {
   const show = (started: { readonly runId: string } | undefined): void => {
     if (started !== undefined) location.hash = hrefOf(['runs', started.runId]);
   };
-  const again = async () => answered(await client.call('startRun', { name: run.pipeline, body }));
+  const again = async () => inWords(await client.call('startRun', { name: run.pipeline, body }));
   return (
     <Disclosure id="again" class="steering" summary="Run this again">
       {() => (
@@ -101,7 +101,7 @@ function Again({ view: { run } }: SteeringProps) {
           <p>
             With other settings: <code>{`tidewheel run --again ${run.runId} --set lr=1e-4`}</code>
           </p>
-          <Send text="Run again" call={again} onDone={show} />
+          <SendButton text="Run again" call={again} onDone={show} />
         </>
       )}
     </Disclosure>
@@ -113,13 +113,13 @@ function Checkpoints({ view, onChange }: SteeringProps) {
   if (savedProgress(view) === undefined || expired.includes('checkpoints')) return null;
   if (asked !== undefined)
     return <p role="status">{`Its checkpoints are deleted within a day, as ${asked.requestedBy} asked.`}</p>;
-  const remove = async () => answered(await client.call('deleteCheckpoints', { runId }));
+  const remove = async () => inWords(await client.call('deleteCheckpoints', { runId }));
   return (
     <Disclosure id="checkpoints" class="steering" summary="Delete its checkpoints">
       {() => (
         <>
           <p>A retry would train from the start then. Model, report and data stay.</p>
-          <Send text="Delete" call={remove} onDone={onChange} />
+          <SendButton text="Delete" call={remove} onDone={onChange} />
         </>
       )}
     </Disclosure>

@@ -3,7 +3,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { Disclosure } from '../../parts/disclosure.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Refusal } from '../../parts/text.tsx';
-import { type AnswerOf, answered, client } from '../../state/api.ts';
+import { type AnswerOf, client, inWords } from '../../state/api.ts';
 import { DecisionTable } from './decision.tsx';
 
 const PURCHASE = ['spot', 'on-demand', 'spot-then-on-demand'] as const;
@@ -16,13 +16,13 @@ interface WhatIfProps {
   readonly attempt: number;
 }
 
-export function WhatIf({ runId, attempt }: WhatIfProps) {
+export function WhatIfForm({ runId, attempt }: WhatIfProps) {
   const change = useSignal(UNCHANGED);
   const decided = useSignal<AnswerOf<'getWhatIf'> | undefined>(undefined);
   const refused = useSignal<string | undefined>(undefined);
   const ask = async (): Promise<void> => {
     const parameters = { runId, attempt: String(attempt), ...given(change.value) };
-    const answer = answered(await client.call('getWhatIf', parameters));
+    const answer = inWords(await client.call('getWhatIf', parameters));
     refused.value = answer.kind === 'refused' ? answer.message : undefined;
     decided.value = answer.kind === 'ok' ? answer.body : undefined;
   };

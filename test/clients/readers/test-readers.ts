@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { step } from '../../../cli/setup/progress.mjs';
+import { step } from '../../../cli/setup/program.mjs';
 import { type EnvironmentName, environmentOf, isOffered } from '../environments/environments.ts';
 import { runProgram } from '../environments/program.ts';
 import { type Comparison, compare } from './compare.ts';

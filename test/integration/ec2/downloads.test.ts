@@ -3,9 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { emulatorFollower } from '@tidewheel/emulators/clock/emulator-follower.ts';
 import { type Sleepers, startSleepers } from '@tidewheel/emulators/clock/sleepers.ts';
-import { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
+import { emulatorFollower, VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import type { AttemptOutcome } from '../../../functions/core/placement/attempts.ts';

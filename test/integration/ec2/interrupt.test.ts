@@ -8,7 +8,7 @@ import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { startControlServer } from '@tidewheel/emulators/region/control-server.ts';
 import { makeInterruptions } from '@tidewheel/emulators/region/interruptions.ts';
-import { type LocalMarket, startLocalMarket } from '@tidewheel/emulators/spot-market/market.ts';
+import { type LocalMarket, startLocalMarket } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { endingOf } from '../../../cli/command/ending.ts';
+import { endingOf } from '../../../cli/command/exit.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { verb } from '../../../cli/verbs/data.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';

@@ -1,11 +1,11 @@
 /** What placement asks of a market, answered at once. */
 import type {
-  Answer,
+  MarketAnswer,
   MarketSource,
   MarketView,
 } from '../../../functions/core/placement/model/market-source.ts';
 
-const known = <T>(value: T): Promise<Answer<T>> => Promise.resolve({ kind: 'known', value, notes: [] });
+const known = <T>(value: T): Promise<MarketAnswer<T>> => Promise.resolve({ kind: 'known', value, notes: [] });
 
 /** @param view is called for every answer: a market may change with time */
 export const marketSource = (view: () => MarketView): MarketSource => ({

@@ -52,10 +52,11 @@ const COMPUTE = '{ instanceTypes: [g5.xlarge], nodes: 2 }';
 
 const declarationOf = ({ pipeline, compute = COMPUTE }: Drop) => `
 name: ${pipeline}
-settle: { quietSeconds: 60, maximumWaitSeconds: 900 }
+settle: { quietSeconds: 60 }
 training: { strategy: ddp }
 compute: ${compute}
-limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 48 }
+limits: { maximumRunSeconds: 7200, deadlineHours: 48 }
+tuning: { settle: { maximumWaitSeconds: 900 }, limits: { attempts: 12 } }
 `;
 
 export async function trainDrops(

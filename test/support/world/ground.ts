@@ -21,7 +21,8 @@ import { type JobScript, scriptedTraining } from '../fakes/training.ts';
 
 export const DECLARATION = `
 name: digits
-settle: { quietSeconds: 60, maximumWaitSeconds: 600, marker: _SUCCESS }
+settle: { quietSeconds: 60, marker: _SUCCESS }
+tuning: { settle: { maximumWaitSeconds: 600 } }
 training: { strategy: ddp }
 compute: { instanceTypes: [g5.xlarge], nodes: 2 }
 `;

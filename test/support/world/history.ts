@@ -13,10 +13,11 @@ type Launcher = 'sagemaker' | 'ec2' | 'cheapest';
 
 const declarationFor = (launcher: Launcher) => `
 name: ${PIPELINE}
-settle: { quietSeconds: 60, maximumWaitSeconds: 900, marker: ${MARKER} }
+settle: { quietSeconds: 60, marker: ${MARKER} }
 training: { strategy: ddp }
 compute: { instanceTypes: [g5.xlarge], nodes: 2${launcher === 'sagemaker' ? '' : onEc2(launcher)} }
-limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 14 }
+limits: { maximumRunSeconds: 7200, deadlineHours: 14 }
+tuning: { settle: { maximumWaitSeconds: 900 }, limits: { attempts: 12 } }
 `;
 
 const TYPES = {

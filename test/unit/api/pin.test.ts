@@ -1,7 +1,7 @@
 /** A version of a dataset is pinned in the declaration that a person wrote. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/core/api/answer.ts';
-import { withPin } from '../../../functions/core/pipeline/pin.ts';
+import { withPin } from '../../../functions/core/pipeline/tuning.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import { expectAsDescribed } from '../../support/described.ts';
@@ -10,7 +10,7 @@ import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts'
 /** As the parser spaces it. */
 const spaced = (text: string): string => text.replace('[g5.xlarge]', '[ g5.xlarge ]');
 const GENERATION = 'digits-000001';
-const COMMENTED = `# ours\n${DECLARATION}dataset: { compactAfter: never } # by hand\n`;
+const COMMENTED = `# ours\n${DECLARATION}dataset: { onChange: keep } # by hand\n`;
 
 let at: Ground;
 beforeEach(async () => {
@@ -37,7 +37,7 @@ describe('a pin', () => {
         body: { name: 'digits', pinned: GENERATION, generations: [GENERATION] },
       });
     expect(await stored()).toBe(
-      spaced(COMMENTED).replace('compactAfter: never', `compactAfter: never, pin: ${GENERATION}`),
+      spaced(COMMENTED).replace('onChange: keep', `onChange: keep, pin: ${GENERATION}`),
     );
   });
 
@@ -67,7 +67,7 @@ describe('a pin', () => {
   });
 
   it('is refused where an alias holds the dataset', async () => {
-    at.declare(`x-d: &d { compactAfter: never }\n${DECLARATION}dataset: *d\n`);
+    at.declare(`x-d: &d { onChange: keep }\n${DECLARATION}dataset: *d\n`);
     expect(await pin(GENERATION)).toMatchObject({ status: 409 });
   });
 

@@ -11,7 +11,8 @@ import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts'
 const PROBE = 'digits-probe-000001';
 const ADA = 'arn:aws:iam::123456789012:user/ada';
 const NOTIFY = 'notify: [{ topic: "arn:aws:sns:us-east-1:123456789012:tidewheel-models" }]';
-const change = { training: { hyperparameters: { lr: 0.1 } }, limits: { steps: 50 } };
+const change = { training: { hyperparameters: { lr: 0.1 } } };
+const steps = 50;
 
 let at: Ground;
 beforeEach(async () => {
@@ -47,7 +48,7 @@ const list = () => call('GET /pipelines/{name}/probes');
 
 describe('a probe', () => {
   it('trains with the change on the sealed dataset', async () => {
-    expect(await start({ number: 1, change })).toMatchObject({
+    expect(await start({ number: 1, steps, change })).toMatchObject({
       status: 202,
       body: { kind: 'started', runId: PROBE, number: 1, pin: 'digits-000001' },
     });
@@ -64,16 +65,19 @@ describe('a probe', () => {
   });
 
   it('sends no notices and takes no remedies', async () => {
-    await start({ number: 1, change });
+    await start({ number: 1, steps, change });
     const { declaration } = (await at.runs.get(PROBE)) ?? {};
     expect(declaration?.notify).toBeUndefined();
     expect(declaration?.doctor).toBeUndefined();
   });
 
   it('starts once, however often it is requested', async () => {
-    await start({ number: 1, change });
-    expect(await start({ number: 1, change })).toMatchObject({ status: 202, body: { kind: 'running' } });
-    expect(await start({ number: 1, change: { ...change, limits: { steps: 60 } } })).toMatchObject({
+    await start({ number: 1, steps, change });
+    expect(await start({ number: 1, steps, change })).toMatchObject({
+      status: 202,
+      body: { kind: 'running' },
+    });
+    expect(await start({ number: 1, steps: 60, change })).toMatchObject({
       status: 409,
       body: { message: expect.stringContaining('give another number') as string },
     });
@@ -81,19 +85,21 @@ describe('a probe', () => {
 
   it('takes no batch and no place among runs', async () => {
     await at.runs.create(runOf('digits', 1));
-    await start({ number: 1, change });
+    await start({ number: 1, steps, change });
     expect((await at.pipelines.get('digits'))?.openBatch).toBe(2);
     expect((await at.runs.list('digits', 10)).map(({ runId }) => runId)).toEqual(['digits-000001']);
-    expect(await list()).toMatchObject({ body: { probes: [{ runId: PROBE, number: 1, costUsd: 0 }] } });
+    expect(await list()).toMatchObject({
+      body: { probes: [{ runId: PROBE, number: 1, steps, costUsd: 0 }] },
+    });
   });
 
   it('packs nothing', async () => {
-    await start({ number: 1, change });
+    await start({ number: 1, steps, change });
     expect(await settleRun(at, { runId: PROBE })).toEqual({ kind: 'packed' });
   });
 
   it('ends without a notice to anyone', async () => {
-    await start({ number: 1, change });
+    await start({ number: 1, steps, change });
     await at.attempts.create(
       attemptOf(PROBE, 1, { pipeline: 'digits', status: 'done', outcome: outcomeOf('completed') }),
     );
@@ -104,7 +110,7 @@ describe('a probe', () => {
   });
 
   it('lists the speed that its hosts measured', async () => {
-    await start({ number: 1, change });
+    await start({ number: 1, steps, change });
     at.store.put(
       `${bucketKeys.evidence('digits', PROBE)}1-algo-1-steps.json`,
       JSON.stringify({
@@ -123,10 +129,11 @@ describe('a probe', () => {
 
 describe('a probe that cannot be', () => {
   it.each([
-    [{ number: 0, change }, 'number'],
-    [{ number: 1, change: {} }, 'limits.steps'],
-    [{ number: 1, change: { ...change, packing: { shardMegabytes: 1 } } }, 'packing'],
-    [{ number: 1, change: { ...change, dataset: { pin: 'digits-000009' } } }, 'digits-000009'],
+    [{ number: 0, steps, change }, 'number'],
+    [{ number: 1, change: {} }, 'steps'],
+    [{ number: 1, steps, change: { limits: { steps } } }, 'belongs to a probe'],
+    [{ number: 1, steps, change: { ...change, packing: { shardMegabytes: 1 } } }, 'packing'],
+    [{ number: 1, steps, change: { ...change, dataset: { pin: 'digits-000009' } } }, 'digits-000009'],
   ])('is refused: %j', async (body, message) => {
     const response = await start(body);
     expect(response.status).toBe(400);
@@ -136,14 +143,16 @@ describe('a probe that cannot be', () => {
 
   it('has no packed data', async () => {
     await at.store.delete(bucketKeys.datasetVersion('digits', 1));
-    expect(await start({ number: 1, change })).toMatchObject({
+    expect(await start({ number: 1, steps, change })).toMatchObject({
       status: 400,
       body: { message: expect.stringContaining('no packed data') as string },
     });
   });
 
   it('is of a pipeline that is not declared', async () => {
-    expect((await call('POST /pipelines/{name}/probes', { number: 1, change }, 'other')).status).toBe(404);
+    expect((await call('POST /pipelines/{name}/probes', { number: 1, steps, change }, 'other')).status).toBe(
+      404,
+    );
     expect((await call('GET /pipelines/{name}/probes', undefined, 'other')).status).toBe(404);
   });
 

@@ -155,7 +155,7 @@ describe('a retry', () => {
 
   it('with wrong changes names each of them', async () => {
     await fail();
-    const wrong = { packing: { seed: 2 }, limits: { budgetUsd: -1 }, compute: { nodes: 0 } };
+    const wrong = { packing: { shuffle: false }, limits: { budgetUsd: -1 }, compute: { nodes: 0 } };
     const { status, body } = await retry(wrong);
     expect(status).toBe(400);
     const { problems } = body as { problems: { path: string }[] };

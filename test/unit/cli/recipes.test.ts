@@ -1,8 +1,11 @@
 /** What `npm run recipes` makes of what it measured. */
-import { describe, expect, it } from 'vitest';
-import { withTable } from '../../../cli/recipes/page.ts';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { lastJsonLine } from '../../../cli/recipes/program.ts';
-import { rowSchema, tableOf } from '../../../cli/recipes/table.ts';
+import { writeTable } from '../../../cli/recipes/results-page.ts';
+import { recipeTable, rowSchema } from '../../../cli/recipes/table.ts';
 
 const row = rowSchema.parse({
   name: 'ddp',
@@ -23,7 +26,7 @@ const row = rowSchema.parse({
 
 describe('the table', () => {
   it('has a line for each recipe', () => {
-    const lines = tableOf([row, { ...row, strategy: 'multi-worker-mirrored' }]).split('\n');
+    const lines = recipeTable([row, { ...row, strategy: 'multi-worker-mirrored' }]).split('\n');
     expect(lines).toHaveLength(4);
     expect(new Set(lines.map((line) => line.length)).size).toBe(1);
     expect(lines[2]).toContain('| 105 + 27 ');
@@ -31,13 +34,21 @@ describe('the table', () => {
   });
 
   it('marks a wrong result', () => {
-    expect(tableOf([{ ...row, is_within: false, same: 'accuracy differs by 0.2' }])).toContain(
+    expect(recipeTable([{ ...row, is_within: false, same: 'accuracy differs by 0.2' }])).toContain(
       '| NO: accuracy differs by 0.2 |',
     );
   });
 });
 
 describe('the page', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-page-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const withTable = (text: string, table: string, name?: string): string => {
+    const file = path.join(folder, 'page.md');
+    writeFileSync(file, text);
+    writeTable(file, table, name);
+    return readFileSync(file, 'utf8');
+  };
   const page = 'before\n<!-- table: begin -->\nold\n<!-- table: end -->\nafter\n';
 
   it('replaces only the marked table', () => {

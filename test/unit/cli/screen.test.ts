@@ -1,7 +1,6 @@
 /** What `npm start` says of runs, declarations, and data that belongs to no pipeline. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { dropTarget } from '../../../cli/serve/drop-target.ts';
-import { strayTexts } from '../../../cli/serve/strays.ts';
+import { dropTarget, unclaimedTexts } from '../../../cli/serve/unclaimed-files.ts';
 import { runWatcher } from '../../../cli/serve/watch-runs.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
@@ -122,7 +121,9 @@ describe('a file of the drop folder', () => {
 describe('what belongs to no pipeline in the bucket', () => {
   it('has a line with the remedy', () => {
     const declarations = [bucketKeys.pipeline('wine'), 'pipelines/beer.yml', 'pipelines/Bad Name.yaml'];
-    expect(strayTexts({ declarations, folders: ['wine', 'beer', 'Bad Name', 'tidewheel-check'] })).toEqual([
+    expect(
+      unclaimedTexts({ declarations, folders: ['wine', 'beer', 'Bad Name', 'tidewheel-check'] }),
+    ).toEqual([
       'pipelines/beer.yml declares nothing: the name of a declaration is pipelines/<pipeline>.yaml',
       expect.stringMatching(/^pipelines\/Bad Name\.yaml declares nothing: .*use 1 to 32 of a-z/) as string,
       'beer/incoming/ waits for a pipeline: declare it at pipelines/beer.yaml',
@@ -130,9 +131,9 @@ describe('what belongs to no pipeline in the bucket', () => {
     ]);
   });
 
-  it('a stray has one line, whatever its name', () => {
+  it('an unclaimed file has one line, whatever its name', () => {
     const name = 'x\n07:00:00 evil-000001 succeeded\u001b[2J';
-    const texts = strayTexts({
+    const texts = unclaimedTexts({
       declarations: [`pipelines/${name}.yaml`, `pipelines/${name}`],
       folders: [name],
     });

@@ -13,7 +13,7 @@ const SECTIONS = {
   packing: 'format: webdataset',
 };
 
-function declared(sections: Partial<typeof SECTIONS> = {}) {
+function declared(sections: Partial<typeof SECTIONS & { tuning: string }> = {}) {
   const all = Object.entries({ ...SECTIONS, ...sections }).map(([name, text]) => `${name}: { ${text} }`);
   const read = readDeclaration('digits', ['name: digits', ...all].join('\n'));
   if (!read.valid) throw new Error(JSON.stringify(read.problems));
@@ -60,7 +60,8 @@ describe('a remedy', () => {
   it('gives way to another one of its cause', () => {
     const often = { data: { bytes: 5e11, files: 2_000 }, runsPerMonth: 30 };
     const evidence = evidenceOf([{ type: 'g5.xlarge' }], { download: 3_200 }, often);
-    const declaration = declared(training('inputMode: FastFile, distribution: ShardedByS3Key'));
+    const sharded = { tuning: 'training: { distribution: ShardedByS3Key }' };
+    const declaration = declared({ ...training('inputMode: FastFile'), ...sharded });
     expect(diagnose(evidence)[0]).toMatchObject({ remedy: { change: { kind: 'input-mode' } } });
     const advice = JSON.stringify(diagnose({ ...evidence, declaration }));
     expect(advice).not.toMatch(/FastFile|ShardedByS3Key/);

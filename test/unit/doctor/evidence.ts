@@ -1,6 +1,6 @@
 /** Evidence of a job by its means, for tests: two minutes of equal points. */
 import { instanceFacts, trainingPrice } from '../../../functions/core/catalog/catalog.ts';
-import type { Evidence, Point, PricedType } from '../../../functions/core/doctor/evidence.ts';
+import type { Evidence, EvidencePoint, PricedType } from '../../../functions/core/doctor/evidence.ts';
 
 function priced(type: string): PricedType {
   const facts = instanceFacts(type);
@@ -14,22 +14,22 @@ export interface Means {
   readonly alternatives?: readonly string[];
   readonly stepSeconds?: number;
   readonly gapped?: boolean;
-  readonly shares?: Partial<Point['shares']>;
-  readonly hostWork?: Point['hostWork'];
-  readonly arithmetic?: Point['arithmetic'];
+  readonly shares?: Partial<EvidencePoint['shares']>;
+  readonly hostWork?: EvidencePoint['hostWork'];
+  readonly arithmetic?: EvidencePoint['arithmetic'];
   readonly workers?: number;
   readonly workerBusy?: number;
   readonly pinBusy?: number;
-  readonly restarts?: Point['loader']['restarts'];
+  readonly restarts?: EvidencePoint['loader']['restarts'];
   readonly processes?: number;
-  readonly cpu?: Partial<Point['cpu']>;
+  readonly cpu?: Partial<EvidencePoint['cpu']>;
   readonly faults?: number;
   readonly received?: number;
   readonly sent?: number;
   readonly gpuBusy?: number;
 }
 
-const loaderOf = (means: Means, workers: number): Point['loader'] => ({
+const loaderOf = (means: Means, workers: number): EvidencePoint['loader'] => ({
   workers,
   workerBusy: means.workerBusy ?? 0.5,
   decodeShare: null,
@@ -38,7 +38,7 @@ const loaderOf = (means: Means, workers: number): Point['loader'] => ({
   restarts: means.restarts ?? null,
 });
 
-function pointsOf(host: number, means: Means): readonly Point[] {
+function pointsOf(host: number, means: Means): readonly EvidencePoint[] {
   const stepSeconds = means.stepSeconds ?? 0.2;
   const shares = { wait: 0, compute: 1, save: 0, exchange: 0, ...means.shares };
   const workers = means.workers ?? 4;

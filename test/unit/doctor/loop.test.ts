@@ -1,7 +1,7 @@
 /** What the training process does itself: work beside a loader, and pauses. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
-import type { Point } from '../../../functions/core/doctor/evidence.ts';
+import type { EvidencePoint } from '../../../functions/core/doctor/evidence.ts';
 import { readPoints } from '../../../functions/core/doctor/points.ts';
 import type { Verdict } from '../../../functions/core/doctor/verdict.ts';
 import { evidenceOf } from './evidence.ts';
@@ -51,7 +51,7 @@ describe('pauses', () => {
 
 describe('pauses beside other programs', () => {
   // Of 0.5 s a step, 0.3 s are pauses: the looks find no host work in them.
-  function topOf(cpu: Partial<Point['cpu']>): Verdict | undefined {
+  function topOf(cpu: Partial<EvidencePoint['cpu']>): Verdict | undefined {
     const evidence = evidenceOf([{ cpu: { threads: 2, ...cpu } }]);
     return diagnose({ ...evidence, points: evidence.points.map((point) => ({ ...point, steps: 20 })) })[0];
   }

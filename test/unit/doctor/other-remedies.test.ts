@@ -5,12 +5,12 @@ import { play } from '../../../bench/doctor/simulate.ts';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
 import type { Evidence } from '../../../functions/core/doctor/evidence.ts';
 import { formatVerdicts } from '../../../functions/core/doctor/format-verdicts.ts';
-import type { OtherRemedy, Verdict } from '../../../functions/core/doctor/verdict.ts';
+import type { Verdict } from '../../../functions/core/doctor/verdict.ts';
 import { evidenceOf } from './evidence.ts';
 
 const NIGHTLY = { data: { bytes: 5e11, files: 2_000 }, runsPerMonth: 30 };
 const downloaded = (rest: Partial<Evidence>) => evidenceOf([{}], { download: 3_200 }, rest);
-const otherOf = (verdict: Verdict | undefined, kind: string): OtherRemedy | undefined =>
+const otherOf = (verdict: Verdict | undefined, kind: string) =>
   verdict?.others?.find(({ remedy }) => remedy.change.kind === kind);
 
 describe('FSx for Lustre', () => {

@@ -1,6 +1,6 @@
 /** The speed of an attempt: a run of minutes is not slower for where its points begin. */
 import { expect, it } from 'vitest';
-import type { Point } from '../../../functions/core/doctor/evidence.ts';
+import type { EvidencePoint } from '../../../functions/core/doctor/evidence.ts';
 import { speedOf } from '../../../functions/core/doctor/speed.ts';
 import { evidenceOf } from './evidence.ts';
 
@@ -10,7 +10,7 @@ const { points, ...evidence } = evidenceOf([{ type: 'g5.xlarge', stepSeconds: 0.
 const rateOf = (steps: readonly number[]): number | undefined =>
   speedOf({
     ...evidence,
-    points: steps.flatMap((count, place): Point[] => {
+    points: steps.flatMap((count, place): EvidencePoint[] => {
       const [point] = points;
       if (point === undefined) return [];
       return [{ ...point, at: new Date(1e12 + place * 10_200).toISOString(), steps: count }];

@@ -2,10 +2,10 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
-import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { recordio } from '../../support/builders/decoders.ts';
+import { recordioFrame } from '../../support/builders/frames.ts';
 import { memberLines, now, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -105,11 +105,11 @@ describe('generations of empty files', () => {
 
 describe('RecordIO sources', () => {
   const magic = Buffer.from([0x0a, 0x23, 0xd7, 0xce]);
-  const split = recordOf(Buffer.concat([Buffer.from('four'), magic, Buffer.from('more')]));
+  const split = recordioFrame(Buffer.concat([Buffer.from('four'), magic, Buffer.from('more')]));
   const first = split.subarray(0, 12);
 
   it('are rejected if they begin or end mid-record', async () => {
-    const whole = recordOf(Buffer.from('whole'));
+    const whole = recordioFrame(Buffer.from('whole'));
     const store = dropped({
       'a.rec': Buffer.concat([whole, first]),
       'b.rec': split.subarray(12),

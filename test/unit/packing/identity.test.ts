@@ -5,9 +5,6 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crc32c } from '../../../functions/core/packing/formats/crc32c.ts';
-import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
-import { frameHead, frameTail } from '../../../functions/core/packing/formats/tfrecord.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
 import { type MemberLine } from '../../../functions/core/packing/model/documents.ts';
 import { type Manifest } from '../../../functions/core/packing/model/manifest.ts';
@@ -18,6 +15,7 @@ import { verifyGeneration } from '../../../functions/core/packing/verify/verify.
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import * as decoders from '../../support/builders/decoders.ts';
+import { recordioFrame, tfrecordFrame } from '../../support/builders/frames.ts';
 import {
   memberLines,
   PIPELINE,
@@ -359,10 +357,7 @@ describe('plan, then pack, then read is the identity', () => {
   it.each(['tfrecord', 'recordio'] as const)(
     'in records of %s, without decoding',
     async (kind) => {
-      const frame = (bytes: Buffer): Buffer =>
-        kind === 'recordio'
-          ? recordOf(bytes)
-          : Buffer.concat([frameHead(bytes.length), bytes, frameTail(crc32c(bytes))]);
+      const frame = kind === 'recordio' ? recordioFrame : tfrecordFrame;
       const file = fc.array(anyBody, { maxLength: 4 }).map((bodies) => Buffer.concat(bodies.map(frame)));
       const decode = kind === 'recordio' ? decoders.recordio : decoders.tfrecords;
       await fc.assert(

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LineBuffer } from '../../../functions/core/packing/model/line-buffer.ts';
-import { Lookahead } from '../../../functions/core/packing/shard/lookahead.ts';
-import { samplesByShard } from '../../../functions/core/packing/shard/planned-samples.ts';
+import { Lookahead, samplesByShard } from '../../../functions/core/packing/shard/planned-samples.ts';
 
 describe('a line buffer', () => {
   it('holds lines of any length after any clear', () => {

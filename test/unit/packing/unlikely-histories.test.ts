@@ -1,7 +1,7 @@
 /** Histories that `npm run test:histories` does not draw. */
 import { describe, expect, it } from 'vitest';
+import { makeBundle } from '../../../functions/core/packing/arrivals/bundle-index.ts';
 import { bundleKeys } from '../../../functions/core/packing/arrivals/bundle-place.ts';
-import { makeBundle } from '../../../functions/core/packing/arrivals/make-bundle.ts';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import type { CompactionInput } from '../../../functions/core/packing/compaction/plan-compaction.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';

@@ -1,6 +1,6 @@
 /** Which versions of a dataset the page offers to pin. */
 import { expect, it } from 'vitest';
-import { type DatasetView, pinnable, samplesOf } from '../../../page/model/pin.ts';
+import { type DatasetView, pinnable, samplesOf } from '../../../page/model/pinnable.ts';
 
 const sealed = (name: string) => ({ name, state: 'sealed' as const, samples: 10 });
 const dataset = (over: Partial<DatasetView> = {}): DatasetView => ({

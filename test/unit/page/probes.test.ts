@@ -1,6 +1,6 @@
 /** Probes beside each other: how they are named, grouped and ranked. */
 import { expect, it } from 'vitest';
-import { clockText, type Probe, probeGroups, rankedText } from '../../../page/model/probes.ts';
+import { measuredByText, type Probe, probeGroups, rankedText } from '../../../page/model/probe-groups.ts';
 import { declarationOf } from '../../support/builders/records.ts';
 
 const measured = (mean: number) => ({ mean, low: mean * 0.99, high: mean * 1.01 });
@@ -66,7 +66,7 @@ it('tell by whose clock their seconds are', () => {
     [byHosts(1, 1), byHosts(2, 2)],
     [probe(1, 1), byHosts(2, 2)],
     [probe(1, 1, { speed: undefined })],
-  ].map((probes) => probeGroups(probes).map(clockText));
+  ].map((probes) => probeGroups(probes).map(measuredByText));
   expect(texts).toEqual([
     ['Seconds are by the clock of the machine.'],
     ['Seconds are by the clocks of the hosts, which count the CPU time that each got.'],

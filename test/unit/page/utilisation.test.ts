@@ -5,7 +5,7 @@ import {
   meanOf,
   type UtilisationView,
   verdictMarks,
-} from '../../../page/model/utilisation.ts';
+} from '../../../page/model/utilisation-rows.ts';
 import { AT, secondsAfter } from '../../support/builders/records.ts';
 
 type Point = UtilisationView['points'][number];

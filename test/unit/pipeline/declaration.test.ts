@@ -90,18 +90,18 @@ compute: { instanceTypes: [g5.xlarge], __proto__: 1 }
   it('names each value and its remedy', () => {
     const text = `
 name: Digits 2
-settle: { quietSeconds: 0, maximumWaitSeconds: soon, quiet: 5 }
+settle: { quietSeconds: 0, quiet: 5 }
 packing: { format: zip, accept: [png] }
 training: { strategy: dpp, frameworkVersion: latest, image: '', hyperparameters: { '1st': 1, ok: [1], tidewheel_spot: 1, token: "a\\nb" } }
 compute: { instanceTypes: [${TRAINING_TYPES.slice(0, 31)
       .map((name) => name.slice('ml.'.length))
       .join(', ')}], nodes: 1.5 }
-limits: { attempts: 0.5, deadlineHours: }
+limits: { deadlineHours: }
+tuning: { settle: { maximumWaitSeconds: soon } }
 `;
     expect(problemsOf(readDeclaration('Digits 2', text))).toEqual({
       name: 'is "Digits 2", use 1 to 32 of a-z, 0-9 and inner hyphens',
       'settle.quietSeconds': 'is 0, give at least 1',
-      'settle.maximumWaitSeconds': 'is "soon", give a number',
       settle: 'has no field "quiet": did you mean quietSeconds?',
       'packing.format': 'is "zip", give one of webdataset, tfrecord, recordio, mds, parquet, lines, records',
       'packing.accept[0]': 'is "png", write suffixes as .png',
@@ -116,8 +116,8 @@ limits: { attempts: 0.5, deadlineHours: }
       'training.hyperparameters.token': 'a hyperparameter holds no newline',
       'compute.instanceTypes': 'has 31 entries, give at most 30',
       'compute.nodes': 'is 1.5, give a whole number',
-      'limits.attempts': 'is 0.5, give a whole number',
       'limits.deadlineHours': 'is empty, give a number',
+      'tuning.settle.maximumWaitSeconds': 'is "soon", give a number',
     });
     expect(problemsOf(readDeclaration('digits', 'name: digits'))).toEqual({
       training: 'is missing, give its fields',
@@ -137,8 +137,8 @@ limits: { attempts: 0.5, deadlineHours: }
 name: digits
 packing: { format: webdatset, label: namePattern, annotations: { file: labels.csv } }
 training: { strategy: data-service, entryPoint: train }
-compute: { nodes: many, purchaseOption: spott, launcher: ec2, mayAddHelpers: {} }
-limits: { attempts: 0 }
+compute: { nodes: many, purchaseOption: spott, launcher: ec2 }
+tuning: { compute: { mayAddHelpers: {} }, limits: { attempts: 0 } }
 `;
     expect(pathsOf(readDeclaration('digits', text)).sort()).toEqual(
       [
@@ -146,14 +146,14 @@ limits: { attempts: 0 }
         'compute.helpers',
         'compute.instanceTypes',
         'compute.purchaseOption',
-        'compute.mayAddHelpers',
         'compute.nodes',
         'compute.vpc',
-        'limits.attempts',
         'packing.format',
         'packing.label',
         'packing.labelPattern',
         'training.entryPoint',
+        'tuning.compute.mayAddHelpers',
+        'tuning.limits.attempts',
       ].sort(),
     );
   });
@@ -189,10 +189,10 @@ limits: { attempts: 0 }
   });
 
   it('is refused under another name than its key', () => {
-    const problems = problemsOf(readDeclaration('letters', `${GOOD}limits: { attempts: 0 }`));
+    const problems = problemsOf(readDeclaration('letters', `${GOOD}limits: { budgetUsd: 0 }`));
     expect(problems['name']).toContain('"digits"');
     expect(problems['name']).toContain('"letters"');
-    expect(problems['limits.attempts']).toBeDefined();
+    expect(problems['limits.budgetUsd']).toBeDefined();
   });
 
   it.each(['pipelines', 'agent', 'Digits', 'a_b', '-a', 'a-', 'x'.repeat(33), ''])(
@@ -256,8 +256,8 @@ describe('an instance type', () => {
   it('of helpers is one that SageMaker trains on', () => {
     const helpers = ', helpers: [{ name: cpus, instanceType: m7a.xlarge, nodes: 1 }]';
     expect(typesIn('g5.xlarge', helpers)['compute.helpers[0].instanceType']).toContain('SageMaker does not');
-    const added = ', mayAddHelpers: { instanceTypes: [c5.xlarg] }';
-    expect(typesIn('g5.xlarge', added)['compute.mayAddHelpers.instanceTypes[0]']).toContain('c5.xlarge?');
+    const added = ' }\ntuning: { compute: { mayAddHelpers: { instanceTypes: [c5.xlarg] } }';
+    expect(JSON.stringify(typesIn('g5.xlarge', added))).toContain('c5.xlarge?');
   });
 });
 
@@ -312,13 +312,13 @@ x-limits: &limits { deadlineHours: 3 }
 name: digits
 training: { strategy: ddp }
 compute: { instanceTypes: *types }
-limits: { <<: *limits, attempts: 7 }
+limits: { <<: *limits, budgetUsd: 7 }
 `;
     expect(readDeclaration('digits', text)).toMatchObject({
       valid: true,
       pipeline: {
         compute: { instanceTypes: ['g5.xlarge', 'g6.xlarge'] },
-        limits: { deadlineHours: 3, attempts: 7 },
+        limits: { deadlineHours: 3, budgetUsd: 7 },
       },
     });
   });

@@ -1,6 +1,6 @@
 /** Against the rules of https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html */
 import { describe, expect, it } from 'vitest';
-import { pastProblem, scheduleProblem } from '../../../functions/core/pipeline/schedule.ts';
+import { pastScheduleProblems, scheduleProblem } from '../../../functions/core/pipeline/schedule.ts';
 
 describe('a schedule', () => {
   it.each([
@@ -76,7 +76,7 @@ describe('a schedule whose dates pass', () => {
     'cron(0 3 29 2 ? 2027,2028)',
   ])('has a date to come: %s', (schedule) => {
     expect(scheduleProblem(schedule)).toBeUndefined();
-    expect(pastProblem(schedule, NOW)).toBeUndefined();
+    expect(pastScheduleProblems({ schedule }, NOW)).toEqual([]);
   });
 
   it.each([
@@ -90,12 +90,13 @@ describe('a schedule whose dates pass', () => {
     'cron(0 3 31 OCT,NOV ? 2026)',
   ])('has none left: %s', (schedule) => {
     expect(scheduleProblem(schedule)).toBeUndefined();
-    expect(pastProblem(schedule, NOW)).toBe(
-      'all of its dates are before 2026-11-23T10:30Z, so it starts no run: write * for the year, or a later one',
-    );
+    const why = 'all of its dates are before 2026-11-23T10:30Z, so it starts no run';
+    const message = `is "${schedule}": ${why}: write * for the year, or a later one`;
+    expect(pastScheduleProblems({ schedule }, NOW)).toEqual([{ path: 'schedule', message }]);
   });
 
   it('has none at all in years without the day', () => {
-    expect(pastProblem('cron(0 3 29 2 ? 2027)', NOW)).toContain('no year that it names has such a day');
+    const [problem] = pastScheduleProblems({ schedule: 'cron(0 3 29 2 ? 2027)' }, NOW);
+    expect(problem?.message).toContain('no year that it names has such a day');
   });
 });

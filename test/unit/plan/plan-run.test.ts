@@ -119,7 +119,7 @@ it('expects what former runs took', async () => {
 it('a valued hour makes no bill smaller', async () => {
   await trainedBefore(36_000);
   const priced = async (limits: object) => {
-    const declaration = JSON.stringify({ ...JSON.parse(DECLARED), limits });
+    const declaration = JSON.stringify({ ...JSON.parse(DECLARED), tuning: { limits } });
     return (await plan({ data: DATA, declaration })).training?.usd;
   };
   const [without, valued] = [await priced({}), await priced({ valueOfTimeUsdPerHour: 5 })];

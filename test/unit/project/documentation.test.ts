@@ -136,7 +136,9 @@ function fieldsOf(schema: unknown): string[] {
 }
 
 it('every field of a declaration is documented for users', () => {
-  const userPages = ['pipeline', 'datasets', 'placement'].map((name) => read(`docs/${name}.md`)).join('\n');
+  const userPages = ['pipeline', 'tuning', 'datasets', 'placement']
+    .map((name) => read(`docs/${name}.md`))
+    .join('\n');
   const fields = [...new Set(fieldsOf(JSON.parse(read('docs/pipeline.schema.json'))))];
   expect(fields.length).toBeGreaterThan(80);
   expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(userPages))).toEqual([]);

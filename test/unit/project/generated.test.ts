@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { generatedFiles } from '../../../cli/generate/files.ts';
+import { generatedFiles } from '../../../cli/generate/generated-files.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 

@@ -1,4 +1,5 @@
 /** The order of the rooms: a file imports its own room and the rooms above it in this list. Imports of types count. */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { circles, filesOfProject, importsOf } from '../../support/import-graph.ts';
@@ -62,6 +63,13 @@ const ROOMS = [
 /** What the emulators may read of the service: facts and names that both need. */
 const EMULATORS_READ = ['functions/core/catalog', 'functions/core/catalog/types', 'functions/core/shared'];
 
+const SMALL_LINES = 60;
+/** The number may only shrink. Most that are left have tests of their own. */
+const MOST_SMALL_FILES = 41;
+/** One file for each function, verb, operation and launcher: a table imports them all. */
+const ENTRIES_OF_A_TABLE =
+  /^(functions\/[^/]+\/function\.ts|cli\/verbs\/|functions\/core\/(api|catalog\/launchers)\/)/;
+
 const files = filesOfProject(ROOT);
 const code = files.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file));
 const imports = new Map(code.map((file) => [file, importsOf(ROOT, file)]));
@@ -110,5 +118,22 @@ describe('the rooms', () => {
     );
     const foreign = taken.filter((target) => !EMULATORS_READ.includes(folderOf(target)));
     expect(foreign).toEqual([]);
+  });
+
+  it('keep a small file with its only importer', () => {
+    const isProduct = (file: string) => !/(^|\/)tests?\//.test(file);
+    const importers = new Map<string, Set<string>>();
+    for (const [file, targets] of imports)
+      for (const target of isProduct(file) ? targets : [])
+        importers.set(target, (importers.get(target) ?? new Set()).add(file));
+    const small = code.filter(
+      (file) =>
+        isProduct(file) &&
+        !/^(bench|training)\//.test(file) &&
+        !ENTRIES_OF_A_TABLE.test(file) &&
+        importers.get(file)?.size === 1 &&
+        readFileSync(path.join(ROOT, file), 'utf8').trimEnd().split('\n').length <= SMALL_LINES,
+    );
+    expect(small.length, small.join('\n')).toBeLessThanOrEqual(MOST_SMALL_FILES);
   });
 });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/core/api/answer.ts';
-import { checkReadable } from '../../../functions/core/packing/seal/readable.ts';
+import { checkReadable } from '../../../functions/core/packing/seal/exclusions.ts';
 import { pinned, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { asOldReport, PINNED } from '../../support/builders/last-release.ts';

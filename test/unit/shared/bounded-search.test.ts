@@ -1,7 +1,7 @@
 /** No pattern of a declaration takes for ever, on any key or line. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stepReader } from '../../../cli/try/printed-steps.ts';
+import { outputReader } from '../../../cli/try/output.ts';
 import { ignoredFiles } from '../../../functions/core/packing/arrivals/ignored-files.ts';
 import { labelOfKey } from '../../../functions/core/packing/model/member-names.ts';
 import { SplitRule } from '../../../functions/core/packing/splits/split-rule.ts';
@@ -43,7 +43,7 @@ describe('a search', () => {
         return labelOfKey(`aaaa${'('.repeat(900)}`, { label: 'namePattern', labelPattern });
       },
     ],
-    ['training.progress.pattern', () => stepReader(`${String.raw`\S*\s*`.repeat(8)}(?P<step>!)`).read(KEY)],
+    ['training.progress.pattern', () => outputReader(`${String.raw`\S*\s*`.repeat(8)}(?P<step>!)`).read(KEY)],
   ])('for %s that takes too long is refused', (field, search) => {
     const refusal = `${field} takes over 1 s to search "aaaa`;
     expect(search).toThrow(

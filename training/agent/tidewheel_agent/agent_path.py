@@ -17,7 +17,7 @@ _HOOKS_ARE_IN = "{}.pyz" if AGENT.is_file() else "{}"
 AUTOMATIC = AGENT.with_name(_HOOKS_ARE_IN.format("automatic"))
 """On PYTHONPATH where the pipeline declares `training.checkpoint: automatic`."""
 INSTRUMENT = AGENT.with_name(_HOOKS_ARE_IN.format("instrument"))
-"""On PYTHONPATH unless the pipeline declares `training.instrument: false`."""
+"""On PYTHONPATH unless the pipeline declares `tuning.training.instrument: false`."""
 
 
 def program(name: str) -> list[str]:

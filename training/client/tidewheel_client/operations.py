@@ -499,18 +499,17 @@ class Declaration(_Declaration, total=False):
     schedule: str
     trainWithoutNewData: bool
     notify: list[DeclarationNotifyItem]
+    tuning: DeclarationTuning
 
 
 class DeclarationSettle(TypedDict, total=False):
     quietSeconds: int
-    maximumWaitSeconds: int
     marker: str
 
 
 class DeclarationPacking(TypedDict, total=False):
     format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records"]
     shardMegabytes: float
-    seed: int
     accept: list[str]
     ignore: Literal["none"] | list[str]
     innerSuffixes: list[str]
@@ -519,14 +518,9 @@ class DeclarationPacking(TypedDict, total=False):
     annotations: DeclarationPackingAnnotations
     labelType: Literal["text", "integer"]
     shuffle: bool
-    shardsMultipleOf: int
-    leastShardsPerWorker: int
     split: DeclarationPackingSplit
     require: Literal["learn"] | list[str]
-    waitHours: float
     reject: list[Literal["notText", "notJson", "conflictingLabels", "singleSampleClasses"]]
-    mayReject: str
-    remainder: Literal["ragged", "even", "drop"]
     balance: Literal["over", "under"]
     lines: DeclarationPackingLines
     records: DeclarationPackingRecords
@@ -580,11 +574,7 @@ class DeclarationPackingPrepareImage(TypedDict, total=False):
     fit: Literal["cover", "contain", "fill", "inside", "outside"]
     format: Literal["jpeg", "png", "webp"]
     quality: int
-    background: str
-    columns: list[str]
     masks: list[str]
-    mostMegapixels: float
-    expectedKilobytes: float
 
 
 class DeclarationPackingHold(TypedDict, total=False):
@@ -597,7 +587,6 @@ class DeclarationPackingHold(TypedDict, total=False):
 
 class DeclarationDataset(TypedDict, total=False):
     pin: str
-    compactAfter: Literal["never"] | int
     onChange: Literal["replace", "keep"]
     onDelete: Literal["keep", "retract"]
 
@@ -615,9 +604,7 @@ class DeclarationTraining(_DeclarationTraining, total=False):
     workingDirectory: str
     checkpoint: Literal["automatic"] | DeclarationTrainingCheckpoint1
     progress: DeclarationTrainingProgress
-    instrument: bool
     processesPerHost: int
-    pinGpus: bool
     framework: Literal["pytorch", "tensorflow"]
     frameworkVersion: str
     image: str
@@ -626,7 +613,6 @@ class DeclarationTraining(_DeclarationTraining, total=False):
     inputMode: Literal["auto", "File", "FastFile", "Pipe"]
     channels: dict[str, DeclarationTrainingChannelsValue0 | DeclarationTrainingChannelsValue1 | DeclarationTrainingChannelsValue2]
     packageIndex: DeclarationTrainingPackageIndex
-    distribution: Literal["FullyReplicated", "ShardedByS3Key"]
 
 
 class DeclarationTrainingCheckpoint1(TypedDict, total=False):
@@ -688,8 +674,6 @@ class DeclarationCompute(TypedDict, total=False):
     needs: DeclarationComputeNeeds
     regions: list[DeclarationComputeRegionsItem]
     helpers: list[DeclarationComputeHelpersItem]
-    mayAddHelpers: DeclarationComputeMayAddHelpers
-    spotWithHelpers: bool
     purchaseOption: Literal["spot", "on-demand", "spot-then-on-demand"]
     launcher: Literal["sagemaker", "ec2", "cheapest"]
     ec2: DeclarationComputeEc2
@@ -702,14 +686,9 @@ class _DeclarationComputeNeeds(TypedDict):
 
 
 class DeclarationComputeNeeds(_DeclarationComputeNeeds, total=False):
-    kinds: list[Literal["T4", "V100", "A10G", "L4", "L40S", "A100", "H100", "H200", "Trainium"]]
     acceleratorMemoryGigabytes: float
-    acceleratorsPerNode: int
-    memoryGigabytes: float
-    vcpus: int
     maximumNodes: int
     cpuInstead: bool
-    resumeOnOtherTopology: bool
 
 
 class _DeclarationComputeRegionsItem(TypedDict):
@@ -736,12 +715,6 @@ class DeclarationComputeHelpersItem(TypedDict):
     nodes: int
 
 
-class DeclarationComputeMayAddHelpers(TypedDict, total=False):
-    name: str
-    instanceTypes: list[str]
-    maximumNodes: int
-
-
 class _DeclarationComputeEc2(TypedDict):
     image: str
 
@@ -749,7 +722,6 @@ class _DeclarationComputeEc2(TypedDict):
 class DeclarationComputeEc2(_DeclarationComputeEc2, total=False):
     python: str
     rootDevice: str
-    privateSubnets: bool
 
 
 class DeclarationComputeVpc(TypedDict):
@@ -765,18 +737,13 @@ class DeclarationComputeVpcSubnetsItem(TypedDict):
 class DeclarationLimits(TypedDict, total=False):
     deadlineHours: float
     patienceHours: float
-    valueOfTimeUsdPerHour: float
     maximumRunSeconds: int
     budgetUsd: float
-    attempts: int
-    steps: int
 
 
 class DeclarationRetention(TypedDict, total=False):
-    workDays: int | Literal["forever"]
     checkpointDays: int | Literal["forever"]
     failedCheckpointDays: int | Literal["forever"]
-    sourceDays: int | Literal["forever"]
 
 
 class DeclarationDoctor(TypedDict, total=False):
@@ -790,6 +757,86 @@ class DeclarationNotifyItem(TypedDict, total=False):
     webhook: str
     on: list[Literal["finished", "failed", "stopped", "interrupted", "stalled", "doctor", "budget", "deadline"]]
     afterInterruptions: int
+
+
+class DeclarationTuning(TypedDict, total=False):
+    settle: DeclarationTuningSettle
+    packing: DeclarationTuningPacking
+    dataset: DeclarationTuningDataset
+    training: DeclarationTuningTraining
+    compute: DeclarationTuningCompute
+    limits: DeclarationTuningLimits
+    retention: DeclarationTuningRetention
+
+
+class DeclarationTuningSettle(TypedDict, total=False):
+    maximumWaitSeconds: int
+
+
+class DeclarationTuningPacking(TypedDict, total=False):
+    seed: int
+    shardsMultipleOf: int
+    leastShardsPerWorker: int
+    waitHours: float
+    mayReject: str
+    remainder: Literal["ragged", "even", "drop"]
+    prepare: DeclarationTuningPackingPrepare
+
+
+class DeclarationTuningPackingPrepare(TypedDict, total=False):
+    image: DeclarationTuningPackingPrepareImage
+
+
+class DeclarationTuningPackingPrepareImage(TypedDict, total=False):
+    mostMegapixels: float
+    expectedKilobytes: float
+    background: str
+    columns: list[str]
+
+
+class DeclarationTuningDataset(TypedDict, total=False):
+    compactAfter: Literal["never"] | int
+
+
+class DeclarationTuningTraining(TypedDict, total=False):
+    instrument: bool
+    pinGpus: bool
+    distribution: Literal["FullyReplicated", "ShardedByS3Key"]
+
+
+class DeclarationTuningCompute(TypedDict, total=False):
+    mayAddHelpers: DeclarationTuningComputeMayAddHelpers
+    spotWithHelpers: bool
+    needs: DeclarationTuningComputeNeeds
+    ec2: DeclarationTuningComputeEc2
+
+
+class DeclarationTuningComputeMayAddHelpers(TypedDict, total=False):
+    name: str
+    instanceTypes: list[str]
+    maximumNodes: int
+
+
+class DeclarationTuningComputeNeeds(TypedDict, total=False):
+    kinds: list[Literal["T4", "V100", "A10G", "L4", "L40S", "A100", "H100", "H200", "Trainium"]]
+    vcpus: int
+    memoryGigabytes: float
+    acceleratorsPerNode: int
+    resumeOnOtherTopology: bool
+
+
+class DeclarationTuningComputeEc2(TypedDict, total=False):
+    privateSubnets: bool
+
+
+class DeclarationTuningLimits(TypedDict, total=False):
+    valueOfTimeUsdPerHour: float
+    attempts: int
+
+
+class DeclarationTuningRetention(TypedDict, total=False):
+    workDays: int | Literal["forever"]
+    sourceDays: int | Literal["forever"]
 
 
 class _DeleteCheckpointsAnswer(TypedDict):
@@ -1267,6 +1314,7 @@ class _ListProbesAnswerProbesItem(TypedDict):
 
 class ListProbesAnswerProbesItem(_ListProbesAnswerProbesItem, total=False):
     failure: str
+    steps: int
     declaration: RunDeclaration
     topology: str
     usdPerHour: float
@@ -2030,11 +2078,11 @@ class RunDeclaration(_RunDeclaration, total=False):
     doctor: RunDeclarationDoctor
     schedule: str
     notify: list[RunDeclarationNotifyItem]
+    tuning: RunDeclarationTuning
 
 
 class _RunDeclarationSettle(TypedDict):
     quietSeconds: int
-    maximumWaitSeconds: int
 
 
 class RunDeclarationSettle(_RunDeclarationSettle, total=False):
@@ -2044,13 +2092,9 @@ class RunDeclarationSettle(_RunDeclarationSettle, total=False):
 class _RunDeclarationPacking(TypedDict):
     format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records"]
     shardMegabytes: float
-    seed: int
     label: Literal["parentFolder", "namePattern", "annotations", "none"]
     labelType: Literal["text", "integer"]
     shuffle: bool
-    waitHours: float
-    mayReject: str
-    remainder: Literal["ragged", "even", "drop"]
     lines: RunDeclarationPackingLines
     records: RunDeclarationPackingRecords
     whenDone: Literal["keep", "delete"]
@@ -2062,8 +2106,6 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     innerSuffixes: list[str]
     labelPattern: str
     annotations: RunDeclarationPackingAnnotations
-    shardsMultipleOf: int
-    leastShardsPerWorker: int
     split: RunDeclarationPackingSplit
     require: Literal["learn"] | list[str]
     reject: list[Literal["notText", "notJson", "conflictingLabels", "singleSampleClasses"]]
@@ -2109,9 +2151,6 @@ class RunDeclarationPackingPrepare(TypedDict):
 
 class _RunDeclarationPackingPrepareImage(TypedDict):
     format: Literal["jpeg", "png", "webp"]
-    background: str
-    columns: list[str]
-    mostMegapixels: float
 
 
 class RunDeclarationPackingPrepareImage(_RunDeclarationPackingPrepareImage, total=False):
@@ -2121,7 +2160,6 @@ class RunDeclarationPackingPrepareImage(_RunDeclarationPackingPrepareImage, tota
     fit: Literal["cover", "contain", "fill", "inside", "outside"]
     quality: int
     masks: list[str]
-    expectedKilobytes: float
 
 
 class RunDeclarationPackingHold(TypedDict, total=False):
@@ -2133,7 +2171,6 @@ class RunDeclarationPackingHold(TypedDict, total=False):
 
 
 class _RunDeclarationDataset(TypedDict):
-    compactAfter: Literal["never"] | int
     onChange: Literal["replace", "keep"]
     onDelete: Literal["keep", "retract"]
 
@@ -2148,7 +2185,6 @@ class _RunDeclarationTraining(TypedDict):
     framework: Literal["pytorch", "tensorflow"]
     frameworkVersion: str
     hyperparameters: dict[str, str | float | bool | RunDeclarationTrainingHyperparametersValue3]
-    distribution: Literal["FullyReplicated", "ShardedByS3Key"]
 
 
 class RunDeclarationTraining(_RunDeclarationTraining, total=False):
@@ -2159,9 +2195,7 @@ class RunDeclarationTraining(_RunDeclarationTraining, total=False):
     workingDirectory: str
     checkpoint: Literal["automatic"] | RunDeclarationTrainingCheckpoint1
     progress: RunDeclarationTrainingProgress
-    instrument: bool
     processesPerHost: int
-    pinGpus: bool
     image: str
     model: Literal["required", "none"]
     inputMode: Literal["auto", "File", "FastFile", "Pipe"]
@@ -2230,8 +2264,6 @@ class RunDeclarationCompute(_RunDeclarationCompute, total=False):
     needs: RunDeclarationComputeNeeds
     regions: list[RunDeclarationComputeRegionsItem]
     helpers: list[RunDeclarationComputeHelpersItem]
-    mayAddHelpers: RunDeclarationComputeMayAddHelpers
-    spotWithHelpers: bool
     launcher: Literal["sagemaker", "ec2", "cheapest"]
     ec2: RunDeclarationComputeEc2
     vpc: RunDeclarationComputeVpc
@@ -2241,15 +2273,10 @@ class _RunDeclarationComputeNeeds(TypedDict):
     accelerators: int
     maximumNodes: int
     cpuInstead: bool
-    resumeOnOtherTopology: bool
 
 
 class RunDeclarationComputeNeeds(_RunDeclarationComputeNeeds, total=False):
-    kinds: list[Literal["T4", "V100", "A10G", "L4", "L40S", "A100", "H100", "H200", "Trainium"]]
     acceleratorMemoryGigabytes: float
-    acceleratorsPerNode: int
-    memoryGigabytes: float
-    vcpus: int
 
 
 class _RunDeclarationComputeRegionsItem(TypedDict):
@@ -2276,20 +2303,10 @@ class RunDeclarationComputeHelpersItem(TypedDict):
     nodes: int
 
 
-class _RunDeclarationComputeMayAddHelpers(TypedDict):
-    name: str
-    maximumNodes: int
-
-
-class RunDeclarationComputeMayAddHelpers(_RunDeclarationComputeMayAddHelpers, total=False):
-    instanceTypes: list[str]
-
-
 class RunDeclarationComputeEc2(TypedDict):
     image: str
     python: str
     rootDevice: str
-    privateSubnets: bool
 
 
 class RunDeclarationComputeVpc(TypedDict):
@@ -2304,22 +2321,17 @@ class RunDeclarationComputeVpcSubnetsItem(TypedDict):
 
 class _RunDeclarationLimits(TypedDict):
     maximumRunSeconds: int
-    attempts: int
 
 
 class RunDeclarationLimits(_RunDeclarationLimits, total=False):
     deadlineHours: float
     patienceHours: float
-    valueOfTimeUsdPerHour: float
     budgetUsd: float
-    steps: int
 
 
 class RunDeclarationRetention(TypedDict):
-    workDays: int | Literal["forever"]
     checkpointDays: int | Literal["forever"]
     failedCheckpointDays: int | Literal["forever"]
-    sourceDays: int | Literal["forever"]
 
 
 class RunDeclarationDoctor(TypedDict):
@@ -2336,6 +2348,104 @@ class RunDeclarationNotifyItem(_RunDeclarationNotifyItem, total=False):
     slack: str
     discord: str
     webhook: str
+
+
+class RunDeclarationTuning(TypedDict, total=False):
+    settle: RunDeclarationTuningSettle
+    packing: RunDeclarationTuningPacking
+    dataset: RunDeclarationTuningDataset
+    training: RunDeclarationTuningTraining
+    compute: RunDeclarationTuningCompute
+    limits: RunDeclarationTuningLimits
+    retention: RunDeclarationTuningRetention
+
+
+class RunDeclarationTuningSettle(TypedDict):
+    maximumWaitSeconds: int
+
+
+class _RunDeclarationTuningPacking(TypedDict):
+    seed: int
+    waitHours: float
+    mayReject: str
+    remainder: Literal["ragged", "even", "drop"]
+
+
+class RunDeclarationTuningPacking(_RunDeclarationTuningPacking, total=False):
+    shardsMultipleOf: int
+    leastShardsPerWorker: int
+    prepare: RunDeclarationTuningPackingPrepare
+
+
+class RunDeclarationTuningPackingPrepare(TypedDict, total=False):
+    image: RunDeclarationTuningPackingPrepareImage
+
+
+class _RunDeclarationTuningPackingPrepareImage(TypedDict):
+    mostMegapixels: float
+    background: str
+    columns: list[str]
+
+
+class RunDeclarationTuningPackingPrepareImage(_RunDeclarationTuningPackingPrepareImage, total=False):
+    expectedKilobytes: float
+
+
+class RunDeclarationTuningDataset(TypedDict):
+    compactAfter: Literal["never"] | int
+
+
+class _RunDeclarationTuningTraining(TypedDict):
+    distribution: Literal["FullyReplicated", "ShardedByS3Key"]
+
+
+class RunDeclarationTuningTraining(_RunDeclarationTuningTraining, total=False):
+    instrument: bool
+    pinGpus: bool
+
+
+class RunDeclarationTuningCompute(TypedDict, total=False):
+    mayAddHelpers: RunDeclarationTuningComputeMayAddHelpers
+    spotWithHelpers: bool
+    needs: RunDeclarationTuningComputeNeeds
+    ec2: RunDeclarationTuningComputeEc2
+
+
+class _RunDeclarationTuningComputeMayAddHelpers(TypedDict):
+    name: str
+    maximumNodes: int
+
+
+class RunDeclarationTuningComputeMayAddHelpers(_RunDeclarationTuningComputeMayAddHelpers, total=False):
+    instanceTypes: list[str]
+
+
+class _RunDeclarationTuningComputeNeeds(TypedDict):
+    resumeOnOtherTopology: bool
+
+
+class RunDeclarationTuningComputeNeeds(_RunDeclarationTuningComputeNeeds, total=False):
+    kinds: list[Literal["T4", "V100", "A10G", "L4", "L40S", "A100", "H100", "H200", "Trainium"]]
+    vcpus: int
+    memoryGigabytes: float
+    acceleratorsPerNode: int
+
+
+class RunDeclarationTuningComputeEc2(TypedDict):
+    privateSubnets: bool
+
+
+class _RunDeclarationTuningLimits(TypedDict):
+    attempts: int
+
+
+class RunDeclarationTuningLimits(_RunDeclarationTuningLimits, total=False):
+    valueOfTimeUsdPerHour: float
+
+
+class RunDeclarationTuningRetention(TypedDict):
+    workDays: int | Literal["forever"]
+    sourceDays: int | Literal["forever"]
 
 
 class _RunSummary(TypedDict):
@@ -2424,6 +2534,7 @@ class StartProbeAnswer(_StartProbeAnswer, total=False):
 class StartProbeBody(TypedDict):
     number: int
     change: dict[str, Any]
+    steps: int
 
 
 class _StartRunAnswer(TypedDict):

@@ -7,14 +7,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { servePage } from '../../../../cli/page/server.ts';
+import { servePage } from '../../../../cli/page/page-server.ts';
 import { projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { signedFetch, signedHeaders } from '../../../../test/support/signed-fetch.ts';
 import { type Emulator, startEmulator } from '../../../aws/ministack.ts';
 import { startMetadata } from '../../../ec2/metadata.ts';
 import { startControlServer } from '../../../region/control-server.ts';
 import { lockName } from '../../../shared/folder-lock.ts';
-import { startLocalMarket } from '../../../spot-market/market.ts';
+import { startLocalMarket } from '../../../spot-market/spot-market.ts';
 import { ask } from './servers.ts';
 
 const SERVERS = ['page', 'control', 'ec2', 'metadata', 'aws'] as const;

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { projectPython, startTestEmulator, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { startLocalSageMaker } from '../../../sagemaker/server.ts';
-import { startLocalMarket } from '../../../spot-market/market.ts';
+import { startLocalMarket } from '../../../spot-market/spot-market.ts';
 
 export const SERVERS = ['aws', 'sageMaker', 'ec2'] as const;
 export type ServerName = (typeof SERVERS)[number];

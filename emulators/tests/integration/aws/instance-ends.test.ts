@@ -15,7 +15,7 @@ import {
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
 import { VirtualClock } from '../../../clock/virtual-clock.ts';
-import { type EndReason, terminate } from '../../../ec2/instances.ts';
+import { type EndReason, terminateInstance } from '../../../ec2/instances.ts';
 import { startUnpatched, type Unpatched } from './unpatched.ts';
 
 let emulator: TestEmulator;
@@ -56,7 +56,7 @@ it('names who ended it first', async () => {
   const byCaller = await run(ec2);
   expect((await describe(ec2, byCaller))?.StateReason).toBeUndefined();
   await ec2.send(new TerminateInstancesCommand({ InstanceIds: [byCaller] }));
-  await terminate(ec2, byCaller, 'Server.SpotInstanceTermination');
+  await terminateInstance(ec2, byCaller, 'Server.SpotInstanceTermination');
   expect(await describe(ec2, byCaller)).toMatchObject({
     State: { Name: 'terminated' },
     StateReason: {
@@ -65,7 +65,7 @@ it('names who ended it first', async () => {
     },
   });
   const bySpot = await run(ec2);
-  await terminate(ec2, bySpot, 'Server.SpotInstanceTermination');
+  await terminateInstance(ec2, bySpot, 'Server.SpotInstanceTermination');
   await ec2.send(new TerminateInstancesCommand({ InstanceIds: [bySpot] }));
   expect((await describe(ec2, bySpot))?.StateReason).toMatchObject({
     Code: 'Server.SpotInstanceTermination',
@@ -76,7 +76,9 @@ it('refuses a reason that EC2 does not have', async () => {
   const ec2 = new EC2Client(clientConfiguration(emulator.url));
   const instanceId = await run(ec2);
   const unknown = 'Server.Weather' as EndReason;
-  await expect(terminate(ec2, instanceId, unknown)).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+  await expect(terminateInstance(ec2, instanceId, unknown)).rejects.toMatchObject({
+    name: 'InvalidParameterValue',
+  });
   expect((await describe(ec2, instanceId))?.State?.Name).toBe('running');
 });
 

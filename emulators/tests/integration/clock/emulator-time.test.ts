@@ -16,8 +16,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
-import { emulatorFollower } from '../../../clock/emulator-follower.ts';
-import { VirtualClock } from '../../../clock/virtual-clock.ts';
+import { emulatorFollower, VirtualClock } from '../../../clock/virtual-clock.ts';
 import { createFunction, invoke } from '../aws/lambda.ts';
 
 const START = Date.UTC(2026, 0, 1);

@@ -9,7 +9,7 @@ import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../../../test
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { startControlServer } from '../../../region/control-server.ts';
 import { makeInterruptions } from '../../../region/interruptions.ts';
-import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
+import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
 
 const run = promisify(execFile);
 const COMMAND = path.join(import.meta.dirname, '../../../../cli/tidewheel.ts');

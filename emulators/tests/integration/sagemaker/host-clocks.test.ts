@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
 import { type Host, planHosts } from '../../../sagemaker/hosts/container.ts';
-import { clockedVcpus, clockFile, startHostClocks } from '../../../sagemaker/hosts/host-clocks.ts';
+import { clockedVcpus, startHostClocks } from '../../../sagemaker/hosts/host-clocks.ts';
 import { startHost } from '../../../sagemaker/hosts/host-process.ts';
 import { readLines } from '../../../sagemaker/hosts/lines.ts';
 import { plainRequest } from '../../unit/sagemaker/requests.ts';
@@ -64,7 +64,7 @@ async function started(host: Host, { kind, processes, vcpus }: Asked) {
   await mkdir(host.root, { recursive: true });
   const python = projectPython();
   const running = startHost(python, {
-    command: [python, '-c', PROGRAM, clockFile(host), kind, String(processes)],
+    command: [python, '-c', PROGRAM, path.join(host.root, 'clock'), kind, String(processes)],
     environment: { TMPDIR: folder },
     directory: host.root,
     optMl: null,

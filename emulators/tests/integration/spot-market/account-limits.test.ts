@@ -22,7 +22,7 @@ import {
 } from '../../../../test/support/emulator.ts';
 import { limitsOf } from '../../../limits/profiles.ts';
 import { marketLimits } from '../../../region/account-limits.ts';
-import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
+import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
 
 const LIMITS = limitsOf('new-account').ec2;
 /** Of the plans that `planOf` makes. */

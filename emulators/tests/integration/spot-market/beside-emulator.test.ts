@@ -24,12 +24,9 @@ import {
   TEST_KEY,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
-import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
-import {
-  interruptionWarning,
-  rebalanceRecommendation,
-  sendInstanceEvents,
-} from '../../../spot-market/model/instance-events.ts';
+import { rebalanceRecommendation } from '../../../../test/support/rebalance.ts';
+import { interruptionWarning, sendInstanceEvents } from '../../../spot-market/model/instance-events.ts';
+import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
 
 let emulator: TestEmulator;
 let market: LocalMarket;
@@ -107,7 +104,10 @@ it('EC2’s warnings reach a rule that listens for them', async () => {
   await events.send(new PutTargetsCommand({ Rule: 'spot', Targets: [target] }));
 
   const instance = { instanceId: 'i-0123456789abcdef0', zoneId: 'use1-az4', accountId: '000000000000' };
-  await sendInstanceEvents(events, [rebalanceRecommendation(instance), interruptionWarning(instance)]);
+  await sendInstanceEvents(events, [
+    rebalanceRecommendation(instance.instanceId, 'us-east-1'),
+    interruptionWarning(instance),
+  ]);
 
   const heard = await twoInputs(sfn, stateMachineArn);
   expect(heard).toEqual(

@@ -19,7 +19,7 @@ import { catalogTypes, offeredZoneIds } from '../../../../functions/core/catalog
 import { readAnswer } from '../../../../functions/core/catalog/hardware.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { keyVariables } from '../../../access/access-key.ts';
-import { type LocalMarket, startLocalMarket } from '../../../spot-market/market.ts';
+import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
 
 const FAMILY = ['c5.xlarge', 'c6i.xlarge', 'm5.xlarge'];
 

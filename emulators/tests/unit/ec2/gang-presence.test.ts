@@ -1,11 +1,11 @@
 /** When a virtual clock may go on under the hosts of a job. */
 import { expect, it } from 'vitest';
-import type { Clock } from '../../../clock/clock.ts';
+import type { LocalClock } from '../../../clock/clock.ts';
 import { type Doing, GangPresence } from '../../../ec2/gang-presence.ts';
 
 function presence() {
   const holds = new Set<symbol>();
-  const clock: Clock = {
+  const clock: LocalClock = {
     now: () => 0,
     at: () => () => undefined,
     hold: (why) => {

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keysOfManifest, planFiles, receivers } from '../../../sagemaker/hosts/channels.ts';
 import {
   checkpointDirectory,
   commandOf,
@@ -8,13 +7,23 @@ import {
   environmentOf,
   planHosts,
   resourceConfig,
-  scriptGraceSeconds,
 } from '../../../sagemaker/hosts/container.ts';
-import { relativeKey, segmentsOf } from '../../../sagemaker/hosts/safe-path.ts';
+import { keysOfManifest, planFiles, receivers } from '../../../sagemaker/hosts/host-channels.ts';
+import { relativeKey, segmentsOf } from '../../../sagemaker/hosts/objects.ts';
 import { groups, plainRequest } from './requests.ts';
 
 const hostsOf = (request = plainRequest(), slot = 0) =>
   planHosts(request, { job: '/state/jobs/a-job', temporary: '/tmp/tw-01234567' }, slot);
+const surroundings = {
+  jobArn: 'arn',
+  region: 'us-east-1',
+  awsEndpointUrl: 'http://127.0.0.1:1',
+  credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  path: '/bin',
+  masterPort: 1,
+  cpusPerHost: 2,
+  graceSeconds: 30,
+};
 const firstHost = (request = plainRequest()) => {
   const [host] = hostsOf(request);
   if (!host) throw new Error('the plan has no host');
@@ -72,16 +81,7 @@ test('a request’s environment cannot pass for the platform’s', () => {
   const request = plainRequest({
     Environment: { TRAINING_JOB_NAME: 'other', SAGEMAKER_BASE_DIR: '/', MINE: '1' },
   });
-  const environment = environmentOf(request, firstHost(), {
-    jobArn: 'arn',
-    region: 'us-east-1',
-    awsEndpointUrl: 'http://127.0.0.1:1',
-    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
-    path: '/bin',
-    masterPort: 1,
-    cpusPerHost: 2,
-    graceSeconds: 30,
-  });
+  const environment = environmentOf(request, firstHost(), surroundings);
   expect(environment).toMatchObject({
     TRAINING_JOB_NAME: 'a-job',
     SAGEMAKER_BASE_DIR: '/opt/ml',
@@ -90,7 +90,9 @@ test('a request’s environment cannot pass for the platform’s', () => {
 });
 
 test('a script may use 11/12 of the grace', () => {
-  expect([120, 30, 5, 1].map(scriptGraceSeconds)).toEqual([110, 27.5, 4.6, 0.9]);
+  const graceOf = (graceSeconds: number) =>
+    environmentOf(plainRequest(), firstHost(), { ...surroundings, graceSeconds })['TIDEWHEEL_GRACE_SECONDS'];
+  expect([120, 30, 5, 1].map(graceOf)).toEqual(['110', '27.5', '4.6', '0.9']);
 });
 
 test('no two hosts share a temporary folder', () => {

@@ -1,6 +1,6 @@
 /** The wait in line for On-Demand. */
 import { expect, it } from 'vitest';
-import type { Clock } from '../../../clock/clock.ts';
+import type { LocalClock } from '../../../clock/clock.ts';
 import { withPendingQueue } from '../../../sagemaker/jobs/pending-queue.ts';
 import type {
   CapacityLease,
@@ -24,7 +24,7 @@ const request = (owner: string, purchaseOption: CapacityRequest['purchaseOption'
 function steppedClock() {
   let now = 0;
   let timers: { readonly at: number; readonly action: () => void }[] = [];
-  const clock: Clock = {
+  const clock: LocalClock = {
     now: () => now,
     at: (at, action) => {
       timers.push({ at, action });

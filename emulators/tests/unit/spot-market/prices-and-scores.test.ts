@@ -6,17 +6,18 @@ import { startMarketTime } from '../../../spot-market/model/market-time.ts';
 import { listPrice, zonesOf, zonesOffering } from '../../../spot-market/model/offers.ts';
 import { makePrices } from '../../../spot-market/model/prices.ts';
 import { zoneScore } from '../../../spot-market/model/scores.ts';
-import { calmPlan } from '../../../spot-market/scripts/calm.ts';
+import { planOf } from '../../../spot-market/scripts/script.ts';
 import { seedPlan } from '../../../spot-market/scripts/seed.ts';
 
 const HOUR = 3_600;
+const calm = planOf({ kind: 'calm' });
 const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4' };
 const time = startMarketTime(1, { ...wallClock, now: () => 0 });
 const FAMILY = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
 
 describe('Spot prices', () => {
   it('stay near the list while there is plenty', () => {
-    const prices = makePrices(1, calmPlan(), time);
+    const prices = makePrices(1, calm, time);
     const list = listPrice(pool)?.spotUsd ?? 0;
     for (let at = -90 * 24 * HOUR; at < 24 * HOUR; at += 7 * HOUR) {
       expect(Math.abs((prices.priceAt(pool, at) ?? 0) / list - 1)).toBeLessThan(0.081);
@@ -25,7 +26,7 @@ describe('Spot prices', () => {
 
   it('are higher in a dry pool', () => {
     const empty = makePrices(1, { capacityAt: () => 0, nextChange: () => undefined }, time);
-    const full = makePrices(1, calmPlan(), time);
+    const full = makePrices(1, calm, time);
     expect(empty.priceAt(pool, HOUR)).toBeGreaterThan(full.priceAt(pool, HOUR) ?? Number.NaN);
   });
 
@@ -68,7 +69,7 @@ describe('Spot prices', () => {
   });
 
   it('are unknown where the catalog has none', () => {
-    const prices = makePrices(1, calmPlan(), time);
+    const prices = makePrices(1, calm, time);
     expect(prices.priceAt({ instanceType: 'x9.huge', zoneId: 'use1-az4' }, 0)).toBeUndefined();
     expect(prices.history({ instanceType: 'x9.huge', zoneId: 'use1-az4' }, 0, HOUR)).toEqual([]);
     expect(prices.spotDiscount('x9.huge', 'use1-az4')).toBe(1);

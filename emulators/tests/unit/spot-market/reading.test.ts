@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configurationLimit } from '../../../spot-market/ec2/configuration-limit.ts';
 import { applyFilters } from '../../../spot-market/ec2/filters.ts';
-import { pageOf, positionOf } from '../../../spot-market/ec2/paging.ts';
+import { pageAt, positionAfter } from '../../../spot-market/ec2/paging.ts';
 import { readQuery } from '../../../spot-market/ec2/query.ts';
 import { responseXml } from '../../../spot-market/ec2/xml.ts';
 import { marketScriptOf } from '../../../spot-market/script-option.ts';
@@ -75,7 +75,7 @@ describe('paging', () => {
         const seen: number[] = [];
         let token: string | undefined;
         do {
-          const page = pageOf(items, positionOf(token, 7), size);
+          const page = pageAt(items, positionAfter(token, 7), size);
           seen.push(...page.items);
           token = page.nextToken;
         } while (token !== undefined);
@@ -85,9 +85,9 @@ describe('paging', () => {
   });
 
   it('keeps the first moment, and refuses foreign tokens', () => {
-    const { nextToken } = pageOf([1, 2], positionOf(undefined, 1_234), 1);
-    expect(positionOf(nextToken, 9_999)).toEqual({ offset: 1, requestedMs: 1_234 });
-    expect(() => positionOf('!!', 0)).toThrow(/NextToken/);
+    const { nextToken } = pageAt([1, 2], positionAfter(undefined, 1_234), 1);
+    expect(positionAfter(nextToken, 9_999)).toEqual({ offset: 1, requestedMs: 1_234 });
+    expect(() => positionAfter('!!', 0)).toThrow(/NextToken/);
   });
 });
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { upgradedText } from '../../pipeline/tuning.ts';
 import { pipelineRecordSchema } from '../../runs/batches.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { noPipeline, ok } from '../shared/answers.ts';
@@ -22,6 +23,6 @@ export const getPipeline = defineOperation(
       store.readText(bucketKeys.pipeline(name)),
     ]);
     if (stored === undefined) return noPipeline(name);
-    return ok({ ...record, name, declaration: stored.text });
+    return ok({ ...record, name, declaration: upgradedText(stored.text) });
   },
 );

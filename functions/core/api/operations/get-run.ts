@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { moneyOf } from '../../attempts/money.ts';
 import { attemptReportSchema, type RunReport, reportSchema } from '../../attempts/report.ts';
+import { writtenPipeline } from '../../pipeline/tuning.ts';
 import { attemptCost } from '../../placement/attempt-cost.ts';
 import type { Progress } from '../../placement/attempts.ts';
 import { readProgress } from '../../runs/progress.ts';
@@ -100,7 +101,7 @@ export const getRun = defineRunOperation(
     const changed = timeline.filter(({ at }) => isNew(at));
     const body = {
       asOf: new Date(now.getTime() - OVERLAP_MILLISECONDS).toISOString(),
-      run: shownRun(run),
+      run: { ...shownRun(run), declaration: run.declaration && writtenPipeline(run.declaration) },
       attempts: attempts
         .filter(({ updatedAt }) => isNew(updatedAt))
         .map((attempt) => summaryOf(attempt, attempt === attempts.at(-1))),

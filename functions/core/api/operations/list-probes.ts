@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { nameOfTopology } from '../../attempts/doctor/topology-speed.ts';
 import { gangHourlyUsd } from '../../attempts/stop-rules.ts';
-import { pipelineSchema } from '../../pipeline/pipeline.ts';
+import { writtenPipeline, writtenSchema } from '../../pipeline/tuning.ts';
 import { attemptCost } from '../../placement/attempt-cost.ts';
 import { type RunRecord, runStatusSchema } from '../../runs/run-records.ts';
 import { readStepSpeed } from '../../runs/step-speeds.ts';
@@ -19,7 +19,8 @@ const probe = z.object({
   status: runStatusSchema,
   failure: z.string().optional(),
   createdAt: time,
-  declaration: pipelineSchema.optional().describe('What it trains by.'),
+  steps: z.int().optional().describe('After so many it ends.'),
+  declaration: writtenSchema.optional().describe('What it trains by.'),
   topology: z.string().optional().describe('Of the last attempt, such as 2 x g5.xlarge.'),
   usdPerHour: usd.optional().describe('Of all its hosts.'),
   costUsd: usd,
@@ -72,7 +73,8 @@ async function viewOf({ attempts, store }: ApiDeps, run: RunRecord) {
     status,
     failure,
     createdAt,
-    declaration,
+    steps: declaration?.limits.steps,
+    declaration: declaration && writtenPipeline(declaration),
     ...(placement !== undefined && {
       topology: nameOfTopology(placement),
       usdPerHour: gangHourlyUsd(placement),

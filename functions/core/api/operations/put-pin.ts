@@ -1,13 +1,14 @@
 import { own } from '@tidewheel/kit/own-property.ts';
 import * as z from 'zod';
+import { readAllowedStored } from '../../ingest/allowed.ts';
 import { blobVersions, newestVersion, readVersion } from '../../packing/model/versions.ts';
-import { withPin } from '../../pipeline/pin.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { withPin } from '../../pipeline/tuning.ts';
 import { list } from '../../shared/fields.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { invalidStored, noPipeline, ok, problem, refused } from '../shared/answers.ts';
 import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
-import { allowedIn } from '../shared/stored-declaration.ts';
+import { rulesOf } from '../shared/stored-declaration.ts';
 import { declare } from './put-pipeline.ts';
 
 const NOT_VALID = 'the pin is not valid';
@@ -68,7 +69,7 @@ async function writePin(
 }
 
 const declared = (deps: ApiDeps, name: string, text: string): Pipeline | undefined => {
-  const declaration = allowedIn(deps, name, text);
+  const declaration = readAllowedStored(rulesOf(deps), name, text);
   return declaration.valid ? declaration.pipeline : undefined;
 };
 

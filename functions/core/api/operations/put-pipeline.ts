@@ -1,11 +1,12 @@
 import * as z from 'zod';
+import { readAllowedDeclaration } from '../../ingest/allowed.ts';
 import { registerPipeline } from '../../ingest/register-pipeline.ts';
-import { pipelineSchema } from '../../pipeline/pipeline.ts';
 import { pastScheduleProblems } from '../../pipeline/schedule.ts';
+import { writtenSchema } from '../../pipeline/tuning.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { ok, problem } from '../shared/answers.ts';
 import { type ApiDeps, CHANGES, defineOperation } from '../shared/operation.ts';
-import { allowedIn } from '../shared/stored-declaration.ts';
+import { rulesOf } from '../shared/stored-declaration.ts';
 
 const woken = z.union([
   z.object({ kind: z.enum(['started', 'running']), runId: z.string() }),
@@ -25,7 +26,7 @@ export const putPipeline = defineOperation(
     route: 'PUT /pipelines/{name}',
     id: 'putPipeline',
     summary: 'Declares a pipeline. Only a valid declaration is stored.',
-    body: { schema: pipelineSchema, required: true, yaml: true },
+    body: { schema: writtenSchema, required: true, yaml: true },
     answer: storedPipeline,
     refusals: [],
   },
@@ -33,7 +34,7 @@ export const putPipeline = defineOperation(
 );
 
 export async function declare(deps: ApiDeps, name: string, text: string) {
-  const declaration = allowedIn(deps, name, text);
+  const declaration = readAllowedDeclaration(rulesOf(deps), name, text);
   const problems = declaration.valid
     ? pastScheduleProblems(declaration.pipeline, deps.clock.now())
     : declaration.problems;

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { pinOfNewest, type VersionReader } from '../../dataset/dataset-version.ts';
 import { type ProbeQuestion, probeDeclaration, beginProbe as start } from '../../ingest/start-probe.ts';
 import { datasetSettings } from '../../pipeline/dataset.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { limitsSchema, type Pipeline } from '../../pipeline/pipeline.ts';
 import { probeIdOf } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { accepted, problem, refused } from '../shared/answers.ts';
@@ -21,7 +21,8 @@ const probeBody = z.strictObject({
     .describe('A new one. The same call again with the same number starts nothing more.'),
   change: z
     .record(z.string(), z.unknown())
-    .describe('A part of a declaration, such as { "compute": { "nodes": 2 } }; with limits.steps.'),
+    .describe('A part of a declaration, such as { "compute": { "nodes": 2 } }.'),
+  steps: limitsSchema.shape.steps.unwrap().describe('After so many steps the trial ends.'),
 });
 
 /** Idempotent: a repeated call gets the answer of the first one. */
@@ -46,13 +47,14 @@ export const startProbe = defineOperation(
   async (deps, { parameters: { name }, body, caller }) => {
     const asked = jsonBodyOf(probeBody, body);
     if (!asked.ok) return problem(400, INVALID, asked.problems);
-    const { number, change } = asked.value;
-    const stored = await storedDeclaration(deps, name);
+    const { number, steps, change } = asked.value;
+    // It takes no arrivals, so no marker counts.
+    const stored = await storedDeclaration({ ...deps, notifiedMarker: undefined }, name);
     if ('status' in stored) return stored;
     const changed = changeAllowed(deps, stored.pipeline, JSON.stringify(change));
     if (!changed.valid) return problem(400, INVALID, changed.problems);
-    if (changed.pipeline.limits.steps === undefined) return refused(INVALID, [NO_STEPS]);
-    return begin(deps, { declaration: changed.pipeline, number, requestedBy: caller });
+    const declaration = { ...changed.pipeline, limits: { ...changed.pipeline.limits, steps } };
+    return begin(deps, { declaration, number, requestedBy: caller });
   },
 );
 
@@ -88,11 +90,6 @@ async function pinOf(
   const known = await runs.get(probeIdOf(name, number));
   return known === undefined ? pinOfNewest(store, name) : known.declaration?.dataset?.pin;
 }
-
-const NO_STEPS: Problem = {
-  path: 'change.limits.steps',
-  message: 'is missing: say after how many steps the trial ends, such as 200',
-};
 
 /** A launch would find out, when hosts are paid for. */
 async function whyNoData(

@@ -141,7 +141,7 @@ function partsAgain({ declaration, generations }: Model) {
 /** Of a section that says how generations are packed, one run may have another version alone. */
 const packingProblems = (changed: readonly string[]): Problem[] =>
   changed
-    .filter((field) => field.startsWith('dataset.') && field !== 'dataset.pin')
+    .filter((field) => /^(tuning\.)?dataset\./.test(field) && field !== 'dataset.pin')
     .map((path) => ({
       path,
       message: 'cannot be changed for one run: change dataset.pin, or the declaration of the pipeline',

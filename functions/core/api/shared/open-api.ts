@@ -1,7 +1,7 @@
 /** The OpenAPI document, made from the schemas that check the requests. https://spec.openapis.org/oas/v3.1.1.html */
 import * as z from 'zod';
 import { reportSchema } from '../../attempts/report.ts';
-import { pipelineSchema } from '../../pipeline/pipeline.ts';
+import { writtenSchema } from '../../pipeline/tuning.ts';
 import * as placements from '../../placement/placement-records.ts';
 import { pipelineRecordSchema } from '../../runs/batches.ts';
 import { runStatusSchema, timelineEntrySchema } from '../../runs/run-records.ts';
@@ -24,7 +24,7 @@ const ANSWERS: Named = {
   Refusal: refusalSchema,
   Report: reportSchema,
   Run: shown.run,
-  RunDeclaration: pipelineSchema,
+  RunDeclaration: writtenSchema,
   RunStatus: runStatusSchema,
   RunSummary: shown.runSummary,
   AttemptSummary: shown.attemptSummary,
@@ -32,7 +32,7 @@ const ANSWERS: Named = {
   Topology: placements.topologySchema,
   Pipeline: pipelineRecordSchema,
 };
-const BODIES: Named = { Declaration: pipelineSchema };
+const BODIES: Named = { Declaration: writtenSchema };
 
 /** By schema, so that operations may share one. */
 function namesOf(schemas: Named, own: readonly (readonly [name: string, schema: z.ZodType | undefined])[]) {

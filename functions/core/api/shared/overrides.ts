@@ -10,13 +10,15 @@ const NAMED_BY_PERSONS = ['hyperparameters', 'environment'];
 /** Names such as `limits.deadlineHours` and `training.hyperparameters.lr`. Values may be secret. */
 export const fieldsOf = (change: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(change).flatMap(([section, fields]) =>
-    isTable(fields)
-      ? Object.entries(fields).flatMap(([field, value]) =>
-          NAMED_BY_PERSONS.includes(field) && isTable(value)
-            ? Object.keys(value).map((name) => `${section}.${field}.${name}`)
-            : [`${section}.${field}`],
-        )
-      : [section],
+    section === 'tuning' && isTable(fields)
+      ? fieldsOf(fields).map((field) => `tuning.${field}`)
+      : isTable(fields)
+        ? Object.entries(fields).flatMap(([field, value]) =>
+            NAMED_BY_PERSONS.includes(field) && isTable(value)
+              ? Object.keys(value).map((name) => `${section}.${field}.${name}`)
+              : [`${section}.${field}`],
+          )
+        : [section],
   );
 
 const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>

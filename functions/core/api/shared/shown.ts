@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { deadlineAt } from '../../attempts/report.ts';
 import { shownVerdictSchema } from '../../doctor/verdict.ts';
-import { pipelineSchema } from '../../pipeline/pipeline.ts';
+import { writtenSchema } from '../../pipeline/tuning.ts';
 import { outcomeSchema, provenSchema } from '../../placement/attempts.ts';
 import { placementSchema } from '../../placement/placement-records.ts';
 import { diagnosisSchema } from '../../runs/diagnosis.ts';
@@ -76,7 +76,7 @@ export const attemptSummary = attempt
 
 export const run = runRecordSchema.extend({
   request: runRequestSchema.omit({ tokens: true, parts: true }).optional(),
-  declaration: pipelineSchema.optional(),
+  declaration: writtenSchema.optional(),
 });
 
 export const runSummary = run

@@ -1,5 +1,5 @@
 /** The declaration of a pipeline, as the bucket has it. */
-import { onlyAllowed, readAllowedDeclaration } from '../../ingest/allowed.ts';
+import { type DeploymentRules, onlyAllowed, readAllowedStored } from '../../ingest/allowed.ts';
 import { changeDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
@@ -11,8 +11,11 @@ type Deps = Pick<ApiDeps, 'store' | 'allowed' | 'notifiedMarker'>;
 export const isDeclared = async ({ store }: Deps, name: string): Promise<boolean> =>
   (await store.readText(bucketKeys.pipeline(name))) !== undefined;
 
-export const allowedIn = (deps: Deps, name: string, text: string) =>
-  readAllowedDeclaration({ ...deps, bucket: deps.store.bucket }, name, text);
+export const rulesOf = ({ store: { bucket }, allowed, notifiedMarker }: Deps): DeploymentRules => ({
+  allowed,
+  bucket,
+  notifiedMarker,
+});
 
 export async function storedDeclaration(
   deps: Deps,
@@ -20,10 +23,10 @@ export async function storedDeclaration(
 ): Promise<{ readonly pipeline: Pipeline } | Refusal> {
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return noPipeline(name);
-  const declared = allowedIn(deps, name, stored.text);
+  const declared = readAllowedStored(rulesOf(deps), name, stored.text);
   return declared.valid ? declared : invalidStored(name, declared.problems);
 }
 
 /** As `changeDeclaration`. */
 export const changeAllowed = (deps: Deps, ...change: Parameters<typeof changeDeclaration>) =>
-  onlyAllowed({ ...deps, bucket: deps.store.bucket }, changeDeclaration(...change));
+  onlyAllowed(rulesOf(deps), changeDeclaration(...change));

@@ -1,7 +1,7 @@
 /** The doctor's evidence of an attempt: what the agent measured, the job's phases, the data, and types to choose from. */
 
 import { instanceFacts, interchangeableTypes, regionOfZone, trainingPrice } from '../../catalog/catalog.ts';
-import type { Evidence, Point, PricedType } from '../../doctor/evidence.ts';
+import type { Evidence, EvidencePoint, PricedType } from '../../doctor/evidence.ts';
 import type { StartUp } from '../../placement/attempts.ts';
 import type { Placement } from '../../placement/placement-records.ts';
 import { type MeasuredAttempt, readMeasured } from '../../runs/evidence-files.ts';
@@ -124,7 +124,7 @@ function alternativesOf(
 async function stepsOf(
   store: ObjectStore,
   attempt: AttemptRecord,
-  points: readonly Point[],
+  points: readonly EvidencePoint[],
 ): Promise<number> {
   const perHost = [...Map.groupBy(points, ({ host }) => host).values()].map((each) =>
     each.reduce((sum, { steps }) => sum + steps, 0),

@@ -76,5 +76,5 @@ export const diskBytesPerSecond = ({ instanceStore, throughput }: Disk): number 
 
 const tooLarge = (gigabytes: number): Problem => ({
   path: 'compute.volumeGigabytes',
-  message: `${gigabytes} GB of shards and checkpoints fit neither a volume of ${MAXIMUM_VOLUME_GIGABYTES} GB nor the instance store: divide the shards (training.distribution: ShardedByS3Key) or choose a type with more local NVMe`,
+  message: `${gigabytes} GB of shards and checkpoints fit neither a volume of ${MAXIMUM_VOLUME_GIGABYTES} GB nor the instance store: divide the shards (tuning.training.distribution: ShardedByS3Key) or choose a type with more local NVMe`,
 });

@@ -10,7 +10,7 @@ export interface DatasetSize {
 }
 
 /** @param generations that the run reads, each with the totals of its shards */
-export const sizeOf = (
+export const datasetSizeOf = (
   generations: readonly { readonly totals: { readonly shards: number; readonly bytes: number } }[],
 ): DatasetSize => ({
   generations: generations.length,
@@ -109,7 +109,7 @@ export function whyTooLate(
 }
 
 export const FASTER_DOWNLOAD =
-  'divide the shards (training.distribution: ShardedByS3Key), or choose a type with a faster network or more local NVMe';
+  'divide the shards (tuning.training.distribution: ShardedByS3Key), or choose a type with a faster network or more local NVMe';
 
 const duration = (seconds: number): string =>
   seconds < 7_200 ? `${Math.max(0, Math.ceil(seconds / 60))} min` : `${(seconds / 3_600).toFixed(1)} h`;

@@ -5,7 +5,7 @@ import { hasPublicAddress } from '../network-cards.ts';
 import { hostDownload } from './disk.ts';
 import { ASSUMED_SPOT_NOTE, ASSUMED_SPOT_SHARE, type LauncherFacts } from './launcher-facts.ts';
 
-export const ec2: LauncherFacts = {
+export const ec2Facts: LauncherFacts = {
   serviceName: 'EC2',
   // A host boots from an image that has the framework.
   restartSeconds: 180,
@@ -39,7 +39,7 @@ export const ec2: LauncherFacts = {
 };
 
 const unreachable = (instanceType: string): string =>
-  `a gang of ${instanceType} has several network interfaces a host, and EC2 gives such hosts no public address: name subnets with a NAT gateway or endpoints and set compute.ec2.privateSubnets: true`;
+  `a gang of ${instanceType} has several network interfaces a host, and EC2 gives such hosts no public address: name subnets with a NAT gateway or endpoints and set tuning.compute.ec2.privateSubnets: true`;
 
 function unservedTraining({ channels = {}, image, inputMode }: Pipeline['training']): string | undefined {
   const mounted = Object.entries(channels).find(([, channel]) => !('s3' in channel))?.[0];

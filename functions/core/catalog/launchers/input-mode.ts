@@ -76,7 +76,7 @@ function fileModeOrProblem(declared: 'File' | 'auto', { download, usableBytes }:
     declared === 'File' ? 'as declared' : 'several generations need a manifest, which FastFile cannot read';
   if (usableBytes === undefined || download.bytes <= usableBytes) return { mode: 'File', reason };
   const needed = Math.ceil(download.bytes / USABLE_SHARE / 1e9);
-  const message = `${size(download.bytes)} of shards do not fit a host's disk: give it ${needed} GB (compute.volumeGigabytes, or a type with more NVMe) or divide the shards (training.distribution: ShardedByS3Key)`;
+  const message = `${size(download.bytes)} of shards do not fit a host's disk: give it ${needed} GB (compute.volumeGigabytes, or a type with more NVMe) or divide the shards (tuning.training.distribution: ShardedByS3Key)`;
   return { problem: { path: 'compute.volumeGigabytes', message } };
 }
 

@@ -1,10 +1,13 @@
 /** Every launcher's facts, by its name in declarations and records. */
 import { DEFAULT_LAUNCHER, type LauncherName } from '../../pipeline/launchers.ts';
-import { ec2 } from './ec2.ts';
+import { ec2Facts } from './ec2.ts';
 import type { LauncherFacts } from './launcher-facts.ts';
-import { sageMaker } from './sagemaker.ts';
+import { sageMakerFacts } from './sagemaker.ts';
 
-export const launcherFacts: Readonly<Record<LauncherName, LauncherFacts>> = { sagemaker: sageMaker, ec2 };
+export const launcherFacts: Readonly<Record<LauncherName, LauncherFacts>> = {
+  sagemaker: sageMakerFacts,
+  ec2: ec2Facts,
+};
 
 /** As a suffix of a pool's name in tables: SageMaker goes without saying. */
 export const launcherSuffix = (launcher: LauncherName): string =>

@@ -11,7 +11,7 @@ import {
   type ListedPrices,
 } from './launcher-facts.ts';
 
-export const sageMaker: LauncherFacts = {
+export const sageMakerFacts: LauncherFacts = {
   serviceName: 'SageMaker',
   // SageMaker fetches a container of many GB.
   restartSeconds: 300,
@@ -20,7 +20,7 @@ export const sageMaker: LauncherFacts = {
     if (type === undefined) return `SageMaker does not train on ${topology.instanceType}`;
     const hasHelpers = compute.helpers !== undefined || topology.helpers !== undefined;
     if (purchaseOption === 'spot' && hasHelpers && !compute.spotWithHelpers)
-      return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
+      return 'AWS does not say whether Spot takes helper groups: set tuning.compute.spotWithHelpers: true to try';
     const { accelerator } = instanceFacts(topology.instanceType) ?? {};
     return training && missingImage(training, { device: type.device, accelerator, region });
   },

@@ -4,235 +4,107 @@
  */
 import { familyOf } from './instance-family.ts';
 
-interface Family {
+/** Sizes of each family, by the two facts. */
+interface Table {
   /** gpu-arm64 is a GPU beside an Arm processor (Grace): it needs images of its own. */
   readonly device: 'cpu' | 'gpu' | 'gpu-arm64' | 'neuron';
   /** Whether the family brings NVMe disks of a fixed size, which SageMaker then uses instead of an EBS volume. */
   readonly localStorage: boolean;
-  readonly sizes: readonly string[];
+  readonly families: Readonly<Record<string, string>>;
 }
 
-const FAMILIES = {
-  c4: { device: 'cpu', localStorage: false, sizes: ['xlarge', '2xlarge', '4xlarge', '8xlarge'] },
-  c5: { device: 'cpu', localStorage: false, sizes: ['xlarge', '2xlarge', '4xlarge', '9xlarge', '18xlarge'] },
-  c5n: { device: 'cpu', localStorage: false, sizes: ['xlarge', '2xlarge', '4xlarge', '9xlarge', '18xlarge'] },
-  c6i: {
+const TABLES = [
+  {
     device: 'cpu',
     localStorage: false,
-    sizes: ['xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge', '24xlarge', '32xlarge'],
+    families: {
+      c4: 'xlarge 2xlarge 4xlarge 8xlarge',
+      c5: 'xlarge 2xlarge 4xlarge 9xlarge 18xlarge',
+      c5n: 'xlarge 2xlarge 4xlarge 9xlarge 18xlarge',
+      c6i: 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 32xlarge',
+      c7i: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 48xlarge',
+      c8i: 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 32xlarge 48xlarge 96xlarge',
+      m4: 'xlarge 2xlarge 4xlarge 10xlarge 16xlarge',
+      m5: 'large xlarge 2xlarge 4xlarge 12xlarge 24xlarge',
+      m6i: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 32xlarge',
+      m7i: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 48xlarge',
+      m8i: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 32xlarge 48xlarge 96xlarge',
+      r5: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge',
+      r6i: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 32xlarge',
+      r7i: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 48xlarge',
+      r8i: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 32xlarge 48xlarge 96xlarge',
+      t3: 'medium large xlarge 2xlarge',
+    },
   },
-  c7i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'large',
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '48xlarge',
-    ],
-  },
-  c8i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '32xlarge',
-      '48xlarge',
-      '96xlarge',
-    ],
-  },
-  m4: { device: 'cpu', localStorage: false, sizes: ['xlarge', '2xlarge', '4xlarge', '10xlarge', '16xlarge'] },
-  m5: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: ['large', 'xlarge', '2xlarge', '4xlarge', '12xlarge', '24xlarge'],
-  },
-  m6i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'large',
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '32xlarge',
-    ],
-  },
-  m7i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'large',
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '48xlarge',
-    ],
-  },
-  m8i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'large',
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '32xlarge',
-      '48xlarge',
-      '96xlarge',
-    ],
-  },
-  r5: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: ['large', 'xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge', '24xlarge'],
-  },
-  r5d: {
+  {
     device: 'cpu',
     localStorage: true,
-    sizes: ['large', 'xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge', '24xlarge'],
+    families: { r5d: 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge' },
   },
-  r6i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'large',
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '32xlarge',
-    ],
-  },
-  r7i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'large',
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '48xlarge',
-    ],
-  },
-  r8i: {
-    device: 'cpu',
-    localStorage: false,
-    sizes: [
-      'large',
-      'xlarge',
-      '2xlarge',
-      '4xlarge',
-      '8xlarge',
-      '12xlarge',
-      '16xlarge',
-      '24xlarge',
-      '32xlarge',
-      '48xlarge',
-      '96xlarge',
-    ],
-  },
-  t3: { device: 'cpu', localStorage: false, sizes: ['medium', 'large', 'xlarge', '2xlarge'] },
-  g4dn: {
+  {
     device: 'gpu',
     localStorage: true,
-    sizes: ['xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge'],
+    families: {
+      g4dn: 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge',
+      g5: 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 48xlarge',
+      g6: 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 48xlarge',
+      g6e: 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge 48xlarge',
+      g7: '2xlarge 4xlarge 8xlarge 12xlarge 24xlarge 48xlarge',
+      g7e: '2xlarge 4xlarge 8xlarge 12xlarge 24xlarge 48xlarge',
+      p3dn: '24xlarge',
+      p4d: '24xlarge',
+      p4de: '24xlarge',
+      p5: '4xlarge 48xlarge',
+      p5e: '48xlarge',
+      p5en: '48xlarge',
+      'p6-b200': '48xlarge',
+      'p6-b300': '48xlarge',
+    },
   },
-  g5: {
+  {
     device: 'gpu',
-    localStorage: true,
-    sizes: ['xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge', '24xlarge', '48xlarge'],
+    localStorage: false,
+    families: { p2: 'xlarge 8xlarge 16xlarge', p3: '2xlarge 8xlarge 16xlarge' },
   },
-  g6: {
-    device: 'gpu',
+  {
+    device: 'gpu-arm64',
     localStorage: true,
-    sizes: ['xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge', '24xlarge', '48xlarge'],
+    families: { 'p6e-gb200': '36xlarge' },
   },
-  g6e: {
-    device: 'gpu',
+  {
+    device: 'neuron',
     localStorage: true,
-    sizes: ['xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge', '24xlarge', '48xlarge'],
+    families: { trn1: '2xlarge 32xlarge', trn1n: '32xlarge', trn2: '48xlarge' },
   },
-  g7: {
-    device: 'gpu',
-    localStorage: true,
-    sizes: ['2xlarge', '4xlarge', '8xlarge', '12xlarge', '24xlarge', '48xlarge'],
-  },
-  g7e: {
-    device: 'gpu',
-    localStorage: true,
-    sizes: ['2xlarge', '4xlarge', '8xlarge', '12xlarge', '24xlarge', '48xlarge'],
-  },
-  p2: { device: 'gpu', localStorage: false, sizes: ['xlarge', '8xlarge', '16xlarge'] },
-  p3: { device: 'gpu', localStorage: false, sizes: ['2xlarge', '8xlarge', '16xlarge'] },
-  p3dn: { device: 'gpu', localStorage: true, sizes: ['24xlarge'] },
-  p4d: { device: 'gpu', localStorage: true, sizes: ['24xlarge'] },
-  p4de: { device: 'gpu', localStorage: true, sizes: ['24xlarge'] },
-  p5: { device: 'gpu', localStorage: true, sizes: ['4xlarge', '48xlarge'] },
-  p5e: { device: 'gpu', localStorage: true, sizes: ['48xlarge'] },
-  p5en: { device: 'gpu', localStorage: true, sizes: ['48xlarge'] },
-  'p6-b200': { device: 'gpu', localStorage: true, sizes: ['48xlarge'] },
-  'p6-b300': { device: 'gpu', localStorage: true, sizes: ['48xlarge'] },
-  'p6e-gb200': { device: 'gpu-arm64', localStorage: true, sizes: ['36xlarge'] },
-  trn1: { device: 'neuron', localStorage: true, sizes: ['2xlarge', '32xlarge'] },
-  trn1n: { device: 'neuron', localStorage: true, sizes: ['32xlarge'] },
-  trn2: { device: 'neuron', localStorage: true, sizes: ['48xlarge'] },
-} as const satisfies Record<string, Family>;
+] as const satisfies readonly Table[];
 
-type Families = typeof FAMILIES;
+type Words<Text extends string> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
+type NamesOf<Families> = {
+  [F in keyof Families & string]: `${F}.${Words<Families[F] & string>}`;
+}[keyof Families & string];
+type NamesIn<One extends Table> = One extends { readonly families: infer Families }
+  ? NamesOf<Families>
+  : never;
 /** EC2 name without `ml.` */
-type TypeName = { [F in keyof Families]: `${F}.${Families[F]['sizes'][number]}` }[keyof Families];
+type TypeName = NamesIn<(typeof TABLES)[number]>;
 /** As the SageMaker API writes it: `ml.g5.xlarge`. */
 export type TrainingInstanceType = `ml.${TypeName}`;
 
 export interface TrainingType {
   readonly name: TrainingInstanceType;
-  readonly device: Family['device'];
+  readonly device: Table['device'];
   readonly localStorage: boolean;
 }
 
-/** The keys and sizes of the table make every name, which the type cannot follow through Object.entries. */
-const isTypeName = (name: string): name is TypeName => {
-  const [family = '', size = ''] = name.split('.');
-  const known: Readonly<Record<string, Family>> = FAMILIES;
-  return Object.hasOwn(known, family) && (known[family]?.sizes.includes(size) ?? false);
-};
+/** The words of the tables make every name, which the type cannot follow through split(). */
+const namesOf = (family: string, sizes: string): readonly TypeName[] =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- TypeName is made of the same words
+  sizes.split(' ').map((size) => `${family}.${size}` as TypeName);
 
 const BY_NAME: ReadonlyMap<string, TrainingType> = new Map(
-  Object.entries(FAMILIES).flatMap(([family, { device, localStorage, sizes }]) =>
-    sizes
-      .map((size) => `${family}.${size}`)
-      .filter(isTypeName)
+  TABLES.flatMap(({ device, localStorage, families }) =>
+    Object.entries(families)
+      .flatMap(([family, sizes]) => namesOf(family, sizes))
       .map((name): [string, TrainingType] => [name, { name: `ml.${name}`, device, localStorage }]),
   ),
 );

@@ -1,5 +1,5 @@
 /** Which of several short trials is the cheapest and which the fastest, as far as their intervals tell. */
-import type { Measured, StepSpeed } from './step-blocks.ts';
+import type { MeasuredMean, StepSpeed } from './step-blocks.ts';
 
 export interface ProbedCell {
   /** Such as `training.strategy=mpi`. */
@@ -29,7 +29,7 @@ export interface ProbeVerdict {
 }
 
 /** Seconds of a unit: of a sample, or of a step. */
-export function unitSeconds({ speed }: Pick<ProbedCell, 'speed'>, unit: ProbeVerdict['unit']): Measured {
+export function unitSeconds({ speed }: Pick<ProbedCell, 'speed'>, unit: ProbeVerdict['unit']): MeasuredMean {
   const { samplesPerSecond, stepSeconds } = speed;
   if (unit === 'steps' || samplesPerSecond === undefined) return stepSeconds;
   const { mean, low, high } = samplesPerSecond;
@@ -48,7 +48,7 @@ export function probeVerdict(cells: readonly ProbedCell[]): ProbeVerdict | undef
   return { unit, cheapest: ranked(costs), fastest: ranked(times) };
 }
 
-export const scaled = ({ mean, low, high }: Measured, factor: number): Measured => ({
+export const scaled = ({ mean, low, high }: MeasuredMean, factor: number): MeasuredMean => ({
   mean: mean * factor,
   low: low * factor,
   high: high * factor,
@@ -56,7 +56,7 @@ export const scaled = ({ mean, low, high }: Measured, factor: number): Measured 
 
 interface Candidate {
   readonly cell: ProbedCell;
-  readonly measured: Measured;
+  readonly measured: MeasuredMean;
 }
 
 /** A lower figure is better. */

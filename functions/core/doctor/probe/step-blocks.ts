@@ -38,7 +38,7 @@ export const readStepBlocks = (text: string): StepBlocks | undefined =>
   blocksSchema.safeParse(parseJson(text)).data;
 
 /** A mean with its 95 % interval. */
-export interface Measured {
+export interface MeasuredMean {
   readonly mean: number;
   readonly low: number;
   readonly high: number;
@@ -51,9 +51,9 @@ export interface StepSpeed {
   /** Of the slowest host, warm-up included. */
   readonly steps: number;
   /** Of the slowest host. */
-  readonly stepSeconds: Measured;
+  readonly stepSeconds: MeasuredMean;
   /** Of all hosts together; absent where one of them tells no samples. */
-  readonly samplesPerSecond?: Measured | undefined;
+  readonly samplesPerSecond?: MeasuredMean | undefined;
 }
 
 /** Fewer blocks have no spread that means something. */
@@ -83,7 +83,7 @@ export function stepSpeedOf(hosts: readonly StepBlocks[]): StepSpeed | undefined
  * Student's interval of the mean over blocks: a block holds whatever repeats every few steps, so blocks depend less on each
  * other than steps do.
  */
-function intervalOf({ blockSeconds, blockSteps }: StepBlocks): Measured | undefined {
+function intervalOf({ blockSeconds, blockSteps }: StepBlocks): MeasuredMean | undefined {
   if (blockSeconds.length < LEAST_BLOCKS) return undefined;
   const steps = blockSteps.reduce((sum, each) => sum + each, 0);
   const mean =
@@ -98,12 +98,12 @@ function intervalOf({ blockSeconds, blockSteps }: StepBlocks): Measured | undefi
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228] as const;
 const studentFactor = (freedom: number): number => STUDENT[freedom - 1] ?? (freedom <= 30 ? 2.2 : 2.05);
 
-const rateOf = (samples: number | null, seconds: Measured): Measured | undefined =>
+const rateOf = (samples: number | null, seconds: MeasuredMean): MeasuredMean | undefined =>
   samples === null || samples === 0 || seconds.low <= 0
     ? undefined
     : { mean: samples / seconds.mean, low: samples / seconds.high, high: samples / seconds.low };
 
-const sumOf = (rates: readonly Measured[]): Measured => ({
+const sumOf = (rates: readonly MeasuredMean[]): MeasuredMean => ({
   mean: rates.reduce((sum, { mean }) => sum + mean, 0),
   low: rates.reduce((sum, { low }) => sum + low, 0),
   high: rates.reduce((sum, { high }) => sum + high, 0),

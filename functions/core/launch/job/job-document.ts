@@ -3,7 +3,7 @@
  * hosts' reports describe them to the service. SageMaker's hosts need neither.
  */
 import * as z from 'zod';
-import { bytesPerHost, type DownloadQuestion, sizeOf } from '../../catalog/launchers/download.ts';
+import { bytesPerHost, type DownloadQuestion, datasetSizeOf } from '../../catalog/launchers/download.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { samePool } from '../../placement/placement-records.ts';
 import type { JobInput, JobParts } from './job-parts.ts';
@@ -68,7 +68,7 @@ export const downloadQuestion = ({
   declaration: { compute, training },
   placement: { pool, topology },
 }: JobInput): DownloadQuestion => ({
-  dataset: sizeOf(generations),
+  dataset: datasetSizeOf(generations),
   compute,
   training,
   instanceType: pool.instanceType,

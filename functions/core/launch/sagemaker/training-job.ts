@@ -139,7 +139,7 @@ function helperProblems({ declaration: { compute }, placement }: TrainingJobInpu
   const { helpers, spotWithHelpers } = compute;
   if (helpers === undefined || placement.pool.purchaseOption !== 'spot' || spotWithHelpers) return [];
   const message =
-    'AWS does not say whether managed Spot works with helper groups: set compute.purchaseOption to on-demand, or try it with compute.spotWithHelpers: true';
+    'AWS does not say whether managed Spot works with helper groups: set compute.purchaseOption to on-demand, or try it with tuning.compute.spotWithHelpers: true';
   return [{ path: 'compute.helpers', message }];
 }
 

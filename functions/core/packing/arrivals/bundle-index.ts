@@ -3,12 +3,14 @@
  * members. Each of the others is a member: key below incoming/, offset, bytes and MD5, in the order of keys. Anybody
  * who may write to the bucket can write one, so nothing of it is believed.
  */
+
+import { hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { compress, compressPlanned, decompress, linesOf } from '../model/compressed-lines.ts';
 import { compareKeys } from '../model/order.ts';
 import type { Rejection } from '../model/rejections.ts';
-import { BUNDLE_VERSION, MOST_MEMBER_BYTES } from './bundle-place.ts';
+import { BUNDLE_VERSION, MOST_MEMBER_BYTES, md5Of } from './bundle-place.ts';
 
 /** Bytes of an index as it lies in the bucket, and of its text. */
 export const MOST_INDEX_BYTES = 32 * 1024 * 1024;
@@ -33,7 +35,7 @@ const memberSchema = z.tuple([
 export type IndexedMember = z.infer<typeof memberSchema>;
 
 /** @param members in the order of compareKeys */
-export function bundleIndexBody(members: readonly IndexedMember[], bytes: number): Buffer {
+function bundleIndexBody(members: readonly IndexedMember[], bytes: number): Buffer {
   const head: z.input<typeof headSchema> = { version: BUNDLE_VERSION, bytes, members: members.length };
   return compress([head, ...members].map((line) => `${JSON.stringify(line)}\n`).join(''));
 }
@@ -127,4 +129,36 @@ export function isAllowed(key: string, prefixBytes: number): boolean {
   const [top, ...rest] = key.split('/');
   if (top === '.tidewheel') return false;
   return [top, ...rest].every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+/** Makes a bundle of small files. The same files in the same order make the same bundle, under the same name. */
+export interface BundledFile {
+  /** Key below incoming/. */
+  readonly key: string;
+  readonly body: Uint8Array;
+}
+
+interface MadeBundle {
+  readonly id: string;
+  readonly data: Buffer;
+  /** To be written after the data. */
+  readonly index: Buffer;
+}
+
+export function makeBundle(files: readonly BundledFile[]): MadeBundle {
+  let bytes = 0;
+  const members = files.map(({ key, body }): IndexedMember => {
+    const offset = bytes;
+    bytes += body.length;
+    return [key, offset, body.length, md5Of(body)];
+  });
+  members.sort(([a], [b]) => compareKeys(a, b));
+  return {
+    id: hash('sha256', JSON.stringify(members)).slice(0, 32),
+    data: Buffer.concat(
+      files.map(({ body }) => body),
+      bytes,
+    ),
+    index: bundleIndexBody(members, bytes),
+  };
 }

@@ -8,10 +8,14 @@ import {
 } from '../model/blob-store.ts';
 import { bundleDataKey, bundlePlace, md5Of } from './bundle-place.ts';
 
-export type Arrival = Pick<ListedBlob, 'key' | 'size' | 'etag'>;
+export type ArrivedObject = Pick<ListedBlob, 'key' | 'size' | 'etag'>;
 
 /** @param most only so many of its first bytes */
-export async function readArrival(store: BlobStore, arrival: Arrival, most?: number): Promise<SourceRead> {
+export async function readArrival(
+  store: BlobStore,
+  arrival: ArrivedObject,
+  most?: number,
+): Promise<SourceRead> {
   const { key, size, etag } = arrival;
   if (bundlePlace(etag) === undefined) {
     const range = most !== undefined && most < size ? { range: { offset: 0, length: most } } : {};
@@ -26,7 +30,7 @@ export async function readArrival(store: BlobStore, arrival: Arrival, most?: num
 const MOST_READS = 3;
 
 /** Reads a member of a bundle, and compares it with the index. */
-export async function readMember(store: BlobStore, { key, size, etag }: Arrival): Promise<SourceRead> {
+export async function readMember(store: BlobStore, { key, size, etag }: ArrivedObject): Promise<SourceRead> {
   const place = bundlePlace(etag);
   if (place === undefined) throw new Error(`${key} is no member of a bundle`);
   if (size === 0) return { kind: 'found', chunks: [], size, etag };
@@ -44,5 +48,5 @@ export async function readMember(store: BlobStore, { key, size, etag }: Arrival)
 const BAD_DIGEST = 'BadDigest';
 
 /** Whether these are the bytes of the member, as the index says. */
-export const isMember = ({ size, etag }: Pick<Arrival, 'size' | 'etag'>, bytes: Uint8Array): boolean =>
+export const isMember = ({ size, etag }: Pick<ArrivedObject, 'size' | 'etag'>, bytes: Uint8Array): boolean =>
   bytes.length === size && md5Of(bytes) === bundlePlace(etag)?.md5;

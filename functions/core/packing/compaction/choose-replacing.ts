@@ -4,9 +4,11 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import type { OnChange } from '../../pipeline/dataset.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { keysRetracted, type Retraction } from '../arrivals/retractions.ts';
+import { headerDifference, shownHeader } from '../formats/csv-header.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
@@ -18,7 +20,6 @@ import { assignSurvivors } from './assign-shards.ts';
 import type { AssignedShards } from './assign-splits.ts';
 import { balancedAgain, type CopyChanges, DroppedCopies, NO_CHANGES } from './balance-again.ts';
 import { byBatch, type CompactionChoice, joinKey } from './choose-generations.ts';
-import { headersDiffer, withHeaderOf } from './differing-headers.ts';
 import type { LeftOutSamples } from './left-out.ts';
 import { supersededSamples } from './superseded-samples.ts';
 
@@ -188,4 +189,40 @@ async function survivorsOf(
     found.push({ samples: samples.size, copies: copies.size + added });
   }
   return found;
+}
+
+// Generations of CSV sources whose headers differ: their rows cannot lie under one header.
+
+/** The header line of its sources, in its shards or not. */
+const headerOf = ({ schema }: Pick<Manifest, 'schema'>): string | undefined =>
+  schema.csvHeader ?? schema.droppedHeader;
+
+/** Earlier releases kept no header that they dropped: it counts as the same. */
+function withHeaderOf(one: Manifest, { schema }: Pick<Manifest, 'schema'>): Manifest {
+  const { droppedHeader } = schema;
+  return droppedHeader === undefined || one.schema.kind !== 'csv' || headerOf(one) !== undefined
+    ? one
+    : { ...one, schema: { ...one.schema, droppedHeader } };
+}
+
+/** What a person has to know of the first one whose header differs; undefined if none does. */
+async function headersDiffer(
+  store: BlobStore,
+  others: readonly Manifest[],
+  newest: Manifest,
+): Promise<string | undefined> {
+  const mine = headerOf(newest);
+  const other = others.find((one) => headerOf(one) !== undefined && headerOf(one) !== mine);
+  const theirs = other && headerOf(other);
+  if (mine === undefined || other === undefined || theirs === undefined) return undefined;
+  const { pipeline, generation } = newest;
+  const keys = packingKeys(pipeline, generation);
+  const [shard] = newest.shards;
+  const [line] = shard === undefined ? [] : await memberLines(store, keys, shard);
+  return (
+    `the header of ${quoted(line?.key ?? generation)} is ${shownHeader(mine)}, and that of ${other.generation}, ` +
+    `in which ${generation} replaces samples, is ${shownHeader(theirs)}: ${headerDifference(mine, theirs)}. ` +
+    `Run ${keys.repair} --give-up, and drop the files of ${generation} again with the header of ${other.generation}; ` +
+    'or declare dataset.onChange: keep to train on both'
+  );
 }

@@ -1,10 +1,12 @@
 /** Packs one item of a compaction's plan: joins its shards and commits each by a record, as PackShards does. */
+
+import { randomBelow, seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { compress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type MemberLine } from '../model/documents.ts';
-import { type Manifest } from '../model/manifest.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { memberLines } from '../model/member-lines.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
@@ -13,7 +15,6 @@ import { commitShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
 import { plannedSplitOf } from '../splits/split-rule.ts';
 import { DroppedCopies } from './balance-again.ts';
-import { concatenate, interleave } from './interleave.ts';
 import type { JoinInput } from './join-job.ts';
 import { joinShard } from './join-shard.ts';
 import {
@@ -210,3 +211,34 @@ async function extentsOf(
       return join satisfies never;
   }
 }
+
+// The order in which the samples of several shards follow each other.
+
+/**
+ * Interleaves the shards at random. All interleavings are equally likely, so the whole is shuffled if each shard is.
+ * Every shard is still read sequentially.
+ * @param counts samples in each shard
+ * @returns for each place the shard whose next sample it gets
+ */
+function interleave(counts: readonly number[], seed: string): Uint32Array {
+  const left = [...counts];
+  let total = counts.reduce((sum, count) => sum + count, 0);
+  const order = new Uint32Array(total);
+  const next = seededUint32(seed);
+  for (let place = 0; place < order.length; place += 1) {
+    let pick = randomBelow(next, total);
+    let shard = 0;
+    while (pick >= (left[shard] ?? 0)) {
+      pick -= left[shard] ?? 0;
+      shard += 1;
+    }
+    order[place] = shard;
+    left[shard] = (left[shard] ?? 0) - 1;
+    total -= 1;
+  }
+  return order;
+}
+
+/** One shard after the other. */
+const concatenate = (counts: readonly number[]): Uint32Array =>
+  Uint32Array.from(counts.flatMap((count, shard) => Array.from({ length: count }, () => shard)));

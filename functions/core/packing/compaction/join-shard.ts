@@ -7,10 +7,10 @@ import type { Join, MemberFrames, SampleLines, ShardSink } from '../model/shard-
 import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
-import { HeldBytes } from './held-bytes.ts';
 import { againOf, type JoinInput, type JoinJob, type Place, placesOf, samplesIn } from './join-job.ts';
 import { joinRows } from './join-rows.ts';
 import { UniqueNames } from './joined-names.ts';
+import { BufferedBytes } from './shard-reader.ts';
 
 export interface JoinedShard extends UploadedShard {
   readonly list: MemberList;
@@ -89,7 +89,7 @@ class Joiner {
     const readFrom = againOf(input, sample);
     if (readFrom !== undefined) return [input, () => ({ ...input, reader: readFrom(position) })];
     const bytes = await this.#bytesOf(input, number);
-    const again = (): JoinInput => ({ ...input, reader: new HeldBytes(bytes, position) });
+    const again = (): JoinInput => ({ ...input, reader: new BufferedBytes(bytes, position) });
     return [again(), again];
   }
 

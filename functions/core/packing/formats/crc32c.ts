@@ -35,7 +35,7 @@ const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
 
 /* oxlint-disable typescript/no-non-null-assertion -- indexes are masked to a byte or bounded by the loop; checks would halve the speed */
 /** In JavaScript, which is fastest for a few bytes. */
-export function crc32cPlain(bytes: Uint8Array, before = 0): number {
+function crc32cPlain(bytes: Uint8Array, before = 0): number {
   let crc = ~before;
   let at = 0;
   for (const end = bytes.length - 7; at < end; at += 8) {

@@ -54,7 +54,7 @@ const textIn = (head: Buffer): { readonly place: HeaderPlace; readonly text: str
  * The header with a newline. Undefined if it is no UTF-8, does not end in `HEAD_BYTES`, or has a quote that does not.
  * @param head the first bytes of a source, all of it or `HEAD_BYTES`
  */
-export function headerOf(head: Buffer): string | undefined {
+export function csvHeaderIn(head: Buffer): string | undefined {
   const found = textIn(head);
   return found && `${found.text}\n`;
 }

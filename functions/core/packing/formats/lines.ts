@@ -9,7 +9,7 @@ import {
   type WrittenMember,
 } from '../model/shard-format.ts';
 import { isNoText, NO_TEXT_BYTES } from '../model/sniff.ts';
-import { hasHeader, headerOf, markBytes, rowsAfter } from './csv-header.ts';
+import { csvHeaderIn, hasHeader, markBytes, rowsAfter } from './csv-header.ts';
 
 const NEWLINE = 0x0a;
 
@@ -90,7 +90,7 @@ export const lines: FileFormat = {
   plannedBytes: (_name, size) => size + 1,
   header: {
     isShared: ({ lines: { kind, header } }) => kind === 'csv' && header !== 'none',
-    of: (head) => headerOf(Buffer.from(head)),
+    of: (head) => csvHeaderIn(Buffer.from(head)),
   },
   copyFrom: (head, { csvHeader }) => {
     const text = textOf(head);

@@ -14,7 +14,7 @@ const ROW_GROUP_BYTES = 16 * 1024 * 1024;
 export const LENGTH_BYTES = 4;
 export const INTEGER_BYTES = 8;
 
-export interface Column {
+export interface ParquetColumn {
   readonly name: string;
   readonly kind: 'text' | 'integer' | 'bytes';
 }
@@ -26,7 +26,7 @@ export const isTextColumn = (name: string): boolean => TEXTS.has(name);
 export function columnsOf({
   settings,
   sourceSchema,
-}: Pick<ShardContext, 'settings' | 'sourceSchema'>): Column[] {
+}: Pick<ShardContext, 'settings' | 'sourceSchema'>): ParquetColumn[] {
   return [KEY_COLUMN, ...sourceSchema.columns].map((name) => ({
     name,
     kind: !isTextColumn(name)
@@ -37,7 +37,7 @@ export function columnsOf({
   }));
 }
 
-export function valueBytes(outline: Outline, { name, kind }: Column): number {
+export function valueBytes(outline: Outline, { name, kind }: ParquetColumn): number {
   if (kind === 'integer') return INTEGER_BYTES;
   if (name === KEY_COLUMN) return LENGTH_BYTES + Buffer.byteLength(outline.members[0]?.stem ?? '');
   return LENGTH_BYTES + (outline.members.find(({ column }) => column === name)?.size ?? 0);
@@ -75,7 +75,7 @@ function pageHeader(bytes: number, rows: number): Uint8Array {
   return writer.getBytes();
 }
 
-function layOutGroup(rows: readonly Outline[], columns: readonly Column[], offset: number): RowGroup {
+function layOutGroup(rows: readonly Outline[], columns: readonly ParquetColumn[], offset: number): RowGroup {
   const chunks: Chunk[] = [];
   let end = offset;
   for (const column of columns) {
@@ -88,7 +88,7 @@ function layOutGroup(rows: readonly Outline[], columns: readonly Column[], offse
 }
 
 /** Groups follow from the sizes alone, so the same samples give the same bytes. */
-export function layOutGroups(outlines: readonly Outline[], columns: readonly Column[]): RowGroup[] {
+export function layOutGroups(outlines: readonly Outline[], columns: readonly ParquetColumn[]): RowGroup[] {
   const groups: RowGroup[] = [];
   let rows: Outline[] = [];
   let held = 0;
@@ -111,7 +111,7 @@ export function layOutGroups(outlines: readonly Outline[], columns: readonly Col
   return groups;
 }
 
-export function footer(groups: readonly RowGroup[], columns: readonly Column[]): Buffer {
+export function footer(groups: readonly RowGroup[], columns: readonly ParquetColumn[]): Buffer {
   const writer = new ByteWriter();
   writeMetadata(writer, {
     version: 1,

@@ -5,8 +5,10 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { createHash, hash } from 'node:crypto';
-import { TransientError } from '@tidewheel/kit/errors.ts';
+import { messageOf, TransientError } from '@tidewheel/kit/errors.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
+import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import type { MemberLine } from '../model/documents.ts';
 import {
   type EncodedMember,
   type Outline,
@@ -19,9 +21,7 @@ import {
 } from '../model/shard-format.ts';
 import { collect, copyBytes, isInMemory } from './copy-bytes.ts';
 import { integerLabel, parseIntegerLabel } from './integer-label.ts';
-import { footerProblem } from './parquet-footer.ts';
 import {
-  type Column,
   columnsOf,
   footer,
   INTEGER_BYTES,
@@ -29,6 +29,7 @@ import {
   LENGTH_BYTES,
   layOutGroups,
   MAGIC,
+  type ParquetColumn,
   type RowGroup,
   valueBytes,
 } from './parquet-layout.ts';
@@ -48,7 +49,7 @@ function integer(text: Buffer): Buffer {
 }
 
 /** Before a byte of the sample is written. Large members, which are read while they are written, come later (`stopsAt`). */
-function checkTexts(members: readonly EncodedMember[], columns: readonly Column[]): void {
+function checkTexts(members: readonly EncodedMember[], columns: readonly ParquetColumn[]): void {
   for (const { name, kind } of columns) {
     const body = members.find(({ column }) => column === name)?.body;
     if (kind === 'bytes' || body === undefined || !isInMemory(body)) continue;
@@ -115,7 +116,7 @@ class HeldGroup {
 }
 
 class ParquetEncoder implements ShardEncoder {
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly ParquetColumn[];
   readonly #groups: readonly RowGroup[];
   /** The group of the next sample, and how many of its rows there are. */
   #group = 0;
@@ -232,3 +233,52 @@ export const parquet: SampleFormat = {
   schema: ({ labelType }, { columns }) => ({ labelType, columns: [...columns] }),
   join: { by: 'rows' },
 };
+
+// Reads the footer of a Parquet file as its readers do, by a library that did not write it, and compares it with the
+// member list: a reader finds a value by the footer alone.
+
+type Chunk = FileMetaData['row_groups'][number]['columns'][number];
+
+/** @param tail the last bytes of the shard, with the footer @param lines sorted by offset @returns what differs */
+function footerProblem(tail: Uint8Array, lines: readonly MemberLine[]): string | undefined {
+  let metadata: FileMetaData;
+  try {
+    metadata = parquetMetadata(new Uint8Array(tail).buffer);
+  } catch (error: unknown) {
+    return `has no footer that Parquet's readers understand: ${messageOf(error)}`;
+  }
+  const columns = Map.groupBy(lines, ({ column = '' }) => column);
+  const wrong = metadata.row_groups.some(({ columns: chunks }) => chunks.length !== columns.size + 1);
+  if (wrong) return `has a footer without its ${columns.size} columns and the key`;
+  for (const [name, members] of columns) {
+    const problem = columnProblem(metadata, name, members);
+    if (problem !== undefined) return `has a footer that ${problem} of the column ${name}`;
+  }
+  return undefined;
+}
+
+/** Each chunk must end with its last value, and hold as many as the row group has rows. */
+function columnProblem(
+  { num_rows: rows, row_groups: groups }: FileMetaData,
+  name: string,
+  members: readonly MemberLine[],
+): string | undefined {
+  if (Number(rows) !== members.length) return `names ${rows} rows, not the ${members.length}`;
+  let next = 0;
+  for (const group of groups) {
+    const chunk = group.columns.find(({ meta_data: data }) => data?.path_in_schema[0] === name);
+    const range = chunk && rangeOf(chunk);
+    const own = members.slice(next, next + Number(group.num_rows));
+    next += own.length;
+    const [first, last] = [own[0], own.at(-1)];
+    if (range === undefined || first === undefined || last === undefined) return 'lacks a part';
+    if (first.offset < range.start || last.offset + last.size !== range.end) return 'says another place';
+  }
+  return next === members.length ? undefined : 'leaves out rows';
+}
+
+function rangeOf({ meta_data: data }: Chunk): { readonly start: number; readonly end: number } | undefined {
+  if (data === undefined || data.codec !== 'UNCOMPRESSED') return undefined;
+  const start = Number(data.data_page_offset);
+  return { start, end: start + Number(data.total_compressed_size) };
+}

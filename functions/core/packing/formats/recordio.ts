@@ -45,7 +45,7 @@ function framed(flag: number, data: Buffer): Buffer {
 }
 
 /** One record, split at each magic. The magics themselves are left out; readers put them back. */
-export function recordOf(data: Buffer): Buffer {
+function recordIoRecord(data: Buffer): Buffer {
   const points = splitPoints(data);
   if (points.length === 0) return framed(0, data);
   const starts = [0, ...points.map((point) => point + 4)];
@@ -57,7 +57,7 @@ export function recordOf(data: Buffer): Buffer {
 }
 
 /** IRHeader with one scalar label. */
-export function irHeader(label: number, id: number): Buffer {
+function irHeader(label: number, id: number): Buffer {
   const header = Buffer.alloc(IR_HEADER_BYTES);
   header.writeFloatLE(label, 4);
   header.writeBigUInt64LE(BigInt(id), 8);
@@ -88,7 +88,7 @@ const encoder: ShardEncoder = {
     if (body === undefined) throw new UnfitSampleError('columnsDiffer');
     const label = await labelOf(members.find(({ isLabel }) => isLabel));
     const start = sink.position;
-    await sink.write(recordOf(Buffer.concat([irHeader(label, outline.ordinal), body])));
+    await sink.write(recordIoRecord(Buffer.concat([irHeader(label, outline.ordinal), body])));
     return members.map((member): WrittenMember => {
       if (member.isLabel) return { offset: start + 12, size: 4, sha256: '' };
       return { offset: start + RECORD_HEAD_BYTES, sha256: hash('sha256', body) };

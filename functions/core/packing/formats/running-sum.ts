@@ -4,9 +4,14 @@
  */
 import { crc32 } from 'node:zlib';
 import { type KeptSums, kindsIn, type SumKind } from '../model/blob-store.ts';
-import { COMBINING_CRC32, COMBINING_CRC32C, type Combining } from './crc32-combine.ts';
+import {
+  COMBINING_CRC32,
+  COMBINING_CRC32C,
+  type Combining,
+  combineCrc64,
+  firstOfCrc64,
+} from './crc-combine.ts';
 import { crc32c } from './crc32c.ts';
-import { combineCrc64, firstOfCrc64 } from './crc64-combine.ts';
 import { type Crc64, Crc64Nvme, crc64FromBase64, crc64ToBase64 } from './crc64-nvme.ts';
 
 /** The checksum of bytes that come in order. Sums are in base64, as S3's headers hold them. */

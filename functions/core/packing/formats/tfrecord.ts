@@ -14,7 +14,7 @@ const FRAME_TAIL_BYTES = 4;
 export const KEY_COLUMN = '__key__';
 
 /** Unsigned LEB128. */
-export function varint(value: number | bigint): Buffer {
+function varint(value: number | bigint): Buffer {
   const bytes: number[] = [];
   let left = BigInt.asUintN(64, BigInt(value));
   while (left > 0x7fn) {
@@ -36,7 +36,7 @@ interface Entry {
 const tagged = (tag: number, length: number): Buffer => Buffer.concat([Buffer.of(tag), varint(length)]);
 
 /** Map entry of a feature with one bytes value of this length. The value follows the head. */
-export function bytesEntry(name: string, length: number): Entry {
+function bytesEntry(name: string, length: number): Entry {
   const key = Buffer.from(name);
   const list = 1 + varintLength(length) + length;
   const feature = 1 + varintLength(list) + list;
@@ -53,7 +53,7 @@ export function bytesEntry(name: string, length: number): Entry {
 }
 
 /** Map entry of a feature with one int64. */
-export function int64Entry(name: string, value: bigint): Buffer {
+function int64Entry(name: string, value: bigint): Buffer {
   const key = Buffer.from(name);
   const packed = varint(value);
   const list = Buffer.concat([tagged(0x0a, packed.length), packed]);
@@ -62,14 +62,14 @@ export function int64Entry(name: string, value: bigint): Buffer {
   return Buffer.concat([tagged(0x0a, entry.length), entry]);
 }
 
-export function frameHead(length: number): Buffer {
+function frameHead(length: number): Buffer {
   const head = Buffer.alloc(FRAME_HEAD_BYTES);
   head.writeBigUInt64LE(BigInt(length));
   head.writeUInt32LE(maskedCrc32c(crc32c(head.subarray(0, 8))), 8);
   return head;
 }
 
-export function frameTail(crc: number): Buffer {
+function frameTail(crc: number): Buffer {
   const tail = Buffer.alloc(FRAME_TAIL_BYTES);
   tail.writeUInt32LE(maskedCrc32c(crc));
   return tail;

@@ -1,12 +1,12 @@
 /** MP4 and QuickTime: the boxes of `moov`, the index. It is read where it lies in the bytes that are held. */
-import type { HeldBytes } from './held-bytes.ts';
+import type { MemberBytes } from './member-bytes.ts';
 import { atRate, known, lasting, type SoundFacts } from './sound-facts.ts';
 
 /** A longer index is not read whole; its first boxes have the duration. */
 const MOST_INDEX_BYTES = 16 * 1024 * 1024;
 const MOST_BOXES = 1_000;
 
-export function movieFacts(held: HeldBytes): SoundFacts | undefined {
+export function movieFacts(held: MemberBytes): SoundFacts | undefined {
   const { moov, isCut } = findMovie(held);
   if (moov === undefined) return undefined;
   const tracks = boxes(moov, 'trak').map(trackOf);
@@ -19,10 +19,10 @@ export function movieFacts(held: HeldBytes): SoundFacts | undefined {
 /** The brands of files for sound: https://mp4ra.org/registered-types/brands */
 const SOUND_BRANDS: ReadonlySet<string> = new Set(['M4A ', 'M4B ', 'M4P ']);
 
-const mayHaveVideo = (held: HeldBytes): boolean => !SOUND_BRANDS.has(held.slice(8, 12).toString('latin1'));
+const mayHaveVideo = (held: MemberBytes): boolean => !SOUND_BRANDS.has(held.slice(8, 12).toString('latin1'));
 
 /** @returns nothing where the index lies behind the bytes that are held; `isCut` where they end within it */
-function findMovie(held: HeldBytes): { readonly moov?: Buffer; readonly isCut?: boolean } {
+function findMovie(held: MemberBytes): { readonly moov?: Buffer; readonly isCut?: boolean } {
   let at = 0;
   for (let count = 0; count < MOST_BOXES && at + 16 <= held.held; count += 1) {
     const head = held.slice(at, at + 16);

@@ -106,7 +106,7 @@ export interface PlannedSample {
 }
 
 /** The file of annotations as it was when the plan was made. */
-export const annotationsSchema = z.object({
+export const plannedAnnotationsSchema = z.object({
   /** Name and ETag of the file, and its columns. Those are absent of earlier releases. */
   version: z.string(),
   /** Of a joined generation, of which some samples may have been labelled by an older version. */
@@ -193,7 +193,7 @@ export const planSchema = z.object({
   learnt: z.array(z.string()).optional(),
   /** As they arrived. Absent for formats of files. */
   columns: columnsSchema.optional(),
-  annotations: annotationsSchema.optional(),
+  annotations: plannedAnnotationsSchema.optional(),
   even: evenSchema.optional(),
   /** In the order of their shards. Each has the even counts of its own. */
   splits: z.array(plannedSplitSchema).optional(),

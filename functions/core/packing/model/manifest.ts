@@ -3,12 +3,12 @@ import * as z from 'zod';
 import { formatNameSchema } from '../../pipeline/shard-formats.ts';
 import { splitSchema } from '../../pipeline/splits.ts';
 import {
-  annotationsSchema,
   balanceSchema,
   columnsSchema,
   documentVersion,
   dotsSchema,
   evenSchema,
+  plannedAnnotationsSchema,
   plannedSplitSchema,
   preparedSchema,
   shardSums,
@@ -134,7 +134,7 @@ export const manifestSchema = z.object({
   columns: columnsSchema.optional(),
   /** As in the plan. */
   learnt: z.array(z.string()).optional(),
-  annotations: annotationsSchema.optional(),
+  annotations: plannedAnnotationsSchema.optional(),
   even: evenSchema.optional(),
   /** As declared. All generations of a version have the same, so that no group is in two splits. */
   split: splitSchema.optional(),

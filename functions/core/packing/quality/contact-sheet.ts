@@ -3,8 +3,8 @@ import { belowIncoming } from '../../shared/keys.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
-import { readMember, type StoredSample } from '../versions/read-samples.ts';
-import { type Html, html, pageOf } from './html.ts';
+import { readSampleMember, type StoredSample } from '../versions/read-samples.ts';
+import { type Html, html, htmlPage } from './html.ts';
 import { pictureOf } from './thumbnails.ts';
 
 /** A larger member is only named. */
@@ -32,7 +32,7 @@ export async function contactSheet(
 <br><small>${sample.manifest.generation}/${sample.shard.name}</small></li>`,
     );
   }
-  return pageOf(title, html`<ul class="sheet">${items}</ul>`);
+  return htmlPage(title, html`<ul class="sheet">${items}</ul>`);
 }
 
 async function memberPart(
@@ -43,7 +43,7 @@ async function memberPart(
   if (line.label !== undefined) return html``;
   const suffix = line.name.slice(line.name.lastIndexOf('.'));
   if (line.size > MOST_BYTES) return html`<p>${suffix}: ${line.size} bytes</p>`;
-  const bytes = await readMember(store, sample, line);
+  const bytes = await readSampleMember(store, sample, line);
   const picture = await pictureOf(bytes, images);
   if (picture !== undefined) return html`<img alt="" src="${picture}"><br>`;
   const text = textOf(bytes);

@@ -4,7 +4,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { percent } from './drift.ts';
 import type { ClassRow, SplitRows } from './report-document.ts';
 
-export interface Measured {
+export interface MeasuredVersion {
   readonly classes: readonly ClassRow[];
   readonly arrivals: Pick<Manifest['arrivals'], 'objects' | 'rejected'>;
   /** Of the rejected ones, those that are no loss: unchanged, deleted by their owner, or ignored. */
@@ -16,7 +16,7 @@ export interface Measured {
 }
 
 /** A sentence for each limit that is passed. */
-export const limitsPassed = (hold: HoldSettings | undefined, measured: Measured): string[] =>
+export const limitsPassed = (hold: HoldSettings | undefined, measured: MeasuredVersion): string[] =>
   hold === undefined
     ? []
     : [
@@ -27,10 +27,10 @@ export const limitsPassed = (hold: HoldSettings | undefined, measured: Measured)
       ];
 
 /** Those of limits that count only what came with one run. No later run measures them again. */
-export const runLimitsPassed = (hold: HoldSettings | undefined, measured: Measured): string[] =>
+export const runLimitsPassed = (hold: HoldSettings | undefined, measured: MeasuredVersion): string[] =>
   hold === undefined ? [] : [...rejectedPassed(hold, measured), ...conflictsPassed(hold, measured)];
 
-function shiftsPassed({ classShare }: HoldSettings, { classes }: Measured): string[] {
+function shiftsPassed({ classShare }: HoldSettings, { classes }: MeasuredVersion): string[] {
   const isFirst = classes.every(({ before }) => before === 0);
   if (classShare === undefined || isFirst) return [];
   const limit = shareOf(classShare);
@@ -68,10 +68,13 @@ function percentAbove(share: number, limit: number): number {
 
 const MOST_DIGITS = 10;
 
-const rejectedPassed = ({ rejected }: HoldSettings, { arrivals, known = 0 }: Measured): string[] =>
+const rejectedPassed = ({ rejected }: HoldSettings, { arrivals, known = 0 }: MeasuredVersion): string[] =>
   sharePassed(rejected, arrivals.rejected - known, arrivals.objects, 'of the arrivals were rejected');
 
-const conflictsPassed = ({ conflictingLabels }: HoldSettings, { samples, conflicting }: Measured): string[] =>
+const conflictsPassed = (
+  { conflictingLabels }: HoldSettings,
+  { samples, conflicting }: MeasuredVersion,
+): string[] =>
   sharePassed(
     conflictingLabels,
     conflicting,
@@ -79,13 +82,13 @@ const conflictsPassed = ({ conflictingLabels }: HoldSettings, { samples, conflic
     'of the samples have the bytes of another one with a different label',
   );
 
-const singlesPassed = ({ singleSampleClasses }: HoldSettings, { classes }: Measured): string[] => {
+const singlesPassed = ({ singleSampleClasses }: HoldSettings, { classes }: MeasuredVersion): string[] => {
   const held = classes.filter(({ now }) => now > 0);
   const single = held.filter(({ now }) => now === 1);
   return sharePassed(singleSampleClasses, single.length, held.length, 'of the classes have a single sample');
 };
 
-const leaksPassed = ({ leakage }: HoldSettings, { splits }: Measured): string[] =>
+const leaksPassed = ({ leakage }: HoldSettings, { splits }: MeasuredVersion): string[] =>
   (splits?.leaks ?? []).flatMap(({ split, other, samples }) => {
     const now = splits?.counts.find(({ name }) => name === split)?.now ?? 0;
     return sharePassed(

@@ -44,7 +44,7 @@ small{color:#57606a}@media(prefers-color-scheme:dark){body{background:#0d1117;co
 td,th{border-color:#30363d}.held{background:#3b1614}pre{background:#161b22}small{color:#9198a1}}`;
 
 /** A whole page. The policy forbids scripts, requests and forms, whatever the text may hold. */
-export const pageOf = (title: string, body: Html): string =>
+export const htmlPage = (title: string, body: Html): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -61,16 +61,20 @@ ${body}
 </html>
 `.text;
 
-export interface Column<Row> {
+export interface ReportColumn<Row> {
   readonly head: string;
   readonly isNumber?: boolean;
   readonly cell: (row: Row) => Part;
 }
 
 /** A table; `none` in place of one without rows. */
-export function tableOfRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], none: string): Html {
+export function tableOfRows<Row>(
+  rows: readonly Row[],
+  columns: readonly ReportColumn<Row>[],
+  none: string,
+): Html {
   if (rows.length === 0) return html`<p>${none}</p>`;
-  const kind = ({ isNumber }: Column<Row>): Html => new Html(isNumber === true ? ' class="n"' : '');
+  const kind = ({ isNumber }: ReportColumn<Row>): Html => new Html(isNumber === true ? ' class="n"' : '');
   return html`<table>
 <tr>${columns.map((column) => html`<th${kind(column)}>${column.head}</th>`)}</tr>
 ${rows.map((row) => html`<tr>${columns.map((column) => html`<td${kind(column)}>${column.cell(row)}</td>`)}</tr>\n`)}</table>`;

@@ -4,7 +4,7 @@
  */
 
 /** dHash and half digest of one image after the other. */
-export type Looks = BigUint64Array;
+export type ImageHashes = BigUint64Array;
 
 export interface NearDuplicates {
   /** Images of the first list that look like another image of either list. */
@@ -27,7 +27,7 @@ function bitsIn(value: number): number {
   return Math.imul((bits + (bits >>> 4)) & 0x0f_0f_0f_0f, 0x01_01_01_01) >>> 24;
 }
 
-export function nearDuplicates(mine: Looks, others: Looks): NearDuplicates {
+export function nearDuplicates(mine: ImageHashes, others: ImageHashes): NearDuplicates {
   const all = new Images(mine, others);
   const found = new Uint8Array(all.mine);
   const examples: (readonly [bigint, bigint])[] = [];
@@ -58,7 +58,7 @@ class Images {
   readonly #high: Uint32Array;
   readonly #low: Uint32Array;
 
-  constructor(mine: Looks, others: Looks) {
+  constructor(mine: ImageHashes, others: ImageHashes) {
     this.mine = mine.length / 2;
     const count = this.mine + others.length / 2;
     this.#hashes = new BigUint64Array(count);

@@ -11,7 +11,6 @@ import type { Manifest } from '../model/manifest.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf, readSealedManifest } from '../model/sealed-arrivals.ts';
 import { blobVersions } from '../model/versions.ts';
-import { alikeClasses } from './alike-classes.ts';
 import { digitsOf } from './digest-list.ts';
 import { classRows, classShifts, medianShifts } from './drift.ts';
 import { findKeys, rejectedExamples } from './examples.ts';
@@ -181,3 +180,28 @@ const nearRow = (
     near: { images, isLowerBound, examples: examples.map(([a, b]) => [nameOf(a), nameOf(b)] as const) },
   };
 };
+
+// Classes whose names a person would read as the same: `Cat` and `cat `, or one in two Unicode forms.
+
+/** Without case, blanks around, invisible characters and leading zeros; `-`, `_` and blanks are the same. */
+const readAs = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .toLowerCase()
+    .replace(/[\s_-]+/gu, ' ')
+    .trim()
+    .replace(/^0+(?=\d+$)/, '');
+
+/** Groups of two or more classes that the version holds. */
+function alikeClasses(rows: readonly ClassRow[]): string[][] {
+  const groups = new Map<string, string[]>();
+  for (const { name, now } of rows) {
+    if (now === 0) continue;
+    const text = readAs(name);
+    const group = groups.get(text);
+    if (group === undefined) groups.set(text, [name]);
+    else group.push(name);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
+}

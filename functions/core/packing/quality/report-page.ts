@@ -4,7 +4,7 @@ import { quoted } from '@tidewheel/kit/quoted.ts';
 import { belowIncoming } from '../../shared/keys.ts';
 import { quantile, type StoredDistribution } from './distribution.ts';
 import { percent } from './drift.ts';
-import { type Column, type Html, html, pageOf, tableOfRows } from './html.ts';
+import { type Html, html, htmlPage, type ReportColumn, tableOfRows } from './html.ts';
 import type { ClassRow, QualityReport, Shift } from './report-document.ts';
 import { DISTRIBUTIONS } from './tally.ts';
 
@@ -16,7 +16,7 @@ const MOST_CLASSES_SHOWN = 200;
 export function reportPage(report: QualityReport, pictures: Pictures): string {
   const { generation, arrivals, generationTally: own, versionTally: all, before } = report;
   const then = before.length === 0 ? 'There is no version before.' : `Compared with ${before.join(', ')}.`;
-  return pageOf(
+  return htmlPage(
     `Quality of ${generation}`,
     html`${heldPart(report)}
 <p>${own.samples} samples and ${own.copies} copies in this generation; ${all.samples} samples in the version.
@@ -41,7 +41,7 @@ const heldPart = ({ held }: QualityReport): Html =>
     ? html``
     : html`<div class="held"><p><b>Training is held back.</b></p><ul>${held.map((one) => html`<li>${one}</li>`)}</ul></div>`;
 
-const number = <Row>(head: string, cell: (row: Row) => number | string | undefined): Column<Row> => ({
+const number = <Row>(head: string, cell: (row: Row) => number | string | undefined): ReportColumn<Row> => ({
   head,
   isNumber: true,
   cell,
@@ -49,7 +49,7 @@ const number = <Row>(head: string, cell: (row: Row) => number | string | undefin
 
 function classPart({ classes, alike = [] }: QualityReport): Html {
   if (classes === undefined) return html`<h2>Classes</h2><p>The labels are too many to be classes.</p>`;
-  const columns: readonly Column<ClassRow>[] = [
+  const columns: readonly ReportColumn<ClassRow>[] = [
     { head: 'class', cell: ({ name }) => html`<bdi>${name}</bdi>` },
     ...(classes.some(({ arrived }) => arrived !== undefined)
       ? [number<ClassRow>('arrived', ({ arrived }) => arrived)]
@@ -252,7 +252,7 @@ ${tableOfRows(
 
 function driftPart({ drift, before }: QualityReport): Html {
   if (before.length === 0) return html``;
-  const columns = (head: string, unit: string): readonly Column<Shift>[] => [
+  const columns = (head: string, unit: string): readonly ReportColumn<Shift>[] => [
     { head, cell: ({ what }) => html`<bdi>${what}</bdi>` },
     number('before', (row) => `${shown(row.before)}${unit}`),
     number('now', ({ now }) => `${shown(now)}${unit}`),

@@ -18,15 +18,62 @@ import {
 } from '../model/documents.ts';
 import type { HeldSamples } from '../model/held-samples.ts';
 import { jsonLine, LineBuffer } from '../model/line-buffer.ts';
-import { type LeftArrivals, type Manifest, type SealedLine } from '../model/manifest.ts';
+import type { LeftArrivals, Manifest, SealedLine } from '../model/manifest.ts';
 import { MultisetHash } from '../model/multiset-hash.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
-import { isDeferral, type Rejection } from '../model/rejections.ts';
+import { type Deferral, isDeferral, type Rejection } from '../model/rejections.ts';
 import { NO_SHARD } from '../model/shard-count.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { misplacedText, type SplitCheck } from '../splits/split-rule.ts';
 import type { Excluded, Exclusions } from './exclusions.ts';
-import { LeftTally } from './left-tally.ts';
+
+const MOST_EXAMPLES = 100;
+
+interface Left {
+  readonly key: string;
+  readonly reason: Deferral | Rejection;
+  readonly code?: string | undefined;
+  /** Seconds since 1970; only of one that waits for other objects. */
+  readonly since?: number | undefined;
+}
+
+const isoOf = (seconds: number): string => new Date(seconds * 1_000).toISOString();
+
+/** Counts the arrivals that a later generation packs, by reason and with examples. */
+class LeftTally {
+  readonly #byReason: Record<string, number> = {};
+  readonly #byCode: Record<string, number> = {};
+  readonly #examples: LeftArrivals['examples'] = [];
+  #since: number | undefined;
+  count = 0;
+
+  add({ key, reason, code, since }: Left): undefined {
+    this.count += 1;
+    this.#byReason[reason] = (this.#byReason[reason] ?? 0) + 1;
+    if (code !== undefined) this.#byCode[code] = (this.#byCode[code] ?? 0) + 1;
+    if (since !== undefined) this.#since = Math.min(since, this.#since ?? since);
+    if (this.#examples.length >= MOST_EXAMPLES) return;
+    this.#examples.push({
+      key,
+      reason,
+      ...(code !== undefined && { code }),
+      ...(since !== undefined && { since: isoOf(since) }),
+    });
+  }
+
+  /** For the manifest; empty if nothing was left. */
+  found(): { readonly left?: LeftArrivals } {
+    if (this.count === 0) return {};
+    return {
+      left: {
+        byReason: this.#byReason,
+        ...(Object.keys(this.#byCode).length > 0 && { byCode: this.#byCode }),
+        ...(this.#since !== undefined && { since: isoOf(this.#since) }),
+        examples: this.#examples,
+      },
+    };
+  }
+}
 
 export interface AuditInput {
   readonly keys: PackingKeys;
@@ -67,8 +114,6 @@ export class AuditError extends Error {
 export function checkSplits(runId: string, { misplaced: [first] }: SplitCheck): void {
   if (first !== undefined) throw new AuditError(runId, misplacedText(first));
 }
-
-const MOST_EXAMPLES = 100;
 
 export async function auditArrivals(store: BlobStore, input: AuditInput): Promise<Audit> {
   const packed = new MultisetHash();

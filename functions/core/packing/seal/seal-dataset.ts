@@ -3,7 +3,7 @@ import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { keysRetracted, readRetractions } from '../arrivals/retractions.ts';
 import { formatOf } from '../formats/formats.ts';
-import type { BlobStore } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
 import {
   DOCUMENT_VERSION,
@@ -13,7 +13,7 @@ import {
   type ShardRecord,
 } from '../model/documents.ts';
 import { readHeld } from '../model/held-samples.ts';
-import { type LeftArrivals, type Manifest } from '../model/manifest.ts';
+import type { LeftArrivals, Manifest } from '../model/manifest.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import { addSealed, blobVersions, newestVersion, waitingGenerations } from '../model/versions.ts';
@@ -28,7 +28,7 @@ import {
   sealedShards,
 } from './committed-shards.ts';
 import { ContentFacts } from './content-facts.ts';
-import { Exclusions } from './exclusions.ts';
+import { checkReadable, Exclusions } from './exclusions.ts';
 import {
   type IndexFile,
   type IndexFileWriter,
@@ -37,8 +37,6 @@ import {
   writeIndexFile,
 } from './index-files.ts';
 import { labelNumbers } from './label-numbers.ts';
-import { checkReadable } from './readable.ts';
-import { sealAnnotations } from './seal-annotations.ts';
 import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {
@@ -348,3 +346,21 @@ function checkEven(plan: Plan, records: readonly CommittedShard[]): void {
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
+
+// Seals what a plan found in the file of annotations.
+
+/** Copies the list of bad rows into the generation. */
+async function sealAnnotations(
+  store: BlobStore,
+  keys: PackingKeys,
+  annotations: NonNullable<Plan['annotations']>,
+): Promise<Manifest['annotations']> {
+  const { problems } = annotations;
+  if (problems === undefined) return annotations;
+  const found = await store.get(problems.list);
+  if (found.kind !== 'found')
+    throw new Error(`${problems.list} is gone: remove the run's plan folder and pack again`);
+  const list = keys.annotationProblems;
+  await store.put(`${keys.generation}${list}`, joinChunks(found.chunks), { contentType: 'application/gzip' });
+  return { ...annotations, problems: { list, sha256: problems.sha256 } };
+}

@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { rejectedTexts } from '../../pipeline/packing-parts.ts';
 import { keptBase64, keptSum, startSum, sumOf, sumOfFirst } from '../formats/running-sum.ts';
-import { HEAD_BYTES, isTextName, textScan } from '../media/media-facts.ts';
+import { isTextName, MEMBER_HEAD_BYTES, textScan } from '../media/media-facts.ts';
 import {
   type BlobStore,
   joinChunks,
@@ -101,7 +101,7 @@ export class LargeMember implements StoredBody {
   async #copy(first: number): Promise<KeptSums | undefined> {
     const { upload, member, inspect } = this.#job;
     const ranges = rangesOf(member, first, upload.copiedBytes.most);
-    const length = Math.min(member.size, Math.max(HEAD_BYTES, first));
+    const length = Math.min(member.size, Math.max(MEMBER_HEAD_BYTES, first));
     const into = upload.reserve(length);
     // A copy that is under way could outlive the upload, so both are waited for.
     const [reading, copying] = await Promise.allSettled([
@@ -111,7 +111,7 @@ export class LargeMember implements StoredBody {
     if (reading.status === 'rejected') throw reading.reason;
     if (copying.status === 'rejected') throw copying.reason;
     const [bytes, copied] = [reading.value, copying.value];
-    this.head = Uint8Array.prototype.slice.call(bytes, 0, HEAD_BYTES);
+    this.head = Uint8Array.prototype.slice.call(bytes, 0, MEMBER_HEAD_BYTES);
     if (copied.kind === 'unchecked') return undefined;
     if (copied.kind !== 'copied') {
       inspect(copied, false);
@@ -183,7 +183,7 @@ export class LargeMember implements StoredBody {
       const into = readBuffers.isSmall(length) ? undefined : readBuffers.take(length);
       try {
         const bytes = await this.#read({ offset, length, into });
-        if (offset === 0) this.head = Uint8Array.prototype.slice.call(bytes, 0, HEAD_BYTES);
+        if (offset === 0) this.head = Uint8Array.prototype.slice.call(bytes, 0, MEMBER_HEAD_BYTES);
         see(bytes);
         await upload.write(bytes);
       } finally {

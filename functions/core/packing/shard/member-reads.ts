@@ -7,7 +7,7 @@ import type { Exclusion } from '../model/rejections.ts';
 import { checkSample, RebuildError } from './check-sample.ts';
 import type { FetchWindow } from './fetch-window.ts';
 import { LargeMember } from './large-member.ts';
-import { piecesOf } from './read-spans.ts';
+import { readPieces } from './read-spans.ts';
 import { chunksOf } from './sample-reads.ts';
 import type { PackDeps } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
@@ -54,7 +54,7 @@ export class MemberReads {
     const chunks: Uint8Array[] = [];
     const check = await this.#checkOf(member);
     let exclusion: Exclusion | undefined;
-    for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) {
+    for (const _ of readPieces(member, this.#deps.window.pieceBytes)) {
       const piece = await this.#rules.window.next();
       this.noteCheck(member, piece);
       exclusion ??= checkSample(sample, readsOf(sample, member, piece), this.#rules.sniffs);
@@ -69,7 +69,7 @@ export class MemberReads {
   async *stream(sample: PlannedSample, member: PlannedMember): AsyncGenerator<Uint8Array> {
     const { window } = this.#rules;
     const check = await this.#checkOf(member);
-    for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
+    for (const { offset } of readPieces(member, this.#deps.window.pieceBytes)) {
       const read = await window.next();
       this.noteCheck(member, read);
       this.#refuseUnfit(sample, member, read, offset === 0);
@@ -103,7 +103,7 @@ export class MemberReads {
 
   /** The store's answers to ranges have no checksum. */
   async #checkOf(member: PlannedMember): Promise<WholeCheck | undefined> {
-    if (piecesOf(member, this.#deps.window.pieceBytes).length <= 1) return undefined;
+    if (readPieces(member, this.#deps.window.pieceBytes).length <= 1) return undefined;
     const check = await this.#deps.store.wholeCheck(member.key, member.etag);
     if (check === undefined) this.#rules.unchecked.add(member);
     return check;

@@ -26,7 +26,7 @@ export interface SpannedMember {
 }
 
 /** The ranges in which an object is read. A small object is read whole, and so is a member of a bundle. */
-export function piecesOf(member: PlannedMember, pieceBytes: number): Piece[] {
+export function readPieces(member: PlannedMember, pieceBytes: number): Piece[] {
   if (member.size <= pieceBytes || bundlePlace(member.etag) !== undefined)
     return [{ member, offset: 0, length: member.size }];
   const pieces: Piece[] = [];
@@ -50,7 +50,7 @@ export function* spansOf(members: Iterable<PlannedMember>, pieceBytes: number): 
       yield open.span();
       open = undefined;
     }
-    if (place === undefined) for (const piece of piecesOf(member, pieceBytes)) yield spanOfPiece(piece);
+    if (place === undefined) for (const piece of readPieces(member, pieceBytes)) yield spanOfPiece(piece);
     else {
       open ??= new OpenSpan(bundleDataKey(member.key, place.bundle), place);
       open.add(member, place.offset);

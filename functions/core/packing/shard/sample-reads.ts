@@ -40,7 +40,7 @@ export class SampleReads {
 export const chunksOf = (read: SourceRead | undefined): readonly Uint8Array[] =>
   read?.kind === 'found' ? read.chunks : [];
 
-export function bodyOf(part: MemberLayout, reads: SampleReads): readonly Uint8Array[] {
+export function bytesOfPart(part: MemberLayout, reads: SampleReads): readonly Uint8Array[] {
   if (part.kind === 'made') return [part.bytes];
   const read = reads.of(part.member);
   if (read?.kind !== 'found') throw new Error(`${part.name} is to be packed, but it was not read`);

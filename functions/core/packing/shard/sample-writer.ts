@@ -1,7 +1,7 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
 import { rejectedTexts } from '../../pipeline/packing-parts.ts';
-import { type OwnLabel, ownLabel } from '../labels/own-label.ts';
-import { HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
+import { type OwnLabel, ownLabel } from '../labels/sample-labels.ts';
+import { MEMBER_HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
 import type { TextScan } from '../media/text-scan.ts';
 import type { MediaFacts, MemberLine, PlannedMember, PlannedSample } from '../model/documents.ts';
 import { sampleDigest } from '../model/held-samples.ts';
@@ -18,7 +18,7 @@ import { lineOf, MemberList } from './member-list.ts';
 import type { PreparedBytes } from './shard-images.ts';
 import { isTooLarge, type ShardJob } from './shard-job.ts';
 
-export type BodyOf = (part: MemberLayout) => EncodedMember['body'] | StoredBody;
+export type PartBody = (part: MemberLayout) => EncodedMember['body'] | StoredBody;
 
 export class SampleWriter {
   readonly #encoder: ShardEncoder;
@@ -46,7 +46,7 @@ export class SampleWriter {
   write(
     layout: SampleLayout,
     images: ReadonlyMap<PlannedMember, PreparedBytes>,
-    bodyOf: BodyOf,
+    bodyOf: PartBody,
   ): Promise<void> | undefined {
     const imageOf = (part: MemberLayout): PreparedBytes | undefined =>
       images.size > 0 && part.kind === 'source' ? images.get(part.member) : undefined;
@@ -171,7 +171,7 @@ class Head {
 
   /** Copies what it keeps, because the chunk's memory is used again. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    let missing = HEAD_BYTES;
+    let missing = MEMBER_HEAD_BYTES;
     for await (const chunk of this.#body) {
       if (missing > 0) this.head.push(Uint8Array.prototype.slice.call(chunk, 0, missing));
       missing -= chunk.length;

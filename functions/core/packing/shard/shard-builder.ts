@@ -2,7 +2,7 @@
  * Builds one shard: it reads the sources, uploads the parts and lists the members. Nothing of the shard is visible
  * until its record is committed (commit-shard.ts).
  */
-import type { SourceRead, SumKind } from '../model/blob-store.ts';
+import { kindsIn, type SourceRead, type SumKind } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import { layOutSample, type MemberLayout, type SampleLayout } from '../model/sample-layout.ts';
@@ -24,11 +24,11 @@ import { type CopiedMember, copiedMember, copySample } from './copy-source.ts';
 import { FetchWindow } from './fetch-window.ts';
 import { GzipSink } from './gzip-sink.ts';
 import { largeMembers } from './large-member.ts';
-import { Lookahead } from './lookahead.ts';
 import { damaged, MemberReads } from './member-reads.ts';
-import { piecesOf } from './read-spans.ts';
-import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
-import { type BodyOf, SampleWriter } from './sample-writer.ts';
+import { Lookahead } from './planned-samples.ts';
+import { readPieces } from './read-spans.ts';
+import { bytesOfPart, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
+import { type PartBody, SampleWriter } from './sample-writer.ts';
 import { measureImages, NO_IMAGES, type PreparedBytes, preparedOf, prepareImages } from './shard-images.ts';
 import {
   type BuiltShard,
@@ -40,7 +40,6 @@ import {
 } from './shard-job.ts';
 import { LARGE_MEMBER_BYTES, ShardUpload } from './shard-upload.ts';
 import { SourceSums } from './source-sums.ts';
-import { sumKindOf } from './sum-kind.ts';
 
 /** Builds the shard again without the samples that turned out unfit after they were written, until none does. */
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
@@ -253,7 +252,7 @@ class ShardBuilder {
       this.#exclude(layout, excludeAll(layout.sample, error.reason), before);
     };
     try {
-      return this.#writer.write(layout, images, (part) => bodyOf(part, reads))?.catch(unfit);
+      return this.#writer.write(layout, images, (part) => bytesOfPart(part, reads))?.catch(unfit);
     } catch (error: unknown) {
       unfit(error);
       return undefined;
@@ -306,7 +305,7 @@ class ShardBuilder {
     }
   }
 
-  #largeBody(layout: SampleLayout, part: MemberLayout): ReturnType<BodyOf> {
+  #largeBody(layout: SampleLayout, part: MemberLayout): ReturnType<PartBody> {
     if (part.kind === 'made') return [part.bytes];
     const [{ sample }, { member }] = [layout, part];
     return this.#large(layout).includes(member)
@@ -334,7 +333,31 @@ class ShardBuilder {
     if (prepared !== undefined) return prepared;
     for (const member of toRead)
       if (!images.has(member))
-        for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) await this.#window.next();
+        for (const _ of readPieces(member, this.#deps.window.pieceBytes)) await this.#window.next();
     return undefined;
   }
+}
+
+// The kind of checksum that an upload gets. It has one kind, and S3 tells the checksum of a copied part in that kind.
+
+/**
+ * That of the first large source that has one, so that the store copies it and the copy is compared with it. Sources of
+ * one client have the same kind. CRC-32 otherwise, because Node computes it natively and CRC-64/NVME takes six times as
+ * long.
+ * @param from bytes of the smallest source that is copied
+ */
+async function sumKindOf(
+  sources: SourceSums,
+  { samples, incoming, format, packing: settings }: ShardJob,
+  from: number,
+  copiedOf: (layout: SampleLayout) => readonly PlannedMember[],
+): Promise<SumKind> {
+  for (const sample of samples) {
+    if (!sample.members.some(({ size }) => size >= from)) continue;
+    for (const member of copiedOf(layOutSample(sample, { incoming, format, settings }))) {
+      const [kind] = kindsIn(await sources.of(member));
+      if (kind !== undefined) return kind;
+    }
+  }
+  return 'crc32';
 }

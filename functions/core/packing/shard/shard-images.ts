@@ -14,7 +14,7 @@ import { hasFixedLayout, type ShardFormat } from '../model/shard-format.ts';
 import { excludeFor, RebuildError } from './check-sample.ts';
 import { FetchWindow, type WindowLimits } from './fetch-window.ts';
 import type { ReadBuffers } from './read-buffers.ts';
-import { piecesOf } from './read-spans.ts';
+import { readPieces } from './read-spans.ts';
 
 interface PreparedMember {
   readonly kind: 'prepared';
@@ -193,7 +193,7 @@ export async function measureImages(
     for (const member of members) {
       const chunks: Uint8Array[] = [];
       let isWhole = true;
-      for (const _ of piecesOf(member, limits.pieceBytes)) {
+      for (const _ of readPieces(member, limits.pieceBytes)) {
         const piece = await window.next();
         if (piece.kind === 'found') chunks.push(...piece.chunks);
         else isWhole = false;

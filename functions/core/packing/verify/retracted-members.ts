@@ -16,7 +16,7 @@ import { sealedLines } from '../model/sealed-lines.ts';
 import { blobVersions, newestVersion } from '../model/versions.ts';
 
 /** A member that has a retracted object's bytes. */
-export interface HeldMember {
+export interface RetractedMember {
   /** Of the member: that of the retraction, or another one. */
   readonly key: string;
   /** Name of its shard. */
@@ -29,9 +29,9 @@ export interface RetractionReport {
   /** Only where the generation is still in the dataset, or waits for the compaction that adds it. */
   readonly problems: readonly string[];
   /** Members of a replaced generation. */
-  readonly replaced: readonly HeldMember[];
+  readonly replaced: readonly RetractedMember[];
   /** Members of other keys, which a retraction does not speak of. */
-  readonly others: readonly HeldMember[];
+  readonly others: readonly RetractedMember[];
   /** Keys whose bytes have no sum in common with what was retracted. Their ETags differ. */
   readonly unknown: readonly string[];
 }
@@ -48,7 +48,7 @@ export class RetractedObjects {
   readonly #store: BlobStore;
   readonly #replaced: ReadonlySet<string>;
   readonly #byKey: ReadonlyMap<string, readonly Retracted[]>;
-  readonly #bySum = new Map<string, HeldMember['retracted']>();
+  readonly #bySum = new Map<string, RetractedMember['retracted']>();
   /** Objects: a key may have been retracted with several bytes. */
   readonly count: number;
   /** Those of earlier releases, which noted the ETag alone. */
@@ -79,7 +79,7 @@ export class RetractedObjects {
 
 interface Looked {
   readonly byKey: ReadonlyMap<string, readonly Retracted[]>;
-  readonly bySum: ReadonlyMap<string, HeldMember['retracted']>;
+  readonly bySum: ReadonlyMap<string, RetractedMember['retracted']>;
   readonly isReplaced: boolean;
 }
 
@@ -95,8 +95,8 @@ export class GenerationCheck {
   readonly #store: BlobStore;
   readonly #manifest: Manifest;
   readonly #looked: Looked;
-  readonly #same: HeldMember[] = [];
-  readonly #others: HeldMember[] = [];
+  readonly #same: RetractedMember[] = [];
+  readonly #others: RetractedMember[] = [];
   /** Of a retracted key, and without a sum that could be compared. */
   readonly #open: Held[] = [];
 
@@ -127,7 +127,7 @@ export class GenerationCheck {
     if (other !== undefined && other.key !== held.line.key) this.#note(this.#others, held, other);
   }
 
-  #note(list: HeldMember[], { shard, line }: Held, retracted: HeldMember['retracted']): void {
+  #note(list: RetractedMember[], { shard, line }: Held, retracted: RetractedMember['retracted']): void {
     const [key, { name }] = [line.key ?? '', shard];
     if (!list.some((one) => one.key === key && one.shard === name))
       list.push({ key, shard: name, retracted });
@@ -161,7 +161,7 @@ export class GenerationCheck {
     return retracted.find(({ sum }) => sum !== undefined && sums.includes(sum));
   }
 
-  #problem({ key, shard, retracted }: HeldMember): string {
+  #problem({ key, shard, retracted }: RetractedMember): string {
     const { pipeline, generation } = this.#manifest;
     const below = quoted(belowIncoming(pipeline, key));
     const under = quoted(retracted.etag);

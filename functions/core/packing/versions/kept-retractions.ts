@@ -30,7 +30,7 @@ export interface Retractions {
 const LIST = /\/arrivals\/(?:part|retracted)-\d+\.jsonl\.gz$/;
 
 /** Only joined generations hold any. The lists are found without the manifest, which may be what is lost. */
-export async function readRetractions(store: BlobStore, damaged: Damaged): Promise<Retractions> {
+export async function readKeptRetractions(store: BlobStore, damaged: Damaged): Promise<Retractions> {
   const { pipeline, generation } = damaged;
   if (parseGeneration(generation)?.isCompacted !== true) return { found: [], unread: [] };
   const { generation: folder } = packingKeys(pipeline, generation);

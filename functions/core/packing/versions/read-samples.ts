@@ -70,7 +70,7 @@ export async function spreadSamples(
  * The bytes of one member as they lie in the shard.
  * @throws DocumentError if the shard is gone or holds other bytes
  */
-export async function readMember(
+export async function readSampleMember(
   store: BlobStore,
   { manifest, shard }: StoredSample,
   { offset, size, sha256, name }: MemberLine,

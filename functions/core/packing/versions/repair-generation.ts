@@ -20,7 +20,7 @@ import { batchOf, blobVersions, newestVersion, waitingGenerations } from '../mod
 import { sealDataset } from '../seal/seal-dataset.ts';
 import { spotCheck } from '../verify/spot-check.ts';
 import { verifyGeneration } from '../verify/verify.ts';
-import { keepRetractions, type Retractions, readRetractions } from './kept-retractions.ts';
+import { keepRetractions, type Retractions, readKeptRetractions } from './kept-retractions.ts';
 import {
   type PruneRequest,
   type PruneResult,
@@ -230,7 +230,7 @@ export async function giveUpGeneration(
   const keys = packingKeys(pipeline, generation);
   const manifest = await manifestOf(store, pipeline, generation);
   if (manifest === undefined) await setAside(store, keys.manifest);
-  const { found, unread } = await readRetractions(store, { pipeline, generation, manifest });
+  const { found, unread } = await readKeptRetractions(store, { pipeline, generation, manifest });
   const pruned =
     (await giveUpWaiting(store, { ...request, pipeline, generation })) ??
     (await pruneGenerations(store, { ...request, pipeline, what: { only: generation } }));

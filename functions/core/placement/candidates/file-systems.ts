@@ -33,5 +33,5 @@ function fileSystemOf(channel: Exclude<InputChannel, { readonly s3: string }>): 
 
 const noteOn = (id: string, known: FileSystem | undefined): string =>
   known === undefined
-    ? `what ${id} costs is not known, so no cost holds it: declare storageGigabytes of its channel`
-    : `every cost holds ${id}: ${known.gigabytes.toLocaleString('en-US')} GB, as declared and not read from AWS, for $${fileSystemHourlyUsd(known).toFixed(2)} an hour (${priceNoteOf(known)})`;
+    ? `what ${id} costs is not known, so no cost includes it: declare storageGigabytes of its channel`
+    : `every cost includes ${id}: ${known.gigabytes.toLocaleString('en-US')} GB, as declared and not read from AWS, for $${fileSystemHourlyUsd(known).toFixed(2)} an hour (${priceNoteOf(known)})`;

@@ -7,8 +7,7 @@ import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
 import type { Pool, Topology, Transfer } from '../placement-records.ts';
 import type { DownloadIn } from './downloads.ts';
 import { adviseHelpers } from './helpers.ts';
-import { whyNotWeighed } from './no-pool.ts';
-import { helpersIn, type PoolPrices, pricesOf, quotesOf } from './pool-prices.ts';
+import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
 import type { Workload } from './throughput.ts';
 import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
 import { type GangTopology, infeasibleOn, topologiesOf } from './topologies.ts';
@@ -277,4 +276,28 @@ function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned
       reason: `${kept.size} others are cheaper for their speed on demand, or faster: not weighed in full`,
     }));
   return { candidates: [...kept], pruned: [...pruned, ...beyond] };
+}
+
+// Why a pool that a topology could run in is not considered.
+
+interface Facts {
+  readonly price: OnDemandPrice | undefined;
+  readonly helpers: number | string;
+  readonly quotes: Quotes;
+  readonly region: string;
+}
+
+/** Undefined: its price is known and the zone offers it. */
+function whyNotWeighed(pool: Pool, { price, helpers, quotes, region }: Facts): string | undefined {
+  const { instanceType, zoneId } = pool;
+  if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
+  if (typeof helpers === 'string') return helpers;
+  return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
+}
+
+/** A type with live Spot prices in some zones is offered only there; no live price anywhere says nothing. */
+function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
+  if (zoneId === undefined) return false;
+  const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'quoted') ?? [];
+  return offered.length > 0 && !offered.some((each) => each.zoneId === zoneId);
 }

@@ -1,7 +1,7 @@
 /** Seconds that a type needs to read the data of a step: what its memory does not hold comes from its disk or network. */
 import type { InstanceFacts } from '../../catalog/catalog.ts';
 import { diskRate, isDiskRateAssumed } from '../../catalog/disk-rate.ts';
-import type { Reading } from '../../doctor/reading.ts';
+import type { HostReading } from '../../doctor/reading.ts';
 
 const GIBIBYTE = 2 ** 30;
 const GIGABIT_BYTES = 125e6;
@@ -12,7 +12,11 @@ interface ReadingCost {
 }
 
 /** @param share of the measured host's bytes that one host there reads in a step */
-export function readingCost(reading: Reading | undefined, share: number, facts: InstanceFacts): ReadingCost {
+export function readingCost(
+  reading: HostReading | undefined,
+  share: number,
+  facts: InstanceFacts,
+): ReadingCost {
   if (reading === undefined) return { diskSeconds: 0, networkSeconds: 0 };
   const bytes = reading.bytesPerStep * share;
   return reading.inputMode === 'File'
@@ -21,14 +25,14 @@ export function readingCost(reading: Reading | undefined, share: number, facts: 
 }
 
 /** The part of the data that has left the page cache when the next epoch asks for it. */
-const missing = ({ dataBytes, processBytes }: Reading, { memoryGib }: InstanceFacts): number =>
+const missing = ({ dataBytes, processBytes }: HostReading, { memoryGib }: InstanceFacts): number =>
   Math.max(0, 1 - Math.max(0, memoryGib * GIBIBYTE - processBytes) / Math.max(1, dataBytes));
 
 /** Of the baseline: AWS gives a burst by best effort, for minutes. */
 const streamRate = ({ networkBaselineGbps }: InstanceFacts): number => networkBaselineGbps * GIGABIT_BYTES;
 
 /** What of a type's memory, disk and network meets the reading, for the table of a placement. */
-export function describeReading(reading: Reading, facts: InstanceFacts): string {
+export function describeReading(reading: HostReading, facts: InstanceFacts): string {
   if (reading.inputMode === 'FastFile')
     return `streams its data at a baseline of ${megabytes(streamRate(facts))} a second`;
   const share = missing(reading, facts);
@@ -51,7 +55,7 @@ const BURST = 1.1;
  * @returns undefined where the step needs no burst
  */
 export function secondsWithoutBurst(
-  reading: Reading,
+  reading: HostReading,
   stepSeconds: number,
   facts: InstanceFacts,
 ): number | undefined {

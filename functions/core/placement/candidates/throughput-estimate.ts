@@ -4,7 +4,7 @@
  */
 
 import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
-import type { Reading } from '../../doctor/reading.ts';
+import type { HostReading } from '../../doctor/reading.ts';
 import type { PlacedAttempt, Progress } from '../attempts.ts';
 import type { Topology } from '../placement-records.ts';
 import { describeReading, secondsWithoutBurst } from './reading-cost.ts';
@@ -12,7 +12,7 @@ import {
   forecastStep,
   type HelperGroup,
   isSpeedKnown,
-  type Measured,
+  type MeasuredSpeed,
   type Workload,
   workloadOf,
 } from './throughput.ts';
@@ -37,7 +37,7 @@ export interface MeasuredThroughput extends TrainedTopology {
   /** Size of the newest checkpoint, from which the size of a gradient is estimated. */
   readonly checkpointBytes?: number | undefined;
   /** As the doctor noted it on the attempt. */
-  readonly reading?: Reading | undefined;
+  readonly reading?: HostReading | undefined;
 }
 
 /** Seconds on this topology for a second on the reference. */
@@ -230,7 +230,7 @@ interface Helping {
 }
 
 function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping): Source {
-  const uses: Pick<Measured, 'acceleratorUse' | 'cpuUse'> = {
+  const uses: Pick<MeasuredSpeed, 'acceleratorUse' | 'cpuUse'> = {
     acceleratorUse: Math.max(LEAST_USE, measured.acceleratorUse ?? PRIOR_USE.acceleratorUse),
     cpuUse: Math.max(LEAST_USE, measured.cpuUse ?? PRIOR_USE.cpuUse),
   };

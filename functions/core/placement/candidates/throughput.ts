@@ -6,11 +6,11 @@
 import { acceleratorSpeed, VCPU_SPEED } from '../../catalog/accelerators.ts';
 import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
 import { isDiskRateAssumed } from '../../catalog/disk-rate.ts';
-import type { Reading } from '../../doctor/reading.ts';
+import type { HostReading } from '../../doctor/reading.ts';
 import { readingCost } from './reading-cost.ts';
 
 /** What an attempt measured, as the doctor reads it. */
-export interface Measured {
+export interface MeasuredSpeed {
   readonly instanceType: string;
   readonly nodes: number;
   readonly stepSeconds: number;
@@ -21,7 +21,7 @@ export interface Measured {
   readonly preparedBytesPerStep?: number | undefined;
   readonly gradientBytes?: number | undefined;
   /** Absent where nothing tells: then no disk, page cache or stream limits a step. */
-  readonly reading?: Reading | undefined;
+  readonly reading?: HostReading | undefined;
   /** CPU nodes that prepared samples beside it; `cpuUse` is then of all hosts alike. */
   readonly helpers?: Helpers | undefined;
 }
@@ -48,7 +48,7 @@ export interface Workload {
   readonly preparedBytes: number;
   readonly gradientBytes: number;
   /** Of each of the `readers` that it was measured on. */
-  readonly reading?: Reading | undefined;
+  readonly reading?: HostReading | undefined;
   readonly readers: number;
 }
 
@@ -67,7 +67,7 @@ const RESOURCES = ['accelerator', 'host', 'network', 'disk'] as const;
 /** Of a normal distribution between its 5th and 95th percentile. */
 export const NINE_OF_TEN = 1.645;
 
-export class UnknownTypeError extends Error {
+class UnknownTypeError extends Error {
   override readonly name = 'UnknownTypeError';
 }
 
@@ -112,7 +112,7 @@ const scalingSpread = (from: InstanceFacts, to: InstanceFacts): number =>
   trainsOnCpus(from) && trainsOnCpus(to) ? SPREAD_A_DOUBLING * Math.abs(Math.log2(to.vcpu / from.vcpu)) : 0;
 
 /** What one step costs of each resource, from a measurement of any topology. */
-export function workloadOf(measured: Measured, hardware: FactsOf = instanceFacts): Workload {
+export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instanceFacts): Workload {
   const facts = factsIn(hardware, measured.instanceType);
   const hostBound = measured.cpuUse >= HOST_SATURATED && measured.cpuUse > measured.acceleratorUse;
   const hostShare = hostBound ? 1 : Math.min(1, measured.cpuUse / 0.95);

@@ -155,8 +155,9 @@ function lackOfCpus(facts: InstanceFacts, needs: Needs): Lack {
 
 function lackOfHost({ memoryGib, vcpu }: InstanceFacts, needs: Needs): string | undefined {
   if (memoryGib < (needs.memoryGigabytes ?? 0))
-    return `a node has ${memoryGib} GB of memory, compute.needs asks for ${needs.memoryGigabytes}`;
-  if (vcpu < (needs.vcpus ?? 0)) return `a node has ${vcpu} vCPUs, compute.needs asks for ${needs.vcpus}`;
+    return `a node has ${memoryGib} GB of memory, tuning.compute.needs asks for ${needs.memoryGigabytes}`;
+  if (vcpu < (needs.vcpus ?? 0))
+    return `a node has ${vcpu} vCPUs, tuning.compute.needs asks for ${needs.vcpus}`;
   return undefined;
 }
 
@@ -198,7 +199,7 @@ function againstCheckpoint(
 ): string | undefined {
   if (savedOn === undefined || compute.needs?.resumeOnOtherTopology || sameShape(savedOn, topology))
     return undefined;
-  return `the checkpoint is of ${savedOn.nodes} x ${savedOn.acceleratorsPerNode} accelerators and may not be resumed by another number (compute.needs.resumeOnOtherTopology)`;
+  return `the checkpoint is of ${savedOn.nodes} x ${savedOn.acceleratorsPerNode} accelerators and may not be resumed by another number (tuning.compute.needs.resumeOnOtherTopology)`;
 }
 
 /** Equal numbers of hosts and of processes on each, for which a checkpoint or batch may have been split. */

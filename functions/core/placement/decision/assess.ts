@@ -79,9 +79,9 @@ function besideEachOther(
     if (isAlone || outlook.chanceUp < LEAST_CHANCE_REQUESTED) return expectedCostUsd;
     // A capacity error never counts less than getting the capacity; otherwise a better score would raise the
     // cost.
-    const vainUsd = Math.max(costOnceUpUsd, other.expectedCostUsd);
+    const refusedUsd = Math.max(costOnceUpUsd, other.expectedCostUsd);
     const costIfRequestedUsd =
-      outlook.chanceUp * costOnceUpUsd + (1 - outlook.chanceUp) * vainUsd + askCostUsd;
+      outlook.chanceUp * costOnceUpUsd + (1 - outlook.chanceUp) * refusedUsd + askCostUsd;
     return Math.min(expectedCostUsd, costIfRequestedUsd);
   };
   return pools.map((each) => ({ ...each, expectedCostUsd: costOf(each) }));

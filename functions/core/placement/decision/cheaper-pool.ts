@@ -95,23 +95,23 @@ export function cheaperPool(
     waitingUsd: timeUsd,
     marketBeliefOf(zone) {
       const each = compared[zone] ?? atHand;
-      const sight = marketBeliefOf(each.outlook.belief);
-      return mayAsk(each) ? sight : { ...sight, chance: 0 };
+      const observed = marketBeliefOf(each.outlook.belief);
+      return mayAsk(each) ? observed : { ...observed, chance: 0 };
     },
     workLeft: work.workSeconds,
     // As the plan counts slack: an On-Demand start still comes out of it.
     slack: slackSeconds + work.restartSeconds - marginSeconds,
     atHand: 0,
     inUse,
-    inVainSeconds: PATIENCE_SECONDS,
+    secondsIfRefused: PATIENCE_SECONDS,
     seesBack: (zone) => (isScored(compared[zone] ?? atHand) ? reliability : 0),
     lasting: lastingShare(pools),
   });
   const pool = found && compared[found.zone];
   if (found === undefined || pool === undefined) return undefined;
   const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * STANDING_STILL;
-  const vainUsd = pool.askCostUsd ?? 0;
-  const savedUsd = found.savedUsd - vainUsd - (found.action === SPOT ? 0 : stillUsd);
+  const refusedUsd = pool.askCostUsd ?? 0;
+  const savedUsd = found.savedUsd - refusedUsd - (found.action === SPOT ? 0 : stillUsd);
   return savedUsd > 0 ? { kind: found.action === SPOT ? 'ask' : 'wait', pool, savedUsd } : undefined;
 }
 

@@ -2,12 +2,12 @@
 
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds, isLimited } from './capacity-errors.ts';
-import { isOpen, isOutOfSpotAttempts, spotIsSafe, whyNot } from './feasibility.ts';
+import { isOpen, isOutOfSpotAttempts, spotIsSafe, whyNotAllowed } from './feasibility.ts';
 import { outsideLossCooldown } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 
 export function cheapestPool(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
-  const allowed = assessed.filter((each) => whyNot(each, situation) === undefined);
+  const allowed = assessed.filter((each) => whyNotAllowed(each, situation) === undefined);
   const spot = allowed.filter((each) => each.candidate.pool.purchaseOption === 'spot');
   const onDemand = allowed.filter((each) => each.candidate.pool.purchaseOption === 'on-demand');
   const best = [...outsideLossCooldown(spot, situation.nowMilliseconds), ...onDemand].toSorted(
@@ -39,7 +39,7 @@ export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undef
  * On-Demand is needed, but all of its pools are cooling down for longer than a start takes. Waiting would gain
  * nothing, while a Spot pool without capacity errors may make progress.
  */
-export function meanwhile(
+export function interimPool(
   usable: readonly Assessed[],
   assessed: readonly Assessed[],
   situation: Situation,

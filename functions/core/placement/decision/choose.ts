@@ -5,18 +5,24 @@
  */
 
 import type { Candidate } from '../candidates/pools.ts';
-import type { Placement, PlacementDecision, PoolAssessment } from '../placement-records.ts';
-import { amongSpot } from './among-spot.ts';
+import {
+  nameOfPool,
+  type Placement,
+  type PlacementDecision,
+  type PoolAssessment,
+} from '../placement-records.ts';
 import { assessPools } from './assess-pools.ts';
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds } from './capacity-errors.ts';
-import { cheapestPool, meanwhile } from './cheapest-pool.ts';
+import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';
+import { cheapestPool, interimPool, isSpot } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
-import { secondsUntilUnsafe, spotUntil } from './feasibility.ts';
-import { gangUsd } from './gang-cost.ts';
+import { secondsUntilUnsafe, spotUntil, whyNotAllowed } from './feasibility.ts';
+import { costUsd, gangUsd, workOf } from './gang-cost.ts';
 import { giveUpReason } from './give-up.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { ON_DEMAND_COOLS_DOWN, waitFor, whyWait } from './wait.ts';
+import { ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './wait.ts';
+import { restartSecondsIn } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
@@ -32,13 +38,13 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const giveUp = giveUpReason(situation, assessed);
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
   const usable = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
-  const picked = cheapestPool(usable, situation) ?? meanwhile(usable, assessed, situation);
+  const picked = cheapestPool(usable, situation) ?? interimPool(usable, assessed, situation);
   const wait = picked === undefined ? ON_DEMAND_COOLS_DOWN : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
     return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_COOLS_DOWN), considered: table() });
   const choice = amongSpot(picked, assessed, situation);
   if (choice.kind === 'wait') return waitFor(assessed, situation, { ...choice, considered: table() });
-  const chosen = asStated(choice.pool, picked, assessed);
+  const chosen = withStatedCost(choice.pool, picked, assessed);
   return launch(chosen, situation, table(chosen));
 }
 
@@ -47,7 +53,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
  * after a capacity error. The expected saving is part of neither: the cost of the pool at hand already includes the
  * move to a cheaper one.
  */
-function asStated({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
+function withStatedCost({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
   const own = assessed.find((each) => each.candidate === candidate) ?? picked;
   return { ...own, expectedCostUsd: Math.min(own.expectedCostUsd, picked.expectedCostUsd) };
 }
@@ -94,4 +100,46 @@ function longestRun(candidate: Candidate, { input, spentUsd, fileSystems }: Situ
   const hourlyUsd = gangUsd(candidate, candidate.hourlyUsd) + fileSystems.hourlyUsd;
   const affordable = Math.floor((left / hourlyUsd) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
+}
+
+// Chooses among several Spot pools of which one probably has capacity: start there, ask a cheaper one first, or wait
+// for one. A pool's own cost assumes that it is the only one; after a capacity error the run can still ask the others.
+
+type SpotChoice = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
+
+/** @param picked the cheapest of all pools that are not cooling down */
+function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): SpotChoice {
+  const launched: SpotChoice = { kind: 'launch', pool: picked };
+  const allowed = assessed.filter((each) => isSpot(each) && whyNotAllowed(each, situation) === undefined);
+  const atHand = isSpot(picked) ? cheapestLikelyUp(allowed, assessed, situation) : undefined;
+  const cheaper = atHand && cheaperPool(atHand, allowed, { situation, inUse: false });
+  if (atHand === undefined || cheaper === undefined) return launched;
+  const { kind, pool, savedUsd } = cheaper;
+  const expectedCostUsd = Math.max(atHand.expectedCostUsd - savedUsd, neverLostUsd(pool, situation));
+  if (expectedCostUsd >= picked.expectedCostUsd) return launched;
+  if (kind === 'ask') return { kind: 'launch', pool: { ...pool, expectedCostUsd } };
+  const [there, here] = [pool, atHand].map(({ candidate }) => nameOfPool(candidate.pool));
+  const why = `${there} is down, cheaper than ${here}, and expected to have capacity again: waiting for it saves $${savedUsd.toFixed(2)}`;
+  return { kind: 'wait', why, atMostSeconds: LOOK_SECONDS };
+}
+
+/** A pool costs at least what its work costs if capacity is never lost. */
+const neverLostUsd = ({ candidate }: Assessed, { work, timeUsd }: Situation): number =>
+  costUsd(
+    gangUsd(candidate, candidate.hourlyUsd) + timeUsd,
+    workOf(candidate, work) + restartSecondsIn(candidate, work),
+  );
+
+/** The cheapest pool that is more likely up than down, unless On-Demand is cheaper. */
+function cheapestLikelyUp(
+  allowed: readonly Assessed[],
+  assessed: readonly Assessed[],
+  situation: Situation,
+): Assessed | undefined {
+  const likely = allowed.filter(
+    (each) => each.outlook.chanceUp >= LEAST_CHANCE && cooldownSeconds(each, situation) <= 0,
+  );
+  const onDemand = assessed.filter((each) => !isSpot(each) && cooldownSeconds(each, situation) <= 0);
+  const best = cheapestPool([...likely, ...onDemand], situation);
+  return best !== undefined && isSpot(best) ? best : undefined;
 }

@@ -5,12 +5,12 @@ import { strategiesWith, strategyTraits } from '../../pipeline/strategies.ts';
 import { adviseHelpers } from '../candidates/helpers.ts';
 import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
-import { hours, usd } from '../model/amounts.ts';
+import { dollars, hours } from '../model/amounts.ts';
 import type { Pool, PoolAssessment, Transfer } from '../placement-records.ts';
 import type { Assessed } from './assessment.ts';
 import { ASSUMED_TIME_NOTE } from './assumed-value-of-time.ts';
 import { cooldownSeconds } from './capacity-errors.ts';
-import { isOpen, whyNot } from './feasibility.ts';
+import { isOpen, whyNotAllowed } from './feasibility.ts';
 import { isInLossCooldown } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 
@@ -19,7 +19,7 @@ const MAXIMUM_ROWS = 60;
 /** Rows reserved for pruned pools, so that their reasons show beside many candidates. */
 const ROWS_FOR_PRUNED = 20;
 
-export interface Table {
+export interface TableInput {
   readonly assessed: readonly Assessed[];
   readonly pruned: readonly Pruned[];
   readonly situation: Situation;
@@ -27,7 +27,7 @@ export interface Table {
 }
 
 /** The chosen pool, then pools that may be used, then those that may not, each by expected cost, then pruned ones. */
-export function rowsOf(table: Table): readonly PoolAssessment[] {
+export function rowsOf(table: TableInput): readonly PoolAssessment[] {
   const { assessed, pruned, chosen } = table;
   const ordered = assessed.toSorted(
     (a, b) =>
@@ -48,7 +48,7 @@ export function rowsOf(table: Table): readonly PoolAssessment[] {
   return [...rows, ...left].slice(0, MAXIMUM_ROWS);
 }
 
-function rowOf(each: Assessed, table: Table): PoolAssessment {
+function rowOf(each: Assessed, table: TableInput): PoolAssessment {
   const { candidate, outlook, expectedSeconds, workSeconds } = each;
   const finite = Number.isFinite(outlook.upSeconds);
   const { uncertainty } = candidate.throughput;
@@ -119,9 +119,9 @@ const LEAST_USD = 0.005;
 /** Costs that differ by less count as equal. */
 const SAME_COST = 0.01;
 
-function verdictOf(each: Assessed, { chosen, situation }: Table): string {
+function verdictOf(each: Assessed, { chosen, situation }: TableInput): string {
   if (each === chosen) return 'chosen';
-  const forbidden = whyNot(each, situation);
+  const forbidden = whyNotAllowed(each, situation);
   if (forbidden !== undefined) return forbidden;
   const coolsDown = cooldownSeconds(each, situation) > 0;
   const refusal = each.quota ? 'a quota of the account refused it lately' : 'had a capacity error lately';
@@ -138,7 +138,7 @@ function besideChosen(each: Assessed, chosen: Assessed, { nowMilliseconds }: Sit
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
   if (dearer > SAME_COST * chosen.expectedCostUsd)
-    return `expected to cost ${usd(dearer)} more${transferShare(each)}`;
+    return `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
   return each.expectedSeconds > chosen.expectedSeconds
     ? 'costs the same and takes longer'
     : dearer < LEAST_USD
@@ -169,7 +169,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   const worth = `worth $${valueUsd.toFixed(2)}, which every expected cost holds`;
   parts.push(
     valueOfTimeUsdPerHour === undefined
-      ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; limits.valueOfTimeUsdPerHour changes it)`
+      ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; tuning.limits.valueOfTimeUsdPerHour changes it)`
       : `an hour sooner is ${worth}`,
   );
   if (deadlineHoursOf(input.limits) === undefined)

@@ -51,7 +51,7 @@ export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): bo
  * Why a pool may not be chosen, whatever it costs. Slack does not shrink while Spot runs at least as fast as the
  * fallback. A slower pool must leave time for its restart and margin until its end.
  */
-export function whyNot(each: Assessed, situation: Situation): string | undefined {
+export function whyNotAllowed(each: Assessed, situation: Situation): string | undefined {
   const { candidate, safeWorkSeconds } = each;
   const { closed, pool } = candidate;
   if (closed !== undefined) return closed;

@@ -1,12 +1,12 @@
 /** Why a run is given up: its attempts, time or money cannot suffice, or no pool may be used. */
 import { instanceFacts } from '../../catalog/catalog.ts';
 import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
-import { hours, usd } from '../model/amounts.ts';
+import { dollars, hours } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
 import type { Assessed } from './assessment.ts';
 import { quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
 import { fastestOnDemand } from './cheapest-pool.ts';
-import { isOpen, whyNot } from './feasibility.ts';
+import { isOpen, whyNotAllowed } from './feasibility.ts';
 import { gangUsd } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
 
@@ -34,7 +34,7 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
 
 function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
   if (attempts.length < limits.attempts) return undefined;
-  return `all ${limits.attempts} attempts of limits.attempts were used${lastLack(attempts)}`;
+  return `all ${limits.attempts} attempts of tuning.limits.attempts were used${lastLack(attempts)}`;
 }
 
 function lastLack(attempts: Situation['input']['attempts']): string {
@@ -106,7 +106,7 @@ function overBudget(situation: Situation, assessed: readonly Assessed[]): string
       ? restart
       : Math.max(restart, cheapest.expectedCostUsd - unbilledUsd(cheapest, situation));
   if (needed <= left) return undefined;
-  return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
+  return `the budget of ${dollars(budget)} does not last: ${dollars(spentUsd)} spent, at least ${dollars(needed)} still needed`;
 }
 
 /**
@@ -118,7 +118,7 @@ function cheapestUsable(assessed: readonly Assessed[], situation: Situation): As
     pools.toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)[0];
   const open = assessed.filter(isOpen);
   return (
-    byCost(open.filter((each) => whyNot(each, situation) === undefined)) ??
+    byCost(open.filter((each) => whyNotAllowed(each, situation) === undefined)) ??
     fastestOnDemand(open) ??
     byCost(open)
   );

@@ -3,21 +3,23 @@
 import { type FactsOf, snapshotDates } from '../../catalog/catalog.ts';
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
 import type { DatasetSize } from '../../catalog/launchers/download.ts';
+import type { ListPrices } from '../../catalog/price-list.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Clock } from '../../shared/ports.ts';
 import { type FormerRuns, furthestProgress, type PlacedAttempt, type PlacedRun } from '../attempts.ts';
 import { observationsOfOthers } from '../belief/attempt-observations.ts';
 import { formerRunOf } from '../candidates/former-runs.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
+import type { RegionView } from '../candidates/pools.ts';
 import { pricedFrom } from '../candidates/priced-from-list.ts';
-import { type RegionDeps, readElsewhere } from '../candidates/regions.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import { transferOf } from '../candidates/transfer.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
-import { readMarket } from '../market/read-market.ts';
 import type { MarketSample, MarketStores } from '../market-history.ts';
 import type { MarketSource, MarketView } from '../model/market-source.ts';
-import { type PlacementInput } from './situation.ts';
+import { readMarket } from '../model/market-source.ts';
+import type { PlacementInput } from './situation.ts';
 
 export interface QuestionDeps extends MarketStores, FormerRuns {
   readonly market: MarketSource;
@@ -159,3 +161,56 @@ async function remembered(
   const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
   return scored && priced ? [] : samplesFor(marketSamples, question);
 }
+
+/** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
+interface RegionDeps {
+  market(region: string): MarketSource;
+  /** Why no job can be launched in the region, or undefined when one can. */
+  whyClosed(region: string): Promise<string | undefined>;
+}
+
+interface RegionsQuestion {
+  readonly run: PlacedRun;
+  readonly home: string;
+  readonly attempts: readonly PlacedAttempt[];
+  /** Of all shards that the run trains on; undefined where no manifest says. */
+  readonly datasetBytes: number | undefined;
+  readonly checkpointBytes: number | undefined;
+  readonly read: (source: MarketSource) => Promise<MarketView>;
+  /** What was last read of the AWS Price List for a region. */
+  readonly listPrices: (region: string) => Promise<ListPrices | undefined>;
+  readonly now: Date;
+}
+
+/** One view for each named region but the data's own. */
+async function readElsewhere(
+  deps: RegionDeps,
+  { run, home, attempts, datasetBytes, checkpointBytes, read, listPrices, now }: RegionsQuestion,
+): Promise<readonly RegionView[]> {
+  const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
+  if (named.length === 0) return [];
+  const homePrices = await listPrices(home);
+  const source = run.declaration?.training.source ?? '';
+  return Promise.all(
+    named.map(async ({ name, vpc }): Promise<RegionView> => {
+      const [market, closed, pricesThere] = await Promise.all([
+        read(deps.market(name)),
+        closedBy(source, name) ?? deps.whyClosed(name),
+        listPrices(name),
+      ]);
+      const rates = { there: { list: homePrices, now }, back: { list: pricesThere, now } };
+      return {
+        market,
+        ...(vpc === undefined ? {} : { vpc }),
+        transfer: transferOf({ home, region: name, datasetBytes, checkpointBytes, attempts, rates }),
+        ...(closed === undefined ? {} : { closed }),
+      };
+    }),
+  );
+}
+
+/** Code in a bucket that the user named is not copied: other things may belong to it. */
+const closedBy = (source: string, region: string): string | undefined =>
+  source.startsWith('s3://')
+    ? `training.source names ${source}, and a job in ${region} takes code only from a bucket there: put it under the pipeline's source/`
+    : undefined;

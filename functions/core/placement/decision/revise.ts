@@ -15,7 +15,7 @@ import { fallbackOf } from './assess-spot.ts';
 import { capacityErrorsIn, cooldownSeconds } from './capacity-errors.ts';
 import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
 import { isSpot, spotToAsk } from './cheapest-pool.ts';
-import { whyNot } from './feasibility.ts';
+import { whyNotAllowed } from './feasibility.ts';
 import { costUsd, gangUsd, restartOf, safeWorkOf } from './gang-cost.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
 import { restartSecondsIn } from './work.ts';
@@ -175,7 +175,7 @@ function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopRe
   const spot = assessPools(situation).filter(isSpot);
   const atHand = spot.find(({ candidate }) => candidate === here);
   if (atHand === undefined) return undefined;
-  const allowed = spot.filter((each) => whyNot(each, situation) === undefined);
+  const allowed = spot.filter((each) => whyNotAllowed(each, situation) === undefined);
   const cheaper = cheaperPool(atHand, allowed, { situation, inUse: true });
   if (cheaper?.kind !== 'ask') return undefined;
   const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here, here.hourlyUsd), SAVE_SECONDS);

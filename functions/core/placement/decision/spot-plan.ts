@@ -4,7 +4,7 @@ import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { type MarketBelief, type Offer, offers, type Standing } from '../policy/decide.ts';
-import { makePlan, type Plan } from '../policy/value-function.ts';
+import { makePlan, type PolicyPlan } from '../policy/value-function.ts';
 import type { WorkEstimate } from './work.ts';
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
@@ -84,11 +84,11 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     surelyUsd,
     leastUsd,
     expectedUsd(belief, runs = IDLE) {
-      const sight = marketBeliefOf(belief);
-      const { chance } = sight;
+      const observed = marketBeliefOf(belief);
+      const { chance } = observed;
       const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
-        const { had, waited, onDemand } = worthsOf(plan, standing, sight);
+        const { had, waited, onDemand } = worthsOf(plan, standing, observed);
         const given = had - overbilled(spotUsd);
         return {
           ask: Math.min(surelyUsd, mean(chance, given, isShort ? surelyUsd : waited)),
@@ -118,10 +118,10 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
 }
 
 /** The values of Spot with capacity, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
-function worthsOf(plan: Plan, standing: Standing, sight: MarketBelief) {
-  const { chance } = sight;
+function worthsOf(plan: PolicyPlan, standing: Standing, observed: MarketBelief) {
+  const { chance } = observed;
   const at = (known: number): readonly Offer[] =>
-    Math.abs(chance - known) < 1 ? offers(plan, standing, { ...sight, chance: known }) : [];
+    Math.abs(chance - known) < 1 ? offers(plan, standing, { ...observed, chance: known }) : [];
   const [there, gone] = [at(1), at(0)];
   const idle = worth(gone, IDLE);
   return {

@@ -5,7 +5,7 @@ import type { PlacementDecision, PoolAssessment } from '../placement-records.ts'
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds, isLimited, quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
 import { cheapestPool, isSpot } from './cheapest-pool.ts';
-import { endsInTime, isOpen, secondsUntilUnsafe, whyNot } from './feasibility.ts';
+import { endsInTime, isOpen, secondsUntilUnsafe, whyNotAllowed } from './feasibility.ts';
 import { restartOf } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
 
@@ -42,7 +42,7 @@ function worthWaitingForCooldown(
     return assessed.some(
       (each) =>
         each.candidate.pool.purchaseOption === 'on-demand' &&
-        whyNot(each, situation) === undefined &&
+        whyNotAllowed(each, situation) === undefined &&
         each.safeWorkSeconds + restartOf(each.candidate, situation.work) + cooldownSeconds(each, situation) <=
           situation.secondsLeft,
     )

@@ -1,6 +1,6 @@
 /** A decision as text: the sentence, then the table. */
 import { launcherFacts, launcherSuffix } from '../../catalog/launchers/registry.ts';
-import { hours, usd } from '../model/amounts.ts';
+import { dollars, hours } from '../model/amounts.ts';
 import type { PlacementDecision, PoolAssessment } from '../placement-records.ts';
 
 /** @param at when it was decided: `done by` counts from here */
@@ -61,7 +61,7 @@ function cellsOf(row: PoolAssessment, at: string): readonly string[] {
     row.chanceNow === undefined ? '-' : `${Math.round(row.chanceNow * 100)} %`,
     row.chanceNow === 1 ? '-' : hoursOrNone(row.expectedWaitSeconds),
     hoursOrNone(row.expectedUpSeconds),
-    usd(row.expectedCostUsd),
+    dollars(row.expectedCostUsd),
     between
       ? `${hours(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
       : hours(row.expectedSeconds),

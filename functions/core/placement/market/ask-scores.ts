@@ -5,7 +5,7 @@
 import { scoredFamily } from '../../catalog/catalog.ts';
 import type { Clock } from '../../shared/ports.ts';
 import type { MarketSample, ScoreQuestionStore } from '../market-history.ts';
-import type { Answer, MarketSource, PlacementScore } from '../model/market-source.ts';
+import type { MarketAnswer, MarketSource, PlacementScore } from '../model/market-source.ts';
 import { needOf, planQuestions, QUESTIONS_A_DAY, questionKey, type ScoreNeed } from './score-plan.ts';
 
 export interface AskDeps {
@@ -96,7 +96,7 @@ export const samplesOfNow = (requested: readonly ScoreAnswer[], now: Date): read
   );
 
 /** The values of an answer; without values, adds a note with the reason. */
-export function taken<T>(what: string, answer: Answer<readonly T[]>, notes: string[]): readonly T[] {
+export function taken<T>(what: string, answer: MarketAnswer<readonly T[]>, notes: string[]): readonly T[] {
   if (answer.kind === 'known') return answer.value;
   notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
   return [];

@@ -14,7 +14,7 @@ import type { Clock } from '../../shared/ports.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import type { MarketStores } from '../market-history.ts';
-import type { Answer, CatalogSource } from '../model/market-source.ts';
+import type { CatalogSource, MarketAnswer } from '../model/market-source.ts';
 import { regionsOf } from './score-plan.ts';
 
 export interface RefreshDeps extends Pick<MarketStores, 'listPrices' | 'hardware'> {
@@ -105,9 +105,9 @@ const wasRequested = (known: ListPrices | undefined, { types, others }: Wanted):
   others.every((other) => known.requestedTo.includes(other));
 
 interface Answers {
-  readonly training: Answer<readonly ListPrice[]>;
-  readonly ec2: Answer<readonly ListPrice[]>;
-  readonly transfer: Answer<readonly TransferPrice[]>;
+  readonly training: MarketAnswer<readonly ListPrice[]>;
+  readonly ec2: MarketAnswer<readonly ListPrice[]>;
+  readonly transfer: MarketAnswer<readonly TransferPrice[]>;
 }
 
 function merged(
@@ -147,7 +147,7 @@ const united = (some: readonly string[], others: readonly string[] = []): readon
 
 function answered<T extends ListPrice | TransferPrice>(
   what: string,
-  answer: Answer<readonly T[]>,
+  answer: MarketAnswer<readonly T[]>,
   { at, region, notes }: Wanted & { readonly at: string },
 ): readonly KeptPrice<T>[] {
   if (answer.kind === 'known') return answer.value.map((each) => ({ ...each, readAt: at }));

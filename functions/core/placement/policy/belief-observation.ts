@@ -15,16 +15,16 @@ export const TICK_SECONDS = 600;
 export const market = /* @__PURE__ */ once(() => marketModel(fittedRegimes, TICK_SECONDS, drawn));
 
 /** Every plan asks for the belief of the same pools. */
-const sights = new WeakMap<Belief, MarketBelief>();
+const observedBeliefs = new WeakMap<Belief, MarketBelief>();
 
 export function marketBeliefOf(belief: Belief): MarketBelief {
-  const known = sights.get(belief);
+  const known = observedBeliefs.get(belief);
   if (known !== undefined) return known;
-  const sight = {
+  const observed = {
     chance: chanceUp(belief),
     ifThere: market().weights(observe(belief, 1, 0)),
     ifNot: market().weights(observe(belief, 0, 1)),
   };
-  sights.set(belief, sight);
-  return sight;
+  observedBeliefs.set(belief, observed);
+  return observed;
 }

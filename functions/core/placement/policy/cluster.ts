@@ -8,7 +8,7 @@ function distance(a: Point, b: Point): number {
   return sum;
 }
 
-export function nearest(centres: readonly Point[], point: Point): number {
+export function nearestCentre(centres: readonly Point[], point: Point): number {
   let best = 0;
   let least = Number.POSITIVE_INFINITY;
   for (let k = 0; k < centres.length; k += 1) {
@@ -56,7 +56,7 @@ function recentre(points: readonly Point[], centres: readonly Point[]): number[]
   const sums = centres.map((centre) => centre.map(() => 0));
   const counts = centres.map(() => 0);
   for (const point of points) {
-    const k = nearest(centres, point);
+    const k = nearestCentre(centres, point);
     counts[k] = (counts[k] ?? 0) + 1;
     const sum = sums[k] ?? [];
     for (let i = 0; i < sum.length; i += 1) sum[i] = (sum[i] ?? 0) + (point[i] ?? 0);

@@ -12,15 +12,15 @@ import type { MarketModel } from './market-model.ts';
 import { type Terms } from './plan-pass.ts';
 import {
   type Horizon,
-  type Job,
   makeTable,
-  type Plan,
   type PlanOptions,
   type PlanTable,
+  type PolicyJob,
+  type PolicyPlan,
 } from './value-function.ts';
 import { type CheaperZone, type ZoneQuestion, zoneChoice } from './zone-choice.ts';
 
-export interface ZonedJob extends Omit<Job, 'spotUsd'> {
+export interface ZonedJob extends Omit<PolicyJob, 'spotUsd'> {
   /** Per hour, by zone. */
   readonly spotUsd: readonly number[];
 }
@@ -78,21 +78,21 @@ export const tableFor = (model: MarketModel, terms: Terms, horizons: readonly Ho
 export function controller(
   model: MarketModel,
   job: ZonedJob,
-  plan: Plan,
+  plan: PolicyPlan,
   chooseZone = zoneChoice(model),
 ): (moment: ZonedMoment) => ZonedDecision {
   let zones: readonly Belief[] | undefined;
   let pool: Belief | undefined;
   return (moment) => {
     const next = (belief: Belief | undefined): Belief => (belief ? model.ahead(belief) : model.start);
-    const sight = (belief: Belief | undefined, up: boolean): Belief =>
+    const observed = (belief: Belief | undefined, up: boolean): Belief =>
       observe(next(belief), up ? 1 : 0, up ? 0 : 1);
-    zones = moment.available.map((up, zone) => sight(zones?.[zone], up));
+    zones = moment.available.map((up, zone) => observed(zones?.[zone], up));
     const stays = zones.map((belief) =>
       Math.min(moment.workLeft / job.tickSeconds, model.lastingTicks(belief)),
     );
     const candidate = moment.runs === SPOT ? moment.zone : bestZone(job, moment.available, stays);
-    pool = sight(pool, candidate !== undefined);
+    pool = observed(pool, candidate !== undefined);
     // With capacity, the time for which that zone has had it counts; without, the time for which all zones
     // have had none.
     const weights = model.weights((candidate === undefined ? undefined : zones[candidate]) ?? pool);

@@ -3,7 +3,7 @@
  * use it: the controller knows whether Spot has capacity, placement has only a belief and learns by asking.
  */
 import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import type { Plan } from './value-function.ts';
+import type { PolicyPlan } from './value-function.ts';
 
 /** Where a campaign stands. */
 export interface Standing {
@@ -39,7 +39,7 @@ const CERTAIN = 1e-9;
 
 /** Whole ticks that end by the deadline, and the time that can still be lost if On-Demand runs from now. */
 export function slackAt(
-  { job: { tickSeconds, deadlineSeconds } }: Plan,
+  { job: { tickSeconds, deadlineSeconds } }: PolicyPlan,
   {
     nowSeconds,
     workLeft,
@@ -61,13 +61,14 @@ export function slackAt(
  * Every safe action with its expected cost, the best first; On-Demand is always among them. SPOT means to ask for it;
  * without capacity the job waits for the tick.
  */
-export function offers(plan: Plan, standing: Standing, sight: MarketBelief): readonly Offer[] {
+export function offers(plan: PolicyPlan, standing: Standing, observed: MarketBelief): readonly Offer[] {
   if (standing.ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
-  const there = sight.chance > CERTAIN ? worths(plan, standing, sight.ifThere, sight.spotUsd) : undefined;
-  const not = sight.chance < 1 - CERTAIN ? worths(plan, standing, sight.ifNot) : undefined;
+  const there =
+    observed.chance > CERTAIN ? worths(plan, standing, observed.ifThere, observed.spotUsd) : undefined;
+  const not = observed.chance < 1 - CERTAIN ? worths(plan, standing, observed.ifNot) : undefined;
   const mean = (pick: (each: Worths, isThere: boolean) => number): number =>
-    (there === undefined ? 0 : sight.chance * pick(there, true)) +
-    (not === undefined ? 0 : (1 - sight.chance) * pick(not, false));
+    (there === undefined ? 0 : observed.chance * pick(there, true)) +
+    (not === undefined ? 0 : (1 - observed.chance) * pick(not, false));
   const found: Offer[] = [
     { action: IDLE, expectedUsd: mean(({ idle }) => idle) },
     {
@@ -94,7 +95,7 @@ interface Worths {
 }
 
 function worths(
-  plan: Plan,
+  plan: PolicyPlan,
   { ticksLeft, slack, runs, debt }: Standing,
   weights: readonly number[],
   spotUsd = plan.job.spotUsd,

@@ -15,7 +15,7 @@ import {
   type RegimeTable,
   transition,
 } from '../belief/regimes.ts';
-import { clusterCentres, nearest } from './cluster.ts';
+import { clusterCentres, nearestCentre } from './cluster.ts';
 import type { MarketChain } from './plan-pass.ts';
 
 export interface Lattice extends MarketChain {
@@ -82,7 +82,7 @@ const groupOf = (
   { centresUp, centresDown }: Pick<LatticeData, 'centresUp' | 'centresDown'>,
   up: boolean,
   point: readonly number[],
-): number => (up ? nearest(centresUp, point) : centresUp.length + nearest(centresDown, point));
+): number => (up ? nearestCentre(centresUp, point) : centresUp.length + nearestCentre(centresDown, point));
 
 /**
  * The forecast of a belief: how likely the present spell lasts, and how likely there is capacity, for each horizon.

@@ -14,7 +14,7 @@ export interface Horizon {
   readonly deadlineSeconds: number;
 }
 
-export interface Job extends Terms, Horizon {}
+export interface PolicyJob extends Terms, Horizon {}
 
 export interface PlanOptions {
   /** Resolution of the slack axis: cells per tick. */
@@ -22,7 +22,7 @@ export interface PlanOptions {
 }
 
 /** How a tick ends. */
-export interface TickEnd {
+interface TickEnd {
   readonly ran: Action;
   /** Seconds that can still be lost; start-up still owed counts as already lost. */
   readonly slack: number;
@@ -44,11 +44,11 @@ export interface PlanTable {
   readonly value: (ticksLeft: number, end: TickEnd, weights: readonly number[]) => number;
 }
 
-export interface Plan extends Pick<PlanTable, 'chain' | 'value'> {
-  readonly job: Job;
+export interface PolicyPlan extends Pick<PlanTable, 'chain' | 'value'> {
+  readonly job: PolicyJob;
 }
 
-export function makePlan(chain: MarketChain, job: Job, options: PlanOptions): Plan {
+export function makePlan(chain: MarketChain, job: PolicyJob, options: PlanOptions): PolicyPlan {
   return planFrom(makeTable(chain, job, [job], options), job);
 }
 
@@ -56,7 +56,7 @@ export function makePlan(chain: MarketChain, job: Job, options: PlanOptions): Pl
 export const planFrom = (
   { chain, terms, value }: PlanTable,
   { workSeconds, deadlineSeconds }: Horizon,
-): Plan => ({ chain, value, job: { ...terms, workSeconds, deadlineSeconds } });
+): PolicyPlan => ({ chain, value, job: { ...terms, workSeconds, deadlineSeconds } });
 
 /**
  * One table for several jobs, at each moment as wide as the widest job that can still run then. Slack never grows, so

@@ -6,7 +6,7 @@
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import { type MarketBelief, type Offer, offers, type Standing } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
-import { makeTable, type Plan, planFrom } from './value-function.ts';
+import { makeTable, type PolicyPlan, planFrom } from './value-function.ts';
 
 /** The parameters of the small campaigns. */
 interface ZonePlan {
@@ -39,7 +39,7 @@ export interface ZoneQuestion {
   readonly atHand: number;
   readonly inUse: boolean;
   /** Seconds that a request without success takes; 0, the default, where capacity is observed. */
-  readonly inVainSeconds?: number | undefined;
+  readonly secondsIfRefused?: number | undefined;
   /**
    * How surely the zone's return will be noticed: 1, the default, where every tick is observed; at 0 the run does not
    * wait for it.
@@ -66,12 +66,12 @@ interface Ratios {
   readonly waiting: number;
 }
 
-type PlanOf = (restartSeconds: number, ratios: Ratios) => Plan;
+type PlanOf = (restartSeconds: number, ratios: Ratios) => PolicyPlan;
 
 /** Keeps the tables of the small campaigns. */
 export function zoneChoice(model: MarketModel, zonePlan = ZONE_PLAN): ZoneChoice {
   const { ratioSteps } = zonePlan;
-  const plans = new Map<string, Plan>();
+  const plans = new Map<string, PolicyPlan>();
   const planOf: PlanOf = (restartSeconds, ratios) => {
     const [spot, waiting] = [ratios.spot, ratios.waiting].map((each) => Math.round(each * ratioSteps));
     const key = `${restartSeconds} ${spot} ${waiting}`;
@@ -89,7 +89,7 @@ function smallPlan(
   model: MarketModel,
   { aheadSeconds, mostSlackSeconds }: ZonePlan,
   { restartSeconds, spot, waiting }: Ratios & { readonly restartSeconds: number },
-): Plan {
+): PolicyPlan {
   const terms = {
     tickSeconds: model.tickSeconds,
     restartSeconds,
@@ -159,10 +159,10 @@ interface SmallStanding extends Standing {
 
 /** Where the small campaign stands; undefined where there is no slack for one. */
 function standingIn(
-  { restartSeconds, workLeft, slack, inUse, lasting, inVainSeconds = 0 }: ZoneQuestion,
+  { restartSeconds, workLeft, slack, inUse, lasting, secondsIfRefused = 0 }: ZoneQuestion,
   { tickSeconds, aheadSeconds, mostSlackSeconds }: Given,
 ): SmallStanding | undefined {
-  const kept = STARTS * restartSeconds + inVainSeconds;
+  const kept = STARTS * restartSeconds + secondsIfRefused;
   const free = slack - kept - tickSeconds;
   if (free < 0 || workLeft <= 0) return undefined;
   // Slack that outages of all zones will take cannot be spent on waiting; the rest is spread over the work.

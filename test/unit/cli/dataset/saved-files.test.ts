@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { fetchSavedFiles } from '../../../../cli/dataset/saved-files.ts';
+import { fetchSavedFiles } from '../../../../cli/dataset/save-object.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
 

@@ -1,86 +1,50 @@
 /** Each mistake in region, endpoint and credentials is named with its variable, its value and the remedy. */
 import { describe, expect, it } from 'vitest';
-import { remedyOf, surroundingsOf, withRemedy } from '../../../../cli/deployment/surroundings.ts';
+import { networkRemedy } from '../../../../cli/deployment/surroundings.ts';
 import { classify } from '../../../../functions/aws/s3/errors.ts';
 
 const named = (name: string, message: string, more: object = {}): Error =>
   Object.assign(new Error(message), { name }, more);
 
-describe('the surroundings', () => {
-  it('are the region and the endpoint', () => {
-    expect(surroundingsOf({ AWS_REGION: 'us-gov-west-1' })).toEqual({
-      region: 'us-gov-west-1',
-      endpoint: undefined,
-    });
-    expect(surroundingsOf({ AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:4566' })).toEqual({
-      region: 'eu-west-1',
-      endpoint: 'http://127.0.0.1:4566',
-    });
-  });
-
-  it.each([
-    [{}, 'AWS_REGION is not set: name the region of the deployment, such as export AWS_REGION=us-east-1'],
-    [{ AWS_REGION: '' }, 'AWS_REGION is not set'],
-    [{ AWS_DEFAULT_REGION: 'eu-west-1' }, 'for the AWS CLI only: export AWS_REGION=eu-west-1'],
-    [{ AWS_REGION: 'virginia' }, 'AWS_REGION is "virginia": write the name of a region, such as us-east-1'],
-    [
-      { AWS_REGION: 'virginia', AWS_ENDPOINT_URL: '127.0.0.1:4566' },
-      'AWS_ENDPOINT_URL is "127.0.0.1:4566": write an address such as http://127.0.0.1:4566',
-    ],
-    [{ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: '' }, 'AWS_ENDPOINT_URL is ""'],
-  ])('are refused where they are %j', (environment, message) => {
-    expect(() => surroundingsOf(environment)).toThrow(message);
-  });
-});
-
 describe('a call that did not arrive', () => {
   const refused = named('Error', 'connect ECONNREFUSED 127.0.0.1:9', { code: 'ECONNREFUSED' });
 
   it('names the address where nothing answers', () => {
-    expect(remedyOf(refused, { AWS_ENDPOINT_URL: 'http://127.0.0.1:9' })).toBe(
+    expect(networkRemedy(refused, { AWS_ENDPOINT_URL: 'http://127.0.0.1:9' })).toBe(
       'AWS_ENDPOINT_URL is "http://127.0.0.1:9", where nothing answers (ECONNREFUSED): run npm start and paste its line "for a shell", or unset AWS_ENDPOINT_URL for AWS',
     );
     const dataPath = classify({ operation: 'PutObject', key: 'k', status: 0, code: 'ENOTFOUND' });
-    expect(remedyOf(new Error('a drop failed', { cause: dataPath }), { AWS_REGION: 'mars-1' })).toBe(
+    expect(networkRemedy(new Error('a drop failed', { cause: dataPath }), { AWS_REGION: 'mars-1' })).toBe(
       'AWS_REGION is "mars-1": its endpoints cannot be reached (ENOTFOUND): check the region\'s name, the network and HTTPS_PROXY',
     );
   });
 
-  it('fails with the remedy where one is known', async () => {
-    const failing = (error: Error) => withRemedy(() => Promise.reject(error));
-    const unknownKey = named('UnrecognizedClientException', 'The security token is invalid.');
-    await expect(failing(unknownKey)).rejects.toThrow(/refuses these credentials \(The security token/);
-    const other = new Error('there is no run');
-    await expect(failing(other)).rejects.toBe(other);
-    await expect(withRemedy(() => Promise.resolve(1))).resolves.toBe(1);
-  });
-
   it('names the region, wherever it was set', () => {
-    expect(remedyOf(named('Error', 'no', { code: 'ENOTFOUND' }), {})).toMatch(
+    expect(networkRemedy(named('Error', 'no', { code: 'ENOTFOUND' }), {})).toMatch(
       /^the region is that of ~\/\.aws\/config: its endpoints cannot be reached/,
     );
   });
 
   it('names the credentials that are missing or refused', () => {
     const none = named('CredentialsProviderError', 'Could not load credentials from any providers');
-    expect(remedyOf(none, {})).toBe(
+    expect(networkRemedy(none, {})).toBe(
       'no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
     );
-    expect(remedyOf(none, { AWS_PROFILE: 'nope' })).toContain(
+    expect(networkRemedy(none, { AWS_PROFILE: 'nope' })).toContain(
       'AWS_PROFILE is "nope", which gives no credentials (Could not load',
     );
     const wrong = named('InvalidClientTokenId', 'The security token is invalid.');
-    expect(remedyOf(wrong, { AWS_ACCESS_KEY_ID: 'AKIA1' })).toBe(
+    expect(networkRemedy(wrong, { AWS_ACCESS_KEY_ID: 'AKIA1' })).toBe(
       'AWS_ACCESS_KEY_ID is "AKIA1": AWS refuses these credentials (The security token is invalid.): set credentials that hold, or sign in again (aws sso login)',
     );
     const dataPath = classify({ operation: 'PutObject', key: 'k', status: 403, code: 'InvalidAccessKeyId' });
     expect(
-      remedyOf(dataPath, { AWS_ACCESS_KEY_ID: 'AKIA1', AWS_ENDPOINT_URL: 'http://127.0.0.1:4566' }),
+      networkRemedy(dataPath, { AWS_ACCESS_KEY_ID: 'AKIA1', AWS_ENDPOINT_URL: 'http://127.0.0.1:4566' }),
     ).toContain('paste the line "for a shell" of its npm start again');
   });
 
   it('has no remedy of this kind for anything else', () => {
-    expect(remedyOf(named('ValidationError', 'no such thing'), {})).toBeUndefined();
-    expect(remedyOf('text', {})).toBeUndefined();
+    expect(networkRemedy(named('ValidationError', 'no such thing'), {})).toBeUndefined();
+    expect(networkRemedy('text', {})).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 /** What a person answers before a step that costs something, typed at a terminal. */
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { askAt } from '../../../../cli/first-day/ask.ts';
+import { askAt } from '../../../../cli/command/terminal.ts';
 
 const CTRL_C = '\x03';
 const CTRL_D = '\x04';

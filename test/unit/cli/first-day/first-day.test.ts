@@ -7,7 +7,7 @@ import { declarationOf, playRun, removePipeline } from '../../../../cli/first-da
 import { obstacleTo, playStep } from '../../../../cli/first-day/play-step.ts';
 import { keepResults, markdownOf, readResults, withoutNames } from '../../../../cli/first-day/results.ts';
 import type { RunFacts } from '../../../../cli/first-day/run-facts.ts';
-import { type Hosts, type RunPlan, STEPS } from '../../../../cli/first-day/steps.ts';
+import { type Hosts, STEPS, type TrialRun } from '../../../../cli/first-day/steps.ts';
 import { trainingPrice } from '../../../../functions/core/catalog/catalog.ts';
 import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
@@ -21,7 +21,7 @@ const HOSTS: Hosts = {
   image: 'ami-0123456789abcdef0',
 };
 const runs = STEPS.flatMap((step) => (step.kind === 'run' ? [step] : []));
-const planOf = (number: number): RunPlan => {
+const planOf = (number: number): TrialRun => {
   const step = runs.find((each) => each.number === number);
   if (step === undefined) throw new Error(`step ${number} is no run`);
   return step.plan;
@@ -57,7 +57,7 @@ describe('the plan', () => {
 
 describe('a step with a run', () => {
   const PIPELINE = 'first-day-2';
-  const plan: RunPlan = { ...planOf(2), files: 30 };
+  const plan: TrialRun = { ...planOf(2), files: 30 };
   const report = bucketKeys.report(PIPELINE, `${PIPELINE}-000001`);
 
   it('drops its data and waits for the report', async () => {
@@ -211,7 +211,7 @@ describe('the differences', () => {
     costUsd,
   });
 
-  const differencesOf = (number: number, found: Parameters<RunPlan['differences']>[0]) =>
+  const differencesOf = (number: number, found: Parameters<TrialRun['differences']>[0]) =>
     planOf(number).differences(found, planOf(number));
 
   it('are none where all went as expected', () => {

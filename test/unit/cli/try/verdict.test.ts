@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { outputReader } from '../../../../cli/try/output.ts';
 import type { Note, Phase } from '../../../../cli/try/phase.ts';
-import { stepReader } from '../../../../cli/try/printed-steps.ts';
-import { findingOf, wasRestored } from '../../../../cli/try/verdict.ts';
+import { findingOf } from '../../../../cli/try/try-verdict.ts';
+
+const wasRestored = (first: Phase, second: Phase) => findingOf([first, second]).restored[0];
 
 const note = (step: number, checkpoint = 'last.pt'): Note => ({
   step,
@@ -50,12 +51,12 @@ describe('whether a start restored', () => {
     ['no new checkpoint', phaseOf({ before: note(40) }), 'unknown'],
     ['what the hooks say', phaseOf({ before: note(40), restoredStep: 40, ...printed(1, 60) }), 'yes'],
   ])('follows from %s', (_, phase, restored) => {
-    expect(wasRestored(first, first, phase)).toBe(restored);
+    expect(wasRestored(first, phase)).toBe(restored);
   });
 
   it('does not follow from checkpoints that were counted', () => {
     const counted = phaseOf({ after: note(2), saves: 2 });
-    expect(wasRestored(counted, counted, phaseOf({ before: note(2), firstNew: note(3) }))).toBe('unknown');
+    expect(wasRestored(counted, phaseOf({ before: note(2), firstNew: note(3) }))).toBe('unknown');
   });
 });
 
@@ -156,7 +157,7 @@ describe('the lines of a start', () => {
         `[tidewheel] WARNING: the script began at ${begun}, although last.pt was there (step 40): it has to load it`,
       );
       const phase = phaseOf({ before: note(40), ...seen });
-      expect(wasRestored(phaseOf(printed(1, 40)), phaseOf(printed(1, 40)), phase)).toBe('no');
+      expect(wasRestored(phaseOf(printed(1, 40)), phase)).toBe('no');
       expect(seen.beganAgainAt).toBe(begun);
     },
   );
@@ -203,9 +204,9 @@ describe('the lines of a start', () => {
 
 describe('printed steps', () => {
   const seenIn = (lines: readonly string[], pattern?: string) => {
-    const reader = stepReader(pattern);
+    const reader = outputReader(pattern);
     for (const line of lines) reader.read(line);
-    return reader.seen();
+    return reader.seen().printed;
   };
 
   it.each([

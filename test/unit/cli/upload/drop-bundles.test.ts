@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { groupFiles } from '../../../../cli/upload/bundle-groups.ts';
-import { suggestion } from '../../../../cli/upload/bundling.ts';
+import { openJournal } from '../../../../cli/serve/taken-files.ts';
+import { groupFiles, suggestion } from '../../../../cli/upload/bundling.ts';
 import { dropBundles } from '../../../../cli/upload/drop-bundles.ts';
-import { filesBelow, type LocalFile } from '../../../../cli/upload/files.ts';
-import { openJournal } from '../../../../cli/upload/journal.ts';
+import { dataFilesBelow, type LocalFile } from '../../../../cli/upload/local-files.ts';
 import { openBundles } from '../../../../functions/core/packing/arrivals/open-bundles.ts';
 import { splitKey } from '../../../../functions/core/packing/model/member-names.ts';
 import { now } from '../../../support/builders/packing.ts';
@@ -29,7 +28,7 @@ beforeAll(async () => {
       path.join(folder, `data/cat/ü ${index >> 1}.${index % 2 === 0 ? 'jpg' : 'json'}`),
       `image ${index}`,
     );
-  ({ files } = await filesBelow(path.join(folder, 'data')));
+  ({ files } = await dataFilesBelow(path.join(folder, 'data')));
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));

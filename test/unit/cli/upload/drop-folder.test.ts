@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openJournal } from '../../../../cli/serve/taken-files.ts';
 import { dropFiles } from '../../../../cli/upload/drop-folder.ts';
-import { filesBelow } from '../../../../cli/upload/files.ts';
-import { openJournal } from '../../../../cli/upload/journal.ts';
+import { dataFilesBelow } from '../../../../cli/upload/local-files.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const FILES = 12;
@@ -44,7 +44,7 @@ async function untilKilled<T>(store: MemoryBlobStore, uploads: number, act: () =
 
 describe('a drop', () => {
   it('has each file there after any kills', async () => {
-    const { files } = await filesBelow(path.join(folder, 'data'));
+    const { files } = await dataFilesBelow(path.join(folder, 'data'));
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: FILES }), { maxLength: 4 }), async (kills) => {
@@ -84,7 +84,7 @@ describe('a drop', () => {
     await writeFile(path.join(folder, 'data/.DS_Store'), '');
     await symlink('/nowhere', path.join(folder, 'data/lost'));
     await symlink(folder, path.join(folder, 'data/round'));
-    const { files, skipped } = await filesBelow(path.join(folder, 'data'));
+    const { files, skipped } = await dataFilesBelow(path.join(folder, 'data'));
     expect(files).toHaveLength(FILES);
     expect(skipped.map(({ name }) => name)).toEqual(['lost', 'round']);
   });

@@ -1,21 +1,8 @@
 /** Which run takes what a person has just dropped. */
 import { expect, it, vi } from 'vitest';
-import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api.ts';
-import { runAfter, takes } from '../../../../cli/watch/begin.ts';
+import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api-calls.ts';
+import { runAfter } from '../../../../cli/watch/begin.ts';
 import { runOf } from '../../../support/builders/records.ts';
-
-const run = (runId: string, status: 'settling' | 'training' | 'succeeded') => ({ runId, status });
-
-it.each([
-  ['no run yet', undefined, undefined, false],
-  ['the first run', run('a-1', 'settling'), undefined, true],
-  ['an earlier run that has ended', run('a-1', 'succeeded'), run('a-1', 'succeeded'), false],
-  ['an earlier run that trains still', run('a-1', 'training'), run('a-1', 'training'), false],
-  ['a run that settles still', run('a-1', 'settling'), run('a-1', 'settling'), true],
-  ['a run that has begun since', run('a-2', 'training'), run('a-1', 'training'), true],
-])('%s', (_, newest, before, taken) => {
-  expect(takes(newest, before)).toBe(taken);
-});
 
 /** @param fates of the calls in turn; undefined: it is answered */
 const apiWith = (...fates: readonly (Error | undefined)[]): Api => {

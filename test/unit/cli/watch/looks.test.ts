@@ -1,7 +1,7 @@
 /** What `watch` makes of an API that goes away. */
 import { expect, it, vi } from 'vitest';
-import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api.ts';
-import { Looks } from '../../../../cli/watch/looks.ts';
+import { type Api, ApiError, UnreachableError } from '../../../../cli/command/api-calls.ts';
+import { RunPolling } from '../../../../cli/watch/looks.ts';
 import { News } from '../../../../cli/watch/news.ts';
 import type { Watched } from '../../../../cli/watch/screen.ts';
 import { AT, declarationOf, runOf } from '../../../support/builders/records.ts';
@@ -32,7 +32,7 @@ it.each([new UnreachableError('gone'), new ApiError(503, 'later')])(
   'keeps what it saw while none answers: %s',
   async (error) => {
     let fate: Error | undefined;
-    const looks = new Looks(
+    const looks = new RunPolling(
       apiWith(() => fate),
       'digits-000001',
     );
@@ -74,7 +74,7 @@ it('progress without a total is written now and then', () => {
 
 it('passes on what a later call cannot change', async () => {
   let fate: Error | undefined = new UnreachableError('not there');
-  const looks = new Looks(
+  const looks = new RunPolling(
     apiWith(() => fate),
     'digits-000001',
   );

@@ -3,17 +3,18 @@ import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { visible } from '../../../../cli/command/format.ts';
 import { screenLines } from '../../../../cli/watch/screen.ts';
-import type { RunView, Series } from '../../../../cli/watch/view.ts';
+import type { WatchedRun, WatchedSeries } from '../../../../cli/watch/view.ts';
 import { makeReport } from '../../../../functions/core/attempts/report.ts';
+import { writtenPipeline } from '../../../../functions/core/pipeline/tuning.ts';
 import { AT, declarationOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const NOW = Date.parse(secondsAfter(5_000));
-const plain = (view: RunView, series: Series = [], columns = 80): string[] =>
+const plain = (view: WatchedRun, series: WatchedSeries = [], columns = 80): string[] =>
   screenLines({ view, series }, { now: NOW, columns, colours: pc.createColors(false) });
 
-type Attempt = RunView['attempts'][number];
+type Attempt = WatchedRun['attempts'][number];
 
-const RUN: RunView['run'] = {
+const RUN: WatchedRun['run'] = {
   runId: 'digits-000042',
   pipeline: 'digits',
   batch: 42,
@@ -22,7 +23,7 @@ const RUN: RunView['run'] = {
   createdAt: AT,
   updatedAt: AT,
   status: 'training',
-  declaration: declarationOf('digits', { limits: { deadlineHours: 12, attempts: 50 } }),
+  declaration: writtenPipeline(declarationOf('digits', { limits: { deadlineHours: 12 } })),
   closedAt: secondsAfter(100),
   sealedAt: secondsAfter(200),
 };
@@ -53,7 +54,7 @@ const lost = attemptIn('use1-az4', {
   progressAfter: { step: 4_000, totalSteps: 9_600, checkpoint: 'step-4000', updatedAt: secondsAfter(1_800) },
 });
 const running = attemptIn('use1-az1', { attempt: 2, createdAt: secondsAfter(2_100) });
-const view: RunView = {
+const view: WatchedRun = {
   run: RUN,
   attempts: [lost, running],
   timeline: [],
@@ -80,7 +81,7 @@ const view: RunView = {
     deadlineAt: secondsAfter(43_300),
   },
 };
-const series: Series = [
+const series: WatchedSeries = [
   {
     name: 'loss',
     source: 'log',
@@ -134,7 +135,7 @@ describe('the screen of a run', () => {
 
   it('obeys no control characters of foreign text', () => {
     const failed = { ...RUN, status: 'failed' as const, failure: 'Error: \u001b[2J\u0007gone' };
-    const hostile: Series = series.map((each) => ({ ...each, name: 'a\u001b[2Jloss' }));
+    const hostile: WatchedSeries = series.map((each) => ({ ...each, name: 'a\u001b[2Jloss' }));
     const text = plain({ ...view, run: failed }, hostile).join('');
     expect(text).toContain('gone');
     expect(text).not.toContain('\u001b');
@@ -168,7 +169,7 @@ describe('the screen of a run', () => {
   it('waits for data without a line too many', () => {
     const { expected: _expected, deadlineAt: _deadlineAt, ...money } = view.money;
     const { closedAt: _closedAt, sealedAt: _sealedAt, ...run } = RUN;
-    const waiting: RunView = { run: { ...run, status: 'settling' }, attempts: [], timeline: [], money };
+    const waiting: WatchedRun = { run: { ...run, status: 'settling' }, attempts: [], timeline: [], money };
     expect(plain(waiting)).toEqual(['digits-000042  settling', 'settle…▏']);
     const settle = { quietSeconds: 60, maximumWaitSeconds: 3_600 };
     const lines = (newestEventAt: string) =>

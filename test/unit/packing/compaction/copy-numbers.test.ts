@@ -1,7 +1,7 @@
 /** Two old shards may each hold a copy of one sample with the same number. In one joined shard they stay two. */
 import { describe, expect, it } from 'vitest';
-import { HeldBytes } from '../../../../functions/core/packing/compaction/held-bytes.ts';
 import { type JoinInput, placesOf } from '../../../../functions/core/packing/compaction/join-job.ts';
+import { BufferedBytes } from '../../../../functions/core/packing/compaction/shard-reader.ts';
 import { formatOf } from '../../../../functions/core/packing/formats/formats.ts';
 import type { MemberLine } from '../../../../functions/core/packing/model/documents.ts';
 import { settings } from '../../../support/builders/packing.ts';
@@ -18,8 +18,8 @@ const lineOf = (sample: number, repeat?: number): MemberLine => ({
 
 /** An old shard of one generation, with one line for each sample. */
 const shardOf = (lines: readonly MemberLine[]): JoinInput => ({
-  reader: new HeldBytes(Buffer.alloc(0), 0),
-  readFrom: () => new HeldBytes(Buffer.alloc(0), 0),
+  reader: new BufferedBytes(Buffer.alloc(0), 0),
+  readFrom: () => new BufferedBytes(Buffer.alloc(0), 0),
   samples: lines.map((line) => [line]),
   kept: lines.map((_, index) => index),
   extents: undefined,

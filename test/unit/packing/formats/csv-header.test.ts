@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
+  csvHeaderIn,
   hasHeader,
   headerDifference,
-  headerOf,
   rowsAfter,
 } from '../../../../functions/core/packing/formats/csv-header.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
@@ -13,7 +13,7 @@ import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const rowsIn = (text: string | Buffer): string => {
   const head = Buffer.from(text);
-  return head.subarray(rowsAfter(head, headerOf(head) ?? '')).toString();
+  return head.subarray(rowsAfter(head, csvHeaderIn(head) ?? '')).toString();
 };
 
 it.each([
@@ -24,7 +24,7 @@ it.each([
   ['a newline after doubled quotes', '"x""\n",y\n1,2\n', '"x""\n",y\n'],
   ['a newline after a byte-order mark', '\ufeffx,y\n1,2\n', 'x,y\n'],
 ])('a header ends at %s', (_end, text, header) => {
-  expect(headerOf(Buffer.from(text))).toBe(header);
+  expect(csvHeaderIn(Buffer.from(text))).toBe(header);
   expect(rowsIn(text)).toBe('1,2\n');
 });
 

@@ -3,7 +3,6 @@ import { parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
 import { parquet } from '../../../../functions/core/packing/formats/parquet.ts';
-import { footerProblem } from '../../../../functions/core/packing/formats/parquet-footer.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { current, problems, runOf } from '../../../support/builders/compaction.ts';
@@ -99,13 +98,17 @@ describe('a Parquet shard', () => {
   it('is refused with a footer that says something else', async () => {
     const { store, file } = await packedImages([30, 40, 50]);
     const lines = memberLines(store).toSorted((a, b) => a.offset - b.offset);
-    expect(footerProblem(file, lines)).toBeUndefined();
-    expect(footerProblem(file, lines.slice(1))).toMatch(/names 3 rows, not the 2 of the column image/);
+    expect(parquet.tailProblem?.(file, lines)).toBeUndefined();
+    expect(parquet.tailProblem?.(file, lines.slice(1))).toMatch(
+      /names 3 rows, not the 2 of the column image/,
+    );
     const moved = lines.map((line) => ({ ...line, offset: line.offset + 1 }));
-    expect(footerProblem(file, moved)).toMatch(/says another place of the column image/);
-    expect(footerProblem(file.subarray(0, -1), lines)).toMatch(/no footer that Parquet's readers understand/);
+    expect(parquet.tailProblem?.(file, moved)).toMatch(/says another place of the column image/);
+    expect(parquet.tailProblem?.(file.subarray(0, -1), lines)).toMatch(
+      /no footer that Parquet's readers understand/,
+    );
     const other = lines.filter(({ column }) => column === 'image');
-    expect(footerProblem(file, other)).toMatch(/without its 1 columns and the key/);
+    expect(parquet.tailProblem?.(file, other)).toMatch(/without its 1 columns and the key/);
   });
 
   it('rejects a text that is no UTF-8', async () => {

@@ -1,6 +1,6 @@
 /** The class in a label file (.cls) that arrived counts as one that packing made. */
 import { describe, expect, it } from 'vitest';
-import { ownLabel } from '../../../../functions/core/packing/labels/own-label.ts';
+import { ownLabel } from '../../../../functions/core/packing/labels/sample-labels.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import type { QualityReport } from '../../../../functions/core/packing/quality/report-document.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';

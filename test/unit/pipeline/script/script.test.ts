@@ -175,8 +175,9 @@ describe('a command', () => {
 
 describe('hooks that measure', () => {
   it('reach the agent only where they are declined', () => {
-    expect(documentOf(trainingOf('instrument: false'))).toEqual({ instrument: false });
-    expect(scriptParameters(trainingOf('instrument: true'))).toEqual({});
+    const declining = { ...trainingOf('model: none'), instrument: false };
+    expect(documentOf(declining)).toEqual({ instrument: false });
+    expect(scriptParameters({ ...declining, instrument: true })).toEqual({});
   });
 });
 
@@ -269,7 +270,7 @@ describe('the documentation', () => {
   );
 
   it('shows declarations that are taken', () => {
-    expect(examples.length).toBeGreaterThan(5);
+    expect(examples.length).toBeGreaterThan(4);
     for (const example of examples) {
       const training = parse(example).training as Record<string, unknown>;
       const text = stringify({

@@ -19,7 +19,7 @@ describe('an hour of a file system', () => {
     const { hourlyUsd, notes } = ofChannel({ storageGigabytes: 1_200 });
     expect(hourlyUsd).toBeCloseTo((1_200 * 0.14) / 730, 9);
     expect(notes).toEqual([
-      'every cost holds fs-0123456789abcdef0: 1,200 GB, as declared and not read from AWS, for $0.23 an hour ($0.14 a GB-month, SCRATCH_2 in us-east-1 of 2026-11-26)',
+      'every cost includes fs-0123456789abcdef0: 1,200 GB, as declared and not read from AWS, for $0.23 an hour ($0.14 a GB-month, SCRATCH_2 in us-east-1 of 2026-11-26)',
     ]);
   });
 
@@ -30,7 +30,7 @@ describe('an hour of a file system', () => {
 
   it('is unknown without a size, and not zero', () => {
     expect(ofChannel({}).notes).toEqual([
-      'what fs-0123456789abcdef0 costs is not known, so no cost holds it: declare storageGigabytes of its channel',
+      'what fs-0123456789abcdef0 costs is not known, so no cost includes it: declare storageGigabytes of its channel',
     ]);
   });
 
@@ -91,7 +91,7 @@ describe('a choice', () => {
     expect(placement.pool.instanceType).toBe('g5.12xlarge');
     expect(placement.fileSystemsHourlyUsd).toBeCloseTo((72_000 * 0.14) / 730, 9);
     expect(placement.reason).toContain(
-      'every cost holds fs-0123456789abcdef0: 72,000 GB, as declared and not read from AWS, for $13.81 an hour',
+      'every cost includes fs-0123456789abcdef0: 72,000 GB, as declared and not read from AWS, for $13.81 an hour',
     );
     expect(placement.reason).toContain('an hour sooner is worth $0.00');
   });

@@ -1,7 +1,7 @@
 /** Disk, memory and network in the forecast of a step, and in the choice that follows. */
 import { describe, expect, it } from 'vitest';
 import { type InstanceFacts, instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
-import type { Reading } from '../../../../functions/core/doctor/reading.ts';
+import type { HostReading } from '../../../../functions/core/doctor/reading.ts';
 import {
   describeReading,
   readingCost,
@@ -18,8 +18,8 @@ const facts = (type: string): InstanceFacts => {
   return known;
 };
 /** 100 GB, of which the 61 GiB of a p3.2xlarge cache about 60 %. */
-const FILE: Reading = { inputMode: 'File', bytesPerStep: 5e8, dataBytes: 1e11, processBytes: 5e9 };
-const STREAM: Reading = { ...FILE, inputMode: 'FastFile' };
+const FILE: HostReading = { inputMode: 'File', bytesPerStep: 5e8, dataBytes: 1e11, processBytes: 5e9 };
+const STREAM: HostReading = { ...FILE, inputMode: 'FastFile' };
 
 describe('what memory does not hold', () => {
   it('comes from EBS at the baseline of the type', () => {
@@ -119,7 +119,7 @@ function streamedOn(
 }
 
 /** An attempt on a V100 whose accelerator waits for EBS, and a T4 with NVMe that costs as much. */
-function placedAfter(reading: Reading | undefined) {
+function placedAfter(reading: HostReading | undefined) {
   const types = ['p3.2xlarge', 'g4dn.xlarge'];
   const { compute, training } = question();
   const pool = { launcher: 'sagemaker', purchaseOption: 'on-demand' } as const;

@@ -41,7 +41,7 @@ describe('an assumed value of time', () => {
 
   it('is stated with its source', () => {
     expect(launched(drought()).reason).toContain(
-      'an hour sooner is assumed to be worth $0.01, which every expected cost holds (1 % of the cheapest On-Demand price, at least $0.01; limits.valueOfTimeUsdPerHour changes it)',
+      'an hour sooner is assumed to be worth $0.01, which every expected cost holds (1 % of the cheapest On-Demand price, at least $0.01; tuning.limits.valueOfTimeUsdPerHour changes it)',
     );
     expect(launched(drought({ valueOfTimeUsdPerHour: 2 })).reason).toContain(
       'an hour sooner is worth $2.00, which every expected cost holds',

@@ -5,7 +5,10 @@ import {
   refreshHardware,
   refreshPrices,
 } from '../../../../functions/core/placement/market/refresh-catalog.ts';
-import type { Answer, CatalogSource } from '../../../../functions/core/placement/model/market-source.ts';
+import type {
+  CatalogSource,
+  MarketAnswer,
+} from '../../../../functions/core/placement/model/market-source.ts';
 import { AT, declarationOf, secondsAfter } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { memoryStores } from '../../../support/fakes/stores.ts';
@@ -14,8 +17,8 @@ import { entry } from '../../catalog/instance-type-entry.ts';
 const HOME = 'us-east-1';
 const computeOf = (over: Readonly<Record<string, unknown>> = {}) =>
   declarationOf('p', { compute: { instanceTypes: ['g5.xlarge'], nodes: 2, ...over } }).compute;
-const silent: Answer<never> = { kind: 'unknown', failure: 'throttled', message: 'slow down' };
-const known = <T>(value: T): Promise<Answer<T>> => Promise.resolve({ kind: 'known', value, notes: [] });
+const silent: MarketAnswer<never> = { kind: 'unknown', failure: 'throttled', message: 'slow down' };
+const known = <T>(value: T): Promise<MarketAnswer<T>> => Promise.resolve({ kind: 'known', value, notes: [] });
 
 let requested: string[];
 let usd: number | undefined;

@@ -11,8 +11,8 @@ import { type Terms } from '../../../../functions/core/placement/policy/plan-pas
 import {
   makePlan,
   makeTable,
+  type PlanTable,
   planFrom,
-  type TickEnd,
 } from '../../../../functions/core/placement/policy/value-function.ts';
 import type { Setting } from '../../../support/market/job.ts';
 
@@ -50,7 +50,7 @@ describe('a table that several jobs share', () => {
             const most = job.deadlineSeconds - job.workSeconds;
             // A start that is under way has taken its whole length from the slack, which was there to be taken.
             const started = most - on.restartSeconds;
-            const ends: TickEnd[] = [
+            const ends: Parameters<PlanTable['value']>[1][] = [
               { ran: 0, slack: most * part, debt: 0 },
               { ran: 2, slack: most * part, debt: 0 },
             ];

@@ -1,0 +1,80 @@
+/**
+ * The files that `npm run generate` writes. They are checked in, so that people read and review what is deployed and
+ * published; a test compares them with what their sources say now.
+ */
+import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
+import { openApiDocument } from '../../functions/core/api/shared/open-api.ts';
+import { pipelineJsonSchema } from '../../functions/core/pipeline/declaration.ts';
+import { STRATEGIES, type StrategyTraits, strategyTraits } from '../../functions/core/pipeline/strategies.ts';
+import { functionsDocument } from '../../functions/functions.ts';
+import { alarmsDocument } from '../../serverless/alarms.ts';
+import { toYaml } from '../../serverless/describe/cloudformation.ts';
+import { rolesDocument } from '../../serverless/roles.ts';
+import { stateMachineDocument } from '../../serverless/state-machine.ts';
+import { machine } from '../../statemachines/run.ts';
+
+const writtenFrom = (source: string): string =>
+  `Written by \`npm run generate\` from ${source}; edit those instead.`;
+
+const json = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;
+
+/** @returns the text of each file, by its path in the project */
+export const generatedFiles = (): Readonly<Record<string, string>> => ({
+  'serverless/functions.yml': toYaml(functionsDocument(), writtenFrom('functions/*/function.ts')),
+  'serverless/roles.yml': toYaml(
+    rolesDocument,
+    writtenFrom('functions/*/function.ts and serverless/roles.ts'),
+  ),
+  'serverless/state-machine.yml': toYaml(stateMachineDocument, writtenFrom('serverless/state-machine.ts')),
+  'serverless/alarms.yml': toYaml(alarmsDocument, writtenFrom('serverless/alarms.ts')),
+  'statemachines/run.asl.json': json(machine),
+  'docs/pipeline.schema.json': json(pipelineJsonSchema()),
+  'docs/openapi.json': json(openApiDocument(OPERATIONS)),
+  'training/agent/tidewheel_agent/configuration/strategy_traits.py': strategiesModule(),
+});
+
+// The agent's copy of the table of strategies.
+
+/** The traits that the agent asks for; the service alone uses the others. */
+const AGENT_TRAITS = ['otherGroups', 'savedBy'] as const satisfies readonly (keyof StrategyTraits)[];
+
+/** A module of Python as ruff formats it. */
+function strategiesModule(): string {
+  const fields = AGENT_TRAITS.map((trait) => `    ${snakeCase(trait)}: ${typeOf(trait)}`);
+  const table = STRATEGIES.map((name) => {
+    const values = AGENT_TRAITS.map((trait) => `${snakeCase(trait)}=${literal(strategyTraits[name][trait])}`);
+    return `    "${name}": StrategyTraits(${values.join(', ')}),`;
+  });
+  return `${HEADER}
+@dataclass(frozen=True)
+class StrategyTraits:
+    """The table in TypeScript explains the traits."""
+
+${fields.join('\n')}
+
+
+TRAITS: dict[str, StrategyTraits] = {
+${table.join('\n')}
+}
+`;
+}
+
+const HEADER = `"""What the agent must know of each strategy.
+
+\`npm run generate\` writes this file from functions/core/pipeline/strategies.ts: change that one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+`;
+
+const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const literal = (value: string): string => `"${snakeCase(value)}"`;
+
+/** The values that occur: mypy then refuses a comparison with any other. */
+const typeOf = (trait: (typeof AGENT_TRAITS)[number]): string =>
+  `Literal[${[...new Set(STRATEGIES.map((name) => literal(strategyTraits[name][trait])))].join(', ')}]`;

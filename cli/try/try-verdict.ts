@@ -1,0 +1,124 @@
+/** What the starts of a script show together, and the line of the declaration to change. Pure. */
+import type { Phase } from './phase.ts';
+
+/** `unknown`: it saved or printed nothing from which the step could be seen. */
+export type Restored = 'yes' | 'no' | 'unknown';
+
+type Verdict =
+  | 'ready'
+  | 'restores nothing'
+  | 'restore not shown'
+  | 'automatic checkpoints fail'
+  | 'saves nothing'
+  | 'hangs'
+  | 'fails'
+  | 'ends before anything can be interrupted';
+
+export interface TryFinding {
+  readonly verdict: Verdict;
+  readonly restored: readonly Restored[];
+  /** What to change; empty when nothing is needed. */
+  readonly remedy: string;
+}
+
+/** Each start but the last is interrupted. */
+const STARTS = 3;
+
+/** A save that a script names by no step is counted by the agent: its number then proves nothing. */
+const isCounted = (phase: Phase): boolean =>
+  phase.before === undefined && phase.saves > 0 && (phase.after?.step ?? 0) <= phase.saves;
+
+function wasRestored(first: Phase, previous: Phase, phase: Phase): Restored {
+  const safe = phase.before;
+  if (safe === undefined) return 'unknown';
+  if (phase.restoredStep !== undefined) return 'yes';
+  if (phase.beganAgainAt !== undefined) return 'no';
+  const printed = byPrintedSteps(first, previous, phase);
+  if (printed !== undefined) return printed;
+  if (phase.firstNew === undefined || isCounted(first)) return 'unknown';
+  return phase.firstNew.step > safe.step ? 'yes' : 'no';
+}
+
+/** Undefined where the steps that the starts printed do not show it. */
+function byPrintedSteps(first: Phase, previous: Phase, phase: Phase): 'yes' | 'no' | undefined {
+  const [begun, earlier, now] = [first.printed, previous.printed, phase.printed];
+  if (!begun || !earlier || begun.word !== now?.word || earlier.last <= begun.first) return undefined;
+  return now.first > begun.first ? 'yes' : 'no';
+}
+
+/** In the order in which they were played; the first is never a resumption. */
+export function findingOf(phases: readonly Phase[]): TryFinding {
+  const [first] = phases;
+  if (first === undefined) throw new RangeError('a trial has a first start');
+  const restored = phases.slice(1).map((phase, index) => wasRestored(first, phases[index] ?? first, phase));
+  const verdict = verdictOf(phases, restored);
+  return { verdict, restored, remedy: remedyOf(verdict, phases) };
+}
+
+function verdictOf(phases: readonly Phase[], restored: readonly Restored[]): Verdict {
+  const [first] = phases;
+  const failed = phases.some(({ endedBy, exitCode }) => endedBy === 'itself' && exitCode !== 0);
+  if (failed) return 'fails';
+  if (first?.endedBy === 'itself') return 'ends before anything can be interrupted';
+  if (refusalIn(phases) !== undefined) return 'automatic checkpoints fail';
+  if (first?.after === undefined) return isIdle(first) ? 'hangs' : 'saves nothing';
+  if (phases.length < STARTS) return 'ends before anything can be interrupted';
+  if (restored.includes('no')) return 'restores nothing';
+  return restored.includes('unknown') ? 'restore not shown' : 'ready';
+}
+
+/** The numbers in a checkpoint's name are those of the moment: every checkpoint of such a name is meant. */
+const patternOf = (name: string): string => name.replace(/\d+/g, '*');
+
+/** Python starts, and imports what the agent brings, at this much CPU at most; a script that works soon uses more. */
+const START_CPU_SECONDS = 1;
+
+const isIdle = (phase: Phase | undefined): boolean =>
+  phase?.scriptLines === 0 && phase.cpuSeconds < START_CPU_SECONDS + phase.seconds / 10;
+
+const CHECKPOINT = /\.(pt|pth|ckpt|safetensors|bin|h5|keras|pkl|joblib|npz|msgpack|ubj|tar)$/i;
+
+function remedyOf(verdict: Verdict, phases: readonly Phase[]): string {
+  const [first] = phases;
+  const name = phases.findLast(({ after }) => after)?.after?.checkpoint ?? 'NAME';
+  switch (verdict) {
+    case 'ready':
+      return '';
+    case 'automatic checkpoints fail':
+      return `let the script save and resume itself, without ${BY_THE_AGENT}: ${refusalIn(phases)}`;
+    case 'restores nothing':
+      return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'${OR_BY_THE_AGENT}`;
+    case 'restore not shown':
+      return "training.progress: { pattern: 'step (?P<step>\\d+)' } for a line that your script prints at each step";
+    case 'hangs':
+      return 'none: the script printed nothing and used no CPU; see its last lines with --log';
+    case 'fails':
+      return 'none: correct the script first; the reason is above';
+    case 'ends before anything can be interrupted':
+      return 'none: give it more work, such as --argument=--epochs=1000';
+    case 'saves nothing':
+      return savesNothing(first);
+  }
+}
+
+const refusalIn = (phases: readonly Phase[]): string | undefined =>
+  phases.find(({ refusal }) => refusal)?.refusal?.slice(0, 200);
+
+const BY_THE_AGENT = 'training.checkpoint: automatic';
+/** Many scripts write a model that they never read again. */
+const OR_BY_THE_AGENT = `; where there is none, ${BY_THE_AGENT}`;
+
+function savesNothing(first: Phase | undefined): string {
+  const unknown = first?.checkpointFiles[0];
+  if (unknown !== undefined)
+    return `training.checkpoint: { pattern: '${patternOf(unknown)}' }: files are there, but none is known as a checkpoint`;
+  const elsewhere = first?.otherFiles.find((file) => CHECKPOINT.test(file));
+  if (elsewhere !== undefined) return writtenElsewhere(elsewhere) + OR_BY_THE_AGENT;
+  return BY_THE_AGENT;
+}
+
+function writtenElsewhere(file: string): string {
+  const folder = file.split('/').slice(0, -1).join('/');
+  const declared = folder === '' ? '' : `training.checkpoint: { folder: '${folder}' }, or `;
+  return `${declared}training.arguments: pass \${checkpoints} to the option that names where ${file} is written`;
+}

@@ -1,0 +1,57 @@
+/** The files of a person's folder, as they become keys: with slashes, in a fixed order, and what cannot be one by its reason. */
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+export interface LocalFile {
+  /** Absolute. */
+  readonly path: string;
+  /** Relative to the folder, with slashes. */
+  readonly name: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+interface SkippedFile {
+  readonly name: string;
+  readonly why: string;
+}
+
+export interface FilesBelow {
+  readonly files: readonly LocalFile[];
+  readonly skipped: readonly SkippedFile[];
+}
+
+/** Systems and tools put these beside a person's files. */
+const NEVER = ['.git', '.tidewheel', '.venv', 'venv', '__pycache__', 'node_modules', '.ipynb_checkpoints'];
+const isHidden = (name: string): boolean => name.startsWith('.');
+
+/**
+ * Hidden files and folders of tools are left out without a word.
+ * @param omit relative names, with slashes, of files and folders that are left out
+ * @throws Error where the folder cannot be read
+ */
+export async function dataFilesBelow(folder: string, omit: readonly string[] = []): Promise<FilesBelow> {
+  const files: LocalFile[] = [];
+  const skipped: SkippedFile[] = [];
+  const visit = async (relative: string): Promise<void> => {
+    const entries = await readdir(path.join(folder, relative), { withFileTypes: true });
+    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      const name = relative === '' ? entry.name : `${relative}/${entry.name}`;
+      if (isHidden(entry.name) || NEVER.includes(entry.name) || omit.includes(name)) continue;
+      if (entry.isDirectory()) await visit(name);
+      else await take(entry, name);
+    }
+  };
+  const take = async (entry: Dirent, name: string): Promise<void> => {
+    const file = path.join(folder, name);
+    if (name.includes('\uFFFD')) return void skipped.push({ name, why: 'its name is not UTF-8' });
+    // A link to a file is that file; one to a folder could lead anywhere, also here.
+    const found = await stat(file).catch(() => undefined);
+    if (found === undefined) skipped.push({ name, why: 'it is a link to nothing, or may not be read' });
+    else if (found.isFile()) files.push({ path: file, name, size: found.size, mtimeMs: found.mtimeMs });
+    else skipped.push({ name, why: entry.isSymbolicLink() ? 'it is a link to a folder' : 'it is no file' });
+  };
+  await visit('');
+  return { files, skipped };
+}

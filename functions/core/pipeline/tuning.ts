@@ -1,0 +1,236 @@
+/**
+ * How a declaration is written. Fields that a first declaration leaves alone stand under `tuning:`, below the name of
+ * their section (docs/tuning.md). The code, and every record, has each field in its section, as people wrote it up to
+ * 0.1.0.
+ */
+import type { Problem } from '@tidewheel/kit/errors.ts';
+import { parseDocument } from 'yaml';
+import * as z from 'zod';
+import { type Pipeline, pinned, pipelineSchema } from './pipeline.ts';
+
+const TUNED = {
+  settle: { maximumWaitSeconds: true },
+  packing: {
+    seed: true,
+    shardsMultipleOf: true,
+    leastShardsPerWorker: true,
+    waitHours: true,
+    mayReject: true,
+    remainder: true,
+  },
+  'packing.prepare.image': { mostMegapixels: true, expectedKilobytes: true, background: true, columns: true },
+  dataset: { compactAfter: true },
+  training: { instrument: true, pinGpus: true, distribution: true },
+  compute: { mayAddHelpers: true, spotWithHelpers: true },
+  'compute.needs': {
+    kinds: true,
+    vcpus: true,
+    memoryGigabytes: true,
+    acceleratorsPerNode: true,
+    resumeOnOtherTopology: true,
+  },
+  'compute.ec2': { privateSubnets: true },
+  limits: { valueOfTimeUsdPerHour: true, attempts: true },
+  retention: { workDays: true, sourceDays: true },
+} as const;
+
+const { shape } = pipelineSchema;
+/** Rules over several fields speak of the whole declaration: `pipelineSchema` has them. */
+const fieldsOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape>) => z.strictObject(part.shape);
+
+const settle = shape.settle.unwrap();
+const packing = fieldsOf(shape.packing.unwrap());
+const prepare = packing.shape.prepare.unwrap();
+const image = fieldsOf(prepare.shape.image);
+const dataset = fieldsOf(shape.dataset.unwrap());
+const training = fieldsOf(shape.training);
+const compute = fieldsOf(shape.compute);
+const needs = fieldsOf(compute.shape.needs.unwrap());
+const ec2 = compute.shape.ec2.unwrap();
+const limits = shape.limits.unwrap();
+const retention = shape.retention.unwrap();
+
+const tuningSchema = z
+  .strictObject({
+    settle: settle.pick(TUNED.settle).optional(),
+    packing: packing
+      .pick(TUNED.packing)
+      .extend({
+        prepare: z.strictObject({ image: image.pick(TUNED['packing.prepare.image']).optional() }).optional(),
+      })
+      .optional(),
+    dataset: dataset.pick(TUNED.dataset).optional(),
+    training: training.pick(TUNED.training).optional(),
+    compute: compute
+      .pick(TUNED.compute)
+      .extend({
+        needs: needs.pick(TUNED['compute.needs']).optional(),
+        ec2: ec2.pick(TUNED['compute.ec2']).optional(),
+      })
+      .optional(),
+    limits: limits.pick(TUNED.limits).optional(),
+    retention: retention.pick(TUNED.retention).optional(),
+  })
+  .describe('Fields that a first declaration leaves alone (docs/tuning.md).');
+
+/** As people write it, field by field. */
+export const writtenSchema = z.strictObject({
+  ...shape,
+  settle: settle.omit(TUNED.settle).prefault({}),
+  packing: packing
+    .omit(TUNED.packing)
+    .extend({
+      prepare: z
+        .strictObject({ image: image.omit(TUNED['packing.prepare.image']) })
+        .optional()
+        .describe(prepare.description ?? ''),
+    })
+    .prefault({}),
+  dataset: dataset
+    .omit(TUNED.dataset)
+    .optional()
+    .describe(shape.dataset.unwrap().description ?? ''),
+  training: training.omit(TUNED.training),
+  compute: compute.omit(TUNED.compute).extend({
+    needs: needs
+      .omit(TUNED['compute.needs'])
+      .optional()
+      .describe(compute.shape.needs.description ?? ''),
+    ec2: ec2.omit(TUNED['compute.ec2']).optional(),
+  }),
+  limits: limits.omit({ ...TUNED.limits, steps: true }).prefault({}),
+  retention: retention.omit(TUNED.retention).prefault({}),
+  tuning: tuningSchema.optional(),
+});
+
+type Path = readonly string[];
+type Table = Readonly<Record<string, unknown>>;
+
+const ROOT = 'tuning';
+const PATHS: readonly Path[] = Object.entries(TUNED).flatMap(([section, fields]) =>
+  Object.keys(fields).map((field) => [...section.split('.'), field]),
+);
+/** How long a probe trains: its request says so, no declaration. */
+const STEPS: Path = ['limits', 'steps'];
+
+/**
+ * A declaration, or a part of one, as the code reads it: one that is written as now, or as up to 0.1.0.
+ * What `tuning` has beyond its fields stays there.
+ */
+export function placed(given: unknown): unknown {
+  const table = PATHS.reduce((sofar, path) => moved(sofar, [ROOT, ...path], path), given);
+  return isEmpty(valueAt(table, [ROOT])) ? without(table, [ROOT]) : table;
+}
+
+/** The reverse of `placed`. */
+export const asWritten = (given: unknown): unknown =>
+  PATHS.reduce((table, path) => moved(table, path, [ROOT, ...path]), without(given, STEPS));
+
+const readWritten = pinned(writtenSchema);
+/** For an answer. How long a probe trains is not in it. */
+export const writtenPipeline = (pipeline: Pipeline): z.output<typeof writtenSchema> =>
+  readWritten.parse(asWritten(pipeline));
+
+/** Where people find the field of a problem. @param path as the code has it, such as `packing.prepare.image.columns[0]` */
+export function writtenPath(path: string): string {
+  const isBelow = (place: string): boolean =>
+    path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
+  return PATHS.some((each) => isBelow(each.join('.'))) ? `${ROOT}.${path}` : path;
+}
+
+/** Fields that stand where they stood up to 0.1.0. */
+export const misplacedProblems = (given: unknown): readonly Problem[] =>
+  [...PATHS, STEPS].flatMap((path) => {
+    const value = valueAt(given, path);
+    if (value === undefined) return [];
+    const place = path.join('.');
+    const remedy =
+      path === STEPS
+        ? 'belongs to a probe: take it out, and give tidewheel probe its --steps (docs/probing.md)'
+        : `has moved: write it as ${ROOT}.${place} (docs/tuning.md)`;
+    return [{ path: place, message: `${shown(value)}${remedy}` }];
+  });
+
+/** Parts are not shown: they may be long, and by aliases endless. */
+function shown(value: unknown): string {
+  const isShort = Array.isArray(value) ? value.every((each) => typeof each !== 'object') : !isTable(value);
+  return isShort ? `is ${JSON.stringify(value)}, and ` : '';
+}
+
+const PREPARE: Path = ['packing', 'prepare'];
+
+/** Images are prepared where a declaration says so: to tune it must not switch it on. */
+export const idleProblems = (given: unknown): readonly Problem[] =>
+  valueAt(given, [ROOT, ...PREPARE]) === undefined || valueAt(given, PREPARE) !== undefined
+    ? []
+    : [
+        {
+          path: [ROOT, ...PREPARE].join('.'),
+          message: 'says how images are prepared, and none are: declare packing.prepare, or take this out',
+        },
+      ];
+
+/**
+ * The text of a stored declaration as people write it now. Comments stay. What an alias repeats stays where it is:
+ * reading moves it, and applying refuses it.
+ */
+export function upgradedText(text: string): string {
+  const document = parseDocument(text, { merge: true });
+  const found = document.errors.length > 0 ? [] : PATHS.filter((path) => document.hasIn(path));
+  for (const path of found) {
+    document.setIn([ROOT, ...path], document.getIn(path, true));
+    document.deleteIn(path);
+  }
+  return found.length === 0 ? text : document.toString({ lineWidth: 0 });
+}
+
+/**
+ * The text of a stored declaration with another pin. Comments stay; the space inside brackets may change.
+ * @param generation that ended the version; undefined takes the pin out
+ * @returns undefined where the text has no place for it, such as an alias for the whole of `dataset`
+ */
+export function withPin(text: string, generation: string | undefined): string | undefined {
+  const document = parseDocument(upgradedText(text), { merge: true });
+  try {
+    if (generation !== undefined) document.setIn(['dataset', 'pin'], generation);
+    else document.deleteIn(['dataset', 'pin']);
+  } catch {
+    return undefined;
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+const isTable = (value: unknown): value is Table =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** No deeper than `tuning` goes: an alias may name what holds it. */
+const isEmpty = (value: unknown, depth = 4): boolean =>
+  depth > 0 && isTable(value) && Object.values(value).every((part) => isEmpty(part, depth - 1));
+
+const valueAt = (table: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (part, field) => (isTable(part) && Object.hasOwn(part, field) ? part[field] : undefined),
+    table,
+  );
+
+/** Unchanged where there is nothing to move, or no room for it. */
+function moved(table: unknown, from: Path, to: Path): unknown {
+  const value = valueAt(table, from);
+  if (value === undefined || valueAt(table, to) !== undefined) return table;
+  return withValue(without(table, from), to, value) ?? table;
+}
+
+/** The parts around it stay: an empty one may say something, as `prepare: { image: {} }` does. */
+function without(table: unknown, [field = '', ...deeper]: Path): unknown {
+  if (!isTable(table) || !Object.hasOwn(table, field)) return table;
+  const { [field]: part, ...others } = table;
+  const left = deeper.length === 0 ? undefined : without(part, deeper);
+  return left === undefined ? others : { ...others, [field]: left };
+}
+
+/** undefined where something else than a part is on the way. */
+function withValue(table: unknown, [field = '', ...deeper]: Path, value: unknown): Table | undefined {
+  if (table !== undefined && !isTable(table)) return undefined;
+  const part = deeper.length === 0 ? value : withValue(table?.[field], deeper, value);
+  return part === undefined ? undefined : { ...table, [field]: part };
+}

@@ -1,0 +1,84 @@
+/** Probes as they may be compared: those that trained on the same version of the data, named by what differs. */
+import type { Operations } from '../../client/operations.ts';
+import {
+  type ProbedCell,
+  type ProbeVerdict,
+  probeVerdict,
+  type Ranked,
+  unitSeconds,
+} from '../../functions/core/doctor/probe/probe-verdict.ts';
+import { differences } from './compared-runs.ts';
+
+export type Probe = Operations['listProbes']['answer']['probes'][number];
+
+export interface NamedProbe {
+  readonly probe: Probe;
+  /** Such as `num_workers=2`. */
+  readonly settings: string;
+  /** Of a million samples or a thousand steps; absent where it was not measured. */
+  readonly usd?: number;
+}
+
+export interface ProbeGroup {
+  /** The generation that ends the version of the data. */
+  readonly pin: string;
+  readonly probes: readonly NamedProbe[];
+  readonly unit: ProbeVerdict['unit'];
+  /** Absent with fewer than two that were measured. */
+  readonly verdict: ProbeVerdict | undefined;
+}
+
+/** @param probes newest first @returns groups, newest first */
+export const probeGroups = (probes: readonly Probe[]): readonly ProbeGroup[] =>
+  [...Map.groupBy(probes, ({ declaration }) => declaration?.dataset?.pin ?? '')].map(([pin, group]) =>
+    groupOf(pin, group),
+  );
+
+const UNITS = { samples: 1e6, steps: 1e3 } as const;
+const HOUR_SECONDS = 3_600;
+
+function groupOf(pin: string, group: readonly Probe[]): ProbeGroup {
+  const varied = differences(group);
+  const named = group.map((probe, place) => ({ probe, settings: settingsOf(varied, place) }));
+  const cells = named.flatMap(({ probe, settings }) => cellOf(probe, settings) ?? []);
+  const verdict = probeVerdict(cells);
+  const unit = verdict?.unit ?? 'steps';
+  const probes = named.map(({ probe, settings }) => {
+    const cell = cellOf(probe, settings);
+    if (cell === undefined) return { probe, settings };
+    return {
+      probe,
+      settings,
+      usd: (unitSeconds(cell, unit).mean * UNITS[unit] * cell.usdPerHour) / HOUR_SECONDS,
+    };
+  });
+  return { pin, probes, unit, verdict };
+}
+
+const cellOf = ({ speed, usdPerHour }: Probe, name: string): ProbedCell | undefined =>
+  speed === undefined || usdPerHour === undefined ? undefined : { name, speed, usdPerHour };
+
+/** Limits are those of the command, such as what was left of its budget. */
+const settingsOf = (varied: ReturnType<typeof differences>, place: number): string =>
+  varied
+    .filter(({ field }) => !/^(tuning\.)?limits\./.test(field))
+    .map(({ field, values }) => `${field.replace('training.hyperparameters.', '')}=${values[place] ?? ''}`)
+    .join(' ') || 'as declared';
+
+/** @param worse what the next one is more of */
+export function rankedText({ best, alike, ahead }: Ranked, worse: 'dearer' | 'slower'): string {
+  const equal = alike.length === 0 ? '' : `, which these steps do not tell from ${alike.join(', ')}`;
+  const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
+  return `${best}${equal}${next}`;
+}
+
+/** By whose clock the seconds of a group are. @returns undefined where none was measured */
+export function measuredByText({ probes }: ProbeGroup): string | undefined {
+  const clocks = new Set(probes.flatMap(({ probe }) => probe.speed?.clock ?? []));
+  if (clocks.size > 1) return 'Measured by different clocks, so not to be compared.';
+  const [clock] = clocks;
+  if (clock === undefined) return undefined;
+  return clock === 'host'
+    ? 'Seconds are by the clocks of the hosts, which count the CPU time that each got.'
+    : 'Seconds are by the clock of the machine.';
+}
