@@ -1,8 +1,8 @@
 /** Opens a deployment for a command: its stack, its declared pipelines, and the account around it. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountView } from '../../functions/aws/account/account-view.ts';
+import { accountView, testObjectIn } from '../../functions/aws/account/account-view.ts';
 import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
-import { testObjectIn } from '../../functions/aws/account/test-object.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import * as account from '../../functions/aws/shared/account-clients.ts';

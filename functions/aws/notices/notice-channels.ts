@@ -1,4 +1,5 @@
 /** Where notices go: topics of SNS, and webhooks whose addresses are secrets. */
+
 import { createHmac } from 'node:crypto';
 import {
   GetSecretValueCommand,
@@ -6,9 +7,11 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
+import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
+import type { NoticeQueue } from '../../core/notices/drain-notices.ts';
 import type { Delivery, NoticeChannels } from '../../core/notices/send-notices.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 
@@ -115,3 +118,26 @@ const signatureOf = (key: string, seconds: number, body: string): string =>
   `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`;
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
+
+/** The most that one call gives. */
+const BATCH = 10;
+
+export const noticeQueue = (sqs: SQSClient, QueueUrl: string): NoticeQueue => ({
+  receive: async () => {
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl,
+        MaxNumberOfMessages: BATCH,
+        MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+      }),
+    );
+    return Messages.flatMap((message) => {
+      const { MessageId: messageId, ReceiptHandle: receipt, Body: body = '', Attributes = {} } = message;
+      if (messageId === undefined || receipt === undefined) return [];
+      return { messageId, receipt, body, receives: Number(Attributes['ApproximateReceiveCount'] ?? 1) };
+    });
+  },
+  delete: async ({ receipt: ReceiptHandle }) => {
+    await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+  },
+});

@@ -37,7 +37,7 @@ export interface JudgeInput {
 }
 
 /** One attempt adds about 30 events to the history, and Step Functions ends an execution at 25,000. */
-export const ATTEMPTS_PER_EXECUTION = 300;
+const ATTEMPTS_PER_EXECUTION = 300;
 const STOP_PAUSE_SECONDS = 15;
 
 export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {

@@ -40,9 +40,9 @@ export interface ReconcileResult {
 }
 
 /** A run whose executions keep failing is given up. Each execution has retried its own states. */
-export const MAXIMUM_EXECUTIONS = 25;
+const MAXIMUM_EXECUTIONS = 25;
 /** Throttling and outages say nothing about a run, and pass within a day. These executions take about a day. */
-export const MAXIMUM_UNAVAILABLE = 300;
+const MAXIMUM_UNAVAILABLE = 300;
 /** The start of a run was lost if it is on record this long without an execution. */
 const START_GRACE_SECONDS = 30;
 

@@ -33,7 +33,7 @@ export type NoticeDeps = Pick<Stores, 'runs' | 'attempts' | 'timeline'> & {
 };
 
 /** As the queue's redrive policy has it (serverless/events.yml). */
-export const MOST_TRIES = 10;
+const MOST_TRIES = 10;
 
 export interface NoticeMessage extends QueueMessage {
   /** How often the queue has given it, this time included; 1 where that is not known. */

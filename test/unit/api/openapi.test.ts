@@ -1,4 +1,4 @@
-/** Routes, template, document and page say the same of the API. The types of the client compare its routes. */
+/** Operations, template and page say the same of the API. The types of the client compare its routes. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -15,12 +15,6 @@ const answering = z.object({
   events: z.array(z.object({ httpApi: z.object({ method: z.string(), path: z.string() }) })),
 });
 const functions = z.looseObject({ api: answering, plan: answering });
-const document = z.object({
-  paths: z.record(
-    z.string(),
-    z.record(z.string(), z.object({ operationId: z.string(), responses: z.record(z.string(), z.unknown()) })),
-  ),
-});
 
 describe('the routes of the API', () => {
   it('are those of the template', () => {
@@ -29,14 +23,6 @@ describe('the routes of the API', () => {
       ({ httpApi }) => `${httpApi.method} ${httpApi.path}`,
     );
     expect(deployed.sort()).toEqual(routes);
-  });
-
-  it('are those of the document', () => {
-    const { paths } = document.parse(openApiDocument(OPERATIONS));
-    const described = Object.entries(paths).flatMap(([each, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${each}`),
-    );
-    expect(described.sort()).toEqual(routes);
   });
 
   it('are those of docs/api.md', () => {

@@ -146,11 +146,6 @@ describe('a function', () => {
     });
     expect(useCases.filter(([, count]) => count !== 1)).toEqual([]);
   });
-
-  it('has a handler of at most 45 lines', () => {
-    const long = folders.filter((name) => read('functions', name, 'handler.ts').split('\n').length > 46);
-    expect(long).toEqual([]);
-  });
 });
 
 describe('the rules', () => {

@@ -36,19 +36,14 @@ export function generationView(
 ): GenerationView {
   if (manifest instanceof ManifestError)
     return { name: manifest.generation, state: 'damaged', problem: manifest.message };
-  const { generation, listedAt, format, shards, samples, repeated, bytes, arrivals } = manifest;
-  return {
-    name: generation,
+  return generation.parse({
+    ...manifest,
+    name: manifest.generation,
     state: stateOf(manifest, newest),
-    listedAt,
-    format,
-    shards: shards.length,
-    samples,
-    repeated,
-    bytes,
-    packed: arrivals.packed,
-    rejected: arrivals.rejected,
-  };
+    shards: manifest.shards.length,
+    packed: manifest.arrivals.packed,
+    rejected: manifest.arrivals.rejected,
+  });
 }
 
 function stateOf(

@@ -1,4 +1,6 @@
-/** Schedules on EventBridge Scheduler: one per pipeline, which sends a message to the arrivals queue. */
+/** Amazon EventBridge: the schedules of pipelines, and the bus for notices. */
+
+import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import {
   ConflictException,
   CreateScheduleCommand,
@@ -8,7 +10,8 @@ import {
   UpdateScheduleCommand,
   ValidationException,
 } from '@aws-sdk/client-scheduler';
-import type { Schedules } from '../../core/shared/ports.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import type { Notifier, Schedules } from '../../core/shared/ports.ts';
 
 export interface ScheduleTarget {
   readonly groupName: string;
@@ -16,6 +19,7 @@ export interface ScheduleTarget {
   readonly roleArn: string;
 }
 
+/** One per pipeline, which sends a message to the arrivals queue. */
 export function eventBridgeSchedules(scheduler: SchedulerClient, target: ScheduleTarget): Schedules {
   const requestFor = (pipeline: string, expression: string) => ({
     Name: pipeline,
@@ -53,6 +57,32 @@ export function eventBridgeSchedules(scheduler: SchedulerClient, target: Schedul
       } catch (error: unknown) {
         if (!(error instanceof ResourceNotFoundException)) throw error;
       }
+    },
+  };
+}
+
+const DETAIL_VERSION = 1;
+
+/** Source `tidewheel`, detail-type the notice's name, detail versioned (docs/events.md). */
+export function eventBridgeNotifier(eventBridge: EventBridgeClient, eventBusName: string): Notifier {
+  return {
+    notify: async ({ runId, pipeline }, { type, ...notice }) => {
+      const detail = { version: DETAIL_VERSION, runId, pipeline, ...notice };
+      const { FailedEntryCount, Entries } = await eventBridge.send(
+        new PutEventsCommand({
+          Entries: [
+            {
+              EventBusName: eventBusName,
+              Source: 'tidewheel',
+              DetailType: type,
+              Detail: JSON.stringify(detail),
+            },
+          ],
+        }),
+      );
+      // PutEvents answers 200 even if it accepted nothing.
+      if (FailedEntryCount)
+        throw new TransientError(`PutEvents refused ${type}: ${Entries?.[0]?.ErrorMessage}`);
     },
   };
 }
