@@ -3,26 +3,22 @@
  * own. Lambda gives 512 MB a third of a CPU: 200 ms of CPU take 0.6 s there.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
+import { inWorkFolder } from '../work-folder.ts';
 
-const USAGE = `node_modules/.bin/node bench/bundles/main.ts [options]
+const USAGE = `npm run bench:bundles -- [OPTIONS]
 
 Measures size and load time of every function's bundle.
 
-  --rounds 7   loads each bundle so many times and prints the least
-  --json       prints JSON`;
+  --rounds N   7: loads each bundle so many times and prints the least`;
 
 const WHOLE = 'give a whole number, 1 or more';
 const spec = {
-  options: {
-    rounds: { type: 'string', default: '7' },
-    json: { type: 'boolean', default: false },
-  },
-  schema: z.object({ rounds: z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE), json: z.boolean() }),
+  options: { rounds: { type: 'string', default: '7' } },
+  schema: z.object({ rounds: z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE) }),
 } as const;
 
 const LOAD = `
@@ -65,17 +61,14 @@ function measureBundle(folder: string, name: string, rounds: number) {
 }
 
 await runCommand(USAGE, async (args) => {
-  const { rounds, json } = readCommandLine(args, spec).values;
-  const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundles-'));
-  try {
+  const { rounds } = readCommandLine(args, spec).values;
+  await inWorkFolder('bundles', async (folder) => {
     packageInto(folder);
-    const rows = readdirSync(folder)
-      .filter((file) => file.endsWith('.zip'))
-      .map((file) => measureBundle(folder, path.basename(file, '.zip'), rounds));
-    if (json) console.log(JSON.stringify(rows));
-    else console.table(rows);
-    return 0;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    console.table(
+      readdirSync(folder)
+        .filter((file) => file.endsWith('.zip'))
+        .map((file) => measureBundle(folder, path.basename(file, '.zip'), rounds)),
+    );
+  });
+  return 0;
 });

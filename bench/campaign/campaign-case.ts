@@ -3,7 +3,7 @@
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '../../functions/core/catalog/catalog.ts';
 import type { Setting } from '../../test/support/market/job.ts';
-import type { Trace } from '../../test/support/market/traces.ts';
+import { drawTraces, TICK_SECONDS, type Trace } from '../../test/support/market/traces.ts';
 import { tidewheel } from '../sim/tidewheel.ts';
 import { type Outcome, simulate } from '../sim/world.ts';
 
@@ -51,6 +51,26 @@ export const SEVERAL_ZONES: Pools = {
 export interface CampaignCase extends Omit<Campaign, 'instanceType' | 'zones'> {
   /** Of each zone. */
   readonly traces: readonly Trace[];
+}
+
+interface Job {
+  readonly workHours: number;
+  readonly deadlineHours: number;
+  readonly startSeconds: number;
+}
+
+/** Its traces are drawn from the fitted chain by the seed. */
+export function drawnCase(seed: number, job: Job, zones = 1): CampaignCase {
+  const { workHours, deadlineHours, startSeconds } = job;
+  const ticks = Math.ceil((deadlineHours * 3_600) / TICK_SECONDS) + 1;
+  return {
+    name: `seed-${seed}`,
+    workSeconds: workHours * 3_600,
+    deadlineHours,
+    startSeconds,
+    traces: drawTraces(seed, zones, ticks),
+    tickSeconds: TICK_SECONDS,
+  };
 }
 
 export function campaignIn({ traces, ...rest }: CampaignCase, { instanceType, zoneIds }: Pools): Campaign {

@@ -21,6 +21,7 @@ import type { RunReport } from '../../functions/core/attempts/report.ts';
 import { pipelineSchema } from '../../functions/core/pipeline/pipeline.ts';
 import type { AttemptRecord } from '../../functions/core/runs/run-records.ts';
 import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
+import { endOf } from '../work-folder.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
 
 const projectFolder = join(import.meta.dirname, '../..');
@@ -93,15 +94,6 @@ export async function playCampaigns(
     await region.close();
   }
 }
-
-const endOf = (signal: AbortSignal | undefined): Promise<never> =>
-  new Promise((_, reject) => {
-    const end = (): void => {
-      reject(signal?.reason instanceof Error ? signal.reason : new Error('the campaign was ended'));
-    };
-    if (signal?.aborted) end();
-    else signal?.addEventListener('abort', end, { once: true });
-  });
 
 async function endOfEmulator({ emulatorExited }: Region): Promise<never> {
   await emulatorExited;

@@ -1,36 +1,33 @@
-/** npm run campaign: campaigns of a day through the emulator in a minute or so each, beside the simulator's word on them. */
+/** npm run bench:campaign: campaigns of a day through the emulator in a minute or so each, beside the simulator's word on them. */
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { constants, tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
+import { inWorkFolder } from '../work-folder.ts';
 import { type Played, playCampaigns } from './campaign.ts';
 import {
   type CampaignCase,
   campaignIn,
+  drawnCase,
   POOLS,
   type Pools,
   SEVERAL_ZONES,
   simulated,
 } from './campaign-case.ts';
-import { drawnCase, tracedCases } from './cases.ts';
 
 const MOST_ZONES = SEVERAL_ZONES.zoneIds.length;
 
-const USAGE = `npm run campaign -- [OPTIONS]
+const USAGE = `npm run bench:campaign -- [OPTIONS]
 
 Plays campaigns through the whole service: the state machine and the Lambdas in the emulator, the local SageMaker and
 Spot market, and a training script that counts, on one virtual clock. Prints what each cost, and what the simulator says.
 
   --seeds LIST        draw traces from the fitted chain; default 1,2,3
-  --traces DIR        instead: every trace of a folder, {"metadata":{"gap_seconds":600},"data":[available instances]}
-  --from HOURS        where in those traces to begin; default 0
   --work HOURS        default 16        --deadline HOURS   default 24
   --start SECONDS     from the start of billing to the first step; default 300
   --beside N          so many at once in one region, 1 to ${POOLS.length}; default 1
   --zones N           zones of several prices, each with a trace of its own, 1 to ${MOST_ZONES}; default 1
-  --json FILE         every report and simulated run
   --verbose           what the local SageMaker and the market say
   --help
 `;
@@ -44,14 +41,11 @@ const BESIDE = `give a whole number from 1 to ${POOLS.length}`;
 const spec = {
   options: {
     seeds: { type: 'string', default: '1,2,3' },
-    traces: { type: 'string' },
-    from: { type: 'string', default: '0' },
     work: { type: 'string', default: '16' },
     deadline: { type: 'string', default: '24' },
     start: { type: 'string', default: '300' },
     beside: { type: 'string', default: '1' },
     zones: { type: 'string', default: '1' },
-    json: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
   schema: z.object({
@@ -59,91 +53,56 @@ const spec = {
       .string()
       .regex(/^\d{1,9}(,\d{1,9})*$/, SEEDS)
       .transform((text) => text.split(',').map(Number)),
-    traces: z.string().optional(),
-    from: notBelow0,
     work: above0,
     deadline: above0,
     start: notBelow0,
     beside: z.coerce.number(BESIDE).int(BESIDE).min(1, BESIDE).max(POOLS.length, BESIDE),
     zones: z.coerce.number(ZONES).int(ZONES).min(1, ZONES).max(MOST_ZONES, ZONES),
-    json: z.string().optional(),
     verbose: z.boolean(),
   }),
 } as const;
 
 type Options = z.output<typeof spec.schema>;
 
-function casesOf(options: Options): readonly CampaignCase[] {
-  const { traces, from, seeds, zones, beside } = options;
-  if (zones > 1 && traces !== undefined)
-    throw new UsageError([`--zones is ${zones} beside --traces, which are of one zone each: leave one out`]);
+function casesOf({ seeds, zones, beside, work, deadline, start }: Options): readonly CampaignCase[] {
   if (zones > 1 && beside > 1)
     throw new UsageError([
       `--zones is ${zones} beside --beside ${beside}: a region plays one such campaign at once`,
     ]);
-  const job = {
-    workHours: options.work,
-    deadlineHours: options.deadline,
-    startSeconds: options.start,
-  };
-  if (traces === undefined) return seeds.map((seed) => drawnCase(seed, job, zones));
-  const found = tracedCases(traces, from, job);
-  if (found.length > 0) return found;
-  throw new UsageError([`--traces is "${traces}": no .json trace there is long enough, give another --from`]);
+  const job = { workHours: work, deadlineHours: deadline, startSeconds: start };
+  return seeds.map((seed) => drawnCase(seed, job, zones));
 }
 
 const projectFolder = join(import.meta.dirname, '../..');
 const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python');
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/** Processes and files of a campaign that is ended go with it. */
-class EndedError extends Error {
-  override readonly name = 'EndedError';
-  readonly exitCode: number;
-
-  constructor(signal: (typeof SIGNALS)[number]) {
-    super(`ended by ${signal}; what was played so far is above, and its regions are gone`);
-    // As a shell tells it.
-    this.exitCode = 128 + constants.signals[signal];
-  }
-}
-
-/** The second signal ends this process at once, and with it the emulator; its folder stays then. */
-function untilEnded(): AbortSignal {
-  const ending = new AbortController();
-  for (const name of SIGNALS) process.once(name, () => ending.abort(new EndedError(name)));
-  return ending.signal;
-}
-
 /** Each region begins as a copy of one into which the stack is deployed and nothing else. */
-async function inFreshRegions(options: Options, cases: readonly CampaignCase[]): Promise<Played[]> {
-  const signal = untilEnded();
-  const folder = await mkdtemp(join(tmpdir(), 'tidewheel-campaign-'));
+async function inFreshRegions(
+  options: Options,
+  cases: readonly CampaignCase[],
+  folder: string,
+  signal: AbortSignal,
+): Promise<Played[]> {
   const log = (line: string): void => {
     if (options.verbose) process.stderr.write(`  ${line}\n`);
   };
   const base = join(folder, 'deployed');
   const played: Played[] = [];
-  try {
-    process.stderr.write('  starting a region and deploying the stack\n');
-    await playCampaigns([], { stateDirectory: base, pythonPath, log, signal });
-    for (let from = 0; from < cases.length; from += options.beside) {
-      const stateDirectory = join(folder, `region-${from}`);
-      // The link to the current snapshot is a relative one and must stay so.
-      await cp(base, stateDirectory, { recursive: true, verbatimSymlinks: true });
-      const batch = cases
-        .slice(from, from + options.beside)
-        .map((each, k) => campaignIn(each, poolsOf(options, k)));
-      for (const one of await playCampaigns(batch, { stateDirectory, pythonPath, log, signal })) {
-        played.push(one);
-        process.stdout.write(`${lineOf(one)}\n`);
-      }
+  process.stderr.write('  starting a region and deploying the stack\n');
+  await playCampaigns([], { stateDirectory: base, pythonPath, log, signal });
+  for (let from = 0; from < cases.length; from += options.beside) {
+    const stateDirectory = join(folder, `region-${from}`);
+    // The link to the current snapshot is a relative one and must stay so.
+    await cp(base, stateDirectory, { recursive: true, verbatimSymlinks: true });
+    const batch = cases
+      .slice(from, from + options.beside)
+      .map((each, k) => campaignIn(each, poolsOf(options, k)));
+    for (const one of await playCampaigns(batch, { stateDirectory, pythonPath, log, signal })) {
+      played.push(one);
+      process.stdout.write(`${lineOf(one)}\n`);
     }
-    return played;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
+  return played;
 }
 
 const poolsOf = ({ zones }: Options, k: number): Pools => (zones > 1 ? undefined : POOLS[k]) ?? SEVERAL_ZONES;
@@ -170,21 +129,14 @@ await runCommand(USAGE, async (args) => {
   const { values } = readCommandLine(args, spec);
   if (!existsSync(pythonPath)) throw new Error(`no Python at ${pythonPath}: run "npm run setup" once`);
   process.stdout.write(`${'campaign'.padEnd(26)}${HEADS.map((head) => head.padStart(10)).join('')}\n`);
-  const played = await inFreshRegions(values, casesOf(values)).catch((error: unknown) => {
-    if (!(error instanceof EndedError)) throw error;
-    process.stderr.write(`✗ ${error.message}\n`);
-    return error.exitCode;
-  });
-  if (typeof played === 'number') return played;
+  const played = await inWorkFolder('campaign', (folder, signal) =>
+    inFreshRegions(values, casesOf(values), folder, signal),
+  );
   const late = played.filter(({ report }) => report.deadline.met !== true);
   const ratios = played.map(({ campaign, report }) => report.costUsd / simulated(campaign).costUsd);
   const within = ratios.filter((ratio) => Math.abs(ratio - 1) <= 0.05).length;
   process.stdout.write(
     `${played.length} campaigns: ${within} within 5 % of the simulator, ${late.length} late or failed\n`,
   );
-  if (values.json !== undefined) {
-    const rows = played.map((each) => ({ ...each, simulated: simulated(each.campaign) }));
-    await writeFile(values.json, `${JSON.stringify(rows)}\n`);
-  }
   return late.length === 0 ? 0 : 1;
 });

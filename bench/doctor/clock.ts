@@ -2,58 +2,20 @@
 
 export class Clock {
   now = 0;
-  readonly #heap: { readonly at: number; readonly order: number; readonly run: () => void }[] = [];
-  #order = 0;
+  /** The next one last. A training has some dozens at once. */
+  readonly #events: { readonly at: number; readonly run: () => void }[] = [];
 
   after(seconds: number, run: () => void): void {
-    this.#order += 1;
-    this.#heap.push({ at: this.now + seconds, order: this.#order, run });
-    this.#rise(this.#heap.length - 1);
+    const at = this.now + seconds;
+    // Before those of the same moment, which run first.
+    const place = this.#events.findIndex((other) => other.at <= at);
+    this.#events.splice(place < 0 ? this.#events.length : place, 0, { at, run });
   }
 
   run(): void {
-    for (;;) {
-      const next = this.#heap[0];
-      if (next === undefined) return;
-      const last = this.#heap.pop();
-      if (last !== undefined && this.#heap.length > 0) {
-        this.#heap[0] = last;
-        this.#sink(0);
-      }
+    for (let next = this.#events.pop(); next !== undefined; next = this.#events.pop()) {
       this.now = next.at;
       next.run();
-    }
-  }
-
-  #before(a: number, b: number): boolean {
-    const [one, other] = [this.#heap[a], this.#heap[b]];
-    if (one === undefined || other === undefined) return false;
-    return one.at < other.at || (one.at === other.at && one.order < other.order);
-  }
-
-  #swap(a: number, b: number): void {
-    const [one, other] = [this.#heap[a], this.#heap[b]];
-    if (one === undefined || other === undefined) return;
-    this.#heap[a] = other;
-    this.#heap[b] = one;
-  }
-
-  #rise(from: number): void {
-    for (let place = from; place > 0; ) {
-      const parent = (place - 1) >> 1;
-      if (!this.#before(place, parent)) return;
-      this.#swap(place, parent);
-      place = parent;
-    }
-  }
-
-  #sink(from: number): void {
-    for (let place = from; ; ) {
-      const [left, right] = [2 * place + 1, 2 * place + 2];
-      const child = this.#before(right, left) ? right : left;
-      if (!this.#before(child, place)) return;
-      this.#swap(place, child);
-      place = child;
     }
   }
 }

@@ -96,7 +96,6 @@ export class Loader {
       };
       const fetched = clock.now;
       clock.after(faultSeconds, () => {
-        recorder.add('blocked', fetched, clock.now);
         recorder.add('faults', fetched, clock.now, faultSeconds / FAULT_SECONDS);
         const queued = clock.now;
         cores.request(
@@ -137,19 +136,15 @@ export class Loader {
   }
 
   #fetch(then: () => void): void {
-    const { clock, card, disk, recorder, missing } = this.#means;
+    const { card, disk, recorder, missing } = this.#means;
     const { inputMode, batch, diskBytesPerSecond } = this.#workload;
     const isFile = inputMode === 'File';
     const bytes = isFile ? batch.bytes * missing : batch.bytes;
     if (bytes === 0) return then();
     const rate = isFile ? diskBytesPerSecond : this.#networkRate(bytes);
     const seconds = bytes / rate;
-    const from = clock.now;
     const arrived = (a: number, b: number): void =>
       recorder.add(isFile ? 'read' : 'received', a, b, (b - a) * rate);
-    return (isFile ? disk : card).request(seconds, seconds / SLICES, arrived, () => {
-      recorder.add('blocked', from, clock.now);
-      then();
-    });
+    return (isFile ? disk : card).request(seconds, seconds / SLICES, arrived, then);
   }
 }

@@ -1,7 +1,7 @@
-/** What simulated events add up to, by half seconds: the agent's points and CloudWatch-like samples come from the same bins. */
+/** What simulated events add up to, by half seconds: the agent's points come of them. */
 import type { EvidencePoint } from '../../functions/core/doctor/evidence.ts';
 
-export const BIN_SECONDS = 0.5;
+const BIN_SECONDS = 0.5;
 const POINT_SECONDS = 10;
 const GPU_BYTES = 24e9;
 
@@ -17,13 +17,12 @@ const KINDS = [
   'workerBusy',
   'pin',
   'runnable',
-  'blocked',
   'received',
   'read',
   'sent',
   'faults',
 ] as const;
-export type Kind = (typeof KINDS)[number];
+type Kind = (typeof KINDS)[number];
 
 export class Recorder {
   readonly #bins = new Map<Kind, number[]>(KINDS.map((kind) => [kind, []]));

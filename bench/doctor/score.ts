@@ -1,16 +1,14 @@
-/** How often the doctor is right over seeds, beside SageMaker Debugger's rules on the same workloads. */
+/** How often the doctor is right over seeds. */
 import { diagnose } from '../../functions/core/doctor/diagnose.ts';
 import type { Cause, Verdict } from '../../functions/core/doctor/verdict.ts';
 import { caseOf } from './generate.ts';
 import { playWith } from './remedy.ts';
-import { RULES, type Rule, rulesThatFire, SPEAKS_OF } from './rules.ts';
 import { play } from './simulate.ts';
 
 export interface Scored {
   readonly seed: number;
   readonly truth: Cause;
   readonly said: Cause | undefined;
-  readonly rules: readonly Rule[];
   /** Of the first verdict: seconds saved, or dollars where the remedy is a cheaper type. undefined: no remedy. */
   readonly gain:
     | { readonly predicted: number; readonly measured: number; readonly unit: 's' | 'USD' }
@@ -21,8 +19,7 @@ export function score(seed: number): Scored {
   const { cause, workload } = caseOf(seed);
   const before = play(workload);
   const [top] = diagnose(before.evidence);
-  const rules = rulesThatFire(before);
-  return { seed, truth: cause, said: top?.cause, rules, gain: gainOf(top, before, workload) };
+  return { seed, truth: cause, said: top?.cause, gain: gainOf(top, before, workload) };
 }
 
 function gainOf(
@@ -56,17 +53,3 @@ export function sharesOf(scored: readonly Scored[]): Shares {
     gainWithin20: share(withRemedy.filter(isWithin20).length, withRemedy.length),
   };
 }
-
-/** The rules' best reading: right where any rule that fires speaks of the cause, or where none fires on a healthy job. */
-export function rulesShares(scored: readonly Scored[]): Pick<Shares, 'topRight' | 'falseAlarms'> {
-  const healthy = scored.filter(({ truth }) => truth === 'nothing-wrong');
-  const right = ({ truth, rules }: Scored): boolean =>
-    truth === 'nothing-wrong' ? rules.length === 0 : rules.some((rule) => SPEAKS_OF[rule].includes(truth));
-  return {
-    topRight: share(scored.filter(right).length, scored.length),
-    falseAlarms: share(healthy.filter(({ rules }) => rules.length > 0).length, healthy.length),
-  };
-}
-
-export const firedIn = (scored: readonly Scored[]): readonly (readonly [Rule, number])[] =>
-  RULES.map((rule) => [rule, scored.filter(({ rules }) => rules.includes(rule)).length] as const);

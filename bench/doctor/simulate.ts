@@ -11,7 +11,6 @@ import type { Workload } from './workload.ts';
 
 export interface Played {
   readonly evidence: Evidence;
-  readonly recorders: readonly Recorder[];
   readonly seconds: number;
   readonly dollars: number;
 }
@@ -229,7 +228,6 @@ export function play(workload: Workload, helperUsdPerSecond = 0): Played {
       alternatives: workload.alternatives.map(priced),
       steps: workload.steps,
     },
-    recorders: training.hosts.map(({ recorder }) => recorder),
     seconds,
     dollars: seconds * workload.hosts.length * (instance.usdPerSecond + helperUsdPerSecond),
   };

@@ -1,20 +1,19 @@
 /** `npm run bench:kills [-- --kills 20]`: one process of `npm start` is killed in each of many drops; no file is lost or packed twice. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { GetObjectCommand, NoSuchKey, PutObjectCommand } from '@aws-sdk/client-s3';
 import { paginateListTrainingJobs } from '@aws-sdk/client-sagemaker';
-import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import { stringify } from 'yaml';
 import * as z from 'zod';
 import { FINISHED } from '../../functions/core/runs/run-records.ts';
 import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
+import { declareCounting } from '../counting-pipeline.ts';
 import { VICTIMS, type Victim, victimsOf } from './processes.ts';
 import { PROJECT_FOLDER, Started, type Up } from './started.ts';
 
@@ -66,22 +65,6 @@ const runReply = z.object({
 });
 const reportReply = z.object({ attempts: z.array(z.unknown()).optional() });
 const manifest = z.object({ shards: z.array(z.object({ samples: z.number() })) });
-
-async function declare({ clients, stack, api }: Up): Promise<void> {
-  const Body = await readFile(join(import.meta.dirname, 'train.py'));
-  const Key = `${bucketKeys.source(PIPELINE)}train.py`;
-  await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
-  const declaration = {
-    name: PIPELINE,
-    settle: { quietSeconds: QUIET_SECONDS },
-    packing: { label: 'none' },
-    training: { strategy: 'single', checkpoint: { pattern: 'step-*.txt' } },
-    compute: { instanceTypes: ['c5.xlarge', 'c6i.xlarge', 'm5.xlarge'], vpc: await defaultVpc(clients.ec2) },
-    limits: { deadlineHours: 2 },
-  };
-  const { status, body } = await api.call('PUT', `/pipelines/${PIPELINE}`, stringify(declaration));
-  if (status !== 200) throw new Error(`the pipeline was refused: ${JSON.stringify(body)}`);
-}
 
 /** As a container that ran out of memory: AWS cannot tell either, and another try would end the same way. */
 const ENDS_ITS_RUN: readonly Victim[] = ['agent', 'script'];
@@ -262,7 +245,12 @@ await runCommand(USAGE, async (args) => {
   const started = new Started(state);
   let failed = 0;
   try {
-    await declare(await started.up());
+    await declareCounting(await started.up(), {
+      name: PIPELINE,
+      quietSeconds: QUIET_SECONDS,
+      steps: 6,
+      stepsBetweenSaves: 1,
+    });
     const campaign = new Campaign(started);
     for (let seed = first; seed < first + kills; seed += 1) {
       const { victim, atSeconds, endedSeconds, restarts, problems } = await campaign.play(seed, files);

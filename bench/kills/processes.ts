@@ -26,7 +26,7 @@ const IS: Readonly<Record<Victim, (one: Process, parent: Process | undefined) =>
   function: (_, parent) => parent?.command.includes('emulator.py') === true,
   supervisor: ({ command }) => command.includes('host-supervisor.py'),
   agent: ({ command }) => command.includes('tidewheel.pyz'),
-  script: ({ command }) => /\btrain\.py$/.test(command),
+  script: ({ command }) => /\btrain\.py /.test(command),
 };
 
 async function processes(): Promise<readonly Process[]> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ACCESS_KEY_FILE, accessKeyIn } from '@tidewheel/emulators/access/access-key.ts';
+import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '@tidewheel/emulators/access/access-key.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import {
   type DeployedStack,
@@ -21,6 +21,7 @@ const portsSchema = z.object({ aws: z.number(), sageMaker: z.number(), ec2: z.nu
 
 export interface Up {
   readonly clients: LocalClients;
+  readonly credentials: AccessKey;
   readonly stack: DeployedStack;
   readonly api: ApiClient;
   /** What a shell needs to reach it. */
@@ -67,7 +68,7 @@ export class Started {
     const stack = await findStack(clients.cloudFormation);
     if (stack === undefined) throw new Error('the region is up without its stack');
     const environment = environmentFor(endpoints, credentials);
-    return { clients, stack, environment, api: apiClient({ credentials, stack }) };
+    return { clients, credentials, stack, environment, api: apiClient({ credentials, stack }) };
   }
 
   #start(): void {

@@ -1,10 +1,10 @@
 /** npm run bench:latency: what the service adds to the settle window, and to the save after an interruption. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { startRegion } from '@tidewheel/emulators/region/region.ts';
-import { readCommandLine, runCommand, usable } from '@tidewheel/kit/command-line.ts';
+import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
+import { endOf, inWorkFolder } from '../work-folder.ts';
 import { declare, playRound, QUIET_SECONDS, type Round } from './rounds.ts';
 
 const PROJECT_FOLDER = join(import.meta.dirname, '../..');
@@ -20,7 +20,6 @@ The first round starts every function; later rounds find them warm.
 
   --rounds N   default 3
   --files N    files of 1 KB in a drop; default 1000
-  --json FILE  the figures of every round; - prints them instead of the table
   --help
 `;
 
@@ -33,13 +32,16 @@ const spec = {
   options: {
     rounds: { type: 'string', default: '3' },
     files: { type: 'string', default: '1000' },
-    json: { type: 'string' },
   },
-  schema: z.object({ rounds: count, files: count, json: z.string().optional() }),
+  schema: z.object({ rounds: count, files: count }),
 } as const;
 
-async function measure(rounds: number, files: number): Promise<readonly Round[]> {
-  const stateDirectory = await mkdtemp(join(tmpdir(), 'tidewheel-latency-'));
+async function measure(
+  stateDirectory: string,
+  rounds: number,
+  files: number,
+  signal: AbortSignal,
+): Promise<readonly Round[]> {
   const region = await startRegion({
     projectFolder: PROJECT_FOLDER,
     stateDirectory,
@@ -50,27 +52,23 @@ async function measure(rounds: number, files: number): Promise<readonly Round[]>
     log: () => undefined,
   });
   try {
-    await declare(region);
-    const played: Round[] = [];
-    for (let round = 1; round <= rounds; round += 1) played.push(await playRound(region, round, files));
-    return played;
+    return await Promise.race([playRounds(region, rounds, files), endOf(signal)]);
   } finally {
     await region.close();
-    await rm(stateDirectory, { recursive: true, force: true });
   }
 }
 
+async function playRounds(region: Region, rounds: number, files: number): Promise<readonly Round[]> {
+  await declare(region);
+  const played: Round[] = [];
+  for (let round = 1; round <= rounds; round += 1) played.push(await playRound(region, round, files));
+  return played;
+}
+
 await runCommand(USAGE, async (args) => {
-  const { rounds, files, json } = readCommandLine(args, spec).values;
+  const { rounds, files } = readCommandLine(args, spec).values;
   const load = loadavg()[0];
-  const played = await measure(rounds, files);
-  const text = JSON.stringify(
-    { files, quietSeconds: QUIET_SECONDS, loadAtStart: load, rounds: played },
-    undefined,
-    2,
-  );
-  if (json === '-') console.log(text);
-  else console.table(played);
-  if (json !== undefined && json !== '-') await usable('--json', json, () => writeFile(json, `${text}\n`));
+  console.table(await inWorkFolder('latency', (folder, signal) => measure(folder, rounds, files, signal)));
+  console.log(`${files} files, at a load of ${load?.toFixed(1)}`);
   return 0;
 });

@@ -1,6 +1,5 @@
 /** Drops into a region with the clock on the wall, and what SageMaker saw of them. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import {
   DescribeTrainingJobCommand,
@@ -9,11 +8,9 @@ import {
 } from '@aws-sdk/client-sagemaker';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
-import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
-import { stringify } from 'yaml';
 import * as z from 'zod';
 import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
-import { until } from './until.ts';
+import { declareCounting } from '../counting-pipeline.ts';
 
 const PIPELINE = 'latency';
 /** The settle window of this benchmark. */
@@ -31,31 +28,14 @@ export interface Round {
   readonly interruptionSeconds: number;
 }
 
-/** Declares a pipeline whose script counts for twenty seconds and saves every two. */
-export async function declare(region: Region): Promise<void> {
-  const { clients, stack } = region;
-  const script = await readFile(join(import.meta.dirname, 'train.py'));
-  const Key = `${bucketKeys.source(PIPELINE)}train.py`;
-  await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body: script }));
-  const { status, body } = await apiClient(region).call(
-    'PUT',
-    `/pipelines/${PIPELINE}`,
-    stringify({
-      name: PIPELINE,
-      settle: { quietSeconds: QUIET_SECONDS },
-      packing: { label: 'none' },
-      training: { strategy: 'single' },
-      compute: {
-        instanceTypes: ['c5.xlarge', 'c6i.xlarge', 'm5.xlarge'],
-        nodes: 1,
-        purchaseOption: 'spot',
-        vpc: await defaultVpc(clients.ec2),
-      },
-      limits: { deadlineHours: 2 },
-    }),
-  );
-  if (status !== 200) throw new Error(`the pipeline was refused: ${JSON.stringify(body)}`);
-}
+/** Its training lasts long enough to be interrupted. */
+export const declare = (region: Region): Promise<void> =>
+  declareCounting(region, {
+    name: PIPELINE,
+    quietSeconds: QUIET_SECONDS,
+    steps: 20,
+    stepsBetweenSaves: 2,
+  });
 
 /** One drop of `files` files of 1 KB, its interruption and its end. */
 export async function playRound(region: Region, round: number, files: number): Promise<Round> {
@@ -121,4 +101,19 @@ async function jobsOf({ clients }: Region, runId: string): Promise<readonly Trai
     }),
   );
   return TrainingJobSummaries;
+}
+
+const LIMIT_MILLISECONDS = 300_000;
+/** Seldom enough that the questions take no CPU from what is measured. */
+const PAUSE_MILLISECONDS = 1_000;
+
+/** Asks until the answer is not undefined. */
+async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+  const end = Date.now() + LIMIT_MILLISECONDS;
+  while (Date.now() < end) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await sleep(PAUSE_MILLISECONDS);
+  }
+  throw new Error(`waited ${LIMIT_MILLISECONDS / 1_000} s for ${what}`);
 }

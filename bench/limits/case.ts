@@ -1,5 +1,8 @@
-/** What every case of `npm run bench:limits` is and reports. */
+/** What every case of `npm run bench:limits` is and reports, and what cases share. */
 import type { LimitProfile } from '@tidewheel/emulators/limits/profiles.ts';
+import * as z from 'zod';
+import { type FunctionName, functions } from '../../functions/functions.ts';
+import type { FunctionDescription } from '../../serverless/describe/function-description.ts';
 import type { PricedRequests } from './prices.ts';
 
 export interface CaseOptions {
@@ -29,3 +32,26 @@ export interface LimitCase {
   readonly title: string;
   readonly run: (options: CaseOptions) => Promise<CaseResult>;
 }
+
+/** What a description without memoryMegabytes gets. */
+const DEFAULT_MEGABYTES = 512;
+
+/** Memory and time of the service's functions, as they are deployed. */
+export function describedAs(name: FunctionName): { memoryMegabytes: number; timeoutSeconds: number } {
+  const description: FunctionDescription = functions[name];
+  const { memoryMegabytes = DEFAULT_MEGABYTES, timeoutSeconds } = description;
+  return { memoryMegabytes, timeoutSeconds };
+}
+
+export const BUCKET = 'bench';
+export const PIPELINE = 'tide';
+
+/** What function.ts prints. */
+export const spentSchema = z.object({
+  outcome: z.string(),
+  /** Of the longest invocation. */
+  seconds: z.number(),
+  cpuSeconds: z.number(),
+  peakMegabytes: z.number(),
+});
+export type Spent = z.infer<typeof spentSchema>;

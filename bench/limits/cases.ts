@@ -1,7 +1,6 @@
 /** The cases of `npm run bench:limits`. */
 import type { LimitCase } from './case.ts';
 import { type DropCase, runDrops } from './drops.ts';
-import { runListingForms } from './listing-forms.ts';
 import { runKeptListing, runLongListing } from './long-listing.ts';
 import { runMillionFiles } from './million-files.ts';
 
@@ -32,11 +31,6 @@ export const CASES: readonly LimitCase[] = [
     name: 'million-keys',
     title: 'a million keys under incoming/: settle, sweep and plan, each in the memory of its function',
     run: (options) => runLongListing(1_000_000, options),
-  },
-  {
-    name: 'key-forms',
-    title: 'a million keys of each of thirteen forms: the listing alone, by a virtual clock',
-    run: (options) => runListingForms(1_000_000, options),
   },
   {
     name: 'kept-keys',

@@ -2,8 +2,7 @@
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import { type FunctionName, functions } from '../../functions/functions.ts';
 import { type Drop, trainDrops } from '../../test/support/world/drops.ts';
-import type { CaseOptions, CaseResult } from './case.ts';
-import { describedAs } from './described.ts';
+import { type CaseOptions, type CaseResult, describedAs } from './case.ts';
 import { type ItemFiles, requestsOfOneItem } from './one-item.ts';
 import { addRequests, priced, type RequestKind, type Requests } from './prices.ts';
 

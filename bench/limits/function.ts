@@ -15,7 +15,7 @@ import { runIdOf } from '../../functions/core/shared/keys.ts';
 import { ground } from '../../test/support/world/ground.ts';
 import { BENCH_KEY, BENCH_REGION, openBenchStore } from '../bench-store.ts';
 import { STAMP } from '../packing/listing.ts';
-import { BUCKET, PIPELINE, type Spent } from './spent.ts';
+import { BUCKET, PIPELINE, type Spent } from './case.ts';
 
 const HOUR_MILLISECONDS = 3_600_000;
 const [name, endpoint = ''] = process.argv.slice(2);

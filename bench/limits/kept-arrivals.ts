@@ -11,7 +11,7 @@ import { LINES_IN_PART } from '../../functions/core/packing/seal/audit.ts';
 import { DEFAULT_FORMAT } from '../../functions/core/pipeline/shard-formats.ts';
 import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
 import { type Corpus, corpusEtag, STAMP } from '../packing/listing.ts';
-import { PIPELINE } from './spent.ts';
+import { PIPELINE } from './case.ts';
 
 const GENERATION = runIdOf(PIPELINE, 1);
 const PLAN = '0'.repeat(24);

@@ -10,12 +10,18 @@ import { type FunctionName } from '../../functions/functions.ts';
 import { bundle } from '../packing/bundle.ts';
 import { type Corpus, regularCorpus } from '../packing/listing.ts';
 import { startMemoryS3 } from '../packing/memory-s3.ts';
-import type { CaseOptions, CaseResult } from './case.ts';
-import { describedAs } from './described.ts';
+import {
+  BUCKET,
+  type CaseOptions,
+  type CaseResult,
+  describedAs,
+  PIPELINE,
+  type Spent,
+  spentSchema,
+} from './case.ts';
 import { keptArrivals, notesOf } from './kept-arrivals.ts';
 import { inClasses } from './one-item.ts';
 import { addRequests, priced, type RequestKind } from './prices.ts';
-import { BUCKET, PIPELINE, type Spent, spentSchema } from './spent.ts';
 
 const DECLARATION = `
 name: ${PIPELINE}

@@ -1,7 +1,6 @@
 /** npm run bench:limits: the service in an account with limits. */
-import { writeFile } from 'node:fs/promises';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
-import { readCommandLine, runCommand, usable } from '@tidewheel/kit/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { markdownTable } from '../../cli/recipes/table.ts';
 import type { CaseResult, LimitCase } from './case.ts';
@@ -18,7 +17,6 @@ price (bench/limits/prices.ts). Exits with 1 if a case did not end well.
   --profile PROFILE   ${LIMIT_PROFILES.join(', ')}; default new-account
   --case NAMES        some of ${NAMES.join(', ')}; default all
   --small             a tenth of the data
-  --json FILE         writes all figures to a file
   --help
 
 ${CASES.map(({ name, title }) => `  ${name.padEnd(23)}${title}`).join('\n')}
@@ -29,7 +27,6 @@ const spec = {
     profile: { type: 'string', default: 'new-account' },
     case: { type: 'string', default: NAMES.join(',') },
     small: { type: 'boolean', default: false },
-    json: { type: 'string' },
   },
   schema: z.object({
     profile: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
@@ -38,7 +35,6 @@ const spec = {
       .transform((text) => text.split(','))
       .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`),
     small: z.boolean(),
-    json: z.string().optional(),
   }),
 } as const;
 
@@ -75,12 +71,5 @@ await runCommand(USAGE, async (args) => {
   const rows = done.map(({ limitCase, result }) => rowOf(limitCase, result));
   process.stdout.write(`${markdownTable(HEAD, rows)}\n`);
   for (const { limitCase, result } of done) process.stdout.write(`${requestsOf(limitCase, result)}\n`);
-  const { json } = chosen;
-  if (json !== undefined) {
-    const cases = done.map(({ limitCase: { name, title }, result }) => ({ name, title, ...result }));
-    const { profile, small } = chosen;
-    const text = `${JSON.stringify({ profile, small, cases }, null, 2)}\n`;
-    await usable('--json', json, () => writeFile(json, text));
-  }
   return done.every(({ result }) => result.ok) ? 0 : 1;
 });

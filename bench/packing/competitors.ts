@@ -1,8 +1,8 @@
-/** Who is measured: our packing, our fetching alone, and what people use today. */
-import { existsSync } from 'node:fs';
+/** Who is measured: our packing, and what people use today. */
+import { globSync } from 'node:fs';
 import path from 'node:path';
+import { pythonTools } from '../../test/support/python-tools.ts';
 import { bundle } from './bundle.ts';
-import type { PeerTools } from './peer-tools.ts';
 
 const HERE = import.meta.dirname;
 
@@ -10,56 +10,49 @@ export interface Tool {
   readonly name: string;
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where its shards lie; undefined for one that only reads. */
-  readonly output: string | undefined;
+  /** Where its shards lie. */
+  readonly output: string;
   readonly isOurs: boolean;
 }
 
-const OURS = 'tidewheel';
-const OVER_UNDICI = 'tidewheel over undici';
-const FLOOR_OF_CLIENT = "floor: 5 MiB of each file in and out over Node's client";
-const FLOOR_OF_SOCKET = 'floor: 5 MiB of each file in and out over one socket';
-const OUR_FETCH = 'tidewheel, fetching alone';
-const S5CMD = 's5cmd and GNU tar';
-const SDK = 'client-s3 v3 and tar-stream';
-const BOTO3 = 'boto3 and webdataset';
-const CRT = 'AWS CRT, fetching alone';
+interface PeerTools {
+  readonly folder: string;
+  /** The program itself, not the Python script that starts it. */
+  readonly s5cmd: string;
+}
+
+/** Installed once into a virtual environment of their own under .tidewheel/. */
+export async function peerTools(): Promise<PeerTools> {
+  const folder = await pythonTools({ name: 'bench', file: path.join(HERE, 'peers/requirements.txt') });
+  const [s5cmd] = globSync(path.join(folder, 'lib/python3*/site-packages/s5cmd/bin/s5cmd'));
+  if (s5cmd === undefined) throw new Error(`${folder} has no s5cmd: remove it and start again`);
+  return { folder, s5cmd };
+}
 
 /** As serverless.yml gives it to the functions that pack. */
 const LAMBDA = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
 
-export function competitors({ folder, python, s5cmd }: PeerTools): readonly Tool[] {
+export function competitors({ folder, s5cmd }: PeerTools): readonly Tool[] {
   const bundles = path.join(folder, 'bundles');
   const node = (file: string): string[] => [process.execPath, bundle(path.join(HERE, file), bundles)];
-  if (!existsSync(s5cmd)) throw new Error(`${s5cmd} is missing: remove ${folder} and start again`);
   const ours: Tool = {
-    name: OURS,
+    name: 'tidewheel',
     command: node('ours.ts'),
     environment: LAMBDA,
     output: 'bench/dataset/bench-000001/shards/',
     isOurs: true,
   };
-  const floor = { command: node('floor/floor.ts'), output: undefined, isOurs: true };
+  const peer = (name: string, command: readonly string[]): Tool => ({
+    name,
+    command,
+    environment: { S5CMD: s5cmd },
+    output: 'out/',
+    isOurs: false,
+  });
   return [
     ours,
-    { ...ours, name: OVER_UNDICI, environment: { ...LAMBDA, READS: 'undici' } },
-    { ...floor, name: FLOOR_OF_CLIENT, environment: { ...LAMBDA, FLOOR: 'client' } },
-    { ...floor, name: FLOOR_OF_SOCKET, environment: { ...LAMBDA, FLOOR: 'socket' } },
-    { name: OUR_FETCH, command: node('fetch-only.ts'), environment: LAMBDA, output: undefined, isOurs: true },
-    {
-      name: S5CMD,
-      command: ['sh', path.join(HERE, 'peers/s5cmd-tar.sh')],
-      environment: { S5CMD: s5cmd },
-      output: 'out/',
-      isOurs: false,
-    },
-    { name: SDK, command: node('peers/sdk-tar-stream.ts'), output: 'out/', isOurs: false },
-    {
-      name: BOTO3,
-      command: [python, path.join(HERE, 'peers/webdataset_boto3.py')],
-      output: 'out/',
-      isOurs: false,
-    },
-    { name: CRT, command: [python, path.join(HERE, 'peers/crt_fetch.py')], output: undefined, isOurs: false },
+    { ...ours, name: 'tidewheel over undici', environment: { ...LAMBDA, READS: 'undici' } },
+    peer('s5cmd and GNU tar', ['sh', path.join(HERE, 'peers/s5cmd-tar.sh')]),
+    peer('client-s3 v3 and tar-stream', node('peers/sdk-tar-stream.ts')),
   ];
 }

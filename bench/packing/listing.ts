@@ -97,30 +97,6 @@ export function regularCorpus(options: {
   };
 }
 
-/** As regularCorpus, each number once with `jpg` and once with `json`. */
-export function pairedCorpus(options: {
-  prefix: string;
-  pairs: number;
-  image: (pair: number) => number;
-  json: (pair: number) => number;
-}): Corpus {
-  const { prefix, pairs: count, image, json } = options;
-  const images = regularCorpus({ prefix, count, size: image, suffix: 'jpg' });
-  const texts = regularCorpus({ prefix, count, size: json, suffix: 'json' });
-  const half = (index: number): Corpus => (index % 2 === 0 ? images : texts);
-  return {
-    count: count * 2,
-    keyAt: (index) => half(index).keyAt(index >>> 1),
-    indexOf: (key) => {
-      const image = images.indexOf(key);
-      const text = texts.indexOf(key);
-      if (image !== undefined) return image * 2;
-      return text === undefined ? undefined : text * 2 + 1;
-    },
-    sizeAt: (index) => half(index).sizeAt(index >>> 1),
-  };
-}
-
 export interface PageRequest {
   readonly prefix: string;
   readonly after: string;

@@ -11,6 +11,7 @@ import tar from 'tar-stream';
 import * as z from 'zod';
 import type { StoredChecksum } from './checksum-headers.ts';
 import type { Tool } from './competitors.ts';
+import type { BenchSet } from './sets.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;
@@ -48,7 +49,7 @@ export class BenchServer {
     this.#stop = stop;
   }
 
-  static async start(set: string, files: number, checksum: StoredChecksum = 'crc32'): Promise<BenchServer> {
+  static async start(set: string, files: number, checksum: StoredChecksum): Promise<BenchServer> {
     const [program = '', ...rest] = pinned(0, [
       process.execPath,
       path.join(HERE, 'serve.ts'),
@@ -65,13 +66,8 @@ export class BenchServer {
     this.#stop();
   }
 
-  async keepShards(are: boolean): Promise<void> {
-    await fetch(`${this.#control}/?shards=${are ? 'kept' : 'dropped'}`, { method: 'PUT' });
-  }
-
-  /** So many of the set's files, the first in order, are there. */
-  async arrive(files: number): Promise<void> {
-    await fetch(`${this.#control}/?arrived=${files}`, { method: 'PUT' });
+  async keepShards(): Promise<void> {
+    await fetch(this.#control, { method: 'PUT' });
   }
 
   async empty(): Promise<void> {
@@ -100,26 +96,9 @@ export class BenchServer {
   }
 }
 
-export interface ShardLimits {
-  readonly filesPerShard: number;
-  /** More than memory holds at once. */
-  readonly isLarge: boolean;
-}
-
 /** Runs the tool once on an emptied server. */
-export async function measure(
-  server: BenchServer,
-  tool: Tool,
-  set: ShardLimits,
-  before?: () => Promise<void>,
-): Promise<Measured> {
+export async function measure(server: BenchServer, tool: Tool, set: BenchSet): Promise<Measured> {
   await server.empty();
-  await before?.();
-  return measureOn(server, tool, set);
-}
-
-/** Runs the tool once on what there is. */
-export async function measureOn(server: BenchServer, tool: Tool, set: ShardLimits): Promise<Measured> {
   const environment = {
     ...process.env,
     ENDPOINT: server.url,

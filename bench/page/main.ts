@@ -1,5 +1,4 @@
 /** npm run bench:page: size, first paint, delay of events, frames, accessibility and requests of the page, in a real Chromium. */
-import { writeFileSync } from 'node:fs';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod';
@@ -14,21 +13,20 @@ import * as measure from './measures.ts';
 import { takeScreenshots } from './screenshots.ts';
 import { ENDED_RUN, LONG_RUN, makeWorld, OPEN_RUN, POINTS, RUNS, save } from './world.ts';
 
-const USAGE = `npm run bench:page -- [--json FILE]
+const USAGE = `npm run bench:page
 
 Serves the page over a region in memory with ${RUNS} runs, one of them with ${POINTS} points, and measures it in a real
 Chromium: compressed bytes, first contentful paint with a CPU slowed ${measure.CPU_THROTTLE} times, seconds until an event is seen, the
 longest frame while a reader scrolls and zooms, violations of accessibility on every screen in light and dark, requests
 to other origins, and what watching costs. Takes about two minutes.
 
-  --json FILE           the figures as JSON
   --screenshots FOLDER  writes pictures of the screens instead, as WebP (docs/images/page)
   --help
 `;
 
 const spec = {
-  options: { json: { type: 'string' }, screenshots: { type: 'string' } },
-  schema: z.object({ json: z.string().optional(), screenshots: z.string().optional() }),
+  options: { screenshots: { type: 'string' } },
+  schema: z.object({ screenshots: z.string().optional() }),
 } as const;
 
 const SCREENS = [
@@ -193,7 +191,7 @@ function report(figures: Readonly<Record<Figure, number>>): boolean {
 }
 
 await runCommand(USAGE, async (args) => {
-  const { json, screenshots } = readCommandLine(args, spec).values;
+  const { screenshots } = readCommandLine(args, spec).values;
   const at = await makeWorld();
   const api = await startApi(at, 'arn:aws:iam::123456789012:user/reader');
   const files = await buildPage();
@@ -211,9 +209,7 @@ await runCommand(USAGE, async (args) => {
       return 0;
     }
     const figures = await measured({ browser: chromium.browser, served, at, files: [...files.keys()] });
-    const isMet = report(figures);
-    if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
-    return isMet ? 0 : 1;
+    return report(figures) ? 0 : 1;
   } finally {
     await chromium.stop();
     page.close();

@@ -5,7 +5,6 @@ import type { Trial } from '../../cli/try/host.ts';
 import { drawKill, type Kill } from './kills.ts';
 import type { Outcome } from './outcome.ts';
 import { originText, type Script } from './script.ts';
-import { changedLines, type Source } from './source.ts';
 import { playStart, type Start } from './start.ts';
 
 export interface CampaignOptions {
@@ -40,13 +39,12 @@ export interface Trials {
 
 export async function playCampaign(
   script: Script,
-  source: Source,
   trials: Trials,
   options: CampaignOptions,
 ): Promise<Outcome> {
   const play = player(script, trials, options);
   const first = await play(trials.plain, undefined, undefined);
-  const outcome = (given: Partial<Outcome>): Promise<Outcome> => outcomeOf(script, source, first, given);
+  const outcome = (given: Partial<Outcome>): Outcome => outcomeOf(script, first, given);
   if (first.exitCode !== 0) return outcome({ refusal: reasonOf(first) });
   if (first.weights === undefined)
     return outcome({ refusal: 'it ends without weights that can be compared' });
@@ -72,13 +70,13 @@ export async function playCampaign(
     refusal = await train(play, trials.declared, options, tally);
   const { kills, killsWithCheckpoint, resumed, restored, trainings, equal } = tally;
   return outcome({
-    recognised: [...tally.families],
     kills,
     killsWithCheckpoint,
     resumed,
     restored,
     trainings,
     equal,
+    recognised: [...tally.families],
     refusal,
     isDeterministic: first.weights === second.weights,
     lostSteps:
@@ -163,21 +161,13 @@ function reasonOf({ failure, lines, exitCode }: Start): string {
   return own ?? last ?? lines.at(-1) ?? `exit code ${exitCode}`;
 }
 
-async function outcomeOf(
-  script: Script,
-  source: Source,
-  first: Start,
-  given: Partial<Outcome>,
-): Promise<Outcome> {
-  return {
-    ...unprepared(script, ''),
-    didStart: first.exitCode === 0 || first.steps !== undefined,
-    changedLines: await changedLines(source),
-    steps: first.steps,
-    seconds: first.seconds,
-    ...given,
-  };
-}
+const outcomeOf = (script: Script, first: Start, given: Partial<Outcome>): Outcome => ({
+  ...unprepared(script, ''),
+  didStart: first.exitCode === 0 || first.steps !== undefined,
+  steps: first.steps,
+  seconds: first.seconds,
+  ...given,
+});
 
 /** What there is to say of a script that never ran. */
 export function unprepared({ name, origin }: Script, refusal: string): Outcome {
@@ -185,7 +175,6 @@ export function unprepared({ name, origin }: Script, refusal: string): Outcome {
     name,
     origin: originText(origin),
     didStart: false,
-    changedLines: 0,
     recognised: [],
     kills: 0,
     killsWithCheckpoint: 0,

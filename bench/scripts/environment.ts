@@ -1,9 +1,11 @@
 /** The Python packages of a script over the project's own, installed once, as an image would bring them. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
-import { bring } from './bring.ts';
+import * as z from 'zod';
 
 /**
  * @param cache keeps the environments
@@ -27,8 +29,22 @@ export async function environmentOf(
   if (isWhole) return python;
   await rm(folder, { recursive: true, force: true });
   await layEnvironment(pythonPath, folder, join(cache, 'kept'));
-  const words = ['install', '--no-input', '--quiet', '--disable-pip-version-check', ...requirements];
-  await bring(requirements.join(', '), python, ['-m', 'pip', ...words]);
+  await pip(requirements.join(', '), python, ['install', '--quiet', ...requirements]);
   await writeFile(whole, '');
   return python;
+}
+
+/** What `execFile` throws where the program fails. */
+const failedSchema = z.object({ stderr: z.string() });
+
+/** @throws Error in one line: what is missing, and the last line of pip's errors */
+export async function pip(what: string, pythonPath: string, words: readonly string[]): Promise<void> {
+  try {
+    const flags = ['--no-input', '--disable-pip-version-check'];
+    await promisify(execFile)(pythonPath, ['-m', 'pip', ...words, ...flags]);
+  } catch (error: unknown) {
+    const failed = failedSchema.safeParse(error);
+    const lines = failed.data?.stderr.trim().split('\n') ?? [];
+    throw new Error(`cannot get ${what}: ${lines.at(-1) || String(error)}`, { cause: error });
+  }
 }

@@ -1,22 +1,27 @@
-/** npm run scripts: training scripts of others under the agent, killed at drawn moments. */
-import { join } from 'node:path';
+/** npm run bench:scripts: training scripts of others under the agent, killed at drawn moments. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
+import { writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { trainingSchema } from '../../functions/core/pipeline/training.ts';
-import { playCampaign, type Trials, unprepared } from './campaign.ts';
+import { inWorkFolder } from '../work-folder.ts';
+import { type CampaignOptions, playCampaign, type Trials, unprepared } from './campaign.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
 import { requirementsOf, type Script } from './script.ts';
 import { layOutSource, type Source } from './source.ts';
-import { CACHE, inWorkFolder, root, writeJson } from './work-folder.ts';
 
+const root = join(import.meta.dirname, '../..');
+/** Packages and source archives, kept between campaigns. */
+const CACHE = join(root, '.tidewheel/scripts');
 const NAMES = CATALOGUE.map(({ name }) => name);
 
-const USAGE = `npm run scripts -- [OPTIONS]
+const USAGE = `npm run bench:scripts -- [OPTIONS]
 
 Runs training scripts that know nothing of Tidewheel, as their packages ship them, with the agent that every job gets.
 Each is trained twice undisturbed; then its host is killed at drawn moments, and it resumes on another. Prints what the
@@ -33,18 +38,13 @@ pip, into .tidewheel. Exits with 1 if weights differ.
 ${NAMES.map((name) => `  ${name}`).join('\n')}
 `;
 
-const whole = (usual: string) =>
-  z.coerce
-    .number('give a whole number')
-    .int('give a whole number')
-    .min(0, 'give 0 or more')
-    .default(Number(usual));
+const whole = z.coerce.number('give a whole number').int('give a whole number').min(0, 'give 0 or more');
 
 const spec = {
   options: {
     only: { type: 'string', default: NAMES.join(',') },
-    kills: { type: 'string' },
-    seed: { type: 'string' },
+    kills: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
     json: { type: 'string' },
   },
   schema: z.object({
@@ -52,8 +52,8 @@ const spec = {
       .string()
       .transform((text) => text.split(','))
       .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`),
-    kills: whole('10'),
-    seed: whole('1'),
+    kills: whole,
+    seed: whole,
     json: z.string().optional(),
   }),
 } as const;
@@ -67,7 +67,10 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, spec);
   const outcomes: Outcome[] = [];
-  await inWorkFolder('tw-scripts', async ({ work, agentFile, signal }) => {
+  await inWorkFolder('scripts', async (work, signal) => {
+    const agentFile = join(work, 'agent.pyz');
+    await writeAgent(root, agentFile);
+    await mkdir(CACHE, { recursive: true });
     for (const script of CATALOGUE.filter(({ name }) => values.only.includes(name))) {
       say(script.name);
       const random = seededUniform(`${values.seed} ${script.name}`);
@@ -84,11 +87,15 @@ async function main(args: readonly string[]): Promise<number> {
   return outcomes.some((outcome) => verdictOf(outcome) === 'not equal') ? 1 : 0;
 }
 
+/** Relative to where a person called npm. */
+const writeJson = (path: string, content: unknown): Promise<void> =>
+  writeFile(resolve(process.env['INIT_CWD'] ?? process.cwd(), path), `${JSON.stringify(content, null, 2)}\n`);
+
 async function tried(
   script: Script,
   work: string,
   agentFile: string,
-  options: Parameters<typeof playCampaign>[3],
+  options: CampaignOptions,
 ): Promise<Outcome> {
   const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
   const source = await layOutSource(script, pythonPath, CACHE, join(work, 'source', script.name));
@@ -110,7 +117,7 @@ async function tried(
       MPLBACKEND: 'Agg',
     },
   });
-  return playCampaign(script, source, trials, options);
+  return playCampaign(script, trials, options);
 }
 
 function trialsOf(script: Script, source: Source, machine: Omit<Trial, 'folder' | 'training'>): Trials {

@@ -6,8 +6,6 @@ export interface Outcome {
   /** Where it comes from: `package 1.2.3`, or `written` after a documentation. */
   readonly origin: string;
   readonly didStart: boolean;
-  /** Lines that differ from the package's file. */
-  readonly changedLines: number;
   /** Families of the checkpoints that the agent took. */
   readonly recognised: readonly string[];
   readonly kills: number;
@@ -43,17 +41,7 @@ export function verdictOf(outcome: Outcome): Verdict {
   return outcome.restored > 0 ? 'equal' : 'equal, nothing restored';
 }
 
-const HEAD = [
-  'script',
-  'from',
-  'started',
-  'changed',
-  'recognised',
-  'kills after a save',
-  'restored',
-  'lost',
-  'result',
-];
+const HEAD = ['script', 'from', 'started', 'recognised', 'kills after a save', 'restored', 'lost', 'result'];
 
 export function tableOf(outcomes: readonly Outcome[]): string {
   return markdownTable(HEAD, outcomes.map(rowOf));
@@ -67,7 +55,6 @@ function rowOf(outcome: Outcome): string[] {
     outcome.name,
     outcome.origin,
     outcome.didStart ? 'yes' : 'no',
-    String(outcome.changedLines),
     outcome.recognised.join(', ') || '-',
     outcome.kills === 0 ? '0' : `${outcome.killsWithCheckpoint} of ${outcome.kills}`,
     outcome.resumed === 0 ? '-' : `${outcome.restored} of ${outcome.resumed}`,

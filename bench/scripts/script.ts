@@ -9,7 +9,7 @@ export interface Release {
   readonly sha256: string;
 }
 
-/** A script that a package's source archive or a repository has, or one of ours after a framework's documentation. */
+/** A script that a package's source archive has, or one of ours after a framework's documentation. */
 export type Origin =
   | (Release & {
       /** Below the archive's first folder; what lies beside it comes along. */
@@ -17,12 +17,6 @@ export type Origin =
       /** False: the script needs another release than the one that ships it. */
       readonly isInstalled?: false;
     })
-  | {
-      /** Its address, as git takes it. */
-      readonly repository: string;
-      readonly commit: string;
-      readonly file: string;
-    }
   | { readonly written: string; readonly documentation: string };
 
 export interface Script {
@@ -36,8 +30,6 @@ export interface Script {
   readonly within?: string;
   /** Images in small files like MNIST's, in this folder of the source. */
   readonly mnist?: { readonly folder: string; readonly count: number };
-  /** What else it reads, as `observe/input_files.py` writes it into a folder of the source. */
-  readonly reads?: { readonly kind: 'characters' | 'pairs' | 'texts'; readonly folder: string };
   /** `automatic` for a script that saves nothing; undefined: the agent's own rules. */
   readonly checkpoint?: Pipeline['training']['checkpoint'];
   /** With what the script ends, below its folder; undefined: the parameters of its PyTorch optimizers. */
@@ -51,9 +43,5 @@ export const requirementsOf = ({ origin, requirements = [] }: Script): readonly 
     : requirements;
 
 /** For tables; `written` for one of ours. */
-export function originText(origin: Origin): string {
-  if ('written' in origin) return 'written';
-  return 'package' in origin
-    ? `${origin.package} ${origin.version}`
-    : `${origin.repository} ${origin.commit.slice(0, 12)}`;
-}
+export const originText = (origin: Origin): string =>
+  'written' in origin ? 'written' : `${origin.package} ${origin.version}`;

@@ -61,7 +61,8 @@ const LIMIT_SECONDS = 900;
 const LOOK_MILLISECONDS = 100;
 
 export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
-  const observed = join(trial.work, plan.name, 'observed');
+  // Beside the machine's folder, which each start makes again.
+  const observed = join(trial.work, 'observed', plan.name);
   await mkdir(observed, { recursive: true });
   const environment = {
     ...trial.environment,

@@ -3,9 +3,8 @@ import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { firstOf } from '@tidewheel/kit/validation.ts';
-import { type TooLarge, tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
-import { settingOf, type Window } from './windows.ts';
+import type { Window } from './windows.ts';
 
 export interface CutOptions {
   readonly workHours: number;
@@ -18,11 +17,9 @@ export interface CutOptions {
   readonly everyHours: number;
   /** One window over all traces of a folder that fit together, instead of one for each. */
   readonly multiZone: boolean;
-  /** Whether our own policy is among those replayed. Default: it is. */
-  readonly isPlanned?: boolean | undefined;
 }
 
-/** @throws UsageError when there is no trace, with every problem of those that cannot be read, or of windows that are too large */
+/** @throws UsageError when there is no trace, with every problem of those that cannot be read */
 export function cutWindows(folder: string, options: CutOptions): Window[] {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.json'))
@@ -31,31 +28,7 @@ export function cutWindows(folder: string, options: CutOptions): Window[] {
     throw new UsageError([`there is no trace under ${folder}: name the folder that holds the .json files`]);
   const problems = traceProblems(folder, paths);
   if (problems.length > 0) throw new UsageError(firstOf(problems));
-  const windows = groupsOf(folder, paths, options.multiZone).flatMap((group) =>
-    windowsOf(folder, group, options),
-  );
-  const tooLargeOnes = oversize(folder, windows, options.isPlanned ?? true);
-  if (tooLargeOnes.length > 0) throw new UsageError(firstOf(tooLargeOnes));
-  return windows;
-}
-
-const OPTIONS = {
-  workHours: '--work',
-  deadlineHours: '--deadline',
-  restartHours: '--restart',
-} as const satisfies Record<TooLarge['field'], string>;
-
-/** Reports alike windows, which differ only in their begin, once. */
-function oversize(folder: string, windows: readonly Window[], isPlanned: boolean): readonly string[] {
-  const alike = Map.groupBy(windows, (window) => JSON.stringify(settingOf(folder, window)));
-  const problems = [...alike.values()].flatMap(([window]) => {
-    if (window === undefined) return [];
-    const excess = tooLarge(settingOf(folder, window), isPlanned);
-    return excess === undefined
-      ? []
-      : [`${OPTIONS[excess.field]} is ${window[excess.field]}: ${excess.problem}`];
-  });
-  return [...new Set(problems)];
+  return groupsOf(folder, paths, options.multiZone).flatMap((group) => windowsOf(folder, group, options));
 }
 
 function groupsOf(

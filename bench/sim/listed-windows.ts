@@ -3,15 +3,13 @@
 import { checkFields, readJsonFile } from '@tidewheel/emulators/shared/json-file.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { firstOf } from '@tidewheel/kit/validation.ts';
-import { tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
-import { settingOf, type Window, windowSchema } from './windows.ts';
+import { type Window, windowSchema } from './windows.ts';
 
 /**
- * @param isPlanned whether our own policy is among those replayed
- * @throws UsageError with every problem: of the file, of each window's fields, of the traces that they name, of its size
+ * @throws UsageError with every problem: of the file, of each window's fields, of the traces that they name
  */
-export function readWindows(folder: string, file: string, isPlanned = true): readonly Window[] {
+export function readWindows(folder: string, file: string): readonly Window[] {
   const refuse = (problems: readonly string[]): never => {
     throw new UsageError(firstOf(problems).map((problem) => `--windows ${file}: ${problem}`));
   };
@@ -32,14 +30,9 @@ export function readWindows(folder: string, file: string, isPlanned = true): rea
     windows.flatMap(({ window }) => window.zones.map(({ trace }) => trace)),
   );
   const problems = [...fields, ...repeatedIds(windows.map(({ window }) => window)), ...traces];
-  const unreadable = traces.length > 0;
-  if (!unreadable)
+  if (traces.length === 0)
     problems.push(
-      ...windows.flatMap(({ window, name }) =>
-        [...misfits(folder, window), ...oversize(folder, window, isPlanned)].map(
-          (each) => `${name}: ${each}`,
-        ),
-      ),
+      ...windows.flatMap(({ window, name }) => misfits(folder, window).map((each) => `${name}: ${each}`)),
     );
   return problems.length > 0 ? refuse(problems) : windows.map(({ window }) => window);
 }
@@ -80,9 +73,4 @@ function misfits(folder: string, { zones, ticks }: Window): readonly string[] {
       );
     return problems;
   });
-}
-
-function oversize(folder: string, window: Window, isPlanned: boolean): readonly string[] {
-  const excess = tooLarge(settingOf(folder, window), isPlanned);
-  return excess === undefined ? [] : [`${excess.field} is ${window[excess.field]}: ${excess.problem}`];
 }

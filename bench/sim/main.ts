@@ -1,5 +1,5 @@
 /**
- * npm run sim -- --traces DIR: replays policies on traces of Spot capacity beside the clairvoyant optimum.
+ * npm run bench:sim -- --traces DIR: replays policies on traces of Spot capacity beside the clairvoyant optimum.
  * Costs are of the whole gang at the window's prices; several zones are billed honestly, a move is a new start.
  */
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
@@ -9,20 +9,18 @@ import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-
 import * as z from 'zod';
 import { cutWindows } from './default-windows.ts';
 import { readWindows } from './listed-windows.ts';
-import { chosenPolicies, POLICY_NAMES } from './policies.ts';
-import { drawTimeline, type Row, summarise } from './rate.ts';
+import { POLICY_NAMES } from './policies.ts';
+import { type Row, summarise } from './rate.ts';
 import { rateWindows } from './shares.ts';
-import { openWindow, type Window } from './windows.ts';
-import { simulate } from './world.ts';
+import type { Window } from './windows.ts';
 
-const HELP = `npm run sim -- --traces DIR [options]
+const HELP = `npm run bench:sim -- --traces DIR [options]
   --windows FILE      replay exactly these windows (a JSON array, see docs/research/simulator.md); else windows are cut:
   --work 48           hours of work          --deadline 52,70   hours     --restart 0.05,0.2   hours
   --on-demand 3.06    USD an hour            --spot 0.9731                --nodes 1   instances at once
   --every 24          hours between windows  --multi-zone       all zones of a folder together
   --policies LIST     of ${POLICY_NAMES.join(', ')}
   --json OUT          every run with its decisions
-  --timeline ID       draw the runs of one window
   --threads N         default: one a core`;
 
 const above0 = z.coerce.number('give a number above 0').positive('give a number above 0');
@@ -46,7 +44,6 @@ const spec = {
     'multi-zone': { type: 'boolean', default: false },
     policies: { type: 'string', default: POLICY_NAMES.join(',') },
     json: { type: 'string' },
-    timeline: { type: 'string' },
     threads: { type: 'string' },
   },
   schema: z.object({
@@ -71,7 +68,6 @@ const spec = {
         'name a file in a folder that there is',
       )
       .optional(),
-    timeline: z.string().optional(),
     threads: whole.optional(),
   }),
 } as const;
@@ -80,15 +76,12 @@ type Chosen = z.output<typeof spec.schema>;
 
 async function main(args: readonly string[]): Promise<number> {
   const { values: chosen } = readCommandLine(args, spec);
-  const windows = windowsOf(chosen);
-  if (chosen.timeline === undefined) await rateAll(chosen, windows);
-  else showTimeline(chosen, windows, chosen.timeline);
+  await rateAll(chosen, windowsOf(chosen));
   return 0;
 }
 
 function windowsOf(chosen: Chosen): readonly Window[] {
-  const isPlanned = chosen.policies.includes('tidewheel');
-  if (chosen.windows !== undefined) return readWindows(chosen.traces, chosen.windows, isPlanned);
+  if (chosen.windows !== undefined) return readWindows(chosen.traces, chosen.windows);
   const windows = cutWindows(chosen.traces, {
     workHours: chosen.work,
     deadlineHours: chosen.deadline,
@@ -98,7 +91,6 @@ function windowsOf(chosen: Chosen): readonly Window[] {
     nodes: chosen.nodes,
     everyHours: chosen.every,
     multiZone: chosen['multi-zone'],
-    isPlanned,
   });
   if (windows.length > 0) return windows;
   throw new UsageError([
@@ -106,23 +98,6 @@ function windowsOf(chosen: Chosen): readonly Window[] {
       ? `no folder under ${chosen.traces} holds several traces of one tick and length that are long enough for such a window: give a shorter --deadline, or leave out --multi-zone`
       : `no trace under ${chosen.traces} is long enough for such a window: give a shorter --deadline`,
   ]);
-}
-
-function showTimeline({ traces, policies }: Chosen, windows: readonly Window[], id: string): void {
-  const window = windows.find((each) => String(each.id) === id);
-  if (!window) {
-    const first = windows.slice(0, 5).map((each) => each.id);
-    throw new UsageError([`there is no window "${id}"; the first ones are ${first.join(', ')}`]);
-  }
-  const opened = openWindow(traces, window);
-  for (const strategy of chosenPolicies(policies)) {
-    const outcome = simulate(strategy, opened.setting, opened.zones);
-    const end = (outcome.finishSeconds / 3_600).toFixed(1);
-    console.log(
-      `\n${strategy.name}: $${outcome.costUsd.toFixed(2)}, ${outcome.starts} starts, ends after ${end} h of ${window.deadlineHours}`,
-    );
-    console.log(drawTimeline(opened, outcome));
-  }
 }
 
 async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void> {

@@ -73,15 +73,6 @@ const MOST_STEPS = 3e8;
 const stepsOf = ({ tick, work, deadline }: Counted, zones: number): number =>
   Math.max(0, deadline - work) * (deadline / tick) * (2 + zones);
 
-/** What the optimum of such a window takes, however coarsely a restart is counted. */
-export function sizeOfOptimum(setting: Setting): { readonly steps: number; readonly bytes: number } {
-  const size = counted(setting);
-  if (size.work + size.restart > size.deadline) return { steps: 0, bytes: 0 };
-  const zones = setting.spotUsd.length;
-  const rows = (startTicksOf(size) + 1) * (2 + zones);
-  return { steps: stepsOf(size, zones), bytes: rows * (size.work + 1) * Float64Array.BYTES_PER_ELEMENT };
-}
-
 /** In parts of a second that have the restart whole, or else in the finest that are quick enough. */
 function counted(setting: Setting): Counted {
   let finest = countedIn(1, setting);

@@ -1,5 +1,5 @@
 /** Runs policies over cases and says how they did. */
-import { type Action, SPOT } from '../../functions/core/placement/policy/actions.ts';
+import type { Action } from '../../functions/core/placement/policy/actions.ts';
 import { optimumUsd } from './optimum.ts';
 import { type Case, openWindow, type Window } from './windows.ts';
 import { type Outcome, type Strategy, simulate } from './world.ts';
@@ -83,29 +83,4 @@ export function summarise(
       (row) => (row.finishHours ?? Number.POSITIVE_INFINITY) > (deadlines.get(row.id) ?? 0) + 1e-9,
     ).length,
   };
-}
-
-/** A run as a line of time: capacity above, what ran below, one character for every so many ticks. */
-export function drawTimeline({ zones, setting }: Case, outcome: Outcome, columns = 100): string {
-  const ticks = outcome.actions.length;
-  const perColumn = Math.max(1, Math.ceil(ticks / columns));
-  const starts = Array.from({ length: Math.ceil(ticks / perColumn) }, (_, k) => k * perColumn);
-  const most = (from: number, test: (tick: number) => boolean): boolean => {
-    const to = Math.min(ticks, from + perColumn);
-    let count = 0;
-    for (let tick = from; tick < to; tick += 1) count += test(tick) ? 1 : 0;
-    return count * 2 >= to - from;
-  };
-  const lines = zones.map((trace, zone) => {
-    const used = (tick: number): boolean => outcome.actions[tick] === SPOT && outcome.zones[tick] === zone;
-    const cells = starts.map((from) =>
-      most(from, used) ? '#' : most(from, (tick) => trace[tick] ?? false) ? '.' : ' ',
-    );
-    return `zone ${String(zone).padEnd(3)} |${cells.join('')}|`;
-  });
-  const other = (action: Action, letter: string): string[] =>
-    starts.map((from) => (most(from, (tick) => outcome.actions[tick] === action) ? letter : ' '));
-  const hours = ((perColumn * setting.tickSeconds) / 3_600).toFixed(2);
-  const legend = `one column is ${hours} h; # runs on Spot, . Spot unused, O runs on demand`;
-  return [...lines, `demand   |${other(2, 'O').join('')}|`, legend].join('\n');
 }

@@ -1,8 +1,11 @@
 /** Hands windows out to threads, those that one plan serves together, and puts what comes back into their order. */
 import { Worker } from 'node:worker_threads';
+import { termsOf } from '../../functions/core/placement/policy/controller.ts';
+import { LATTICE_OPTIONS } from '../../functions/core/placement/policy/lattice.ts';
+import { tableBytes } from '../../functions/core/placement/policy/value-function.ts';
 import type { Setting } from '../../test/support/market/job.ts';
-import { fitsOnePlan } from './limits.ts';
 import type { Row } from './rate.ts';
+import { together } from './short-ticks.ts';
 import { planKey } from './tidewheel.ts';
 import { settingOf, type Window } from './windows.ts';
 
@@ -49,6 +52,17 @@ export function sharesOf(
   return shares.toSorted((a, b) => workOf(b) - workOf(a));
 }
 
+const MOST_PLAN_BYTES = 4e9;
+/** As the controller plans. */
+const PLAN_OPTIONS = { cellsPerTick: 4 };
+const GROUPS = { up: LATTICE_OPTIONS.groupsPerSide, down: LATTICE_OPTIONS.groupsPerSide };
+
+/** Of one plan for all those settings, whose terms are the same. */
+export const planBytes = (settings: readonly Setting[]): number => {
+  const [first, ...others] = settings.map((each) => together(each).setting);
+  return first === undefined ? 0 : tableBytes(GROUPS, termsOf(first), [first, ...others], PLAN_OPTIONS);
+};
+
 /** Windows that each fit may need a plan together that does not. */
 function inOnePlan(group: readonly Window[], folder: string): readonly (readonly Window[])[] {
   const byJob = Map.groupBy(group, ({ workHours, deadlineHours }) => `${workHours} ${deadlineHours}`);
@@ -56,7 +70,7 @@ function inOnePlan(group: readonly Window[], folder: string): readonly (readonly
   for (const alike of byJob.values()) {
     const settings = alike.slice(0, 1).map((window) => settingOf(folder, window));
     const last = parts.at(-1);
-    if (last === undefined || !fitsOnePlan([...last.settings, ...settings]))
+    if (last === undefined || planBytes([...last.settings, ...settings]) > MOST_PLAN_BYTES)
       parts.push({ windows: [...alike], settings });
     else {
       last.windows.push(...alike);

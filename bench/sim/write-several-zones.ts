@@ -1,5 +1,5 @@
 /**
- * The 360 windows of several zones that docs/research/simulator.md describes, for `npm run sim -- --windows`:
+ * The 360 windows of several zones that docs/research/simulator.md describes, for `npm run bench:sim -- --windows`:
  * node bench/sim/write-several-zones.ts > several-zones.json
  * Traces are those of February 2023, each cut into two stretches, `<zone>_v100_1.a.json` and `.b.json`; the same zones in another
  * order are a set of their own, since ties go to the first.

@@ -27,9 +27,10 @@ function exitCodeOf(error: unknown): ExitCode {
   return EXIT.error;
 }
 
-// What ends a verb: its exit code, or an error, which becomes messages and an exit code.
-
-/** @param help where a person finds what the words may be; undefined where no verb was named */
+/**
+ * A verb ends with its exit code, or with an error, which becomes messages and an exit code.
+ * @param help where a person finds what the words may be; undefined where no verb was named
+ */
 export async function endingOf(
   act: () => Promise<number>,
   { problem, note }: Pick<Terminal, 'problem' | 'note'>,

@@ -39,7 +39,7 @@ interface VerbSpec<Schema extends z.ZodType> {
    * @returns such as `/runs/digits-000042/log`
    */
   readonly web?: (words: Words<z.output<Schema>>, context: Context) => string | Promise<string>;
-  /** Words behind the verb, and what they do. */
+  /** Arguments after the verb, and what they do. */
   readonly examples: readonly (readonly [words: string, about: string])[];
   /** @returns the exit code */
   readonly run: (words: Words<z.output<Schema>>, context: Context) => Promise<number>;

@@ -60,11 +60,12 @@ async function declareDemo({ api, region, screen, projectFolder, launcher }: Ses
   screen.done(`pipeline ${DEMO_PIPELINE} is declared`);
 }
 
-// Waits until a pipeline has a run newer than a known one: arrivals take a moment to become one.
-
 const POLL_MILLISECONDS = 500;
 
-/** @returns the run's name, or undefined when the session ended before */
+/**
+ * Waits until a pipeline has a run newer than a known one: arrivals take a moment to become one.
+ * @returns the run's name, or undefined when the session ended before
+ */
 async function waitForRun(
   { stores, signal }: Session,
   pipeline: string,

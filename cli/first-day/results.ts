@@ -1,8 +1,10 @@
 /** What the steps found: kept in a file, so that a second start continues, and written as a report. */
+
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { hasCode } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { STEPS, type Step } from './steps.ts';
 
@@ -55,7 +57,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error: unknown) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { hasCode } from '@tidewheel/kit/errors.ts';
 
 /** A file as it was when it was looked at; when it changes it is another one. */
 interface SeenFile {
@@ -23,7 +24,7 @@ const lineOf = ({ path, size, mtimeMs }: SeenFile): string => JSON.stringify([pa
 /** @param record a line for each file: what is written when the process dies is at most a line that matches none */
 export async function takenFiles(record: string): Promise<TakenFiles> {
   const text = await readFile(record, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    if (hasCode(error, 'ENOENT')) return '';
     throw error;
   });
   const lines = new Set(text.split('\n'));
@@ -40,15 +41,16 @@ export async function takenFiles(record: string): Promise<TakenFiles> {
   };
 }
 
-// Which files of a folder were uploaded, in this call or an earlier one: a line each, so that a kill costs at most one.
-
 interface JournalPlace {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Of one drop: bucket, pipeline and folder. */
   readonly of: readonly string[];
 }
 
-/** In the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest), so that the data's own folder stays as it is. */
+/**
+ * The same for the folder of a drop, in the user's state folder
+ * (https://specifications.freedesktop.org/basedir-spec/latest), so that the data's own folder stays as it is.
+ */
 export async function openJournal({ environment, of }: JournalPlace): Promise<TakenFiles> {
   const home = environment['XDG_STATE_HOME'] || path.join(environment['HOME'] ?? '.', '.local', 'state');
   const folder = path.join(home, 'tidewheel', 'drops');

@@ -60,8 +60,6 @@ export function suggestion(files: readonly LocalFile[]): string[] {
   ];
 }
 
-// Which files of a folder go into which bundle. It follows from the whole folder, so a drop that goes on makes the same bundles.
-
 /** One PUT sends so much, and it lies in memory meanwhile. */
 const BUNDLE_BYTES = 64 * 1024 * 1024;
 /** A million empty files must not become one index. */
@@ -83,6 +81,7 @@ export interface Groups {
   readonly plain: readonly LocalFile[];
 }
 
+/** It follows from the whole folder, so a drop that is resumed makes the same bundles. */
 export function groupFiles(files: readonly LocalFile[], grouping: Grouping): Groups {
   const prefixBytes = Buffer.byteLength(grouping.prefix);
   const small: LocalFile[] = [];

@@ -1,7 +1,9 @@
 /** The access key of one region on this machine. Its servers answer this key alone, so two regions never take each other's clients. */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 
 export interface AccessKey {
@@ -53,7 +55,7 @@ export async function accessKeyIn(file: string): Promise<AccessKey> {
     // A link appears whole or not at all: of two starts at once, both take the first one's key.
     await link(own, file);
   } catch (error: unknown) {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
     await rm(own, { force: true });
   }
@@ -64,7 +66,7 @@ async function contentOf(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error: unknown) {
-    if (isCode(error, 'ENOENT')) return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -76,6 +78,3 @@ function parse(file: string, content: string): AccessKey {
     throw new Error(`${file} holds no access key: remove it, and the next start makes another`, { cause });
   }
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;

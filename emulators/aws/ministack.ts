@@ -1,9 +1,11 @@
 /** MiniStack as a child process: started, waited for, stopped; it also ends by itself when this process dies. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { makeAllPrivate } from '@tidewheel/kit/files.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
 
@@ -64,8 +66,6 @@ export interface EmulatorOptions {
   readonly serviceQuotas?: AccountQuotas | undefined;
   /** File of a virtual clock (emulators/clock) that MiniStack and its functions go by. Default: the clock on the wall. */
   readonly clockFile?: string;
-  /** Default 30. */
-  readonly readyTimeoutSeconds?: number;
 }
 
 export interface Emulator {
@@ -87,6 +87,7 @@ class EmulatorStartError extends Error {
 class Refusal extends Error {}
 
 /** Saving the state and a second of grace for open requests is all it has to do. */
+const READY_TIMEOUT_MILLISECONDS = 30_000;
 const STOP_TIMEOUT_MS = 20_000;
 const LOG_TAIL_CHARACTERS = 2_000;
 
@@ -104,7 +105,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   await file.close();
   const stop = once(() => stopChild(child, exited));
   try {
-    const port = await awaitReady(child, ended, (options.readyTimeoutSeconds ?? 30) * 1_000);
+    const port = await awaitReady(child, ended, READY_TIMEOUT_MILLISECONDS);
     return { url: `http://127.0.0.1:${port}`, port, pid: child.pid ?? 0, exited, stop };
   } catch (error) {
     await stop();
@@ -244,5 +245,3 @@ async function tailOf(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '(no log)');
   return text.slice(-LOG_TAIL_CHARACTERS).trim();
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

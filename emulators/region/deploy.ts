@@ -1,8 +1,10 @@
 /** `osls deploy`, exactly as to AWS, into the local region; skipped when nothing that goes into it has changed. */
+
 import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { hasCode } from '@tidewheel/kit/errors.ts';
 import { filesBelow } from '@tidewheel/kit/files.ts';
 import { type DeployedStack, type Endpoints, findStack, type LocalClients, STACK_NAME } from './clients.ts';
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
@@ -124,7 +126,7 @@ async function filesOf(path: string): Promise<string[]> {
   try {
     return (await filesBelow(path)).map((name) => join(path, name));
   } catch (error: unknown) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return [path];
+    if (hasCode(error, 'ENOTDIR')) return [path];
     throw error;
   }
 }

@@ -1,6 +1,8 @@
 /** Packages of the service, each under the digest of its content: packaged once, deployed into every region of this clone. */
+
 import { mkdir, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '@tidewheel/kit/errors.ts';
 import { waitForName } from '../shared/folder-lock.ts';
 
 /** About 40 MB each. */
@@ -50,7 +52,7 @@ async function cachedPackage(projectFolder: string, digest: string): Promise<str
     await utimes(folder, now, now);
     return folder;
   } catch (error: unknown) {
-    if (isCode(error, 'ENOENT')) return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -67,7 +69,7 @@ async function keepPackage(projectFolder: string, digest: string, made: string):
     // A rename appears whole or not at all.
     await rename(made, folder);
   } catch (error: unknown) {
-    if (!isCode(error, 'ENOTEMPTY') && !isCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
   }
   await removeOld(cache);
   return folder;
@@ -84,6 +86,3 @@ async function removeOld(cache: string): Promise<void> {
   const old = found.sort((a, b) => b.usedAt - a.usedAt).slice(KEPT);
   await Promise.all(old.map(({ path }) => rm(path, { recursive: true, force: true })));
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;

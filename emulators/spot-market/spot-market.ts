@@ -37,8 +37,6 @@ export interface LocalMarketOptions {
   readonly actionRate?: Rate;
   /** vCPUs of the class of a type that may run at once, in each purchase option. Default: no limit. */
   readonly vcpuQuota?: ((instanceType: string) => number) | undefined;
-  /** Of the prices' wandering. Default 1. */
-  readonly priceSeed?: number;
   /** Spot always costs what the catalog says, as a simulation assumes that pays one price. Default: it wanders. */
   readonly steadyPrices?: boolean;
   /** Default: the clock on the wall. */
@@ -117,8 +115,11 @@ function launchesOf(
   return { gate: vcpuGate(ec2, vcpuQuota), close: () => ec2.destroy() };
 }
 
+/** Of the prices' wandering. */
+const PRICE_SEED = 1;
+
 const pricesBy = (options: LocalMarketOptions, plan: CapacityPlan, time: MarketTime): SpotPrices =>
-  options.steadyPrices ? steadyPrices() : makePrices(options.priceSeed ?? 1, plan, time);
+  options.steadyPrices ? steadyPrices() : makePrices(PRICE_SEED, plan, time);
 
 /** Zone ids that offer every one of the types. */
 function zonesForAll(types: readonly string[], region: string): readonly string[] {

@@ -16,6 +16,10 @@ export class TransientError extends TidewheelError {
 export const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);
 
+/** Whether Node names the fault so, such as ENOENT. */
+export const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
 export interface Problem {
   /** Path of the field, e.g. compute.instanceTypes[0]. */
   readonly path: string;

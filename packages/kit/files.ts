@@ -1,8 +1,10 @@
 /** Folders: made with those above them, closed to other users, and their files as an upload sees them. */
+
 import { execFile } from 'node:child_process';
 import { access, chmod, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { hasCode } from './errors.ts';
 
 /**
  * Makes it with those above it, unless it is there.
@@ -41,7 +43,7 @@ async function makeFolder(folder: string): Promise<void> {
     await makeUnlessThere(folder);
   } catch (error: unknown) {
     const above = dirname(folder);
-    if (!isCode(error, 'ENOENT') || above === folder) throw error;
+    if (!hasCode(error, 'ENOENT') || above === folder) throw error;
     await makeFolder(above);
     await makeUnlessThere(folder);
   }
@@ -51,12 +53,9 @@ async function makeUnlessThere(folder: string): Promise<void> {
   try {
     await mkdir(folder);
   } catch (error: unknown) {
-    if (!isCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
+    if (!hasCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
   }
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
 
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(

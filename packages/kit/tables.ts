@@ -4,8 +4,15 @@
  */
 import * as z from 'zod';
 
-const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What lies under the names, one in the other; undefined where a name is missing. */
+export const valueAt = (table: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (part, field) => (isTable(part) && Object.hasOwn(part, field) ? part[field] : undefined),
+    table,
+  );
 
 /** Any name is kept. */
 export const tableOf = <Value extends z.ZodType>(value: Value) =>

@@ -11,8 +11,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Played, playCampaigns } from '../../bench/campaign/campaign.ts';
-import { campaignIn, POOLS, SEVERAL_ZONES, simulated } from '../../bench/campaign/campaign-case.ts';
-import { drawnCase } from '../../bench/campaign/cases.ts';
+import {
+  campaignIn,
+  drawnCase,
+  POOLS,
+  SEVERAL_ZONES,
+  simulated,
+} from '../../bench/campaign/campaign-case.ts';
 import { PROJECT_FOLDER, PYTHON } from '../support/region.ts';
 
 const seeds = (process.env['TIDEWHEEL_CAMPAIGNS'] ?? '4').split(',').map(Number);

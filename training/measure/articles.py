@@ -67,35 +67,27 @@ def _images(
     )
 
 
-def _vit_bfloat16(python: Path, data: Path, size: Size) -> JobOnThisMachine:
-    job = _images("vit", "ddp", TWO, python, data, size)
-    return replace(job, hyperparameters={**job.hyperparameters, "precision": "bfloat16"})
+def _vit(precision: str) -> Callable[..., JobOnThisMachine]:
+    def make(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+        job = _images("vit", "ddp", TWO, python, data, size)
+        return replace(job, hyperparameters={**job.hyperparameters, "precision": precision})
+
+    return make
 
 
-def _vit_float32(python: Path, data: Path, size: Size) -> JobOnThisMachine:
-    job = _images("vit", "ddp", TWO, python, data, size)
-    return replace(job, hyperparameters={**job.hyperparameters, "precision": "float32"})
+def _ray_blurs(helpers: tuple[str, ...]) -> Callable[..., JobOnThisMachine]:
+    """One host trains, and Ray prepares on its spare CPU and on the helpers."""
 
+    def make(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+        job = _images("ray", "ray", ONE + helpers, python, data, size)
+        return replace(
+            job,
+            groups={"train": ONE, **({"helpers": helpers} if helpers else {})},
+            hyperparameters={**job.hyperparameters, "blurs": _BLURS},
+            environment={"TIDEWHEEL_CPUS": "2"},
+        )
 
-def _ray_blurs(python: Path, data: Path, size: Size) -> JobOnThisMachine:
-    """One host trains, and Ray prepares on its spare CPU and on two helpers."""
-    job = _images("ray", "ray", THREE, python, data, size)
-    return replace(
-        job,
-        groups={"train": THREE[:1], "helpers": THREE[1:]},
-        hyperparameters={**job.hyperparameters, "blurs": _BLURS},
-        environment={"TIDEWHEEL_CPUS": "2"},
-    )
-
-
-def _ray_blurs_alone(python: Path, data: Path, size: Size) -> JobOnThisMachine:
-    job = _images("ray", "ray", ONE, python, data, size)
-    return replace(
-        job,
-        groups={"train": ONE},
-        hyperparameters={**job.hyperparameters, "blurs": _BLURS},
-        environment={"TIDEWHEEL_CPUS": "2"},
-    )
+    return make
 
 
 def _photographs(prepared: bool) -> Callable[..., JobOnThisMachine]:
@@ -134,12 +126,12 @@ def _on_one_host(make: Callable[..., JobOnThisMachine]) -> Callable[..., JobOnTh
 
 
 WORKLOADS = (
-    Workload("ray-blurs", "ray", _ray_blurs),
-    Workload("ray-blurs-alone", "ray", _ray_blurs_alone),
+    Workload("ray-blurs", "ray", _ray_blurs(THREE[1:])),
+    Workload("ray-blurs-alone", "ray", _ray_blurs(())),
     Workload("photographs", "", _photographs(prepared=False)),
     Workload("photographs-prepared", "", _photographs(prepared=True)),
-    Workload("vit-bfloat16", "ray", _vit_bfloat16),
-    Workload("vit-float32", "ray", _vit_float32),
+    Workload("vit-bfloat16", "ray", _vit("bfloat16")),
+    Workload("vit-float32", "ray", _vit("float32")),
     Workload(
         "deepfm-parameter-server",
         "tf",

@@ -20,8 +20,6 @@ from agent_file import agent_file
 
 TRAINING = Path(__file__).resolve().parent.parent
 CHECKPOINTS = "checkpoints"
-ONE_GPU = {"TIDEWHEEL_CPUS": "", "TIDEWHEEL_GPUS": ""}
-"""The environment of a host that has this machine and its GPUs for itself."""
 
 
 @dataclass(frozen=True)

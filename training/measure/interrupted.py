@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hosts import CHECKPOINTS, Attempt, JobOnThisMachine, processes_below
+from hosts import CHECKPOINTS, Attempt, JobOnThisMachine
 
 _LEAVE_SECONDS = 60.0
 
@@ -126,49 +126,7 @@ def run_interrupted(recipe: Recipe, root: Path, step: int) -> tuple[int, Path]:
         codes = attempt.wait(_LEAVE_SECONDS)
         if any(code != 143 for code in codes):
             raise RecipeError(f"{recipe.name}: left with {codes}, not 143\n{attempt.logs()}")
-        return int(attempt.progress()["step"]), _bucket_of(attempt)
-    finally:
-        attempt.close()
-
-
-@dataclass(frozen=True)
-class Loss:
-    """How the other hosts ended after one was lost."""
-
-    codes: tuple[int | None, ...]
-    """Exit codes of the other hosts; None for one that still runs."""
-    seconds: float
-    """From the loss to the end of the last host."""
-    failures: tuple[str, ...]
-    """Their failure files."""
-    left: int
-    """Processes of the job that still run."""
-    step: int
-    """The newest saved step."""
-    saved: Path
-
-
-def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float) -> Loss:
-    """Kills everything on one host with -9 once `step` is saved."""
-    attempt = Attempt(root, recipe.job)
-    try:
-        attempt.start()
-        if not attempt.await_step(step, recipe.limit_seconds):
-            raise RecipeError(f"{recipe.name}: never reached step {step}\n{attempt.logs()}")
-        lost_at = time.monotonic()
-        attempt.lose(host)
-        others = [index for index in range(len(attempt.bases)) if index != host]
-        codes = attempt.wait(within)
-        seconds = time.monotonic() - lost_at
-        files = [attempt.bases[index] / "output" / "failure" for index in others]
-        return Loss(
-            codes=tuple(codes[index] for index in others),
-            seconds=round(seconds, 1),
-            failures=tuple(file.read_text() for file in files if file.exists()),
-            left=sum(len(processes_below(base)) for base in attempt.bases),
-            step=int(attempt.progress()["step"]),
-            saved=_bucket_of(attempt),
-        )
+        return int(attempt.progress()["step"]), bucket_of(attempt)
     finally:
         attempt.close()
 
@@ -182,7 +140,7 @@ def same_result(recipe: Recipe, one: Path, other: Path) -> bool:
     return abs(values[0] - values[1]) <= recipe.tolerance
 
 
-def _bucket_of(attempt: Attempt) -> Path:
+def bucket_of(attempt: Attempt) -> Path:
     """The checkpoints of all hosts in one folder, as in S3; the leader's files win."""
     bucket = attempt.leader.parent / "bucket"
     for base in (*reversed(attempt.bases), attempt.leader):

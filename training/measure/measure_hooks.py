@@ -1,6 +1,6 @@
 """What the hooks that measure cost a script: microseconds a step, and share of a core of the agent.
 
-    .venv/bin/python training/measure/measure_hooks.py [--repetitions N] [--device cuda] [--json]
+    .venv/bin/python training/measure/measure_hooks.py [--repetitions N] [--device cuda]
 
 A process trains a tiny model in rounds of some steps, in turn with the hooks laid and taken off.
 CPU time of the training thread is measured, since hooks never wait. Other programs on the machine
@@ -15,7 +15,6 @@ The agent's own part is the CPU time of its look at a host, once a second.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -123,14 +122,10 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=401)
     parser.add_argument("--steps", type=int, default=40, help="of one repetition")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         cost = hooks_cost(Path(name), options.repetitions, options.steps, options.device)
         measured = {**cost, **look_cost(), **agent_cost(Path(name))}
-    if options.json:
-        print(json.dumps(measured))
-        return 0
     print(
         f"hooks: {measured['stepOverheadMicroseconds']} us a step "
         f"({measured['low']} to {measured['high']}), "

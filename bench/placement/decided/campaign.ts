@@ -11,21 +11,92 @@ import type {
   TrainingService,
 } from '../../../functions/core/launch/job/training-service.ts';
 import type { AttemptOutcome } from '../../../functions/core/placement/attempts.ts';
+import { questionKey } from '../../../functions/core/placement/market/score-plan.ts';
+import type { MarketSampleStore } from '../../../functions/core/placement/market-history.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import type { Clock } from '../../../functions/core/shared/ports.ts';
 import { launchersOver } from '../../../test/support/builders/launchers.ts';
-import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/support/builders/records.ts';
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  progressOf,
+  runOf,
+} from '../../../test/support/builders/records.ts';
 import { fakeClock } from '../../../test/support/fakes/clock.ts';
 import { memoryExecutions } from '../../../test/support/fakes/executions.ts';
 import { scriptedFleets } from '../../../test/support/fakes/fleets.ts';
 import { memoryNotifier } from '../../../test/support/fakes/notifier.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../../test/support/fakes/object-store.ts';
+import { memoryStores } from '../../../test/support/fakes/stores.ts';
 import { isDone, type Job, newJob, runTick, type Setting, start } from '../../../test/support/market/job.ts';
 import { marketSource, type PricedZone, viewOf } from '../../../test/support/market/source.ts';
-import { sampleMarket, TYPE, ZONE_IDS, type ZoneOfWorld } from './market.ts';
-import { openCampaign, RUN } from './runs.ts';
+import type { Trace } from '../../../test/support/market/traces.ts';
+
+const TYPE = 'p3.2xlarge';
+export const ZONE_IDS = ['use1-az1', 'use1-az2', 'use1-az3', 'use1-az4'];
+
+/** The score of a zone in a tick, or nothing. */
+export type Scores = (tick: number) => number | undefined;
+
+interface ZoneOfWorld {
+  readonly trace: Trace;
+  readonly scores: Scores;
+}
+
+/** What `collect-scores` does meanwhile. */
+async function sampleMarket(
+  samples: MarketSampleStore,
+  clock: Clock,
+  zones: readonly PricedZone[],
+): Promise<void> {
+  const at = clock.now().toISOString();
+  for (const { zoneId, spotUsd, score } of zones)
+    await samples.put({
+      family: 'p3',
+      zoneId,
+      at,
+      readAt: at,
+      scores: score === undefined ? {} : { [questionKey([TYPE], 1)]: score },
+      spotUsd: { [TYPE]: spotUsd },
+      onDemandUsd: {},
+    });
+}
+
+export const HOUR = 3_600;
+const RUN = 'camp-000002';
+
+/** The stores, as they know the run before its first attempt. */
+async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zoneIds: readonly string[]) {
+  const stores = memoryStores();
+  const compute = {
+    instanceTypes: [TYPE],
+    nodes: 1,
+    vpc: {
+      securityGroupIds: ['sg-1'],
+      subnets: zoneIds.map((zoneId, k) => ({ id: `subnet-${k + 1}`, zoneId })),
+    },
+  };
+  const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 50 };
+  // Later images have no code for the V100 of p3.
+  const training = { strategy: 'ddp', frameworkVersion: '2.8' };
+  const declaration = declarationOf('camp', { training, compute, limits });
+  // A former run tells how long the work is, as the simulator's policy knows it.
+  await stores.runs.create(runOf('camp', 1, { status: 'succeeded', declaration }));
+  const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
+  const placement = placementOf({
+    pool: { instanceType: TYPE, zoneId: ZONE_IDS[0] ?? '', launcher: 'sagemaker', purchaseOption: 'spot' },
+    topology: { nodes: 1, acceleratorsPerNode: 1 },
+  });
+  await stores.attempts.create(attemptOf('camp-000001', 1, { outcome, placement }));
+  await stores.runs.create(runOf('camp', 2, { declaration, closedAt: AT }));
+  return stores;
+}
 
 /** The attempt that runs or waits for capacity. */
 interface Attempt {

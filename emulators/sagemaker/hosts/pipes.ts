@@ -1,4 +1,5 @@
 /** Input channels in Pipe mode: a FIFO for each epoch, <channel>_0, <channel>_1 and so on, fed from S3 as it is read. */
+
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel } from '@aws-sdk/client-sagemaker';
+import { hasCode } from '@tidewheel/kit/errors.ts';
 import { shuffled } from '@tidewheel/kit/seeded-random.ts';
 import { transferFailure } from '../model/refusals.ts';
 import type { Host } from './container.ts';
@@ -156,6 +158,3 @@ class FifoFeeder implements PipeFeeder {
     return true;
   }
 }
-
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;

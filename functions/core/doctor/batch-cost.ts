@@ -60,7 +60,10 @@ export const isBesideOthers = (pace: HostMeasures): boolean =>
 const ownThreads = ({ processes, threads, workers, cores }: HostMeasures): number =>
   workers + processes * (threads ?? cores);
 
-/** At the low end a worker takes its CPU time from the training: up to a fifth of the gain, in docs/doctor.md's scripts. */
+/**
+ * At the low end a worker takes its CPU time from the training: up to a fifth of the gain, in the scripts of
+ * docs/research/log.md.
+ */
 const LOST_TO_OTHERS = 0.6;
 
 /** Of a gain, the share to expect, and how far that may be off, as a share of it. */

@@ -1,4 +1,5 @@
 /** Remedies as changes of a declaration: of its fields, and of the text that a person wrote. */
+import { valueAt } from '@tidewheel/kit/tables.ts';
 import { parseDocument } from 'yaml';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Change } from './verdict.ts';
@@ -53,16 +54,8 @@ export function isDeclared(change: Change, declaration: Pipeline): boolean {
   return fields.length > 0 && fields.every(({ path, value }) => says(declaration, path, value));
 }
 
-function says(declaration: Pipeline, path: readonly string[], value: unknown): boolean {
-  const declared = path.reduce<unknown>(
-    (section, name) =>
-      typeof section === 'object' && section !== null
-        ? Object.getOwnPropertyDescriptor(section, name)?.value
-        : undefined,
-    declaration,
-  );
-  return textOf(declared) === textOf(value);
-}
+const says = (declaration: Pipeline, path: readonly string[], value: unknown): boolean =>
+  textOf(valueAt(declaration, path)) === textOf(value);
 
 /** Numbers of variables and hyperparameters may be texts. */
 const textOf = (value: unknown): string => JSON.stringify(value ?? null).replaceAll('"', '');

@@ -42,7 +42,7 @@ export interface EvidencePoint {
    */
   readonly arithmetic: Arithmetic | null;
   /**
-   * Of a step, by how much the slowest process of the host is busier than the fastest, the exchange left out; null with
+   * Per step, by how much the slowest process of the host is busier than the fastest, the exchange left out; null with
    * fewer than two.
    */
   readonly rankSkewSeconds: number | null;

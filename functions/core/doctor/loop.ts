@@ -11,7 +11,7 @@ import {
 import type { DoctorFinding } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
-/** Of a step. A few hundred looks tell shares to some hundredths. */
+/** Per step. A few hundred samples give each share to within a few percent. */
 const LEAST_SHARE = 0.1;
 /** The mean of all steps is not above that of 95 % of them, unless few of them hold much of the time. */
 const RARE = 1.05;

@@ -4,7 +4,7 @@ import { seconds } from '../shared/fields.ts';
 import type { Evidence, EvidencePoint } from './evidence.ts';
 import { median } from './measures.ts';
 
-/** Means over the hosts. A rate is absent where the loader tells no batch size. */
+/** Means over the hosts. A rate is absent if the loader does not report a batch size. */
 export const speedSchema = z.object({
   samplesPerSecond: z.number().optional().describe('Of all hosts together.'),
   samplesPerDollar: z.number().optional(),

@@ -182,7 +182,7 @@ const LOST = { least: 0.6, most: 1 } as const;
 /**
  * Threads of processes that compute on CPUs. Those of one process meet at the end of each operation and wait for each
  * other awake; where others hold the cores, all of them wait for the one that has none. One process alone with more
- * threads than cores waits asleep, and loses little (`training/measure/measure_threads.py`).
+ * threads than cores waits asleep, and loses little (docs/research/log.md, 2026-11-26).
  */
 function threadsFinding({ instance }: Evidence, { pace }: Measures): DoctorFinding | undefined {
   const { processes, threads, cores } = pace;

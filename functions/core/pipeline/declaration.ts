@@ -1,6 +1,7 @@
 /** From the text of `pipelines/<name>.yaml` to a Pipeline, or to all of its problems at once. */
 
 import { type Problem } from '@tidewheel/kit/errors.ts';
+import { isTable } from '@tidewheel/kit/tables.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import { isPair, isSeq, parseDocument, visit, type YAMLParseError } from 'yaml';
 import * as z from 'zod';
@@ -95,9 +96,6 @@ function merged(before: unknown, change: unknown, depth: number): unknown {
   return Object.fromEntries(fields);
 }
 
-const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 interface Plain {
   readonly plain: unknown;
   /** Numbers that no number holds. */
@@ -161,7 +159,7 @@ function pathTo(ancestors: readonly unknown[], key: number | 'value' | null): st
 
 /** Fields of the file's own, such as anchors that several fields repeat: `x-types: &types [g5.xlarge, g6.xlarge]`. */
 function withoutExtensions(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isTable(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([field]) => !field.startsWith('x-')));
 }
 
@@ -177,8 +175,8 @@ export function checkDeclaration(
 ): Declaration {
   const checked = check(pipelineSchema, value, 'shown');
   const found = [...problems, ...(checked.ok ? [] : writtenProblems(value, checked.problems))];
-  const declared = named(value);
-  if (declared !== undefined && declared !== name)
+  const declared = isTable(value) ? value['name'] : undefined;
+  if (typeof declared === 'string' && declared !== name)
     found.push({ path: 'name', message: `is "${declared}" but its key says "${name}", make them equal` });
   return checked.ok && found.length === 0 ? { valid: true, pipeline: checked.value } : refuse(found);
 }
@@ -216,11 +214,6 @@ function toPlain(document: ReturnType<typeof parseDocument>): { readonly value: 
   } catch {
     return undefined;
   }
-}
-
-function named(value: unknown): string | undefined {
-  const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
-  return typeof name === 'string' ? name : undefined;
 }
 
 /** The record of a pipeline holds its problems, and an item of DynamoDB 400 KB. */

@@ -22,7 +22,7 @@ import { packingSchema } from './packing.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { splitProblems } from './splits.ts';
-import { isStrategy, type Strategy, strategiesWith, strategyTraits } from './strategies.ts';
+import { isStrategy, strategiesWith, strategyTraits } from './strategies.ts';
 import { trainingSchema } from './training.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
@@ -219,27 +219,13 @@ const pipelineFields = z.strictObject({
   notify: notifySchema.optional().describe('Topics and webhooks that hear of its runs.'),
 });
 
-interface StrategyProblem {
-  readonly path: string[];
-  readonly message: string;
-}
-
-interface DeclaredStrategy {
-  readonly training?: {
-    readonly strategy: string;
-    readonly framework: string;
-    readonly image?: string | undefined;
-  };
-  readonly compute?: Parameters<typeof choosesImage>[0];
-}
-
 /** What the strategy cannot use or lacks. The agent refuses these too, but on hosts that are then paid for. */
-function strategyProblems({ training, compute }: DeclaredStrategy): StrategyProblem[] {
+function strategyProblems({ training, compute }: Partial<z.infer<typeof pipelineFields>>) {
   // The schema reports parts that are missing, and a strategy that it does not know.
-  const strategy = training?.strategy;
-  if (!training || !isStrategy(strategy) || !compute) return [];
-  const { dataPreparedBy } = strategyTraits[strategy];
-  const problems: StrategyProblem[] = [];
+  if (!training || !compute || !isStrategy(training.strategy)) return [];
+  const { strategy, framework, image } = training;
+  const { dataPreparedBy, framework: needed } = strategyTraits[strategy];
+  const problems: { readonly path: string[]; readonly message: string }[] = [];
   if (dataPreparedBy === 'helpers' && compute.helpers === undefined)
     problems.push({
       path: ['compute', 'helpers'],
@@ -250,22 +236,12 @@ function strategyProblems({ training, compute }: DeclaredStrategy): StrategyProb
       path: ['compute', 'mayAddHelpers'],
       message: `training.strategy ${strategy} cannot gain and lose helpers between attempts: name them in compute.helpers, or use ${strategiesWith((traits) => traits.dataPreparedBy === 'allHosts')}`,
     });
-  return [...problems, ...frameworkProblems(strategy, training, compute)];
-}
-
-function frameworkProblems(
-  strategy: Strategy,
-  { framework, image }: NonNullable<DeclaredStrategy['training']>,
-  compute: NonNullable<DeclaredStrategy['compute']>,
-): StrategyProblem[] {
-  const needed = strategyTraits[strategy].framework;
-  if (needed === 'any' || needed === framework || image !== undefined || !choosesImage(compute)) return [];
-  return [
-    {
+  if (needed !== 'any' && needed !== framework && image === undefined && choosesImage(compute))
+    problems.push({
       path: ['training', 'framework'],
       message: `is ${framework}, and training.strategy ${strategy} needs ${needed}: write framework: ${needed} with its frameworkVersion, or name an image`,
-    },
-  ];
+    });
+  return problems;
 }
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {

@@ -61,32 +61,24 @@ export function scheduleProblem(schedule: string): string | undefined {
 const cronFields = (schedule: string): readonly string[] | undefined =>
   /^cron\((.*)\)$/.exec(schedule)?.[1]?.trim().split(/\s+/);
 
-/** @param declaredAt not the time of the look: every look at the bucket judges a declaration alike */
+/**
+ * Why a schedule starts no run any more, such as cron(0 3 * * ? 2020). A rule for new declarations only: the dates of a
+ * stored one pass by themselves.
+ * @param declaredAt not the time of the look: every look at the bucket judges a declaration alike
+ */
 export function pastScheduleProblems(
   { schedule }: { readonly schedule?: string | undefined },
   declaredAt: Date,
 ): readonly Problem[] {
-  const why = schedule === undefined ? undefined : pastProblem(schedule, declaredAt);
-  return why === undefined ? [] : [{ path: 'schedule', message: `is "${schedule}": ${why}` }];
-}
-
-/**
- * Why a schedule starts no run any more, such as cron(0 3 * * ? 2020). A rule for new declarations only: the dates of a
- * stored one pass by themselves.
- *
- * @param schedule one without a `scheduleProblem`
- * @returns undefined if a date may still come
- */
-function pastProblem(schedule: string, now: Date): string | undefined {
-  const cron = cronFields(schedule);
-  if (cron === undefined) return undefined;
-  const last = lastDate(cron);
-  if (last !== undefined && last >= now.getTime()) return undefined;
+  const cron = schedule === undefined ? undefined : cronFields(schedule);
+  const last = cron && lastDate(cron);
+  if (cron === undefined || (last !== undefined && last >= declaredAt.getTime())) return [];
   const why =
     last === undefined
       ? 'no year that it names has such a day'
-      : `all of its dates are before ${now.toISOString().slice(0, 16)}Z`;
-  return `${why}, so it starts no run: write * for the year, or a later one`;
+      : `all of its dates are before ${declaredAt.toISOString().slice(0, 16)}Z`;
+  const message = `is "${schedule}": ${why}, so it starts no run: write * for the year, or a later one`;
+  return [{ path: 'schedule', message }];
 }
 
 function rateProblem(value: string, unit: string, isPlural: boolean): string | undefined {

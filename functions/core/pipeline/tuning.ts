@@ -4,6 +4,7 @@
  * 0.1.0.
  */
 import type { Problem } from '@tidewheel/kit/errors.ts';
+import { isTable, valueAt } from '@tidewheel/kit/tables.ts';
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { type Pipeline, pinned, pipelineSchema } from './pipeline.ts';
@@ -34,77 +35,65 @@ const TUNED = {
   retention: { workDays: true, sourceDays: true },
 } as const;
 
-const { shape } = pipelineSchema;
-/** Rules over several fields speak of the whole declaration: `pipelineSchema` has them. */
-const fieldsOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape>) => z.strictObject(part.shape);
+type Mask<Shape> = { readonly [Field in keyof Shape]?: true };
 
-const settle = shape.settle.unwrap();
-const packing = fieldsOf(shape.packing.unwrap());
+/**
+ * What stays in a section, and what stands under `tuning`. Without the rules over several fields, which speak of the
+ * whole declaration: `pipelineSchema` has them.
+ */
+function split<Shape extends z.ZodRawShape, const Tuned extends Mask<Shape>>(
+  part: z.ZodObject<Shape>,
+  tuned: Tuned & Record<Exclude<keyof Tuned, keyof Shape>, never>,
+) {
+  const fields = z.strictObject(part.shape);
+  return [fields.omit(tuned), fields.pick(tuned)] as const;
+}
+
+const { shape } = pipelineSchema;
+const [settle, settleTuning] = split(shape.settle.unwrap(), TUNED.settle);
+const [packing, packingTuning] = split(shape.packing.unwrap(), TUNED.packing);
 const prepare = packing.shape.prepare.unwrap();
-const image = fieldsOf(prepare.shape.image);
-const dataset = fieldsOf(shape.dataset.unwrap());
-const training = fieldsOf(shape.training);
-const compute = fieldsOf(shape.compute);
-const needs = fieldsOf(compute.shape.needs.unwrap());
-const ec2 = compute.shape.ec2.unwrap();
-const limits = shape.limits.unwrap();
-const retention = shape.retention.unwrap();
+const [image, imageTuning] = split(prepare.shape.image, TUNED['packing.prepare.image']);
+const [dataset, datasetTuning] = split(shape.dataset.unwrap(), TUNED.dataset);
+const [training, trainingTuning] = split(shape.training, TUNED.training);
+const [compute, computeTuning] = split(shape.compute, TUNED.compute);
+const [needs, needsTuning] = split(compute.shape.needs.unwrap(), TUNED['compute.needs']);
+const [ec2, ec2Tuning] = split(compute.shape.ec2.unwrap(), TUNED['compute.ec2']);
+const [limits, limitsTuning] = split(shape.limits.unwrap(), TUNED.limits);
+const [retention, retentionTuning] = split(shape.retention.unwrap(), TUNED.retention);
 
 const tuningSchema = z
   .strictObject({
-    settle: settle.pick(TUNED.settle).optional(),
-    packing: packing
-      .pick(TUNED.packing)
-      .extend({
-        prepare: z.strictObject({ image: image.pick(TUNED['packing.prepare.image']).optional() }).optional(),
-      })
-      .optional(),
-    dataset: dataset.pick(TUNED.dataset).optional(),
-    training: training.pick(TUNED.training).optional(),
-    compute: compute
-      .pick(TUNED.compute)
-      .extend({
-        needs: needs.pick(TUNED['compute.needs']).optional(),
-        ec2: ec2.pick(TUNED['compute.ec2']).optional(),
-      })
-      .optional(),
-    limits: limits.pick(TUNED.limits).optional(),
-    retention: retention.pick(TUNED.retention).optional(),
+    settle: settleTuning,
+    packing: packingTuning.extend({
+      prepare: z.strictObject({ image: imageTuning }).partial().optional(),
+    }),
+    dataset: datasetTuning,
+    training: trainingTuning,
+    compute: computeTuning.extend({ needs: needsTuning.optional(), ec2: ec2Tuning.optional() }),
+    limits: limitsTuning,
+    retention: retentionTuning,
   })
+  .partial()
   .describe('Fields that a first declaration leaves alone (docs/tuning.md).');
+
+const like = <Schema extends z.ZodType>(schema: Schema, { description = '' }: z.ZodType): Schema =>
+  schema.describe(description);
 
 /** As people write it, field by field. */
 export const writtenSchema = z.strictObject({
   ...shape,
-  settle: settle.omit(TUNED.settle).prefault({}),
-  packing: packing
-    .omit(TUNED.packing)
-    .extend({
-      prepare: z
-        .strictObject({ image: image.omit(TUNED['packing.prepare.image']) })
-        .optional()
-        .describe(prepare.description ?? ''),
-    })
-    .prefault({}),
-  dataset: dataset
-    .omit(TUNED.dataset)
-    .optional()
-    .describe(shape.dataset.unwrap().description ?? ''),
-  training: training.omit(TUNED.training),
-  compute: compute.omit(TUNED.compute).extend({
-    needs: needs
-      .omit(TUNED['compute.needs'])
-      .optional()
-      .describe(compute.shape.needs.description ?? ''),
-    ec2: ec2.omit(TUNED['compute.ec2']).optional(),
-  }),
-  limits: limits.omit({ ...TUNED.limits, steps: true }).prefault({}),
-  retention: retention.omit(TUNED.retention).prefault({}),
+  settle: settle.prefault({}),
+  packing: packing.extend({ prepare: like(z.strictObject({ image }).optional(), prepare) }).prefault({}),
+  dataset: like(dataset.optional(), shape.dataset.unwrap()),
+  training,
+  compute: compute.extend({ needs: like(needs.optional(), compute.shape.needs), ec2: ec2.optional() }),
+  limits: limits.omit({ steps: true }).prefault({}),
+  retention: retention.prefault({}),
   tuning: tuningSchema.optional(),
 });
 
 type Path = readonly string[];
-type Table = Readonly<Record<string, unknown>>;
 
 const ROOT = 'tuning';
 const PATHS: readonly Path[] = Object.entries(TUNED).flatMap(([section, fields]) =>
@@ -200,18 +189,9 @@ export function withPin(text: string, generation: string | undefined): string | 
   return document.toString({ lineWidth: 0 });
 }
 
-const isTable = (value: unknown): value is Table =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** No deeper than `tuning` goes: an alias may name what holds it. */
 const isEmpty = (value: unknown, depth = 4): boolean =>
   depth > 0 && isTable(value) && Object.values(value).every((part) => isEmpty(part, depth - 1));
-
-const valueAt = (table: unknown, path: Path): unknown =>
-  path.reduce<unknown>(
-    (part, field) => (isTable(part) && Object.hasOwn(part, field) ? part[field] : undefined),
-    table,
-  );
 
 /** Unchanged where there is nothing to move, or no room for it. */
 function moved(table: unknown, from: Path, to: Path): unknown {
@@ -229,7 +209,7 @@ function without(table: unknown, [field = '', ...deeper]: Path): unknown {
 }
 
 /** undefined where something else than a part is on the way. */
-function withValue(table: unknown, [field = '', ...deeper]: Path, value: unknown): Table | undefined {
+function withValue(table: unknown, [field = '', ...deeper]: Path, value: unknown): object | undefined {
   if (table !== undefined && !isTable(table)) return undefined;
   const part = deeper.length === 0 ? value : withValue(table?.[field], deeper, value);
   return part === undefined ? undefined : { ...table, [field]: part };

@@ -6,7 +6,7 @@ import { runMillionFiles } from '../../../bench/limits/million-files.ts';
 
 const options = { profile: 'new-account', small: true } as const;
 const SMALL_SHARE = 0.1;
-const drops = CASES.filter(({ name }) => !/^(million|kept|key)-/.test(name));
+const drops = CASES.filter(({ name }) => !/^(million|kept)-/.test(name));
 
 describe('an account with limits', () => {
   it.each(drops)('ends with sealed datasets: $name', async ({ name, run }) => {

@@ -1,7 +1,7 @@
 /** Runs worker.ts in a separate process, which a test may kill with SIGKILL. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import type { RunningWorker, WorkerEnd, WorkerRun } from '../../../bench/packing/kill-campaign.ts';
+import type { RunningWorker, WorkerEnd, WorkerRun } from './kill-campaign.ts';
 
 export function startWorker(run: WorkerRun): RunningWorker {
   const file = path.join(import.meta.dirname, 'worker.ts');

@@ -94,7 +94,7 @@ function work(run: Run, tick: number, hourlyUsd: number): void {
   run.owed -= starting;
 }
 
-describe('npm run sim -- --windows FILE --json OUT', () => {
+describe('npm run bench:sim -- --windows FILE --json OUT', () => {
   it('writes decisions that replay to equal results', () => {
     const windows = fc.sample(window, { numRuns: 40, seed: 5 }).map((each, id) => ({ id, ...each }));
     const [file, out] = [path.join(folder, 'windows.txt'), path.join(folder, 'out.txt')];

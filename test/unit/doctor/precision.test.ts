@@ -5,7 +5,7 @@ import type { Arithmetic } from '../../../functions/core/doctor/evidence.ts';
 import { evidenceOf, type Means } from './evidence.ts';
 
 const STEPS = 20_000;
-/** Of docs/doctor.md: a vision transformer on an H200, a batch of 64. Its operations follow from its shapes. */
+/** From docs/research/log.md: a vision transformer on an H200, a batch of 64; operations follow from its shapes. */
 const MEASURED = { stepSeconds: 64 / 356.8, bfloat16: 64 / 1_784.9, tf32: 64 / 951.3 };
 const seen = (given: Partial<Arithmetic>): Arithmetic => ({
   float32: 0,

@@ -112,6 +112,14 @@ describe('a declaration of 0.1.0 that a person applies', () => {
     });
   });
 
+  it('is refused without the value of a whole part', () => {
+    const text = SHORT.replace('] }', '], mayAddHelpers: {} }');
+    expect(problemsOf(readDeclaration('digits', text))).toContainEqual({
+      path: 'compute.mayAddHelpers',
+      message: 'has moved: write it as tuning.compute.mayAddHelpers (docs/tuning.md)',
+    });
+  });
+
   it('has its other problems named beside', () => {
     const problems = problemsOf(readDeclaration('digits', `${TEXT}colour: blue\n`));
     expect(problems).toHaveLength(MOVED.length + 1);

@@ -119,6 +119,11 @@ describe('commands', () => {
     expect(undocumented).toEqual([]);
   });
 
+  it('are few beside benches and tests', () => {
+    const others = Object.keys(scripts).filter((name) => !/^(bench|test):/.test(name));
+    expect(others.length).toBeLessThanOrEqual(20);
+  });
+
   it('exist, each that a page names', () => {
     const named = [...everyPage.matchAll(/npm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => name);
     expect(named.length).toBeGreaterThan(10);

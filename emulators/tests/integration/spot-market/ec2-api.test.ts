@@ -89,21 +89,6 @@ describe('GetSpotPlacementScores', () => {
     expect(regions.SpotPlacementScores?.map((row) => row.Region)).toContain('us-east-1');
   });
 
-  it('finds the types that meet requirements', async () => {
-    const { SpotPlacementScores } = await ec2.send(
-      new GetSpotPlacementScoresCommand({
-        InstanceRequirementsWithMetadata: {
-          ArchitectureTypes: ['x86_64'],
-          InstanceRequirements: { VCpuCount: { Min: 4, Max: 8 }, MemoryMiB: { Min: 8_192 } },
-        },
-        TargetCapacity: 4,
-        SingleAvailabilityZone: true,
-        RegionNames: ['us-east-1'],
-      }),
-    );
-    expect(SpotPlacementScores?.[0]).toMatchObject({ AvailabilityZoneId: 'use1-az1' });
-  });
-
   it.each([
     [{ InstanceTypes: ['x9.huge'] }, 'InvalidParameterValue', /x9\.huge/],
     [{ InstanceTypes: undefined }, 'MissingParameter', /InstanceTypes/],

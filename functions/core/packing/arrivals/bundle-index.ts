@@ -6,6 +6,7 @@
 
 import { hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
+import { hasCode } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { compress, compressPlanned, decompress, linesOf } from '../model/compressed-lines.ts';
 import { compareKeys } from '../model/order.ts';
@@ -73,8 +74,7 @@ export function readBundleIndex(body: Uint8Array, place: IndexPlace): BundleInde
   }
 }
 
-const isTooLong = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+const isTooLong = (error: unknown): boolean => hasCode(error, 'ERR_BUFFER_TOO_LARGE');
 
 /** Members of one compressed part: so few that many bundles can be read at once. */
 const PART_MEMBERS = 1_000;

@@ -212,8 +212,6 @@ async function extentsOf(
   }
 }
 
-// The order in which the samples of several shards follow each other.
-
 /**
  * Interleaves the shards at random. All interleavings are equally likely, so the whole is shuffled if each shard is.
  * Every shard is still read sequentially.

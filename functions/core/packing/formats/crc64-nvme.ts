@@ -1,7 +1,7 @@
 /**
  * CRC-64/NVME, the checksum that S3 keeps of an object if its client chose none:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity.html
- * It takes 14 us of CPU for 10 KB, and AWS's package @aws-sdk/checksums takes 28 (`node bench/packing/checksums.ts`).
+ * It takes 14 us of CPU for 10 KB, and AWS's package @aws-sdk/checksums takes 28 (docs/research/log.md, 2026-11-22).
  */
 
 /** 0xad93d23594c93659, bit-reflected. */

@@ -70,15 +70,16 @@ export class Exclusions {
   }
 }
 
-// Tells a role that may not read from a few files that cannot be read.
-
 /** Below this number, unreadable objects are files with a fault of their own. */
 const ALWAYS_ALLOWED = 10;
 
 /** Objects that came otherwise than S3 keeps them. */
 const ALTERED: ReadonlySet<string> = new Set(['ChecksumMismatch', 'BadDigest', 'OtherLength', 'OtherRange']);
 
-/** @throws UnreadableArrivalsError if more objects are unreadable than may be left, or all of several */
+/**
+ * Tells a role that may not read from a few files that cannot be read.
+ * @throws UnreadableArrivalsError if more objects are unreadable than may be left, or all of several
+ */
 export function checkReadable(
   { objects, rejected, pipeline }: Pick<Plan, 'objects' | 'rejected' | 'pipeline'>,
   unreadable: ReadonlyMap<string, number>,

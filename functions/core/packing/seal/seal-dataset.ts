@@ -347,8 +347,6 @@ function checkEven(plan: Plan, records: readonly CommittedShard[]): void {
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
 
-// Seals what a plan found in the file of annotations.
-
 /** Copies the list of bad rows into the generation. */
 async function sealAnnotations(
   store: BlobStore,

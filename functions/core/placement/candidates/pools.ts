@@ -278,8 +278,6 @@ function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned
   return { candidates: [...kept], pruned: [...pruned, ...beyond] };
 }
 
-// Why a pool that a topology could run in is not considered.
-
 interface Facts {
   readonly price: OnDemandPrice | undefined;
   readonly helpers: number | string;
@@ -287,7 +285,7 @@ interface Facts {
   readonly region: string;
 }
 
-/** Undefined: its price is known and the zone offers it. */
+/** Why a pool that a topology could run in is not considered; undefined if its price is known and the zone offers it. */
 function whyNotWeighed(pool: Pool, { price, helpers, quotes, region }: Facts): string | undefined {
   const { instanceType, zoneId } = pool;
   if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;

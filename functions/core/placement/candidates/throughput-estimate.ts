@@ -27,7 +27,7 @@ export interface TrainedTopology {
 /** The measured throughput of one attempt. */
 export interface MeasuredThroughput extends TrainedTopology {
   readonly stepSeconds: number;
-  /** Of a step from now on, where the measured ones had a burst of network or disk that ends. */
+  /** Per step from now on, where the measured ones had a burst of network or disk that ends. */
   readonly laterStepSeconds?: number | undefined;
   /** The number of steps that the mean covers. */
   readonly steps: number;

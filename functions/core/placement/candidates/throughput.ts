@@ -97,7 +97,7 @@ const helperVcpus = (helpers: Helpers | undefined, hardware: FactsOf): number =>
 const trainsOnCpus = ({ acceleratorCount }: InstanceFacts): boolean => acceleratorCount === 0;
 
 /**
- * Of a step on CPUs, the share that only one vCPU works on: reading, the loop itself, small operations. A stated prior.
+ * Per step on CPUs, the share that only one vCPU works on: reading, the loop itself, small operations. A stated prior.
  * Loader workers beside an accelerator share nothing, so they scale with the vCPUs.
  */
 const SERIAL_SHARE = 0.02;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { OTHERS } from '../../../../bench/doctor/scripts/others.ts';
 import { CATALOGUE } from '../../../../bench/scripts/catalogue.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from '../../../../bench/scripts/outcome.ts';
 import type { Script } from '../../../../bench/scripts/script.ts';
@@ -8,7 +7,6 @@ const held: Outcome = {
   name: 'mnist',
   origin: 'package 1.2.3',
   didStart: true,
-  changedLines: 0,
   recognised: ['marker'],
   kills: 10,
   killsWithCheckpoint: 9,
@@ -58,21 +56,12 @@ describe('the outcome of a script of others', () => {
   });
 });
 
-function isPinned({ origin }: Script): boolean {
-  if ('package' in origin) return /^[0-9a-f]{64}$/.test(origin.sha256);
-  return 'commit' in origin
-    ? /^[0-9a-f]{40}$/.test(origin.commit)
-    : origin.documentation.startsWith('https:');
-}
+const isPinned = ({ origin }: Script): boolean =>
+  'package' in origin ? /^[0-9a-f]{64}$/.test(origin.sha256) : origin.documentation.startsWith('https:');
 
-const JUDGED = OTHERS.flatMap(({ source }) => ('script' in source ? [source.script] : []));
-
-describe.each([
-  ['resumed', CATALOGUE],
-  ['judged by the doctor', JUDGED],
-])('the catalogue of scripts that are %s', (_, scripts) => {
+describe('the catalogue of scripts', () => {
   it('names scripts once and pins archives by hash', () => {
-    expect(new Set(scripts.map(({ name }) => name)).size).toBe(scripts.length);
-    expect(scripts.filter((script) => !isPinned(script))).toEqual([]);
+    expect(new Set(CATALOGUE.map(({ name }) => name)).size).toBe(CATALOGUE.length);
+    expect(CATALOGUE.filter((script) => !isPinned(script))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planBytes } from '../../../../bench/sim/limits.ts';
+import { planBytes } from '../../../../bench/sim/shares.ts';
 import { tidewheel } from '../../../../bench/sim/tidewheel.ts';
 import { simulate } from '../../../../bench/sim/world.ts';
 import { fittedRegimes } from '../../../../functions/core/placement/belief/regimes.ts';

@@ -7,12 +7,12 @@ from ending import print_digest, read_arguments, report
 from torch import nn
 
 
-def train(dropout: float) -> None:
+def main() -> None:
     options = read_arguments()
     device = torch.device(options.device)
     torch.use_deterministic_algorithms(True)
     torch.manual_seed(7)
-    model = nn.LSTM(32, 64, num_layers=2, dropout=dropout, batch_first=True).to(device)
+    model = nn.LSTM(32, 64, num_layers=2, dropout=0.3, batch_first=True).to(device)
     head = nn.Linear(64, 4).to(device)
     optimizer = torch.optim.RMSprop([*model.parameters(), *head.parameters()], lr=1e-3)
     state = None
@@ -29,4 +29,4 @@ def train(dropout: float) -> None:
 
 
 if __name__ == "__main__":
-    train(0.3)
+    main()

@@ -6,12 +6,15 @@ Minutes, in the environments of the recipes:
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from heavy import recipe_of, undisturbed
-from interrupted import lose_host, run_whole, same_result
+from hosts import Attempt, processes_below
+from interrupted import Recipe, RecipeError, bucket_of, run_whole, same_result
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
 # The agent gives a script ten seconds to end by itself and three more after SIGTERM. The rest is
@@ -28,6 +31,48 @@ CASES = [
     pytest.param("ray-two", 1, id="ray: another host that trains"),
     pytest.param("ray-two", 2, id="ray: the helper"),
 ]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How the other hosts ended after one was lost."""
+
+    codes: tuple[int | None, ...]
+    """Exit codes of the other hosts; None for one that still runs."""
+    seconds: float
+    """From the loss to the end of the last host."""
+    failures: tuple[str, ...]
+    """Their failure files."""
+    left: int
+    """Processes of the job that still run."""
+    step: int
+    """The newest saved step."""
+    saved: Path
+
+
+def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float) -> Loss:
+    """Kills everything on one host with -9 once `step` is saved."""
+    attempt = Attempt(root, recipe.job)
+    try:
+        attempt.start()
+        if not attempt.await_step(step, recipe.limit_seconds):
+            raise RecipeError(f"{recipe.name}: never reached step {step}\n{attempt.logs()}")
+        lost_at = time.monotonic()
+        attempt.lose(host)
+        others = [index for index in range(len(attempt.bases)) if index != host]
+        codes = attempt.wait(within)
+        seconds = time.monotonic() - lost_at
+        files = [attempt.bases[index] / "output" / "failure" for index in others]
+        return Loss(
+            codes=tuple(codes[index] for index in others),
+            seconds=round(seconds, 1),
+            failures=tuple(file.read_text() for file in files if file.exists()),
+            left=sum(len(processes_below(base)) for base in attempt.bases),
+            step=int(attempt.progress()["step"]),
+            saved=bucket_of(attempt),
+        )
+    finally:
+        attempt.close()
 
 
 @pytest.mark.parametrize(("name", "host"), CASES)

@@ -1,7 +1,8 @@
-"""Counts for twenty seconds, and saves every two seconds and at SIGTERM."""
+"""Counts a step a second, and saves every `--save_steps` and at SIGTERM."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
@@ -9,11 +10,12 @@ import time
 from pathlib import Path
 from types import FrameType
 
-STEPS = 20
-STEPS_A_SAVE = 2
-
 
 def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--save_steps", type=int, required=True)
+    options = parser.parse_args()
     folder = Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"])
     folder.mkdir(parents=True, exist_ok=True)
     stopped = False
@@ -25,14 +27,14 @@ def main() -> int:
     signal.signal(signal.SIGTERM, stop)
     saved = sorted(folder.glob("step-*.txt"))
     done = int(saved[-1].stem.removeprefix("step-")) if saved else 0
-    while done < STEPS and not stopped:
+    while done < options.steps and not stopped:
         time.sleep(1)
         done += 1
-        if done % STEPS_A_SAVE == 0 or stopped:
+        if done % options.save_steps == 0 or stopped:
             draft = folder / "draft"
             draft.write_text(str(done))
             draft.rename(folder / f"step-{done:08d}.txt")
-            print(f"tidewheel step={done} total={STEPS}", flush=True)
+            print(f"tidewheel step={done} total={options.steps}", flush=True)
     if stopped:
         return 143
     Path(os.environ["SM_MODEL_DIR"], "count.txt").write_text(str(done))

@@ -4,10 +4,10 @@
  */
 import { crc32 } from 'node:zlib';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import type { StoredChecksum } from './checksum-headers.ts';
-import { regularCorpus } from './listing.ts';
-import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';
+import type { StoredChecksum } from '../../../bench/packing/checksum-headers.ts';
+import { regularCorpus } from '../../../bench/packing/listing.ts';
+import { type Fault, type MemoryS3, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 
 const PIPELINE = 'faulty';
 const RUN = 'faulty-000001';
@@ -128,10 +128,4 @@ export async function survive(start: StartWorker, seed: number, mostKills: numbe
   } finally {
     await server.stop();
   }
-}
-
-/** Keys whose bytes differ, or that only one of the two has. */
-export function differences(expected: Sealed, found: Sealed): string[] {
-  const keys = new Set([...expected.keys(), ...found.keys()]);
-  return [...keys].filter((key) => expected.get(key) !== found.get(key)).sort();
 }

@@ -1,1 +1,0 @@
-"""What the agent does and costs on a GPU; measure_gpu.py prints it."""
