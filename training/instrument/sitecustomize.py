@@ -1,6 +1,6 @@
 """Python imports this at its start, since the agent puts the folder on PYTHONPATH.
 
-It does nothing until the program imports a framework, and then lays the hooks. The next
+It does nothing until the program imports a framework, and then installs the hooks. The next
 `sitecustomize` on the path, which this one hides, runs as before.
 """
 
@@ -25,9 +25,9 @@ def _run_hidden_one() -> None:
 
 if os.environ.get("TIDEWHEEL_INSTRUMENT_DIR"):
     try:
-        from tidewheel_instrument.imports import when_imported
+        from tidewheel_instrument import start
 
-        when_imported()
+        start.when_a_framework_is_imported()
     except Exception as error:  # The script comes first: it runs without the hooks.
         print(f"tidewheel: nothing is measured: {error!r}", file=sys.stderr, flush=True)
 

@@ -37,8 +37,9 @@ def hooks_cost(folder: Path, repetitions: int, steps: int, device: str) -> dict[
     import torch
     from torch.utils.data import DataLoader, TensorDataset
 
+    from tidewheel_instrument.looks import Looker
     from tidewheel_instrument.meter import Meter
-    from tidewheel_instrument.pytorch import lay
+    from tidewheel_instrument.pytorch import install
 
     torch.set_num_threads(1)
     data = TensorDataset(
@@ -56,14 +57,15 @@ def hooks_cost(folder: Path, repetitions: int, steps: int, device: str) -> dict[
         return (time.thread_time() - began) / steps
 
     meter = Meter(str(folder))
+    meter.begin_looks = lambda: Looker(meter).start()
     seconds_of_step()
     if device == "cuda":
         torch.cuda.set_sync_debug_mode("error")
     pairs = []
     for _ in range(repetitions):
-        lay(meter)
+        install(meter)
         hooked = seconds_of_step()
-        meter.take_off()
+        meter.uninstall()
         pairs.append((hooked, seconds_of_step()))
     parts = [_difference(pairs[number::_PARTS]) for number in range(_PARTS)]
     return {
@@ -102,7 +104,7 @@ def agent_cost(folder: Path) -> dict[str, float]:
 
 def look_cost() -> dict[str, float]:
     """Microseconds of CPU time of one look at the training thread; there are four a second."""
-    from tidewheel_instrument.looks import Places, host_work
+    from tidewheel_instrument.places import Places, host_work
 
     places, me = Places(), threading.get_ident()
 

@@ -65,7 +65,7 @@ def _note_end(folder: str) -> None:
     An error or a code other than 0 is no good end. That of `raise SystemExit(code)` is not seen:
     the file's name then ends in `.lost`, unless the program's text allows no other code than 0.
     Threads of PyTorch may abort the process in the interpreter's end that follows. The agent then
-    knows that the work was done (supervision/aborted_end.py). A rank of torchrun is named by its
+    knows that the work was done (lifecycle/watch.py). A rank of torchrun is named by its
     launcher, and waits for the others here: torchrun would kill them for the abort of this one.
     """
     process, rank = os.getpid(), os.environ.get("LOCAL_RANK")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .exit_codes import describe_signal
-from .launcher_report import FirstEnd, before_launcher, first_end
 from .log import log, redact
 
 REASON_CHARACTERS = 1024
@@ -33,6 +35,12 @@ _CHAINS = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
 )
+_ROOT_CAUSE = "Root Cause (first observed failure):"
+_REPORTED_RANK = re.compile(r"^\s+rank\s+: (\d+)\b")
+_EXIT_CODE = re.compile(r"^\s+exitcode\s+: (-?\d+)\b")
+_OWN_LINE = re.compile(r"^[EIW]\d{4} .*[ /]torch/distributed/elastic/")
+_FOLLOWS = (-signal.SIGABRT, -signal.SIGTERM)
+"""NCCL aborts a rank that has lost another one, and torchrun ends the rest by SIGTERM."""
 
 
 class LogTail:
@@ -64,10 +72,10 @@ class LogTail:
         """Of a rank of torchrun that ended before the others without an exception: it left by an
         exit code, as argparse does, or was killed."""
         lines = [*self._lines]
-        end = first_end(lines)
+        end = _first_end(lines)
         if end is None or any(not _is_echo(block) for block in self._blocks()):
             return None
-        began = [line for line in before_launcher(lines) if _TRACEBACK in line]
+        began = [line for line in _before_launcher(lines) if _TRACEBACK in line]
         ranks = [_RANK.match(line) for line in began]
         # Lines have no rank before torch.distributed has one.
         is_silent = all(found is not None and int(found[1]) != end.rank for found in ranks)
@@ -78,7 +86,7 @@ class LogTail:
 
     def last_words(self) -> list[str]:
         """The last lines before torchrun's own, without those of the ranks that lost another."""
-        said = [line for line in before_launcher([*self._lines]) if line.strip()]
+        said = [line for line in _before_launcher([*self._lines]) if line.strip()]
         first = next((n for n, line in enumerate(said) if _TRACEBACK in line), len(said))
         return said[:first][-_LAST_LINES:]
 
@@ -144,3 +152,37 @@ def write_failure(output_dir: Path, text: str) -> OSError | None:
         log(f"cannot write {path}: {error}")
         return error
     return None
+
+
+@dataclass(frozen=True)
+class FirstEnd:
+    """Of the rank that ended first, as torchrun reports it.
+
+    Its own exception, ChildFailedError, is the same for every cause, and its exit code is always 1.
+    Format: torch/distributed/elastic/multiprocessing/errors/__init__.py, ChildFailedError.
+    """
+
+    rank: int
+    exit_code: int
+    """As a shell shows it."""
+
+
+def _first_end(lines: Sequence[str]) -> FirstEnd | None:
+    """None without torchrun's report, or where another process must have been at fault."""
+    if _ROOT_CAUSE not in lines:
+        return None
+    rank = code = None
+    for line in lines[lines.index(_ROOT_CAUSE) :]:
+        if rank is None and (found := _REPORTED_RANK.match(line)):
+            rank = int(found[1])
+        if code is None and (found := _EXIT_CODE.match(line)):
+            code = int(found[1])
+    if rank is None or code is None or code in _FOLLOWS:
+        return None
+    return FirstEnd(rank, 128 - code if code < 0 else code)
+
+
+def _before_launcher(lines: Sequence[str]) -> list[str]:
+    """The lines before torchrun's own."""
+    first = next((n for n, line in enumerate(lines) if _OWN_LINE.match(line)), len(lines))
+    return [*lines[:first]]

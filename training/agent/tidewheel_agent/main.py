@@ -20,9 +20,7 @@ from .lifecycle.host_run import HostRun
 from .lifecycle.outcome import Outcome, cannot_start
 from .lifecycle.prepare import prepare
 from .lifecycle.start import start
-from .lifecycle.start_over import start_over
-from .lifecycle.start_unmeasured import start_unmeasured
-from .lifecycle.try_earlier import try_earlier
+from .lifecycle.start_again import prepare_again
 from .lifecycle.watch import watch
 from .log import log
 from .platform_failure import (
@@ -98,9 +96,7 @@ def _run(run: HostRun) -> Outcome:
         if isinstance(started, Outcome):
             return started
         end = watch(run, prepared, started)
-        again = start_over(run, prepared, started, end)
-        again = again or start_unmeasured(run, prepared, end)
-        again = again or try_earlier(run, prepared, started, end)
+        again = prepare_again(run, prepared, started, end)
         if again is not None:
             prepared, started = again, start(run, again)
             if isinstance(started, Outcome):

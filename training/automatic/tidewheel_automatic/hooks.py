@@ -16,10 +16,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils.data import DataLoader
 
+from .fake_tensors import convert, is_fake
 from .loaders import LoaderIterator
-from .phantoms import convert, is_phantom
 from .ranks.distributed import hook_distributed
-from .recurrent import hook_recurrent_layers
 from .seeds import hook_seeds
 from .session import Session
 from .torchscript import replace
@@ -29,6 +28,9 @@ _TEXT = ("__repr__", "__format__")
 """`print(loss)` reads the values, too, and the text depends on them alone."""
 _CONVERSIONS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__")
 _LIST_ENTRY_BYTES = 8
+_LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+_NAMES = ("has_biases", "num_layers", "dropout", "train")
+DROPOUT_REASON = "cuDNN keeps the random numbers of the dropout between recurrent layers to itself"
 
 
 def install(session: Session) -> None:
@@ -64,7 +66,7 @@ def _read(session: Session, name: str, original: Callable[..., Any]) -> Callable
     def read(*args: Any, **kwargs: Any) -> Any:
         if not session.is_active:
             return original(*args, **kwargs)
-        if session.is_phantom:
+        if session.is_replaying:
             return session.journal.replay(name)
         with session.nesting.inside():
             value = original(*args, **kwargs)
@@ -93,7 +95,7 @@ def _hook_backward(session: Session) -> None:
                 return _original(*args, **kwargs)
             session.begin()
             with session.nesting.backward_pass():
-                if not session.is_phantom:
+                if not session.is_replaying:
                     # A replay calls the script's hooks again, so what they read is in the journal.
                     is_script = session.gradients.need_backward
                     with nullcontext() if is_script else session.nesting.inside():
@@ -127,12 +129,12 @@ def _note_backward_hooks(session: Session) -> None:
 
 
 def _hook_copies(session: Session) -> None:
-    """PyTorch copies the storage of a tensor, and a phantom cannot take a real one."""
+    """PyTorch copies the storage of a tensor, and a fake tensor cannot take a real one."""
     original = torch.Tensor.__deepcopy__
 
     @functools.wraps(original)
     def deepcopy(self: torch.Tensor, memo: dict[int, Any]) -> Any:
-        if not (session.is_phantom and self.is_leaf) or id(self) in memo:
+        if not (session.is_replaying and self.is_leaf) or id(self) in memo:
             return original(self, memo)
         copied = self.detach().clone().requires_grad_(self.requires_grad)
         memo[id(self)] = copied
@@ -144,20 +146,20 @@ def _hook_copies(session: Session) -> None:
 
 
 def _hook_conversions(session: Session) -> None:
-    """PyTorch swaps a phantom for its converted one, and fails, since the phantom is known."""
+    """PyTorch swaps a fake tensor for its converted one, and fails, since the first is known."""
     original = torch.nn.Module._apply
 
     @functools.wraps(original)
     def convert_module(self: torch.nn.Module, change: Any, *args: Any, **kwargs: Any) -> Any:
         own = self._parameters
-        phantoms = {n: p for n, p in own.items() if session.is_phantom and is_phantom(p)}
-        for name, phantom in phantoms.items():
-            convert(phantom, change)
+        fakes = {n: p for n, p in own.items() if session.is_replaying and is_fake(p)}
+        for name, fake in fakes.items():
+            convert(fake, change)
             own[name] = None  # It keeps its place among the others.
         try:
             return original(self, change, *args, **kwargs)
         finally:
-            own.update(phantoms)
+            own.update(fakes)
 
     torch.nn.Module._apply = convert_module  # type: ignore[assignment, method-assign]
 
@@ -183,7 +185,7 @@ def _step(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         session.begin()
         closure = kwargs.get("closure", args[0] if args else None)
-        if session.is_phantom:
+        if session.is_replaying:
             result = _closure_again(session, closure)
         elif closure is None:
             with session.nesting.inside():
@@ -234,7 +236,7 @@ def _hook_files(session: Session) -> None:
 
     @functools.wraps(original)
     def save(obj: object, f: Any, *args: Any, **kwargs: Any) -> None:
-        if session.is_phantom:
+        if session.is_replaying:
             if isinstance(f, (str, os.PathLike)):
                 session.aside.saves_nothing(f)
             return
@@ -274,3 +276,40 @@ def _shown(session: Session, original: Callable[..., Any]) -> Callable[..., Any]
         original(kind, error, trace)
 
     return excepthook
+
+
+def hook_recurrent_layers(cannot_save: Callable[[str], None]) -> None:
+    """Those of a GPU whose dropout no checkpoint can hold.
+
+    cuDNN draws the dropout between the layers from a buffer of its own. PyTorch fills it at its
+    first use in a process, and neither Python nor a generator's state reaches it. `cannot_save`
+    gets the reason at each use of such layers.
+    """
+    places: tuple[Any, ...] = (torch, torch._VF)
+    for name in _LAYERS:
+        hooked = _refusing_dropout(getattr(torch, name), cannot_save)
+        for place in places:
+            replace(place, name, hooked)
+
+
+def _refusing_dropout(
+    original: Callable[..., Any], cannot_save: Callable[[str], None]
+) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def layers(*args: Any, **kwargs: Any) -> Any:
+        if _draws_in_cudnn(args, kwargs):
+            cannot_save(DROPOUT_REASON)
+        return original(*args, **kwargs)
+
+    return layers
+
+
+def _draws_in_cudnn(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Padded and packed sequences have other arguments before the first flag."""
+    first_flag = next((i for i, value in enumerate(args) if isinstance(value, bool)), len(args))
+    options = dict(zip(_NAMES, args[first_flag:], strict=False)) | kwargs
+    draws = options.get("train") and options.get("dropout", 0) > 0
+    if not draws or options.get("num_layers", 1) < 2:
+        return False
+    inputs = args[0] if args else kwargs.get("input", kwargs.get("data"))
+    return bool(torch.backends.cudnn.enabled and getattr(inputs, "is_cuda", False))

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
 from torch.utils.data import DataLoader, IterableDataset
 
 from .draws import State, Work, may_draw
-from .phantoms import build, describe, without_modes
+from .fake_tensors import build, describe, without_modes
+from .recording import Recording
 from .state import randomness
-
-if TYPE_CHECKING:
-    from .session import Session
 
 _END = "end of the epoch"
 _numbers = itertools.count()
@@ -24,7 +22,7 @@ _live: weakref.WeakValueDictionary[int, LoaderIterator] = weakref.WeakValueDicti
 
 
 class LoaderIterator(Iterator[Any]):
-    """Stands in front of PyTorch's iterator; during a replay it yields phantoms without loading.
+    """Stands in front of PyTorch's iterator; a replay yields fake tensors without loading.
 
     A dataset that keeps a state from one epoch to the next is loaded again in a replay.
     """
@@ -33,7 +31,7 @@ class LoaderIterator(Iterator[Any]):
         self,
         loader: DataLoader[Any],
         make: Callable[[DataLoader[Any]], Iterator[Any]],
-        session: Session,
+        session: Recording,
     ) -> None:
         self.loader = loader
         self._make, self._session = make, session
@@ -57,7 +55,7 @@ class LoaderIterator(Iterator[Any]):
 
     def __next__(self) -> Any:
         self._session.before_batch()
-        if self._session.is_phantom:
+        if self._session.is_replaying:
             return self._again()
         before = self._before()
         try:
@@ -73,7 +71,7 @@ class LoaderIterator(Iterator[Any]):
 
     def _begin(self) -> None:
         session = self._session
-        if session.is_phantom:
+        if session.is_replaying:
             work = session.journal.replay("epoch")
             if self._loads_again:
                 with without_modes():
@@ -168,7 +166,7 @@ def _keeps_state(loader: DataLoader[Any]) -> bool:
     return bool(loader.persistent_workers)
 
 
-def _described(batch: Any, session: Session) -> Any:
+def _described(batch: Any, session: Recording) -> Any:
     with session.nesting.inside():  # A class may read its tensors while it is described.
         description = describe(batch)
     session.may_read(sum(int(getattr(leaf, "nbytes", 0)) for leaf in tree_leaves(description)))

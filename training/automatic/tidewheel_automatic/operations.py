@@ -1,4 +1,4 @@
-"""What operations give on phantoms, remembered by the shapes that they get.
+"""What operations give on fake tensors, remembered by the shapes that they get.
 
 A fake tensor's operation takes 0.15 ms and more, most of it in PyTorch's Python code. A loop of
 many small operations, such as the steps of an environment between two optimizer steps, would be
@@ -49,10 +49,10 @@ class _Made:
 class Operations:
     """`run` gives what the fake tensor mode gives, with fake tensors of its own each time."""
 
-    def __init__(self, fake: FakeTensorMode, phantom_of: Callable[[Any], Any]) -> None:
-        """`phantom_of`: the phantom of a parameter that is still real."""
+    def __init__(self, fake: FakeTensorMode, fake_of: Callable[[Any], Any]) -> None:
+        """`fake_of`: the fake tensor of a parameter that is still real."""
         self._fake = fake
-        self._phantom_of = phantom_of
+        self._fake_of = fake_of
         self._made: dict[Key, _Made | tuple[type, list[_Made]]] = {}
         self._kinds: dict[Any, tuple[bool, bool]] = {}
         """Of each operation: whether shapes decide its result, and whether it is pointwise."""
@@ -101,7 +101,7 @@ class Operations:
     def _remember(self, key: Key, func: Any, args: Any, result: Any) -> None:
         first = args[0] if args else None
         if isinstance(first, torch.nn.Parameter):
-            first = self._phantom_of(first)
+            first = self._fake_of(first)
         if len(self._made) >= _MOST_KEYS:
             self._made.clear()
         may_alias = any(value.alias_info is not None for value in func._schema.returns)
@@ -122,7 +122,7 @@ class Operations:
         if made.is_view:
             first = args[0]
             if isinstance(first, torch.nn.Parameter):
-                first = self._phantom_of(first)
+                first = self._fake_of(first)
             meta = torch.empty((), dtype=made.dtype, device="meta")
             meta.set_(first.untyped_storage(), made.offset, made.shape, made.stride)
         else:
@@ -161,7 +161,7 @@ def _add_tensor(parts: list[Any], value: Any, kind: type) -> bool | None:
         return None
     if value.layout is not torch.strided or value.dtype.is_complex:
         return None
-    # A real tensor's view is no view of a phantom.
+    # A real tensor's view is no view of a fake tensor.
     parts.append(kind is torch.Tensor)
     parts += (value.shape, value.stride(), value.storage_offset(), value.dtype, device)
     return kind is not FakeTensor or value.constant is None

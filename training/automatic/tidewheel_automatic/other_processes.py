@@ -1,8 +1,9 @@
 """Processes that the script starts within its loop.
 
-What they give back comes by ways that no hook sees, and a replay would start them among phantoms:
-with weights, files and random numbers of another step. A script whose other processes work with
-tensors is not saved from there on. Those of a loader are PyTorch's; the loader replays for them.
+What they give back comes by ways that no hook sees, and a replay would start them among fake
+tensors: with weights, files and random numbers of another step. A script whose other processes work
+with tensors is not saved from there on. Those of a loader are PyTorch's; the loader replays for
+them.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ import sys
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch.multiprocessing import reductions
 
 from . import one_process
 from .journal import Journal, RefusedError
-
-if TYPE_CHECKING:
-    from .session import Session
+from .recording import Recording
 
 _TRAINS, _READS, _SENDS, _STARTS = 1, 2, 3, 4
 _REASONS = {
@@ -36,7 +35,7 @@ _PATHS = (str, bytes, os.PathLike)
 
 
 class OtherProcesses:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Recording) -> None:
         self._session = session
         self._seen = mmap.mmap(-1, 1)
         """One byte that forked processes share: a key of `_REASONS`, or 0."""
@@ -66,7 +65,7 @@ class OtherProcesses:
     def _note(self, what: int) -> None:
         if not self.has_trained:
             self._seen[0] = what
-        if self._session.is_phantom:
+        if self._session.is_replaying:
             raise RefusedError(_REASONS[what])
 
     def _forked(self) -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from .journal import RefusedError
 from .sandbox import ProtectedFileError
 
-_PHANTOMS = ("FakeTensor", "fake_tensor", "device type 'meta'", "meta tensor", "tensor subclasses")
+_FAKE = (
+    "FakeTensor",
+    "fake_tensor",
+    "device type 'meta'",
+    "meta tensor",
+    "tensor subclasses",
+)
 _LOST_PEERS = (
     "connection closed by peer",
     "connection reset by peer",
@@ -22,13 +28,13 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, (RefusedError, ProtectedFileError)):
         return str(error)
     text = f"{type(error).__name__}: {error}"
-    return f"it used a tensor that was not restored ({text})" if meets_phantom(error) else text
+    return f"it used a tensor that was not restored ({text})" if meets_fake_tensor(error) else text
 
 
-def meets_phantom(error: BaseException) -> bool:
+def meets_fake_tensor(error: BaseException) -> bool:
     """PyTorch has no class for a tensor without data that meets real ones."""
     text = f"{type(error).__module__} {error}"
-    return any(sign in text for sign in _PHANTOMS)
+    return any(sign in text for sign in _FAKE)
 
 
 def is_of_host(error: BaseException) -> bool:

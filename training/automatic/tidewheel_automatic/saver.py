@@ -17,7 +17,8 @@ from . import storage
 from .journal import RefusedError
 from .options import Options
 from .ranks.gang import Gang
-from .state.replicated import digest_of_replicated, leave_out
+from .state.fingerprint import digest_of_replicated
+from .state.replicated import leave_out
 from .writer import Writer
 
 State = Callable[[], dict[str, Any]]

@@ -1,12 +1,13 @@
 """One process's training: records what the script reads, saves, and replays after an interruption.
 
 A resumed script runs from its top. At the first backward pass or optimizer step the replay begins:
-tensors are phantoms, loaders load nothing, and reads of tensors give the recorded values. At the
+tensors are fake, loaders load nothing, and reads of tensors give the recorded values. At the
 saved step everything gets its saved state, and training goes on.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from contextlib import suppress
@@ -15,28 +16,25 @@ from typing import Any
 import torch
 
 from . import loaders, one_process, storage
-from .aside import Aside
+from .aside import Aside, Files
 from .draws import Draws
 from .exchange import FAILED_RESUME, STOPPED, tell_agent
+from .fake_tensors import ReplayMode
 from .journal import Journal, RefusedError
-from .loop.boundaries import Boundaries, Position
-from .loop.gradients import Gradients
+from .loop import Boundaries, Gradients, Position
 from .nesting import Nesting
-from .noted.number_reads import NumberReads
-from .noted.packed import PackedSequences
-from .noted.shapes import ShapesByData
 from .options import Options
 from .other_processes import OtherProcesses
-from .output import Output
-from .phantoms import PhantomMode
 from .ranks import buckets
 from .ranks.gang import Gang, TrialStore
-from .refusal import is_of_host, meets_phantom, reason_of
+from .recorded.number_reads import NumberReads
+from .recorded.packed import PackedSequences
+from .recorded.shapes import ShapesByData
+from .refusal import is_of_host, meets_fake_tensor, reason_of
 from .sandbox import Sandbox
 from .saver import Saver
 from .seeds import Seeds
 from .state import randomness, snapshot
-from .state.files import Files
 from .state.replicated import fill_in
 from .trial import FirstProcess, SecondProcess
 
@@ -49,20 +47,20 @@ _MOST_READ_BYTES = 64 << 20
 class Session:
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._output = Output()
+        self._output = _Output()
         self.journal = Journal()
         self._read_bytes = 0
         """Of what the journal holds."""
         self.draws = Draws(self.may_read)
         self.has_begun = False
-        self.is_phantom = False
+        self.is_replaying = False
         self.steps = 0
         self.nesting = Nesting()
         self.shapes = ShapesByData(self)
         self.processes = OtherProcesses(self)
         self.numbers = NumberReads(self)
-        self.packed = PackedSequences(self)
-        self._mode = PhantomMode(self.packed.again)
+        self.packed = PackedSequences(self, self.shapes)
+        self._mode = ReplayMode(self.packed.again)
         self._unchanged: snapshot.Versions = {}
         self.gradients = Gradients()
         self._boundaries = Boundaries()
@@ -132,7 +130,7 @@ class Session:
 
     def leave(self) -> None:
         """The script ends its process group."""
-        if self._options.ranks > 1 and not self.is_phantom:
+        if self._options.ranks > 1 and not self.is_replaying:
             self._has_given_up = True
             self._saver.leave()
 
@@ -148,7 +146,7 @@ class Session:
 
     def give_up(self, reason: str, *, for_good: bool = False) -> None:
         """The script trains on without checkpoints; those that it has keep their steps safe, unless
-        it is `for_good`: then the agent sets them aside, and lays no hooks in later attempts."""
+        it is `for_good`: then the agent sets them aside, and later attempts have no hooks."""
         if self.processes.is_forked:
             return  # Its parent gives up.
         self._has_given_up = True
@@ -168,7 +166,7 @@ class Session:
     def captures_graph(self) -> None:
         """Before the first step each process captures its own. Raises RefusedError in a replay."""
         reason = "the loop captures a CUDA graph, which hides its steps"
-        if self.is_phantom:
+        if self.is_replaying:
             raise RefusedError(reason)
         if self.is_recording:
             self.give_up(reason)
@@ -213,7 +211,7 @@ class Session:
             self._output.say(f"resuming: steps 1 to {step} are done and are not repeated")
             self._output.mute()
             self.aside.begin()
-            self.is_phantom = True
+            self.is_replaying = True
             self._mode.begin()
 
     def after_backward(self) -> None:
@@ -236,7 +234,7 @@ class Session:
     def _at_boundary(self, position: Position) -> None:
         if self.processes.is_forked:
             self.processes.trains()
-        elif self.is_phantom:
+        elif self.is_replaying:
             assert self._saved is not None
             if position == self._saved["position"]:
                 self._restore(self._saved)
@@ -295,7 +293,7 @@ class Session:
         if self.journal.is_replaying:
             raise RefusedError("the script reads less than before the checkpoint")
         self._mode.end()
-        self.is_phantom = False
+        self.is_replaying = False
         self.aside.end()
         self.files.write_back(saved["files"], replaces=True)
         is_exact = buckets.arrange(self.replicas, saved["buckets"])
@@ -320,9 +318,9 @@ class Session:
             return  # The one that forked it goes on.
         if self._second is not None:
             self._second.failed(error, has_begun=self.has_begun)
-        is_inexact = isinstance(error, RefusedError) or meets_phantom(error)
-        if self.is_phantom or (self._resumed_step is not None and is_inexact):
-            self.is_phantom = False
+        is_inexact = isinstance(error, RefusedError) or meets_fake_tensor(error)
+        if self.is_replaying or (self._resumed_step is not None and is_inexact):
+            self.is_replaying = False
             self._refuse(error)
 
     def _refuse(self, error: BaseException) -> None:
@@ -342,8 +340,41 @@ class Session:
         error = RefusedError("the script ended before the step of its checkpoint")
         if self._second is not None:
             self._second.failed(error, has_begun=self.has_begun)
-        if self.is_phantom:
+        if self.is_replaying:
             self._output.unmute()
             self._refuse(error)
             sys.stdout.flush()
             os._exit(1)
+
+
+class _Output:
+    """The script's, silent during a replay: an earlier attempt has printed these lines."""
+
+    def __init__(self) -> None:
+        self._kept: list[int] = []
+
+    def mute(self) -> None:
+        """Redirects the descriptors, so that every writer of the process is silent."""
+        self._flush()
+        self._kept = [os.dup(1), os.dup(2)]
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+
+    def unmute(self) -> None:
+        if not self._kept:
+            return
+        self._flush()
+        for descriptor, kept in zip((1, 2), self._kept, strict=True):
+            os.dup2(kept, descriptor)
+            os.close(kept)
+        self._kept = []
+
+    def say(self, text: str) -> None:
+        print(f"tidewheel: {text}", file=sys.stderr, flush=True)
+
+    def _flush(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()

@@ -13,12 +13,16 @@ import json
 import os
 import re
 import shutil
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 MARKER = "COMPLETE.json"
 _FOLDER = re.compile(r"step-(\d{8,12})")
 _KEPT = 2
+_RENAMED = {"phantoms": "fake_tensors", "noted.packed": "recorded.packed"}
+"""Modules whose classes are in checkpoints of 0.1.0, by their names there."""
 
 
 def whole_steps(root: Path, rank: int, first: int, count: int) -> list[int]:
@@ -48,6 +52,8 @@ def folder_of(root: Path, step: int) -> Path:
 def load(folder: Path, rank: int) -> dict[str, Any]:
     import torch
 
+    for old, new in _RENAMED.items():
+        sys.modules.setdefault(f"{__package__}.{old}", import_module(f".{new}", __package__))
     # The agent's own file of this run, checked by its checksum.
     state = torch.load(folder / f"rank-{rank}.pt", map_location="cpu", weights_only=False)
     assert isinstance(state, dict)

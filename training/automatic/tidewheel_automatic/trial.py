@@ -24,9 +24,9 @@ from .options import Options
 from .ranks.gang import TrialStore
 from .refusal import is_of_host, reason_of
 from .sandbox import written_files
-from .state.fingerprint import fingerprint
+from .state.fingerprint import digest_of_replicated, fingerprint
 from .state.objects import outer_loops
-from .state.replicated import digest_of_replicated, leave_out
+from .state.replicated import leave_out
 
 STEPS = 2
 """After the trial's checkpoint, so that generators, loaders and optimizers show what they hold."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -18,27 +18,14 @@ from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.module import register_module_forward_hook
 
 from .cells import BITS16_WORK, FLOAT32_WORK, STEPS, TF32_WORK
-from .looks import Places, calling_line
-
-if TYPE_CHECKING:
-    from .meter import Meter
+from .meter import Meter
+from .places import Places, calling_line
 
 KINDS = (FLOAT32_WORK, TF32_WORK, BITS16_WORK)
 
 
 class ObservedStep:
     """Counts the operations of the first step that begins after it."""
-
-    @staticmethod
-    def begin(meter: Meter) -> None:
-        """Not where torch.compile has compiled anything: Dynamo would compile with the hook."""
-        dynamo = sys.modules.get("torch._dynamo.utils")
-        if dynamo is None or not dynamo.counters["frames"]:
-            ObservedStep(meter)
-        else:
-            from .compiled import ObservedCalls
-
-            meter.compiled_calls = ObservedCalls(meter)
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter

@@ -7,18 +7,24 @@ import functools
 import os
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 
-from .arithmetic import KINDS, kind_of, write_observed
+from .arithmetic import KINDS, ObservedStep, kind_of, write_observed
 from .cells import STEPS
-from .frameworks import replace
-from .looks import Places, calling_line
+from .meter import Meter
+from .places import Places, calling_line
 
-if TYPE_CHECKING:
-    from .meter import Meter
+
+def observe_step(meter: Meter) -> None:
+    """Where torch.compile has compiled anything, Dynamo would compile with the hook of a step."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    if dynamo is None or not dynamo.counters["frames"]:
+        ObservedStep(meter)
+    else:
+        meter.compiled_call = ObservedCalls(meter).called
 
 
 class ObservedCalls:
@@ -36,13 +42,13 @@ class ObservedCalls:
         meter = self._meter
         steps = meter.values[STEPS] - self._from
         if os.getpid() != self._process or steps >= 2:
-            meter.compiled_calls = None
+            meter.compiled_call = None
         if steps >= 2:
             write_observed(meter, self._sums, self._line)
         if steps != 1:
             return
         if not _shows_its_arithmetic(module):
-            meter.compiled_calls = None
+            meter.compiled_call = None
             return
         positions = _samples(arguments)
         for each in module.modules():
@@ -52,21 +58,21 @@ class ObservedCalls:
             self._line = calling_line(sys._getframe(2), Places()) or ""
 
 
-def lay(module: ModuleType, meter: Meter) -> None:
+def install(module: ModuleType, meter: Meter) -> None:
     """`module`: torch._dynamo.eval_frame. Dynamo compiles what lies below an OptimizedModule."""
     original = module.OptimizedModule.__call__
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        observed = meter.compiled_calls
-        if observed is not None:
+        observe = meter.compiled_call
+        if observe is not None:
             try:
-                observed.called(self._orig_mod, (*args, *kwargs.values()))
+                observe(self._orig_mod, (*args, *kwargs.values()))
             except Exception:  # What cannot be counted stays unknown.
-                meter.compiled_calls = None
+                meter.compiled_call = None
         return original(self, *args, **kwargs)
 
-    replace(meter, module.OptimizedModule, "__call__", call)
+    meter.replace(module.OptimizedModule, "__call__", call)
 
 
 def _shows_its_arithmetic(module: nn.Module) -> bool:

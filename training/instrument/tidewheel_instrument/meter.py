@@ -5,14 +5,16 @@ Nothing here raises: the first failure removes all hooks, and the script goes on
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
 from _thread import get_ident
 from collections.abc import Callable
 from time import monotonic, process_time, thread_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .call_sites import CallSites
 from .cells import (
     ASKED_FIRST_BATCH,
     BATCH_SIZE,
@@ -38,19 +40,14 @@ from .cells import (
     WORKERS,
     Cells,
 )
-from .looks import Looker
-from .rank import own_rank
-from .sites import Sites
 from .tensorflow_input import TensorFlowInput
-
-if TYPE_CHECKING:
-    from .compiled import ObservedCalls
 
 _EXCHANGE_SECONDS = 1.0
 """Between two looks at the exchange that DDP hides."""
 _SCRIPT = -1
 """A source of batches, and a marker, that no loader and no optimizer has."""
 _GONE = -2
+_RANKS = ("RANK", "TIDEWHEEL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 class Meter:
@@ -64,11 +61,13 @@ class Meter:
         """From the seconds of a step: those that its exchange took beside the rest."""
         self.observe_arithmetic: Callable[[], object] | None = None
         """Begins to watch one step; called once a minute, beside the training thread."""
-        self.compiled_calls: ObservedCalls | None = None
-        """Of modules of torch.compile, while a step is watched."""
+        self.compiled_call: Callable[[Any, tuple[Any, ...]], None] | None = None
+        """Before a call of a module of torch.compile with arguments, while a step is watched."""
         self.tensorflow_input: TensorFlowInput | None = None
         self.keras_input: object = None
         """Keras' adapter of an epoch that begins, until its first step."""
+        self.begin_looks: Callable[[], object] | None = None
+        """Called at the first step."""
         self.count_threads: Callable[[], int] | None = None
         """Those that compute for the thread that asks."""
         self._reset()
@@ -87,7 +86,7 @@ class Meter:
         """A loader's iterator whose workers start, and since when; until its first batch."""
         self._loader = (0, 0)
         self._loader_line: str | None = None
-        self.sites = Sites(self.folder)
+        self.call_sites = CallSites(self.folder)
         self.pending: int | None = None
         self.batch_size, self.full_batches = 0, 0
         """Samples of a batch of the source, and how many batches surely have as many."""
@@ -102,12 +101,29 @@ class Meter:
     def on_remove(self, remover: Callable[[], object]) -> None:
         self._removers.append(remover)
 
+    def replace(self, owner: Any, name: str, new: Any) -> None:
+        """Puts `new` in the place of an attribute of a class or module; a removal puts it back.
+
+        What others have put in its place meanwhile stays.
+        """
+        had = vars(owner).get(name)
+        setattr(owner, name, new)
+
+        def put_back() -> None:
+            if vars(owner).get(name) is new:
+                if had is None:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, had)
+
+        self.on_remove(put_back)
+
     def remove(self, hook: str, error: BaseException) -> None:
-        """Takes all hooks away and leaves a note for the agent."""
+        """Uninstalls all hooks and leaves a note for the agent."""
         if not self.is_on:
             return
         self.is_on = False
-        self.take_off()
+        self.uninstall()
         # A wrapper that another one has wrapped stays, and finds no thread that counts.
         self.values, self.thread, self.counted, self._steady = None, -1, 0, None
         reason = f"{type(error).__name__}: {error}"[:300]
@@ -119,7 +135,7 @@ class Meter:
         except OSError:
             return
 
-    def take_off(self) -> None:
+    def uninstall(self) -> None:
         for remover in reversed(self._removers):
             try:
                 remover()
@@ -236,7 +252,7 @@ class Meter:
         if self.source != self._stepped_source:
             self._stepped_source = self.source
             self.values[WORKERS], self.values[BATCH_SIZE] = self._loader
-            self.sites.note("loader", self._loader_line)
+            self.call_sites.note("loader", self._loader_line)
             self.values[KNOWS_SAMPLES] = 0.0 if self.pending is None else 1.0
         self._steady = marker
         return count
@@ -256,10 +272,11 @@ class Meter:
             self._takes_thread(steps=True)
         if self.values[STEPS] == 0.0:
             self.values[FIRST_STEP] = monotonic()
-            self.values[RANK] = float(own_rank())
+            self.values[RANK] = float(_own_rank())
             if self.count_threads is not None:
                 self.values[THREADS] = float(self.count_threads())
-            Looker(self, self.folder).start()
+            if self.begin_looks is not None:
+                self.begin_looks()
         return count
 
     def _spread(self, number: int, count: int, now: float) -> None:
@@ -330,8 +347,6 @@ class Meter:
 
 def timed(meter: Meter, kind: int, original: Callable[..., Any]) -> Callable[..., Any]:
     """A function that counts its time as `kind`."""
-    import functools
-
     begin, end = meter.begin, meter.end
     saves = kind == SAVE
 
@@ -343,6 +358,15 @@ def timed(meter: Meter, kind: int, original: Callable[..., Any]) -> Callable[...
         finally:
             end(kind, began)
             if saves and began:
-                meter.sites.saved(began, sys._getframe(1))
+                meter.call_sites.saved(began, sys._getframe(1))
 
     return call
+
+
+def _own_rank() -> int:
+    torch = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_rank())
+    texts = [os.environ.get(name, "") for name in _RANKS]
+    return next((int(text) for text in texts if text.isdigit()), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import weakref
 from _thread import get_ident
 from collections.abc import Callable, Mapping
 from time import monotonic
@@ -14,34 +15,34 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import BatchSampler, _utils, dataloader, default_collate
 
-from .arithmetic import ObservedStep
+from .call_sites import notes_construction
 from .cells import DOING, EXCHANGE, RESTART, RESTARTS, SAVE, SINCE, STEPS, WAIT
-from .exchange import HiddenExchange
-from .frameworks import replace
+from .compiled import observe_step
 from .meter import Meter, timed
-from .sites import notes_construction
 
 _DEEPEST = 3
+_RATE_SECONDS = 1.0
+"""DDP measures about one iteration in this time. On a GPU that iteration waits for its events."""
 
 
-def lay(meter: Meter) -> None:
-    _lay_loader(meter)
-    _lay_workers(meter)
-    _lay_steps(meter)
+def install(meter: Meter) -> None:
+    _install_loader(meter)
+    _install_workers(meter)
+    _install_steps(meter)
     save = timed(meter, SAVE, torch.save)
     # Pickle finds the function by its own module.
     for module in (torch.serialization, torch):
-        replace(meter, module, "save", save)
+        meter.replace(module, "save", save)
     if torch.distributed.is_available():
-        _lay_exchange(meter)
+        _install_exchange(meter)
 
 
-def _lay_loader(meter: Meter) -> None:
+def _install_loader(meter: Meter) -> None:
     """The iterator's class, not the loader: a wrapper of the loader finds the type it expects."""
     base = dataloader._BaseDataLoaderIter
     original = base.__next__
-    _lay_worker_starts(meter)
-    _lay_new_loaders(meter)
+    _install_worker_starts(meter)
+    _install_new_loaders(meter)
 
     @functools.wraps(original)
     def get(self: Any) -> Any:
@@ -70,17 +71,17 @@ def _lay_loader(meter: Meter) -> None:
             meter.remove("DataLoader", error)
         return batch
 
-    replace(meter, base, "__next__", get)
+    meter.replace(base, "__next__", get)
 
 
-def _lay_new_loaders(meter: Meter) -> None:
-    """After a fork, the meter has other sites."""
+def _install_new_loaders(meter: Meter) -> None:
+    """After a fork, the meter has other call sites."""
 
     def made(loader: Any, frame: FrameType | None) -> None:
-        meter.sites.made(loader, frame)
+        meter.call_sites.made(loader, frame)
 
     loader = dataloader.DataLoader
-    replace(meter, loader, "__init__", notes_construction(loader.__init__, made))
+    meter.replace(loader, "__init__", notes_construction(loader.__init__, made))
     base = dataloader._BaseDataLoaderIter
     original = base.__init__
 
@@ -88,12 +89,12 @@ def _lay_new_loaders(meter: Meter) -> None:
     def init(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
         original(self, loader, *args, **kwargs)
         meter.forgets(id(self))
-        meter.sites.iterates(loader, self)
+        meter.call_sites.iterates(loader, self)
 
-    replace(meter, base, "__init__", init)
+    meter.replace(base, "__init__", init)
 
 
-def _lay_worker_starts(meter: Meter) -> None:
+def _install_worker_starts(meter: Meter) -> None:
     workers = dataloader._MultiProcessingDataLoaderIter
     original = workers.__init__
 
@@ -112,7 +113,7 @@ def _lay_worker_starts(meter: Meter) -> None:
                 values[DOING] = 0.0
         meter.starting = (id(self), began)
 
-    replace(meter, workers, "__init__", init)
+    meter.replace(workers, "__init__", init)
 
 
 def _count_restart(meter: Meter, iterator: Any) -> None:
@@ -131,7 +132,7 @@ def _begin_source(meter: Meter, iterator: Any) -> None:
     _count_restart(meter, iterator)
     knows = bool(iterator._auto_collation)
     size = getattr(iterator._index_sampler, "batch_size", None) if knows else None
-    line = meter.sites.trains_from(iterator)
+    line = meter.call_sites.trains_from(iterator)
     meter.takes_from(id(iterator), iterator._num_workers, size or 0, line, knows=knows)
 
 
@@ -170,7 +171,7 @@ def _samples_of(batch: Any) -> int | None:
     return None
 
 
-def _lay_workers(meter: Meter) -> None:
+def _install_workers(meter: Meter) -> None:
     worker = _utils.worker
     for fetcher in (_utils.fetch._MapDatasetFetcher, _utils.fetch._IterableDatasetFetcher):
         original: Callable[..., Any] = fetcher.fetch
@@ -185,10 +186,10 @@ def _lay_workers(meter: Meter) -> None:
             finally:
                 meter.end_fetch(began)
 
-        replace(meter, fetcher, "fetch", fetch)
+        meter.replace(fetcher, "fetch", fetch)
 
 
-def _lay_steps(meter: Meter) -> None:
+def _install_steps(meter: Meter) -> None:
     is_compiling = torch.compiler.is_compiling
     stepped = meter.stepped
 
@@ -199,11 +200,11 @@ def _lay_steps(meter: Meter) -> None:
         stepped(id(optimizer))
 
     meter.on_remove(register_optimizer_step_post_hook(after_step).remove)
-    meter.observe_arithmetic = lambda: ObservedStep.begin(meter)
+    meter.observe_arithmetic = lambda: observe_step(meter)
     meter.count_threads = torch.get_num_threads
 
 
-def _lay_exchange(meter: Meter) -> None:
+def _install_exchange(meter: Meter) -> None:
     """Waits for collective calls, and what DDP does beside them.
 
     Neither the calls themselves nor DDP's hooks are touched: torch.compile knows the former by
@@ -212,17 +213,52 @@ def _lay_exchange(meter: Meter) -> None:
     from torch.distributed import Work
     from torch.nn.parallel import DistributedDataParallel
 
-    hidden = HiddenExchange()
+    hidden = _HiddenExchange()
     original = DistributedDataParallel.__init__
 
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         hidden.add(self)
-        meter.sites.note_first("exchange", sys._getframe(1))
+        meter.call_sites.note_first("exchange", sys._getframe(1))
         meter.exchange_of_step = hidden.seconds
 
-    replace(meter, DistributedDataParallel, "__init__", init)
+    meter.replace(DistributedDataParallel, "__init__", init)
     sync = timed(meter, EXCHANGE, DistributedDataParallel._sync_buffers)
-    replace(meter, DistributedDataParallel, "_sync_buffers", sync)
-    replace(meter, Work, "wait", timed(meter, EXCHANGE, Work.wait))
+    meter.replace(DistributedDataParallel, "_sync_buffers", sync)
+    meter.replace(Work, "wait", timed(meter, EXCHANGE, Work.wait))
+
+
+class _HiddenExchange:
+    """The part of DDP's gradient exchange that the backward pass does not hide.
+
+    DDP measures some iterations itself, on GPUs by events on their streams
+    (torch/csrc/distributed/c10d/logger.cpp). The exchange ends that much later than the computing.
+    """
+
+    def __init__(self) -> None:
+        self._replicas: list[weakref.ref[Any]] = []
+        self._rate = 0
+
+    def add(self, replica: Any) -> None:
+        self._replicas.append(weakref.ref(replica))
+
+    def seconds(self, step_seconds: float) -> float:
+        """Of the last iteration that DDP measured; 0.0 before the first."""
+        replicas = [replica for each in self._replicas if (replica := each()) is not None]
+        self._set_rate(replicas, step_seconds)
+        return sum(_unhidden_seconds(replica) for replica in replicas)
+
+    def _set_rate(self, replicas: list[Any], step_seconds: float) -> None:
+        rate = max(1, round(_RATE_SECONDS / step_seconds)) if step_seconds > 0 else 0
+        if rate and not 0.5 < self._rate / rate < 2:
+            self._rate = rate
+            for replica in replicas:
+                replica.reducer._set_ddp_runtime_logging_sample_rate(rate)
+
+
+def _unhidden_seconds(replica: Any) -> float:
+    known = replica.logger._get_ddp_logging_data().ints_map
+    exchange = known.get("backward_comm_time", 0)
+    overlap = known.get("backward_compute_comm_overlap_time", 0)
+    return float(max(0, exchange - overlap)) / 1e9

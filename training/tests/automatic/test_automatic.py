@@ -173,9 +173,9 @@ def test_a_graph_that_a_checkpoint_cut_is_an_error(tmp_path: Path) -> None:
 def test_a_script_with_dropout_of_cudnn_is_not_saved(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(
         "import torch\n"
-        "from tidewheel_automatic import recurrent\n"
+        "from tidewheel_automatic import hooks\n"
         "model = torch.nn.LSTM(2, 3, num_layers=2, dropout=0.5)\n"
-        "recurrent._draws_in_cudnn = lambda _args, options: True  # As on a GPU.\n"
+        "hooks._draws_in_cudnn = lambda _args, options: True  # As on a GPU.\n"
         "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
         "for step in range(6):\n"
         "    model(torch.ones(4, 1, 2))[0].sum().backward()\n"

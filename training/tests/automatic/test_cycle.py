@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tidewheel_automatic.loop.cycle import Cycle
+from tidewheel_automatic.loop import Cycle
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidewheel_agent.automatic.offer import Offer
+from tidewheel_agent.automatic.watch import Offer
 from tidewheel_agent.checkpoints.checkpoint import Checkpoint
 from tidewheel_agent.supervision.script_source import read_source
 

@@ -1,4 +1,4 @@
-"""What is remembered of operations on phantoms, against what PyTorch's fake tensors give."""
+"""What is remembered of operations on fake tensors, against what PyTorch's fake tensors give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_leaves
 
-from tidewheel_automatic.phantoms import PhantomMode
+from tidewheel_automatic.fake_tensors import ReplayMode
 
 Operation = Callable[[Any, Any], Any]
 
@@ -56,7 +56,7 @@ def test_a_remembered_result_is_that_of_a_fake_tensor(name: str) -> None:
     with FakeTensorMode(allow_non_fake_inputs=True) as fake:
         x = fake.from_tensor(real)
         expected = described(operation(x, weight), x)
-    mode = PhantomMode()
+    mode = ReplayMode()
     with mode:
         given = torch.empty_like(real)
         results = [operation(given, weight) for _ in range(3)]
@@ -68,30 +68,30 @@ def test_a_remembered_result_is_that_of_a_fake_tensor(name: str) -> None:
 
 
 def test_other_shapes_and_numbers_give_other_results() -> None:
-    with PhantomMode():
+    with ReplayMode():
         x, other = torch.empty(4, 6), torch.empty(2, 5)
         shapes = [tuple(each.sum(axis).shape) for each in (x, other) for axis in (0, 1, 0)]
     assert shapes == [(6,), (4,), (6,), (5,), (2,), (5,)]
 
 
 def test_a_result_takes_the_data_of_no_other() -> None:
-    with PhantomMode():
+    with ReplayMode():
         x = torch.empty(4)
         first, second = x + 1, x + 1
         first.resize_(9)
     assert (first.shape, second.shape) == ((9,), (4,))
 
 
-def test_views_of_real_and_of_phantom_tensors_are_apart() -> None:
+def test_views_of_real_and_of_fake_tensors_are_apart() -> None:
     real = torch.zeros(4, 6)
-    with PhantomMode():
-        phantom = torch.empty(4, 6)
-        views = [each.t() for each in (phantom, real, phantom, real)]
+    with ReplayMode():
+        fake = torch.empty(4, 6)
+        views = [each.t() for each in (fake, real, fake, real)]
     assert all(isinstance(view, FakeTensor) and view.shape == (6, 4) for view in views)
 
 
-def test_a_deep_copy_of_a_phantom_keeps_its_mode() -> None:
-    with PhantomMode():
+def test_a_deep_copy_of_a_fake_tensor_keeps_its_mode() -> None:
+    with ReplayMode():
         first = torch.nn.Linear(2, 3)(torch.ones(1, 2))
         second = copy.deepcopy(first.detach())
         assert second.fake_mode is first.fake_mode

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from tidewheel_automatic.recurrent import REASON, hook_recurrent_layers
+from tidewheel_automatic.hooks import DROPOUT_REASON, hook_recurrent_layers
 
 HX, WEIGHTS, LENGTHS = torch.zeros(2, 1, 4), [torch.zeros(1)], torch.ones(2)
 
@@ -49,7 +49,7 @@ def test_only_dropout_that_cudnn_draws_is_refused(
     reasons: list[str] = []
     hook_recurrent_layers(reasons.append)
     assert getattr(torch._VF, name)(inputs(device), *rest) == "result"
-    assert reasons == [REASON] * is_refused
+    assert reasons == [DROPOUT_REASON] * is_refused
     with torch.backends.cudnn.flags(enabled=False):
         getattr(torch._VF, name)(inputs(device), *rest)
     assert len(reasons) == is_refused

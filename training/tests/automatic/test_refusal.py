@@ -10,11 +10,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tidewheel_automatic.journal import RefusedError
-from tidewheel_automatic.refusal import is_of_host, meets_phantom, reason_of
+from tidewheel_automatic.refusal import is_of_host, meets_fake_tensor, reason_of
 from tidewheel_automatic.sandbox import ProtectedFileError
 
 
-def phantom() -> torch.Tensor:
+def fake() -> torch.Tensor:
     with FakeTensorMode(allow_non_fake_inputs=False):
         return torch.ones(2)
 
@@ -22,16 +22,16 @@ def phantom() -> torch.Tensor:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda: phantom() + torch.ones(2),
-        lambda: phantom().sum().item(),
-        lambda: phantom().numpy(),
+        lambda: fake() + torch.ones(2),
+        lambda: fake().sum().item(),
+        lambda: fake().numpy(),
     ],
     ids=["with real data", "its value", "as an array"],
 )
 def test_a_tensor_that_was_not_restored_is_named(use: Callable[[], Any]) -> None:
     with pytest.raises(Exception) as raised:
         use()
-    assert meets_phantom(raised.value)
+    assert meets_fake_tensor(raised.value)
     assert reason_of(raised.value).startswith("it used a tensor that was not restored (")
 
 
@@ -40,7 +40,7 @@ def test_a_real_gradient_for_a_tensor_without_data_is_one_of_them() -> None:
     text = (
         "attempting to assign a gradient with device type 'cpu' to a tensor with device type 'meta'"
     )
-    assert meets_phantom(RuntimeError(text))
+    assert meets_fake_tensor(RuntimeError(text))
 
 
 def test_an_error_of_the_script_keeps_its_name() -> None:

@@ -14,9 +14,8 @@ import pytest
 from hosts import free_ports
 from tidewheel_agent.agent_path import AUTOMATIC
 from tidewheel_agent.automatic import trial as trial_module
-from tidewheel_agent.automatic.memory import gpu_memory_problem
 from tidewheel_agent.automatic.scratch import Scratch
-from tidewheel_agent.automatic.second_process import SecondProcess, TrialCommand
+from tidewheel_agent.automatic.second_process import SecondProcess, TrialCommand, gpu_memory_problem
 from tidewheel_agent.automatic.trial import Trial, TrialElsewhere
 from tidewheel_agent.gang.gang import Gang
 from tidewheel_agent.supervision.script import Script

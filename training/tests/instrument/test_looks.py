@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-from tidewheel_instrument.looks import Places, host_work
+from tidewheel_instrument.places import Places, host_work
 
 Look = Callable[[str, str], "str | None"]
 

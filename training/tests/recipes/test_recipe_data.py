@@ -81,7 +81,7 @@ def test_a_resumed_stream_continues_the_whole_one(digit_shards: Path, stop_at: i
 
 def test_the_loader_tells_its_samples_to_the_hooks(digit_shards: Path, tmp_path: Path) -> None:
     from tidewheel_instrument.meter import Meter
-    from tidewheel_instrument.pytorch import lay
+    from tidewheel_instrument.pytorch import install
 
     samples = read_index(digit_shards)
     labels = sorted({sample.label for sample in samples})
@@ -89,11 +89,11 @@ def test_the_loader_tells_its_samples_to_the_hooks(digit_shards: Path, tmp_path:
         samples[:500], labels, ImageReader(samples[0], 64), 22, 5, Share(0, 2, batch_size=22)
     )
     meter = Meter(str(tmp_path))
-    lay(meter)
+    install(meter)
     try:
         next(batches.from_step(0, 44))
     finally:
-        meter.take_off()
+        meter.uninstall()
     assert meter.pending == 11
 
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -14,10 +14,11 @@ from typing import Any, Literal, TypeAlias
 from ..agent_path import AUTOMATIC
 from ..configuration.script_environment import INSTRUMENT_FOLDER
 from ..exit_codes import describe_signal
+from ..metrics.nvml import open_gpus
+from ..supervision.process_tree import Process
 from ..supervision.script import Script
 from ..supervision.watchdog import Watchdog
 from .exchange import after_file, outcome_file, read_exchanged
-from .memory import gpu_memories, gpu_memory_problem, memory_problem
 from .scratch import Scratch
 
 _NICE = 10
@@ -27,6 +28,7 @@ _NAMED = 3
 
 Result: TypeAlias = Literal["ready", "same", "differs", "unstable", "refused", "untried"]
 """`differs`: from the training. `unstable`: also from the first second process."""
+_SPARE = 1.2
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class SecondProcess:
         self._after = after
         if len({each.get("replicated") for each in after.values()}) > 1:
             return Report("untried", "its ranks hold other weights than one another")
-        problem = memory_problem(training.processes()) or gpu_memory_problem(gpu_memories())
+        problem = _memory_problem(training.processes()) or gpu_memory_problem(_gpu_memories())
         return Report("untried", problem) if problem else Report("ready")
 
     def _ended(self) -> Report | None:
@@ -204,3 +206,49 @@ def _differing(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]])
         names = sorted(name for name in {*mine, *yours} if mine.get(name) != yours.get(name))
         found += [f"{name}{where}" for name in names]
     return found
+
+
+def _memory_problem(processes: Iterable[Process]) -> str | None:
+    """A sentence where a second copy could make the system kill the training."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    used = 0
+    for process in processes:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            used += page * int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+    available = _available_bytes()
+    if available is None or available >= _SPARE * used:
+        return None
+    return _too_little(used, available, "the host's memory")
+
+
+def gpu_memory_problem(memories: Iterable[tuple[int, int]]) -> str | None:
+    """`memories`: the bytes of each GPU that are used and that are there."""
+    for used, total in memories:
+        if total - used < _SPARE * used:
+            return _too_little(used, total - used, "a GPU's memory")
+    return None
+
+
+def _gpu_memories() -> list[tuple[int, int]]:
+    gpus = open_gpus()
+    if gpus is None:
+        return []
+    try:
+        return gpus.memories()
+    finally:
+        gpus.close()
+
+
+def _too_little(used: int, free: int, whose: str) -> str:
+    return (
+        f"the script uses {used >> 20} MiB and {free >> 20} MiB of {whose} are free,"
+        " too little to restore it a second time beside the training"
+    )
+
+
+def _available_bytes() -> int | None:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    return None

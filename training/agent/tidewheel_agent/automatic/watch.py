@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,14 +23,16 @@ from ..trackers.identity import run_identity
 from .exchange import STOPPED, VERDICT, read_exchanged
 from .note import (
     add_to_automatic,
+    read_automatic,
     reason_without_hooks,
     set_aside_automatic_checkpoints,
     trial_result,
 )
-from .offer import Offer, open_offer
 from .scratch import Scratch, make_scratch
 from .second_process import SecondProcess, TrialCommand
 from .trial import Trial, TrialElsewhere
+
+_SAVED_NOTHING_SECONDS = 600.0
 
 
 class StopNote:
@@ -108,7 +111,7 @@ def watch_automatic(
     if notes is None:
         return AutomaticWatch()
     if "TIDEWHEEL_AUTOMATIC_DIR" not in environment:
-        return AutomaticWatch(offer=open_offer(job, source, attempt) if job.is_leader else None)
+        return AutomaticWatch(offer=_open_offer(job, source, attempt) if job.is_leader else None)
     stop = StopNote(files.automatic, notes, attempt) if job.is_leader else None
     known = trial_result(notes)
     if known is None and job.strategy not in ("single", "ddp"):
@@ -142,3 +145,38 @@ def trial_command(
     first = job.training_hosts.index(job.current_host) * count
     ranks = range(first, first + count)
     return TrialCommand(make_argv, environment, job.working_dir, scratch, str(job.base), ranks)
+
+
+class Offer:
+    """Of `training.checkpoint: automatic` to a script that saves nothing and suits the hooks."""
+
+    def __init__(
+        self, notes: Path, attempt: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._notes = notes
+        self._attempt = attempt
+        self._clock = clock
+        self._started_at = clock()
+        self._is_over = "offer" in read_automatic(notes)
+
+    def check(self, newest: Checkpoint | None) -> None:
+        """`newest`: the newest checkpoint of the run, if there is one."""
+        seconds = self._clock() - self._started_at
+        if self._is_over or (newest is None and seconds < _SAVED_NOTHING_SECONDS):
+            return
+        self._is_over = True
+        if newest is not None:
+            return
+        log(
+            f"the script has saved nothing for {seconds:.0f} s: training.checkpoint: automatic "
+            "would save and restore it, without a change to it"
+        )
+        add_to_automatic(
+            self._notes, "offer", {"attempt": self._attempt, "seconds": round(seconds)}
+        )
+
+
+def _open_offer(job: Job, source: ScriptSource, attempt: int) -> Offer | None:
+    """None where the hooks could not save the script, or the pipeline says how it saves."""
+    suits = job.strategy == "single" and source.has_plain_loop and job.checkpoint_rules is None
+    return Offer(job.checkpoint_dir, attempt) if suits and job.checkpoint_dir else None

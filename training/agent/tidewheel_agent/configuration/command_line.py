@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from .job import Job, Json
+from .job import Job
 from .placeholders import Argument, UnknownPlaceholderError, expand_arguments
-from .settings import ConfigurationError
+from .settings import ConfigurationError, Json
 
 
 def script_command(job: Job) -> list[str]:

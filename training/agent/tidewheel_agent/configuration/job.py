@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 from ..declared_pattern import DeclaredPattern
 from .script_document import ScriptDocument
-from .settings import CheckpointRules
+from .settings import CheckpointRules, Json
 from .strategy_traits import TRAITS, StrategyTraits
-
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 class WrittenFloat(float):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ..agent_path import AUTOMATIC, INSTRUMENT
 from ..declared_pattern import DeclaredPattern
-from .job import Group, Job, Json, WrittenFloat
+from .job import Group, Job, WrittenFloat
 from .script_document import ScriptDocument, read_script
-from .settings import ConfigurationError, Settings
+from .settings import ConfigurationError, Json, Settings
 from .strategy_traits import TRAITS
 
 

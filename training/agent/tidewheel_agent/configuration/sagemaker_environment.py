@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from .command_line import declared_arguments
 from .hardware import Hardware
-from .job import Job, Json
+from .job import Job
+from .settings import Json
 
 _TOOLKIT_PARAMETERS = (
     "sagemaker_program",

@@ -10,14 +10,10 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..declared_pattern import DeclaredPattern
 from .placeholders import Argument
-from .settings import CheckpointRules
-
-if TYPE_CHECKING:
-    from .job import Json
+from .settings import CheckpointRules, Json
 
 _NAME = "tidewheel_script"
 _CHECKPOINTS = "${checkpoints}"

@@ -13,8 +13,7 @@ from ..configuration.placeholders import checkpoint_patterns
 from ..configuration.script_environment import ScriptFiles, script_environment
 from ..configuration.settings import Settings
 from ..log import log
-from ..strategies.launch import Launch
-from ..strategies.plan import plan
+from ..strategies.launch import Launch, plan
 from ..trackers.resume import prepare_trackers
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..checkpoints.kept.repair import Repair
+from ..checkpoints.kept.repair import Repair, repair
 from ..configuration.hardware import Hardware, find_hardware
 from ..configuration.job import Job
 from ..configuration.script_environment import ScriptFiles
@@ -19,7 +19,6 @@ from ..source.place import place_source
 from ..source.requirements import install_requirements
 from ..strategies.launch import Launch
 from ..supervision.script_end import EXIT_STOPPED
-from .damaged import replace_damaged
 from .host_run import HostRun
 from .outcome import Outcome
 from .plan_launch import plan_launch
@@ -55,7 +54,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     )
     _make_folders(job)
     place_source(job)
-    repairs = replace_damaged(job)
+    repairs = _replace_damaged(job)
     files = ScriptFiles.create(work)
     launch, environment = plan_launch(job, settings, hardware, files)
     tail = LogTail()
@@ -100,3 +99,17 @@ def _wait_for_peers(job: Job, limit_seconds: float, stopped: Callable[[], bool])
                         ]
                     ) from error
                 time.sleep(1)
+
+
+def _replace_damaged(job: Job) -> tuple[Repair, ...]:
+    """A checkpoint that a kill has cut off gives way to the last whole one.
+
+    Whatever lies in the folder, it must not keep a training from starting.
+    """
+    if job.checkpoint_dir is None:
+        return ()
+    try:
+        return tuple(repair(job.checkpoint_dir, job.checkpoint_rules, leads=job.is_leader))
+    except Exception as error:
+        log(f"cannot look for damaged checkpoints: {error!r}")
+        return ()

@@ -20,6 +20,7 @@ from ..configuration.settings import ConfigurationError
 from ..evidence.point import Place
 from ..evidence.recorder import EvidenceRecorder, Start
 from ..failure_file import LogTail
+from ..log import log
 from ..metrics.counters import Counters, MachineCounters, ProcessCounters
 from ..metrics.data_wait import DataWait
 from ..metrics.nvml import open_gpus
@@ -29,6 +30,7 @@ from ..resumes.resume_proof import ResumeProof, open_resume_proof
 from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
+from ..supervision.script_end import EXIT_STOPPED
 from ..supervision.script_source import ScriptSource, read_source
 from ..supervision.sigterm_note import has_left_unsaved
 from ..supervision.supervisor import Rules, Supervisor
@@ -37,10 +39,9 @@ from ..trackers.identity import run_identity
 from ..trackers.run_series import RunSeries, open_series
 from .hang import HANGS_FOLDER, HangReports
 from .host_run import HostRun
-from .outcome import Outcome
+from .outcome import Outcome, peer_failed
 from .prepare import Prepared
 from .step_limit import StepLimit
-from .wait import wait_for_leader, wait_for_options
 
 _LATE_CHECKPOINT_SECONDS = 2.0
 """For the last checkpoint of another host, whose agent looks for one every second."""
@@ -68,12 +69,12 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     launch, job = prepared.launch, run.job
     script_begins()
     if launch.only_waits:
-        return wait_for_leader(run)
+        return _wait_for_leader(run)
     argv = launch.argv
     if launch.make_argv is not None and launch.host_index is not None:
-        options = wait_for_options(run, launch.host_index)
+        options = _wait_for_options(run, launch.host_index)
         if options is None:
-            return wait_for_leader(run)
+            return _wait_for_leader(run)
         argv = launch.make_argv(options)
     log_progress = LogProgress(job.progress_pattern)
     folder = job.checkpoint_dir
@@ -282,3 +283,44 @@ def _record_usage(
     )
     usage.start()
     return usage
+
+
+def _wait_for_options(run: HostRun, host_index: int) -> list[str] | None:
+    """The options that the leader's program has for this host's; None if the job ends before."""
+    state = run.gang.state
+    deadline = time.monotonic() + run.settings.peers_seconds
+    while host_index not in state.launch_options:
+        if run.stop.is_set() or state.peer_failure or state.exit_codes:
+            return None
+        if time.monotonic() > deadline:
+            raise ConfigurationError(
+                [
+                    f"no message from the leader's program within {run.settings.peers_seconds:g} s:"
+                    f" open port {run.settings.gang_port} between the job's hosts"
+                ]
+            )
+        time.sleep(0.1)
+    return state.launch_options[host_index]
+
+
+def _wait_for_leader(run: HostRun) -> Outcome:
+    """Ends when the leader ends: a container that ends before or after it would disturb the job."""
+    leader, state = run.job.leader, run.gang.state
+    log(f"not in a group that trains: waiting for {leader} to end")
+    deadline = time.monotonic() + run.settings.peers_seconds
+    while not run.stop.is_set():
+        if state.peer_failure:
+            return peer_failed(state.peer_failure, "nothing ran here")
+        if leader in state.exit_codes:
+            log(f"host {leader} ended with exit code {state.exit_codes[leader]}")
+            return Outcome(state.exit_codes[leader])
+        if not run.gang.has_connected and time.monotonic() > deadline:
+            raise ConfigurationError(
+                [
+                    f"no connection to {leader}:{run.settings.gang_port} within "
+                    f"{run.settings.peers_seconds:g} s: open that port between the job's hosts"
+                ]
+            )
+        time.sleep(0.2)
+    run.stop.acknowledge()
+    return Outcome(EXIT_STOPPED)

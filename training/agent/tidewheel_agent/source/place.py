@@ -12,7 +12,6 @@ from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
 from ..supervision.script_source import texts_of
 from .archive import ARCHIVE, unpack_source
-from .checkpoint_link import link_checkpoint_folder, remove_checkpoint_link
 
 _PROGRAMS = {".py", ".sh", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"}
 _FIXED = re.compile(rb"(?:(?<=:-)|(?<![\w.-]))/opt/ml(?![\w.-])[\w./-]*")
@@ -32,7 +31,7 @@ def place_source(job: Job) -> None:
 
     The channel holds the archive that the run is pinned to, or the files themselves.
     """
-    remove_checkpoint_link(job)
+    _remove_checkpoint_link(job)
     digest = job.agent_parameters.get("tidewheel_source")
     if isinstance(digest, str):
         unpack_source(job.code_channel / ARCHIVE, digest, job.code_dir)
@@ -55,7 +54,7 @@ def place_source(job: Job) -> None:
             ]
         )
     _refuse_fixed_paths(job)
-    link_checkpoint_folder(job)
+    _link_checkpoint_folder(job)
 
 
 def _refuse_fixed_paths(job: Job) -> None:
@@ -76,3 +75,40 @@ def _refuse_fixed_paths(job: Job) -> None:
             "hosts an /opt/ml of their own, as npm start and tidewheel try say when they start"
         )
         raise ConfigurationError([f"{found}: all runs here would share /opt/ml; {remedy}"])
+
+
+def _remove_checkpoint_link(job: Job) -> None:
+    """A source that is unpacked again must not be written through it."""
+    link = job.checkpoint_link
+    if link is not None and link.is_symlink():
+        link.unlink()
+
+
+def _link_checkpoint_folder(job: Job) -> None:
+    """Links the declared folder of the source to the one of the same name below the checkpoints.
+
+    Files that the source has in this folder move there, but replace none of an earlier attempt.
+    Raises ConfigurationError where a file has the folder's name.
+    """
+    rules, link = job.checkpoint_rules, job.checkpoint_link
+    if rules is None:
+        return
+    rules.folder.mkdir(parents=True, exist_ok=True)
+    if link is None or link.is_symlink():
+        return
+    if link.exists() and not link.is_dir():
+        raise ConfigurationError(
+            [
+                f"{link.name} is a file of the source: "
+                "name the folder that the script writes to in training.checkpoint.folder"
+            ]
+        )
+    for path in sorted(link.rglob("*")):
+        target = rules.folder / path.relative_to(link)
+        if path.is_dir():
+            target.mkdir(exist_ok=True)
+        elif not target.exists():
+            shutil.copy2(path, target)
+    shutil.rmtree(link, ignore_errors=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(rules.folder, target_is_directory=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -10,14 +11,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
 from ..log import log, redact
 from ..platform_failure import PlatformFailureError
 from ..supervision.script import Script
-from .package_index import installer_variables
-from .secrets_manager import read_secret
+from .secrets_manager import SecretError, read_secret
 
 _ATTEMPTS = 3
 _NO_INDEX = re.compile(
@@ -38,6 +39,10 @@ _NOISE = re.compile(
 _DISK_FULL = "No space left on device"
 _SHOWN_LINES = 4
 _SHOWN_CHARACTERS = 120
+URL_VARIABLE = "TIDEWHEEL_INDEX_URL"
+SECRET_VARIABLE = "TIDEWHEEL_INDEX_SECRET"
+"""An ARN. The secret is `{"username": …, "password": …}` or a token."""
+_TOKEN_USER = "__token__"
 
 
 def install_requirements(
@@ -50,7 +55,7 @@ def install_requirements(
 ) -> None:
     """Runs `pip install -r requirements.txt`, up to three times within the limit.
 
-    The job (package_index.py) or pip's own variables (PIP_INDEX_URL ...) name a private index. No
+    The job or pip's own variables (PIP_INDEX_URL ...) name a private index. No
     credential passes through an argument or the log. Raises PlatformFailureError when the index
     does not answer or the disk is full, and ConfigurationError on any other failure.
     """
@@ -172,3 +177,46 @@ def _without(hidden: Sequence[str], line: str) -> str:
     for text in hidden:
         line = line.replace(text, "***")
     return line
+
+
+def installer_variables(
+    environment: Mapping[str, str], read: Callable[[str, Mapping[str, str]], str]
+) -> tuple[dict[str, str], list[str]]:
+    """Variables for the installer, and the texts that its output must not show.
+
+    Of a private package index the job holds the URL, Secrets Manager the credentials. They reach
+    the installer through its environment. No argument, hyperparameter or log holds them, and the
+    script does not get them.
+    """
+    url, arn = environment.get(URL_VARIABLE, ""), environment.get(SECRET_VARIABLE, "")
+    if not url:
+        return {}, []
+    try:
+        user, password = _user_and_password(read(arn, environment)) if arn else ("", "")
+    except SecretError as error:
+        raise ConfigurationError(
+            [
+                f"the credentials of the package index cannot be read: {error}. The stack's role "
+                'reads the one secret that it was deployed with: --param="packageIndexSecret=ARN"'
+            ]
+        ) from error
+    at = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
+    parts = urlsplit(url)
+    whole = parts._replace(netloc=at + parts.netloc).geturl()
+    hidden = [text for text in (password, quote(password, safe="")) if text]
+    return {"PIP_INDEX_URL": whole, "UV_DEFAULT_INDEX": whole}, hidden
+
+
+def _user_and_password(text: str) -> tuple[str, str]:
+    try:
+        secret = json.loads(text)
+    except ValueError:
+        secret = None
+    if isinstance(secret, dict):
+        user, password = secret.get("username"), secret.get("password")
+        if isinstance(user, str) and isinstance(password, str) and user:
+            return user, password
+        raise ConfigurationError(
+            ["the secret of the package index is JSON without `username` and `password`: add both"]
+        )
+    return _TOKEN_USER, text.strip()

@@ -1,20 +1,27 @@
-"""What a strategy starts on one host, and what all strategies need to say so."""
+"""What the job's strategy starts on this host, and what all strategies need to say so.
+
+A strategy is a module in this folder, whose function `launch` is a `Launcher`. Only the job's own
+module is imported, because the agent compiles its modules at each start.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..agent_path import program
+from ..configuration.command_line import script_command
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
-from ..configuration.settings import Settings
+from ..configuration.settings import ConfigurationError, Settings
 from .programs.with_services import Program
 
 FIRST_PORT_OFFSET = 2
 """A strategy's own ports come after the master port and the agents' port."""
+_OF_TENSORFLOW = ("multi-worker-mirrored", "parameter-server", "data-service")
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,42 @@ class Launch:
 
 Launcher: TypeAlias = Callable[[Job, Settings, Hardware], Launch]
 """The function `launch` of each strategy's module: what it starts on the job's current host."""
+
+
+def plan(job: Job, settings: Settings, hardware: Hardware) -> Launch:
+    """Raises ConfigurationError."""
+    _check_groups(job)
+    if job.traits.other_groups == "wait" and job.current_host not in job.training_hosts:
+        return Launch([], 0, only_waits=True)
+    return launcher_of(job.strategy)(job, settings, hardware)
+
+
+def launcher_of(strategy: str) -> Launcher:
+    if strategy == "single":
+        return _launch_single
+    name = "tensorflow" if strategy in _OF_TENSORFLOW else strategy.replace("-", "_")
+    launcher: Launcher = importlib.import_module(f".{name}", __package__).launch
+    return launcher
+
+
+def _launch_single(job: Job, settings: Settings, hardware: Hardware) -> Launch:
+    """The script itself, once."""
+    return Launch(script_command(job), processes=1)
+
+
+def _check_groups(job: Job) -> None:
+    """Where other groups wait or serve, the job must say which groups train."""
+    if (
+        job.traits.other_groups in ("wait", "serve")
+        and len(job.groups) > 1
+        and "sagemaker_distribution_instance_groups" not in job.agent_parameters
+    ):
+        raise ConfigurationError(
+            [
+                f"strategy {job.strategy} on several instance groups: name those that train in "
+                "the hyperparameter sagemaker_distribution_instance_groups, a JSON list"
+            ]
+        )
 
 
 def processes_per_host(job: Job, hardware: Hardware) -> int:

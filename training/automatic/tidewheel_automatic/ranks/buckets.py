@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..phantoms import is_phantom
+from ..fake_tensors import is_fake
 
 _LEAST_RANKS = 3
 """Two numbers have one sum."""
@@ -41,7 +41,7 @@ def arrange(replicas: Sequence[Any], saved: Sequence[list[int]]) -> bool:
             replica.static_graph or replica.mixed_precision or replica._comm_hooks
         ) and not any(are_sparse)
         fits = sorted(order) == list(range(len(parameters)))
-        if fits and is_plain and not any(map(is_phantom, parameters)):
+        if fits and is_plain and not any(map(is_fake, parameters)):
             # PyTorch computes what was made last first, and DDP notes the order.
             roots = [parameters[number].sum() for number in reversed(order)]
             replica.reducer.prepare_for_backward([])

@@ -93,7 +93,7 @@ class _Done:
 def _silent(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if session.is_phantom:
+        if session.is_replaying:
             is_handle = kwargs.get("async_op") or original.__name__ in ("isend", "irecv")
             return _Done() if is_handle else None
         with session.nesting.inside():
@@ -108,7 +108,7 @@ def _recorded(
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         filled = args[position] if len(args) > position else _filled(kwargs)
-        if session.is_active and session.is_phantom:
+        if session.is_active and session.is_replaying:
             got = session.journal.replay(name)
             if filled is not None and got is not None:
                 filled[:] = got
@@ -140,7 +140,7 @@ def _hook_ddp(session: Session) -> None:
 
     @functools.wraps(forward)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if session.is_phantom:
+        if session.is_replaying:
             return self.module(*args, **kwargs)
         return forward(self, *args, **kwargs)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .replicated import Replicated
+from .replicated import Replicated, all_replicated
 from .snapshot import name_of
 from .tensors import SavedTensor
 
@@ -30,6 +30,15 @@ def fingerprint(state: dict[str, Any]) -> dict[str, str]:
             digests.setdefault(f"loader {number}", hashlib.sha256()).update, value["position"]
         )
     return {name: digest.hexdigest()[:_SHORT] for name, digest in digests.items()}
+
+
+def digest_of_replicated(objects: dict[Any, Any]) -> str:
+    """Equal on ranks that hold the same bits under the same paths."""
+    digest = hashlib.sha256()
+    for path, value in all_replicated(objects):
+        digest.update(repr(path).encode())
+        add_to_digest(digest.update, value.value)
+    return digest.hexdigest()
 
 
 def add_to_digest(update: Callable[[Any], object], value: Any) -> None:

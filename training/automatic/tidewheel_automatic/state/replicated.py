@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,34 +27,23 @@ def whole(value: Any) -> Any:
     return value.value if isinstance(value, Replicated) else value
 
 
-def digest_of_replicated(objects: dict[Any, Any]) -> str:
-    """Equal on ranks that hold the same bits under the same paths."""
-    from .fingerprint import add_to_digest
-
-    digest = hashlib.sha256()
-    for path, value in _replicated(objects):
-        digest.update(repr(path).encode())
-        add_to_digest(digest.update, value.value)
-    return digest.hexdigest()
-
-
 def leave_out(objects: dict[Any, Any]) -> None:
     """Before the file of a rank that is not the first."""
-    for _, value in _replicated(objects):
+    for _, value in all_replicated(objects):
         value.value = None
 
 
 def fill_in(objects: dict[Any, Any], first: dict[Any, Any]) -> None:
     """`first`: the first rank's objects. Raises RefusedError where one is missing there."""
-    there = dict(_replicated(first))
-    for path, value in _replicated(objects):
+    there = dict(all_replicated(first))
+    for path, value in all_replicated(objects):
         if value.value is None:
             if path not in there:
                 raise RefusedError(f"the first rank has saved nothing for {path}")
             value.value = there[path].value
 
 
-def _replicated(objects: dict[Any, Any]) -> Iterator[tuple[Any, Replicated]]:
+def all_replicated(objects: dict[Any, Any]) -> Iterator[tuple[Any, Replicated]]:
     for path, value in objects.items():
         if isinstance(value, Replicated):
             yield path, value

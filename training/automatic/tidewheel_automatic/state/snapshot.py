@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from ..fake_tensors import is_fake, without_modes
 from ..journal import RefusedError
 from ..loaders import live_loaders
-from ..phantoms import is_phantom, without_modes
 from . import optimizers, randomness
 from .objects import Path, visit
 from .replicated import Replicated, whole
@@ -54,7 +54,7 @@ def capture(unchanged: Versions, replicated: Collection[int] = ()) -> dict[Path,
             found[path] = Replicated(SavedTensor(value))
         elif not isinstance(value, torch.Tensor):
             found[path] = randomness.generator_state(value)
-        elif is_phantom(value):
+        elif is_fake(value):
             raise RefusedError(f"{name_of(path)} holds a tensor that was not restored")
         elif owned or value.is_inference() or not _is_unchanged(value, unchanged):
             found[path] = SavedTensor(value)

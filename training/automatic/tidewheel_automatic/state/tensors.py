@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from ..fake_tensors import is_fake
 from ..journal import RefusedError
-from ..phantoms import is_phantom
 from .replicated import Copy
 
 
@@ -32,7 +32,7 @@ class SavedTensor:
 
     def into(self, current: torch.Tensor) -> torch.Tensor:
         """The restored tensor: the same object where it has data, else a new one."""
-        if is_phantom(current):
+        if is_fake(current):
             new = self.data.to(self.device)
             if self.is_parameter:
                 new = torch.nn.Parameter(new, requires_grad=self.trains)
@@ -42,7 +42,7 @@ class SavedTensor:
                 new = _without_graph(new)
         else:
             new = current
-            # `parameter.data = …` in a step has put a phantom's data, of device meta, into it.
+            # `parameter.data = …` in a step has put a fake tensor's data, of device meta, into it.
             has_data = not new.is_meta or self.data.is_meta
             if has_data and (new.shape, new.dtype) == (self.data.shape, self.data.dtype):
                 with torch.inference_mode() if new.is_inference() else torch.no_grad():

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sagemaker_host import make_host
-from tidewheel_agent.configuration.job import Json
 from tidewheel_agent.configuration.read_job import decode_hyperparameter, read_job
-from tidewheel_agent.configuration.settings import ConfigurationError, Settings, read_settings
+from tidewheel_agent.configuration.settings import ConfigurationError, Json, Settings, read_settings
 
 SCRIPT = {"sagemaker_program": "train.py"}
 

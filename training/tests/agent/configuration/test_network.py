@@ -19,7 +19,7 @@ from tidewheel_agent.configuration.network import (
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.script_environment import ScriptFiles, script_environment
 from tidewheel_agent.configuration.settings import Settings
-from tidewheel_agent.strategies.plan import plan
+from tidewheel_agent.strategies.launch import plan
 
 HOSTS = ("127.0.0.1", "127.0.0.3")
 

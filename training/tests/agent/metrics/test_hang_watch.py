@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import cast
 
 from tidewheel_agent.lifecycle import hang
+from tidewheel_agent.lifecycle.hang import HangWatch
 from tidewheel_agent.log import iso_now
-from tidewheel_agent.metrics.hang_watch import HangWatch
 from tidewheel_agent.supervision.script import Script
 
 

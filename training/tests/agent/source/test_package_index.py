@@ -19,7 +19,7 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from agent_runs import run, wheel
 from sagemaker_host import make_host
 from tidewheel_agent.configuration.settings import ConfigurationError
-from tidewheel_agent.source.package_index import installer_variables
+from tidewheel_agent.source.requirements import installer_variables
 from tidewheel_agent.source.secrets_manager import (
     Credentials,
     SecretError,

@@ -16,9 +16,8 @@ from tidewheel_agent.configuration.hardware import Hardware
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.settings import ConfigurationError, Settings
 from tidewheel_agent.configuration.strategy_traits import TRAITS
-from tidewheel_agent.strategies.launch import Launch
+from tidewheel_agent.strategies.launch import Launch, launcher_of, plan
 from tidewheel_agent.strategies.mpi import proxy_arguments, proxy_options
-from tidewheel_agent.strategies.plan import launcher_of, plan
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 GROUPS = [

@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-from .frameworks import LAYERS
+from .frameworks import INSTALLERS
+from .looks import Looker
 from .meter import Meter
 
 
-def when_imported() -> None:
+def when_a_framework_is_imported() -> None:
     meter = Meter(os.environ["TIDEWHEEL_INSTRUMENT_DIR"])
+    meter.begin_looks = lambda: Looker(meter).start()
     finder = _Finder(meter)
     sys.meta_path.insert(0, finder)
     meter.on_remove(lambda: sys.meta_path.remove(finder))
@@ -23,7 +25,7 @@ def when_imported() -> None:
 class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._waiting = dict(LAYERS)
+        self._waiting = dict(INSTALLERS)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -59,9 +61,9 @@ class _Loader(importlib.abc.Loader):
         spec.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
         # Not when it is found: a library may only ask whether there is such a module.
-        lay = self._waiting.pop(module.__name__, None)
+        install = self._waiting.pop(module.__name__, None)
         try:
-            if lay is not None and self._meter.is_on:
-                lay(module, self._meter)
+            if install is not None and self._meter.is_on:
+                install(module, self._meter)
         except Exception as error:  # The script comes first: it runs without the hooks.
             self._meter.remove(module.__name__, error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._prims_common import make_contiguous_strides_for
@@ -16,11 +16,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..journal import RefusedError
+from ..recording import Recording
 from .kernels import AUTOGRAD, BACKEND_SELECT, BELOW_AUTOGRAD, BELOW_BACKEND_SELECT, Kernels
-from .shapes import Shape
-
-if TYPE_CHECKING:
-    from ..session import Session
+from .shapes import Shape, ShapesByData
 
 _aten = torch.ops.aten
 _PACK = _aten._pack_padded_sequence.default
@@ -36,8 +34,8 @@ _ENTRY_BYTES = 100
 
 
 class PackedSequences:
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Recording, shapes: ShapesByData) -> None:
+        self._session, self._shapes = session, shapes
         self.kernels = Kernels()
 
     def hook(self) -> None:
@@ -45,7 +43,7 @@ class PackedSequences:
         self.kernels.put(_PAD, self._pad, AUTOGRAD)
 
     def again(self, operation: Any, args: Any) -> tuple[Any, ...] | None:
-        """In a replay: what data decided, as PhantomMode takes it; None where they did not."""
+        """In a replay: what data decided, as ReplayMode takes it; None where they did not."""
         if operation is _PACK and self._session.is_active:
             sizes = self._session.journal.replay(_NAME)
             return _shape(args[0], sum(sizes), *args[0].shape[2:]), tensor_of(sizes)
@@ -55,7 +53,7 @@ class PackedSequences:
             values = values_of(args[0])
             if values is not None:
                 return (values[0] if operation is _READ else tensor_of(values[args[2]]),)
-        return self._session.shapes.again(operation, args)
+        return self._shapes.again(operation, args)
 
     def _pack(self, keys: Any, *args: Any) -> Any:
         session = self._session
@@ -68,7 +66,7 @@ class PackedSequences:
         return data, batch_sizes
 
     def _pad(self, keys: Any, *args: Any) -> Any:
-        if self._session.is_phantom and self._session.is_active:
+        if self._session.is_replaying and self._session.is_active:
             return _padded(*self._padding(*args))
         return _PAD.redispatch(keys & BELOW_AUTOGRAD, *args)
 
@@ -115,7 +113,7 @@ def values_of(tensor: object) -> tuple[int, ...] | None:
 
 
 def _padded(data: torch.Tensor, sizes: Sequence[int], batch_first: bool, length: int) -> Any:
-    """On phantoms, with a gradient where `data` has one."""
+    """On fake tensors, with a gradient where `data` has one."""
     (size, *_), lengths = _padded_shapes(data, sizes, False, length)
     padded = data[0].expand(size).contiguous()
     counts = torch.empty(lengths[0], dtype=torch.int64)

@@ -1,20 +1,19 @@
 """Operations whose result has a shape that depends on data, such as `x[mask]` or `mask.nonzero()`.
 
-A replay has no data. The journal has the shapes that such operations gave, in order. They are noted
-inside PyTorch, where C++ and TorchScript call them, too; other operations cost no more than before.
+A replay has no data. The journal has the shapes that such operations gave, in order. They are
+recorded inside PyTorch, where C++ and TorchScript call them, too; other operations cost no more
+than before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from ..recording import Recording
 from .kernels import BACKEND_SELECT, BELOW_BACKEND_SELECT, Kernels
-
-if TYPE_CHECKING:
-    from ..session import Session
 
 Shape = tuple[tuple[int, ...], tuple[int, ...], torch.dtype, str]
 """Of a tensor: its shape, strides, type and device."""
@@ -59,7 +58,7 @@ _ENTRY_BYTES = 200
 
 
 class ShapesByData:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Recording) -> None:
         self._session = session
         self._known: dict[Shapes, Shapes] = {}
         """Those of the journal: most come again and again."""
@@ -68,7 +67,7 @@ class ShapesByData:
 
     def hook(self) -> None:
         for operation in _SHAPED:
-            self.kernels.put(operation, self._noting(operation), BACKEND_SELECT)
+            self.kernels.put(operation, self._recording(operation), BACKEND_SELECT)
         for operation in _CALLERS:
             self.kernels.put_inside(operation, self._session.nesting, BACKEND_SELECT)
 
@@ -76,18 +75,18 @@ class ShapesByData:
         """At the first step: those of libraries that the script has imported by then."""
         if hasattr(torch.ops.torchvision, "nms"):
             operation = torch.ops.torchvision.nms.default
-            self.kernels.put(operation, self._noting(operation), BACKEND_SELECT)
+            self.kernels.put(operation, self._recording(operation), BACKEND_SELECT)
             self._shaped.add(operation)
 
     def again(self, operation: Any, args: Any) -> Shapes | None:
         """In a replay: of what the operation gave, or None where data do not decide."""
-        is_noted = operation in self._shaped and self._session.is_active
-        if not is_noted or not _reads(operation, args):
+        is_recorded = operation in self._shaped and self._session.is_active
+        if not is_recorded or not _reads(operation, args):
             return None
         shapes: Shapes = self._session.journal.replay(_name_of(operation))
         return shapes
 
-    def _noting(self, operation: Any) -> Callable[..., Any]:
+    def _recording(self, operation: Any) -> Callable[..., Any]:
         session, name = self._session, _name_of(operation)
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:

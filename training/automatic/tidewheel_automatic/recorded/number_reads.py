@@ -1,20 +1,19 @@
 """Numbers that PyTorch's C++ code reads out of tensors for the script: `torch.arange(count)`.
 
 Python's own reads (`item`, `int`) are hooked by name. `torch.arange`, `torch.full`, `x.repeat` and
-more read their arguments inside PyTorch, all by one operation. It is noted at autograd's key: what
-a kernel reads for itself does not pass there, and a replay, on other kernels, would not read it.
+more read their arguments inside PyTorch, all by one operation. It is recorded at autograd's key:
+what a kernel reads for itself does not pass there, and a replay, on other kernels, would not read
+it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from ..recording import Recording
 from .kernels import AUTOGRAD, BELOW_AUTOGRAD, Kernels
-
-if TYPE_CHECKING:
-    from ..session import Session
 
 _aten = torch.ops.aten
 _READ = _aten._local_scalar_dense.default
@@ -27,7 +26,7 @@ _NAME = "number"
 
 
 class NumberReads:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Recording) -> None:
         self._session = session
         self.kernels = Kernels()
 
@@ -42,22 +41,22 @@ class NumberReads:
         session = self._session
         if not session.is_active:
             return _READ.redispatch(keys & BELOW_AUTOGRAD, tensor)
-        if session.is_phantom:
+        if session.is_replaying:
             return session.journal.replay(_NAME)
         value = _READ.redispatch(keys & BELOW_AUTOGRAD, tensor)
-        self._note(value, _NUMBER_BYTES)
+        self._record(value, _NUMBER_BYTES)
         return value
 
     def _one_hot(self, keys: Any, labels: torch.Tensor, classes: int = -1) -> Any:
         """On real tensors it reads the least and the greatest label, too, to check them."""
         session = self._session
-        if session.is_active and session.is_phantom:
+        if session.is_active and session.is_replaying:
             width = classes if classes >= 0 else session.journal.replay(_NAME)
             return labels.new_empty((*labels.shape, width))
         with session.nesting.inside():
             vectors = _ONE_HOT.redispatch(keys & BELOW_AUTOGRAD, labels, classes)
         if session.is_active and classes < 0:
-            self._note(vectors.shape[-1], _NUMBER_BYTES)
+            self._record(vectors.shape[-1], _NUMBER_BYTES)
         return vectors
 
     def _split(self, keys: Any, tensor: torch.Tensor, where: torch.Tensor, dim: int = 0) -> Any:
@@ -65,14 +64,14 @@ class NumberReads:
         session = self._session
         if not session.is_active:
             return _SPLIT.redispatch(keys & BELOW_AUTOGRAD, tensor, where, dim)
-        if session.is_phantom:
+        if session.is_replaying:
             return tensor.tensor_split(session.journal.replay(_NAME), dim)
         with session.nesting.inside():
             parts = _SPLIT.redispatch(keys & BELOW_AUTOGRAD, tensor, where, dim)
             numbers = where.tolist()
-        self._note(numbers, _NUMBER_BYTES * (1 + where.numel()))
+        self._record(numbers, _NUMBER_BYTES * (1 + where.numel()))
         return parts
 
-    def _note(self, value: Any, size: int) -> None:
+    def _record(self, value: Any, size: int) -> None:
         if self._session.may_read(size):
             self._session.journal.record(_NAME, value)

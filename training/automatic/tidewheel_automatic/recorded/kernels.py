@@ -13,8 +13,8 @@ _Key = torch._C.DispatchKey
 BACKEND_SELECT = (_Key.BackendSelect.name,)
 """Every call passes it right before its kernel, in inference mode, too."""
 AUTOGRAD = (_Key.AutogradCPU.name, _Key.AutogradCUDA.name)
-"""Of calls by the script or by composed operations, not by kernels. Phantoms have these keys, too.
-In inference mode no call passes them."""
+"""Of calls by the script or by composed operations, not by kernels. Fake tensors have these keys,
+too. In inference mode no call passes them."""
 BELOW_BACKEND_SELECT = torch._C._dispatch_keyset_full_after(_Key.BackendSelect)
 BELOW_AUTOGRAD = torch._C._dispatch_keyset_full_after(_Key.AutogradCPU)
 """The same for all devices."""
@@ -33,7 +33,7 @@ class Kernels:
             self._libraries[space].impl(name, kernel, key, with_keyset=True)
 
     def put_inside(self, operation: Any, nesting: Nesting, keys: tuple[str, ...]) -> None:
-        """What the operation calls is PyTorch's own work, which no kernel notes."""
+        """What the operation calls is PyTorch's own work, which no kernel records."""
         below = BELOW_AUTOGRAD if keys is AUTOGRAD else BELOW_BACKEND_SELECT
 
         def kernel(given: Any, *args: Any, **kwargs: Any) -> Any:
@@ -42,7 +42,7 @@ class Kernels:
 
         self.put(operation, kernel, keys)
 
-    def take_off(self) -> None:
+    def uninstall(self) -> None:
         for library in self._libraries.values():
             library._destroy()
         self._libraries.clear()

@@ -18,8 +18,8 @@ from torch.nn.utils.rnn import PackedSequence
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map, tree_map_only
 
-from .noted import packed, shapes
 from .operations import Operations
+from .recorded import packed, shapes
 
 _COMPOSED = shapes.COMPOSED | packed.LAYERS
 _IN_CPP = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -38,7 +38,7 @@ class _FakeMode(FakeTensorMode):
         return self
 
 
-class PhantomMode(TorchDispatchMode):
+class ReplayMode(TorchDispatchMode):
     def __init__(
         self, known: Callable[[Any, Any], tuple[Any, ...] | None] = _known_from_args
     ) -> None:
@@ -47,16 +47,16 @@ class PhantomMode(TorchDispatchMode):
         super().__init__()
         self._known = known
         self._fake = _FakeMode(allow_non_fake_inputs=True)
-        self._phantoms: dict[int, tuple[torch.nn.Parameter, Any]] = {}
+        self._fakes: dict[int, tuple[torch.nn.Parameter, Any]] = {}
         """By identity: the parameter, which stays alive meanwhile, and what stands for it."""
-        self._operations = Operations(self._fake, self._phantom_of)
+        self._operations = Operations(self._fake, self._fake_of)
         self.is_busy = False
         """Whether PyTorch itself is at work here, whose reads are none of the script's."""
         self._cudnn = torch.backends.cudnn.enabled
 
     def begin(self) -> None:
-        # cuDNN's recurrent layers look into the memory of their weights, which phantoms have none
-        # of, and keep what they find; a compiled function that meets phantoms is compiled for them.
+        # cuDNN's recurrent layers look into the memory of their weights, which fake tensors lack,
+        # and keep what they find; a compiled function that meets fake tensors is compiled for them.
         self._cudnn = torch.backends.cudnn.enabled
         torch.backends.cudnn.enabled = False
         _set_stance("force_eager")
@@ -104,25 +104,25 @@ class PhantomMode(TorchDispatchMode):
         if func is _PIN:  # PyTorch has no fake one; nothing tells pinned memory from other memory.
             func, given, options = torch.ops.aten.clone.default, args[:1], {}
         if not func._schema.is_mutable:
-            given, options = tree_map_only(torch.nn.Parameter, self._phantom_of, (given, options))
+            given, options = tree_map_only(torch.nn.Parameter, self._fake_of, (given, options))
         with self._fake:
             return func(*given, **options)
 
-    def _phantom_of(self, parameter: torch.nn.Parameter) -> Any:
+    def _fake_of(self, parameter: torch.nn.Parameter) -> Any:
         """Made once: PyTorch forgets its own at once, and caches no operation on real tensors."""
-        _, known = self._phantoms.get(id(parameter), (parameter, None))
+        _, known = self._fakes.get(id(parameter), (parameter, None))
         if known is None or (known.shape, known.dtype) != (parameter.shape, parameter.dtype):
             known = self._fake.from_tensor(parameter)
-            self._phantoms[id(parameter)] = (parameter, known)
+            self._fakes[id(parameter)] = (parameter, known)
         return known
 
     def end(self) -> None:
-        """From now on a phantom that meets real data is an error, never a wrong value."""
+        """From now on a fake tensor that meets real data is an error, never a wrong value."""
         self.__exit__(None, None, None)
         torch.backends.cudnn.enabled = self._cudnn
         _set_stance("default")
         self._fake.allow_non_fake_inputs = False
-        self._phantoms.clear()
+        self._fakes.clear()
         self._operations.clear()
 
 
@@ -133,24 +133,24 @@ def _set_stance(stance: Literal["default", "force_eager"]) -> None:
         torch.compiler.set_stance(stance)
 
 
-def is_phantom(value: object) -> bool:
+def is_fake(value: object) -> bool:
     return isinstance(value, FakeTensor)
 
 
-def convert(phantom: Any, change: Any) -> None:
+def convert(fake: Any, change: Any) -> None:
     """What `Module.to` and its like do to a parameter, which stays the same object."""
-    grad, phantom.grad = phantom.grad, None
+    grad, fake.grad = fake.grad, None
     with torch.no_grad():
-        changed = change(phantom)
-        if changed is not phantom:
-            phantom.data = changed
-            phantom.fake_device = changed.fake_device
+        changed = change(fake)
+        if changed is not fake:
+            fake.data = changed
+            fake.fake_device = changed.fake_device
         if grad is not None:
-            phantom.grad = change(grad)
+            fake.grad = change(grad)
 
 
 def without_modes() -> Any:
-    """In this context operations are real even under a PhantomMode."""
+    """In this context operations are real even under a ReplayMode."""
     return _disable_current_modes()
 
 
@@ -171,7 +171,7 @@ def _describe_leaf(leaf: Any) -> Any:
 
 
 def build(description: Any) -> Any:
-    """Under a PhantomMode: the batch that was described, with phantoms."""
+    """Under a ReplayMode: the batch that was described, with fake tensors."""
     return tree_map(
         lambda leaf: leaf.build() if isinstance(leaf, (_Description, _Object)) else leaf,
         description,

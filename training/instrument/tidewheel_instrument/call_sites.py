@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import wraps
@@ -16,7 +17,7 @@ from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .looks import place_of, short_line
+from .places import place_of, short_line
 
 _MOST_LINES = 200
 _THROUGH = ", through "
@@ -24,7 +25,7 @@ _FRAMEWORKS = ("", "torch", "keras")
 """A remedy names their calls itself; '': the agent."""
 
 
-class Sites:
+class CallSites:
     """What cannot be found stays unknown: nothing here raises."""
 
     def __init__(self, folder: str) -> None:
@@ -95,7 +96,6 @@ def notes_construction(
     original: Callable[..., Any], note: Callable[[Any, FrameType | None], None]
 ) -> Callable[..., Any]:
     """An `__init__`, or what is called once like it, that notes which line calls it."""
-    import sys
 
     @wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,0 +1,1 @@
+"""What data decide within PyTorch, recorded for a replay: shapes, numbers and packed sequences."""
