@@ -13,7 +13,7 @@ Writes the command line with all that it needs, the page included, to one file. 
 const builtPage: Plugin = {
   name: 'built-page',
   setup(made) {
-    made.onLoad({ filter: /[/\\]cli[/\\]page[/\\]files\.ts$/ }, async () => ({
+    made.onLoad({ filter: /[/\\]cli[/\\]page[/\\]page-files\.ts$/ }, async () => ({
       contents: await pageModule(),
       loader: 'ts',
     }));

@@ -1,14 +1,12 @@
 /** The operations of the HTTP API for a caller. Their types follow from the schemas in functions/core/api; no schema is loaded. */
 import type * as z from 'zod';
-import type { Operations as Described } from '../functions/core/api/operations.ts';
+import type { OPERATIONS as described } from '../functions/core/api/operation-table.ts';
+import type { PathNames } from '../functions/core/api/shared/operation.ts';
 import type { problemSchema } from '../functions/core/shared/fields.ts';
 
-type Simplify<T> = { [Key in keyof T]: T[Key] };
+type Described = (typeof described)[number];
 
-/** Names in braces: `runId` of `GET /runs/{runId}`. */
-type PathNames<Route extends string> = Route extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | PathNames<Rest>
-  : never;
+type Simplify<T> = { [Key in keyof T]: T[Key] };
 
 /** A schema without fields has an index signature, which would let every parameter pass. */
 type QueryOf<Query> = {
@@ -27,12 +25,12 @@ type InputBody<Of> = Of extends { readonly body: infer Body }
   : undefined;
 
 export type Operations = {
-  [Route in keyof Described as Described[Route]['id']]: {
+  [One in Described as One['id']]: {
     readonly parameters: Simplify<
-      { readonly [Name in PathNames<Route>]: string } & QueryOf<Described[Route]['query']>
+      { readonly [Name in PathNames<One['route']>]: string } & QueryOf<One['query']>
     >;
-    readonly body: InputBody<Described[Route]>;
-    readonly answer: z.output<Described[Route]['answer'] & z.ZodType>;
+    readonly body: InputBody<One>;
+    readonly answer: z.output<One['answer']>;
   };
 };
 
@@ -42,7 +40,7 @@ export type Problem = z.output<typeof problemSchema>;
 
 /** An entry that differs from its route does not compile. */
 export const OPERATIONS: {
-  readonly [Route in keyof Described as Described[Route]['id']]: Route extends `${infer Method} ${infer Path}`
+  readonly [One in Described as One['id']]: One['route'] extends `${infer Method} ${infer Path}`
     ? { readonly method: Method; readonly path: Path }
     : never;
 } = {

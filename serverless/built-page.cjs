@@ -65,7 +65,7 @@ const compressed = (path, type, content) => ({
 const builtPage = {
   name: 'built-page',
   setup(bundling) {
-    bundling.onLoad({ filter: /[/\\]functions[/\\]page[/\\]files\.ts$/ }, async () => {
+    bundling.onLoad({ filter: /[/\\]functions[/\\]page[/\\]page-files\.ts$/ }, async () => {
       const [document, ...others] = await buildPage();
       const files = others.map((file) => ({
         ...file,

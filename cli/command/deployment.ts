@@ -10,7 +10,7 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
-import type { Stack } from '../../functions/core/deployment/account-view.ts';
+import type { StackView } from '../../functions/core/deployment/account-view.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
 import { NotAllowedError } from './exit.ts';
@@ -32,7 +32,7 @@ export interface ChosenDeployment {
   readonly table: string;
   /** Without a slash at its end. */
   readonly apiUrl: string;
-  readonly stack: Stack;
+  readonly stack: StackView;
   /** Of a local region. */
   readonly stateDirectory?: string | undefined;
 }
@@ -187,7 +187,7 @@ async function noStack(
 }
 
 const stackName = (stage: string): string => `tidewheel-${stage}`;
-const isReady = ({ status }: Stack): boolean => /^(CREATE|UPDATE)_COMPLETE$/.test(status);
+const isReady = ({ status }: StackView): boolean => /^(CREATE|UPDATE)_COMPLETE$/.test(status);
 
 interface Found extends Pick<ChosenDeployment, 'stack' | 'stage' | 'region'> {}
 

@@ -1,19 +1,19 @@
 /** Opens a deployment for a command: its stack, its declared pipelines, and the account around it. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountView } from '../../functions/aws/account/account-view.ts';
+import { accountView, testObjectIn } from '../../functions/aws/account/account-view.ts';
 import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
-import { testObjectIn } from '../../functions/aws/account/test-object.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import * as account from '../../functions/aws/shared/account-clients.ts';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
 import { dynamo, s3, s3In } from '../../functions/aws/shared/clients.ts';
 import { ec2In, iam } from '../../functions/aws/shared/compute-clients.ts';
-import type { AccountView, Stack } from '../../functions/core/deployment/account-view.ts';
+import type { AccountView, StackView } from '../../functions/core/deployment/account-view.ts';
 import type { TestObjectDeps } from '../../functions/core/deployment/arrivals.ts';
 import type { CheckDeps } from '../../functions/core/deployment/check-deployment.ts';
 import { deploymentOf, readDeclarations } from '../../functions/core/deployment/declarations.ts';
-import type { Deployment as AllowedDeployment } from '../../functions/core/ingest/allowed.ts';
+import type { DeploymentRules as AllowedDeployment } from '../../functions/core/ingest/allowed.ts';
 import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
 import { networkRemedy } from './surroundings.ts';
 
@@ -55,10 +55,10 @@ export async function openDeployment({ stage, region }: Place): Promise<OpenDepl
   };
 }
 
-async function stackOf({ stage, region }: Place): Promise<Stack> {
+async function stackOf({ stage, region }: Place): Promise<StackView> {
   const name = stackName(stage);
   const client = account.cloudFormation();
-  let stack: Stack | undefined;
+  let stack: StackView | undefined;
   try {
     stack = await readStack(client, name);
   } catch (error: unknown) {
@@ -87,7 +87,7 @@ function remedyOfAnswer(error: unknown, endpoint: string | undefined): string {
 const deployCommand = ({ stage, region }: Place): string =>
   `npx osls deploy --stage ${stage} --region ${region}`;
 
-function outputOf({ outputs, status }: Stack, name: string, place: Place): string {
+function outputOf({ outputs, status }: StackView, name: string, place: Place): string {
   const value = outputs.get(name);
   if (value === undefined)
     throw new Error(

@@ -2,7 +2,8 @@
  * The files that `npm run generate` writes. They are checked in, so that people read and review what is deployed and
  * published; a test compares them with what their sources say now.
  */
-import { openApiDocument } from '../../functions/core/api/open-api.ts';
+import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
+import { openApiDocument } from '../../functions/core/api/shared/open-api.ts';
 import { pipelineJsonSchema } from '../../functions/core/pipeline/declaration.ts';
 import { STRATEGIES, type StrategyTraits, strategyTraits } from '../../functions/core/pipeline/strategies.ts';
 import { functionsDocument } from '../../functions/functions.ts';
@@ -29,7 +30,7 @@ export const generatedFiles = (): Readonly<Record<string, string>> => ({
   'serverless/alarms.yml': toYaml(alarmsDocument, writtenFrom('serverless/alarms.ts')),
   'statemachines/run.asl.json': json(machine),
   'docs/pipeline.schema.json': json(pipelineJsonSchema()),
-  'docs/openapi.json': json(openApiDocument()),
+  'docs/openapi.json': json(openApiDocument(OPERATIONS)),
   'training/agent/tidewheel_agent/configuration/strategy_traits.py': strategiesModule(),
   'training/agent/for_scripts/tidewheel_contract/documents.py': contractModule(),
 });

@@ -1,7 +1,7 @@
 /** Follows the runs of every pipeline: three queries a look, however many runs there are, and a read for each that ended. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
-import { readReport } from '../../functions/core/attempts/reports/stored-report.ts';
+import { readReport } from '../../functions/core/attempts/report.ts';
 import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
 import type { AttemptRecord, RunRecord } from '../../functions/core/runs/run-records.ts';
 import { runIdOf } from '../../functions/core/shared/keys.ts';

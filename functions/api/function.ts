@@ -8,7 +8,7 @@ import {
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
-import { API_ROUTES } from '../core/api/operations.ts';
+import { API_ROUTES } from '../core/api/answer.ts';
 
 export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP, for IAM identities and for people with a token',

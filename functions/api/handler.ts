@@ -1,9 +1,8 @@
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, executions, objects, schedules, tableStores } from '../aws/lambda/services.ts';
-import { cloudWatchLogs } from '../aws/logs/log-reader.ts';
+import { cloudWatchLogs, cloudWatchLogsIn } from '../aws/logs/log-reader.ts';
 import { config } from '../aws/shared/config.ts';
-import { cloudWatchLogsIn } from '../aws/shared/log-clients.ts';
-import { answer } from '../core/api/api.ts';
+import { answer } from '../core/api/answer.ts';
 import { httpEvent, requestIn, resultOf } from '../core/api/http-event.ts';
 
 export const handler = lambdaHandler('api', httpEvent, async (event) => {

@@ -6,15 +6,14 @@ import {
   publishDiagnoses,
 } from '../aws/lambda/lambda-handler.ts';
 import { clock, notifier, store, tableStores } from '../aws/lambda/services.ts';
-import { diagnoseEnded, diagnoseOpen } from '../core/attempts/doctor/diagnose-attempts.ts';
+import { diagnoseAttempts } from '../core/attempts/doctor/diagnose-attempts.ts';
 
 /** Without a run: every open attempt. */
 const input = z.object({ runId: z.string().optional() });
 
 export const handler = lambdaHandler('diagnose', input, async ({ runId }, context) => {
   const deps = { ...tableStores(), store: store(), notifier: notifier(), clock };
-  const { diagnosed, failures } =
-    runId === undefined ? await diagnoseOpen(deps) : await diagnoseEnded(deps, runId);
+  const { diagnosed, failures } = await diagnoseAttempts(deps, runId);
   if (failures.length > 0) logger.error('could not diagnose everything', { failures });
   publishDiagnoses(diagnosed);
   countPartialFailures(context, failures.length);

@@ -5,7 +5,7 @@ import { readJson } from '../aws/shared/read-json.ts';
 import { httpEvent } from '../core/api/http-event.ts';
 import { rememberedIssuer } from '../core/page/issuer.ts';
 import { answerPage } from '../core/page/serve.ts';
-import { FILES, HTML } from './files.ts';
+import { FILES, HTML } from './page-files.ts';
 
 const signIn = once(() => {
   const { issuer: name, client } = config.signIn();

@@ -8,7 +8,7 @@ import {
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
-import { PLAN_ROUTE } from '../core/api/operations.ts';
+import { planRun } from '../core/api/operations/plan-run.ts';
 
 /** Roles whose rights are tried in IAM's policy simulator, which tries nothing itself. */
 const TRIED_ROLES = ['LaunchRole', 'PackShardsRole', 'OnArrivalRole'] as const;
@@ -37,5 +37,5 @@ export const plan: FunctionDescription = {
     ...allow.lookAtAccount,
     allow.statement('iam', ['SimulatePrincipalPolicy'], TRIED_ROLES.map(arnOf)),
   ],
-  events: [route(PLAN_ROUTE)],
+  events: [route(planRun.route)],
 };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { trainingViewIn } from '../aws/account/training-views.ts';
+import { trainingViewIn } from '../aws/account/training-view.ts';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, objects, tableStores } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';

@@ -6,7 +6,6 @@ import { marketOf } from '../aws/market/markets.ts';
 import { inParallel } from '../aws/s3/parallel-lists.ts';
 import { config } from '../aws/shared/config.ts';
 import { withinLimit } from '../aws/shared/within-limit.ts';
-import { watchLimits } from '../core/attempts/outlook/watch-limits.ts';
 import { reconcile } from '../core/attempts/reconcile.ts';
 
 /** Of one attempt or run, which usually takes a second. */
@@ -26,8 +25,8 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }, conte
     withinLimit: (work: Promise<void>) => withinLimit(work, LIMIT_SECONDS),
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });
-  const failures = [...done.failures, ...(await watchLimits(deps))];
+  const { failures } = done;
   if (failures.length > 0) logger.error('could not reconcile everything', { failures });
   countPartialFailures(context, failures.length);
-  return { ...done, failures };
+  return done;
 });

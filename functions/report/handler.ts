@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { attemptServices } from '../aws/lambda/attempt-services.ts';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { reportRun } from '../core/attempts/report-run.ts';
-import { verdictOf } from '../core/attempts/verdict.ts';
+import { endRun } from '../core/attempts/report-run.ts';
 
 const input = z.object({
   runId: z.string(),
@@ -12,9 +11,4 @@ const input = z.object({
   error: z.object({ Error: z.string(), Cause: z.string().optional() }).optional(),
 });
 
-export const handler = lambdaHandler('report', input, async ({ runId, judgement, error }) => {
-  const services = attemptServices();
-  const report = await reportRun(services, runId, verdictOf({ judgement, error }));
-  const whenDone = (await services.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
-  return { status: report.status, failure: report.failure ?? '', whenDone };
-});
+export const handler = lambdaHandler('report', input, (ended) => endRun(attemptServices(), ended));

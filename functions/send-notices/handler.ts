@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { clock, store, tableStores } from '../aws/lambda/services.ts';
-import { noticeChannels } from '../aws/notices/channels.ts';
-import { noticeQueue } from '../aws/notices/notice-queue.ts';
+import { noticeChannels, noticeQueue } from '../aws/notices/notice-channels.ts';
 import { config } from '../aws/shared/config.ts';
 import * as clients from '../aws/shared/notice-clients.ts';
 import { drainNotices } from '../core/notices/drain-notices.ts';

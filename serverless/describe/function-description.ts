@@ -51,7 +51,7 @@ export const allowedNames = {
   TIDEWHEEL_PACKAGE_INDEX_ARN: "${param:packageIndexSecret, ''}",
 };
 
-/** Who may call the API for people, by claims of their tokens (`functions/core/api/people.ts`). */
+/** Who may call the API for people, by claims of their tokens (`functions/core/api/shared/people.ts`). */
 export const people = {
   TIDEWHEEL_OPERATORS: "${param:oidcOperators, ''}",
   TIDEWHEEL_VIEWERS: "${param:oidcViewers, ''}",

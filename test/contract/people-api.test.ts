@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROUTES } from '../../functions/core/api/operations.ts';
+import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
 import { ofType, packaged, type Template } from './packaged.ts';
 
 const run = promisify(execFile);
@@ -49,7 +49,9 @@ describe('the API for people', () => {
     const routes = ofPeople('AWS::ApiGatewayV2::Route')
       .map(([, { Properties }]) => Properties)
       .filter(({ AuthorizationType }) => AuthorizationType !== 'NONE');
-    expect(routes.map(({ RouteKey }) => String(RouteKey)).toSorted()).toEqual(ROUTES.toSorted());
+    expect(routes.map(({ RouteKey }) => String(RouteKey)).toSorted()).toEqual(
+      OPERATIONS.map(({ route }) => route).toSorted(),
+    );
     for (const { ApiId, AuthorizationType, AuthorizerId } of routes)
       expect({ ApiId, AuthorizationType, AuthorizerId }).toEqual({
         ApiId: { Ref: 'PeopleApi' },
@@ -67,7 +69,7 @@ describe('the API for people', () => {
 
   it('leaves the API of IAM callers as it is', () => {
     const signed = ofType(template, 'AWS::ApiGatewayV2::Route').filter(([id]) => id.startsWith('HttpApi'));
-    expect(signed).toHaveLength(ROUTES.length);
+    expect(signed).toHaveLength(OPERATIONS.length);
     for (const [, { Properties }] of signed) expect(Properties['AuthorizationType']).toBe('AWS_IAM');
     expect(JSON.stringify(ofPeople('AWS::ApiGatewayV2::Route'))).not.toContain('HttpApi');
   });

@@ -1,13 +1,13 @@
 /** Compares what the API answers with its own schemas. */
 import { expect } from 'vitest';
-import type { ApiResponse } from '../../functions/core/api/answers.ts';
-import { isRoute, OPERATIONS } from '../../functions/core/api/operations.ts';
-import { refusalSchema } from '../../functions/core/api/schemas/operation.ts';
+import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
+import { type ApiResponse, refusalSchema } from '../../functions/core/api/shared/answers.ts';
 
 /** The body has every field that its schema requires, and none that the schema does not know. */
 export function expectAsDescribed(route: string, { status, body }: ApiResponse): void {
-  if (!isRoute(route)) return expect(status).toBe(404);
-  const { answer, status: usual, refusals } = OPERATIONS[route];
+  const operation = OPERATIONS.find((each) => each.route === route);
+  if (operation === undefined) return expect(status).toBe(404);
+  const { answer, status: usual, refusals } = operation;
   const sent: unknown = body === null ? null : JSON.parse(JSON.stringify(body));
   if (status === 304) return expect(body).toBeNull();
   const schema = status === usual ? answer : refusalSchema;

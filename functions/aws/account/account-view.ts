@@ -4,9 +4,15 @@ import {
   type LambdaClient,
   ListEventSourceMappingsCommand,
 } from '@aws-sdk/client-lambda';
-import { GetBucketNotificationConfigurationCommand } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetBucketNotificationConfigurationCommand,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { AccountView, QueueReader } from '../../core/deployment/account-view.ts';
+import type { TestObjectDeps } from '../../core/deployment/arrivals.ts';
 import { look } from './look.ts';
 import { type TrainingClients, trainingView } from './training-view.ts';
 
@@ -51,3 +57,14 @@ async function queueReader(
     deadLetters: Number(Attributes['ApproximateNumberOfMessages'] ?? 0),
   };
 }
+
+const BODY = 'The test object of a check. It starts nothing.\n';
+
+export const testObjectIn = (s3: S3Client, bucket: string): Pick<TestObjectDeps, 'put' | 'remove'> => ({
+  put: async (key) => {
+    await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: BODY }));
+  },
+  remove: async (key) => {
+    await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
+  },
+});

@@ -1,10 +1,10 @@
 /** Turns a call into a look: an error of AWS becomes the reason why nothing was seen. */
-import type { Look } from '../../core/deployment/finding.ts';
+import type { AwsAnswer } from '../../core/deployment/finding.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
 import { describeError } from '../shared/aws-errors.ts';
 
 /** @param action in IAM's words, such as lambda:GetAccountSettings */
-export async function look<T>(action: string, call: () => Promise<T>): Promise<Look<T>> {
+export async function look<T>(action: string, call: () => Promise<T>): Promise<AwsAnswer<T>> {
   try {
     return { kind: 'seen', value: await call() };
   } catch (error: unknown) {

@@ -4,10 +4,10 @@ import {
   DescribeStacksCommand,
   ListStackResourcesCommand,
 } from '@aws-sdk/client-cloudformation';
-import type { Stack } from '../../core/deployment/account-view.ts';
+import type { StackView } from '../../core/deployment/account-view.ts';
 
 /** @returns undefined when there is no such stack */
-export async function readStack(client: CloudFormationClient, name: string): Promise<Stack | undefined> {
+export async function readStack(client: CloudFormationClient, name: string): Promise<StackView | undefined> {
   const described = await describe(client, name);
   if (described === undefined) return undefined;
   const resources = new Map<string, string>();

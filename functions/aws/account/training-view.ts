@@ -3,24 +3,33 @@ import { DescribeImagesCommand as DescribeMachineImagesCommand, type EC2Client }
 import { DescribeImagesCommand, type ECRClient } from '@aws-sdk/client-ecr';
 import {
   type ContextEntry,
+  type EvaluationResult,
   GetRoleCommand,
   type IAMClient,
   SimulatePrincipalPolicyCommand,
 } from '@aws-sdk/client-iam';
 import { HeadBucketCommand, type S3Client } from '@aws-sdk/client-s3';
 import { DescribeSecretCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
+import {
+  ListAWSDefaultServiceQuotasCommand,
+  ListServiceQuotasCommand,
+  type ServiceQuota,
+  type ServiceQuotasClient,
+} from '@aws-sdk/client-service-quotas';
 import { GetParameterCommand, type SSMClient } from '@aws-sdk/client-ssm';
 import type {
-  Decision,
   MachineImage,
+  Quota,
+  QuotaService,
   RoleQuestion,
+  SimulatedDecision,
   TrainingView,
 } from '../../core/deployment/account-view.ts';
-import { decisionOf } from './decisions.ts';
+import { ecrIn, secretsManagerIn, serviceQuotasIn, ssmIn } from '../shared/account-clients.ts';
+import { s3In } from '../shared/clients.ts';
+import { ec2In, iam } from '../shared/compute-clients.ts';
 import { look, unlessMissing } from './look.ts';
-import { readNetwork } from './network.ts';
-import { readQuotas } from './quotas.ts';
+import { readNetwork } from './read-network.ts';
 
 export interface TrainingClients {
   readonly region: string;
@@ -63,7 +72,7 @@ export function trainingView(clients: TrainingClients): TrainingView {
 async function decisions(
   iam: IAMClient,
   { roleArn, actions, resource, context = {} }: RoleQuestion,
-): Promise<readonly Decision[]> {
+): Promise<readonly SimulatedDecision[]> {
   // The simulator takes a key without an entry for absent, and a condition on it fails.
   const entries = Object.entries(context).map(
     ([ContextKeyName, value]): ContextEntry => ({
@@ -117,3 +126,70 @@ function containerImageOf(uri: string) {
   const imageId = digest === undefined ? { imageTag: tag } : { imageDigest: digest };
   return { registryId, repositoryName, imageIds: [imageId] };
 }
+
+function decisionOf({
+  EvalActionName: action = '',
+  EvalDecision,
+  OrganizationsDecisionDetail,
+  PermissionsBoundaryDecisionDetail,
+}: EvaluationResult): SimulatedDecision {
+  if (EvalDecision === 'allowed') return { action, isAllowed: true };
+  if (OrganizationsDecisionDetail?.AllowedByOrganizations === false)
+    return { action, isAllowed: false, deniedBy: 'organization' };
+  if (PermissionsBoundaryDecisionDetail?.AllowedByPermissionsBoundary === false)
+    return { action, isAllowed: false, deniedBy: 'boundary' };
+  return { action, isAllowed: false, deniedBy: 'policy' };
+}
+
+const PAGE = 100;
+
+/** "If an applied quota value is not available for a quota, the quota is not retrieved": the defaults fill the gaps. */
+async function readQuotas(client: ServiceQuotasClient, service: QuotaService): Promise<readonly Quota[]> {
+  const [defaults, applied] = await Promise.all([
+    allPages((page) =>
+      client.send(new ListAWSDefaultServiceQuotasCommand({ ServiceCode: service, ...page })),
+    ),
+    allPages((page) => client.send(new ListServiceQuotasCommand({ ServiceCode: service, ...page }))),
+  ]);
+  return [
+    ...new Map([...defaults, ...applied].flatMap(quotaOf).map((quota) => [quota.code, quota])).values(),
+  ];
+}
+
+interface Page {
+  readonly Quotas?: ServiceQuota[] | undefined;
+  readonly NextToken?: string | undefined;
+}
+
+async function allPages(
+  read: (page: { MaxResults: number; NextToken?: string }) => Promise<Page>,
+): Promise<readonly ServiceQuota[]> {
+  const all: ServiceQuota[] = [];
+  let next: string | undefined;
+  do {
+    const { Quotas = [], NextToken } = await read({
+      MaxResults: PAGE,
+      ...(next !== undefined && { NextToken: next }),
+    });
+    all.push(...Quotas);
+    next = NextToken;
+  } while (next !== undefined);
+  return all;
+}
+
+const quotaOf = ({ QuotaName, QuotaCode, Value }: ServiceQuota): Quota[] =>
+  QuotaName === undefined || QuotaCode === undefined || Value === undefined
+    ? []
+    : [{ name: QuotaName, code: QuotaCode, value: Value }];
+
+export const trainingViewIn = (region: string): TrainingView =>
+  trainingView({
+    region,
+    ec2: ec2In(region),
+    ecr: ecrIn(region),
+    iam: iam(),
+    s3: s3In(region),
+    secrets: secretsManagerIn(region),
+    quotas: serviceQuotasIn(region),
+    ssm: ssmIn(region),
+  });

@@ -1,7 +1,21 @@
 /** All stores on one DynamoDB table. docs/architecture.md explains its keys and indexes. */
+
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { Stores } from '../../core/runs/stores.ts';
-import { attemptStore } from './attempts.ts';
+import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
+import * as z from 'zod';
+import { placementDecisionSchema, type StoredDecision } from '../../core/placement/placement-records.ts';
+import { attemptRecordSchema, timelineEntrySchema } from '../../core/runs/run-records.ts';
+import { recordOf } from '../../core/runs/stored-records.ts';
+import type {
+  AttemptStore,
+  PlacementStore,
+  StoredPlacement,
+  Stores,
+  TestObjectStore,
+  TimelineStore,
+} from '../../core/runs/stores.ts';
+import { time } from '../../core/shared/fields.ts';
 import {
   hardwareStore,
   listPriceStore,
@@ -10,11 +24,8 @@ import {
   scoreQuestionStore,
 } from './market-history.ts';
 import { pipelineStore } from './pipelines.ts';
-import { placementStore } from './placements.ts';
-import { runStore } from './runs.ts';
-import { storedTable } from './table.ts';
-import { testObjectStore } from './test-objects.ts';
-import { timelineStore } from './timeline.ts';
+import { listOpen, runStore } from './run-store.ts';
+import { expires, type Key, type StoredTable, storedTable } from './table.ts';
 
 export function dynamoStores(dynamo: DynamoDBDocumentClient, tableName: string): Stores {
   const table = storedTable(dynamo, tableName);
@@ -32,3 +43,113 @@ export function dynamoStores(dynamo: DynamoDBDocumentClient, tableName: string):
     testObjects: testObjectStore(table),
   };
 }
+
+const numbered = (attempt: number) => String(attempt).padStart(4, '0');
+const attemptKey = (runId: string, attempt: number): Key => ({
+  pk: `RUN#${runId}`,
+  sk: `ATTEMPT#${numbered(attempt)}`,
+});
+/** Names the attempt that a job belongs to. */
+const namedSchema = attemptRecordSchema.pick({ runId: true, attempt: true });
+const jobKey = (jobName: string): Key => ({ pk: `JOB#${jobName}`, sk: 'JOB' });
+
+function attemptStore(table: StoredTable): AttemptStore {
+  const get = async (runId: string, attempt: number) => {
+    const item = await table.get(attemptKey(runId, attempt));
+    return item && recordOf(attemptRecordSchema, item);
+  };
+  return {
+    // The item that maps the job's name to the attempt comes first, so that every attempt can be found by its job.
+    create: async (attempt) => {
+      const { runId, attempt: number, jobName } = attempt;
+      await table.put({ ...jobKey(jobName), runId, attempt: number });
+      return table.create({ ...attemptKey(runId, number), open: 'ATTEMPT', ...attempt });
+    },
+    get,
+    update: async (runId, attempt, change) => {
+      const ended = change.outcome !== undefined;
+      const item = await table.update(attemptKey(runId, attempt), {
+        ...change,
+        ...(ended && { open: undefined }),
+      });
+      if (item === undefined) throw new RunNotFoundError(`${runId}, attempt ${attempt}`);
+      return recordOf(attemptRecordSchema, item);
+    },
+    list: async (runId) => table.queryPrefix(attemptRecordSchema, `RUN#${runId}`, 'ATTEMPT#'),
+    findByJob: async (jobName) => {
+      const job = await table.get(jobKey(jobName));
+      if (job === undefined) return undefined;
+      const { runId, attempt } = recordOf(namedSchema, job);
+      return get(runId, attempt);
+    },
+    listOpen: async (tell) => listOpen(table, attemptRecordSchema, 'ATTEMPT', tell),
+  };
+}
+
+export function placementStore(table: StoredTable): PlacementStore {
+  const keyOf = (runId: string, attempt: number): Key => ({
+    pk: `RUN#${runId}`,
+    sk: `PLACEMENT#${String(attempt).padStart(4, '0')}`,
+  });
+  return {
+    put: async (runId, attempt, decision) => {
+      await table.put({ ...keyOf(runId, attempt), ...packed(attempt, decision) });
+    },
+    get: async (runId, attempt) => {
+      const item = await table.get(keyOf(runId, attempt));
+      return item && unpacked(recordOf(packedSchema, item));
+    },
+    list: async (runId) =>
+      (await table.queryPrefix(packedSchema, `RUN#${runId}`, 'PLACEMENT#')).map(unpacked),
+  };
+}
+
+/** An item holds 400 KB. A decision's table takes 30 KB; markets of many regions and types can exceed the rest. */
+const LARGEST_QUESTION = 200_000;
+
+const packedSchema = z.object({
+  attempt: z.number().int(),
+  decision: placementDecisionSchema,
+  question: z.unknown().optional(),
+  /** The gzipped JSON of a large question, in its place. */
+  packedQuestion: z.instanceof(Uint8Array).optional(),
+});
+type PackedItem = z.output<typeof packedSchema>;
+
+function packed(attempt: number, { question, ...decision }: StoredDecision): PackedItem {
+  const text = JSON.stringify(question);
+  return text.length <= LARGEST_QUESTION
+    ? { attempt, decision, question }
+    : { attempt, decision, packedQuestion: gzipSync(text) };
+}
+
+function unpacked({ attempt, decision, packedQuestion, question: plain }: PackedItem): StoredPlacement {
+  const question: unknown =
+    packedQuestion === undefined ? plain : JSON.parse(gunzipSync(packedQuestion).toString());
+  return { attempt, decision: { ...decision, question } };
+}
+
+function timelineStore(table: StoredTable): TimelineStore {
+  return {
+    add: async (runId, entry) => {
+      await table.create({ pk: `RUN#${runId}`, sk: `TIMELINE#${entry.id}`, ...entry });
+    },
+    list: async (runId) =>
+      (await table.queryPrefix(timelineEntrySchema, `RUN#${runId}`, 'TIMELINE#')).sort((a, b) =>
+        a.at < b.at ? -1 : a.at > b.at ? 1 : 0,
+      ),
+  };
+}
+
+const takenSchema = z.object({ at: time });
+const keyOf = (id: string): Key => ({ pk: 'TESTOBJECT', sk: id });
+
+const testObjectStore = (table: StoredTable): TestObjectStore => ({
+  setTaken: async (id, at) => {
+    await table.put({ ...keyOf(id), at, expires: expires(at, 1) });
+  },
+  takenAt: async (id) => {
+    const item = await table.get(keyOf(id));
+    return item && recordOf(takenSchema, item).at;
+  },
+});

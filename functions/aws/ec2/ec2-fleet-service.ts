@@ -1,5 +1,7 @@
 /** The FleetService port on EC2. The bucket holds the job, the hosts' reports and the requests to them. */
 
+import { stripVTControlCharacters } from 'node:util';
+import { type EC2Client, GetConsoleOutputCommand } from '@aws-sdk/client-ec2';
 import type { FleetService } from '../../core/launch/ec2/fleet-service.ts';
 import { hostsWithoutReport } from '../../core/launch/ec2/fleet-silence.ts';
 import { describeFleet, STOP_GRACE_SECONDS } from '../../core/launch/ec2/fleet-state.ts';
@@ -8,9 +10,9 @@ import { isTerminal } from '../../core/launch/job/job-state.ts';
 import { platformFaultOf } from '../../core/launch/job/platform-fault.ts';
 import type { StopOutcome, TrainingJobDescription } from '../../core/launch/job/training-service.ts';
 import type { StopMode } from '../../core/runs/run-records.ts';
-import { consoleEnd } from './console.ts';
-import { endHosts, jobsOf, listLeftovers, release } from './fleet-hosts.ts';
-import { launch } from './fleet-launch.ts';
+import { describeError } from '../shared/aws-errors.ts';
+import { endHosts, jobsOf, listLeftovers, releaseFleet } from './fleet-hosts.ts';
+import { launchFleet } from './fleet-launch.ts';
 import { type Fleet, type FleetDeps, readFleet, readFleetMemory } from './fleet-memory.ts';
 import { refill } from './fleet-refill.ts';
 
@@ -18,7 +20,7 @@ const MILLISECONDS = 1_000;
 
 export const makeFleetService = (deps: FleetDeps): FleetService => ({
   ...makeFleetFollower(deps),
-  launch: (plan) => launch(deps.ec2, deps.store, plan),
+  launch: (plan) => launchFleet(deps.ec2, deps.store, plan),
 });
 
 /** All but the launch, which only one function needs in its bundle. */
@@ -31,7 +33,7 @@ export function makeFleetFollower(deps: FleetDeps): Omit<FleetService, 'launch'>
     stop: (jobName, mode) => stop(deps, jobName, mode),
     requestCheckpoint: (jobName, instanceId) => requestCheckpoint(deps, jobName, instanceId),
     refill: (jobName, warned) => refill(deps, jobName, warned),
-    release: (jobName) => release(deps.ec2, jobName),
+    release: (jobName) => releaseFleet(deps.ec2, jobName),
     listLeftovers: () => listLeftovers(deps.ec2),
     jobsOf: (instanceIds) => jobsOf(deps.ec2, instanceIds),
   };
@@ -71,4 +73,41 @@ async function requestCheckpoint(deps: FleetDeps, jobName: string, instanceId: s
   const memory = await readFleetMemory(deps.store, jobName);
   if (memory === undefined) return;
   await deps.store.createText(memory.folder + hostRequests.save(instanceId), deps.clock.now().toISOString());
+}
+
+const LINES = 12;
+const CHARACTERS = 900;
+
+/** The only trace of a host that wrote no report. Never rejects: a missing explanation must not hide the failure. */
+async function consoleEnd(ec2: EC2Client, instanceId: string): Promise<string> {
+  try {
+    return lastLines(await outputOf(ec2, instanceId));
+  } catch (error) {
+    return `(unavailable: ${describeError(error)})`;
+  }
+}
+
+export const consoleRequest = (InstanceId: string, Latest: boolean) => ({ InstanceId, Latest });
+
+/** Only Nitro types have `Latest`. The others keep the output from shortly after the boot. */
+async function outputOf(ec2: EC2Client, InstanceId: string): Promise<string> {
+  const ask = async (latest: boolean) => {
+    const { Output = '' } = await ec2.send(new GetConsoleOutputCommand(consoleRequest(InstanceId, latest)));
+    return Buffer.from(Output, 'base64').toString('utf8');
+  };
+  try {
+    return await ask(true);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'UnsupportedOperation') return ask(false);
+    throw error;
+  }
+}
+
+function lastLines(output: string): string {
+  // Colors and carriage returns of the boot are for terminals.
+  const lines = stripVTControlCharacters(output)
+    .split('\n')
+    .map((line) => line.replaceAll(/\p{Cc}/gu, '').trimEnd())
+    .filter((line) => line !== '');
+  return lines.length === 0 ? '(empty)' : lines.slice(-LINES).join('\n').slice(-CHARACTERS);
 }

@@ -25,7 +25,7 @@ async function describe(client: EC2Client, Filters: Filter[]): Promise<Instance[
   return found;
 }
 
-export async function hostsOf(ec2: EC2Client, jobName: string): Promise<FleetInstance[]> {
+export async function fleetHosts(ec2: EC2Client, jobName: string): Promise<FleetInstance[]> {
   try {
     const found = await describe(ec2, [{ Name: `tag:${JOB_TAG}`, Values: [jobName] }]);
     return found.flatMap(toHost);
@@ -50,14 +50,14 @@ function toHost({ InstanceId, State, LaunchTime, StateReason, Tags = [] }: Insta
 const ALIVE = ['pending', 'running'];
 
 export async function endHosts(ec2: EC2Client, jobName: string): Promise<void> {
-  const alive = (await hostsOf(ec2, jobName)).filter(({ state }) => ALIVE.includes(state));
-  await terminate(
+  const alive = (await fleetHosts(ec2, jobName)).filter(({ state }) => ALIVE.includes(state));
+  await terminateHosts(
     ec2,
     alive.map(({ instanceId }) => instanceId),
   );
 }
 
-export async function terminate(ec2: EC2Client, instanceIds: readonly string[]): Promise<void> {
+export async function terminateHosts(ec2: EC2Client, instanceIds: readonly string[]): Promise<void> {
   if (instanceIds.length === 0) return;
   try {
     await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...instanceIds] }));
@@ -111,7 +111,7 @@ export async function listLeftovers(client: EC2Client): Promise<readonly string[
 }
 
 /** A placement group is in use until its last instance has ended. The next release then removes it. */
-export async function release(ec2: EC2Client, jobName: string): Promise<void> {
+export async function releaseFleet(ec2: EC2Client, jobName: string): Promise<void> {
   await endHosts(ec2, jobName);
   await unlessGone(ec2.send(new DeleteLaunchTemplateCommand({ LaunchTemplateName: jobName })));
   await unlessGone(ec2.send(new DeletePlacementGroupCommand({ GroupName: jobName })));

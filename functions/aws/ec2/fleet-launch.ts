@@ -15,16 +15,20 @@ import {
   isNotSeenYet,
   type RequestedGang,
 } from '../../core/launch/ec2/fleet-result.ts';
-import { refusal } from '../../core/launch/ec2/host-requests.ts';
+import { refusalFiles } from '../../core/launch/ec2/host-requests.ts';
 import type { FleetRequest } from '../../core/launch/ec2/request.ts';
 import { type CreateOutcome, refusalOf } from '../../core/launch/job/training-service.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
 import { describeError, isAnswer } from '../shared/aws-errors.ts';
-import { hostsOf, terminate } from './fleet-hosts.ts';
+import { fleetHosts, terminateHosts } from './fleet-hosts.ts';
 import { folderOf } from './fleet-memory.ts';
 
-export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan): Promise<CreateOutcome> {
+export async function launchFleet(
+  ec2: EC2Client,
+  store: ObjectStore,
+  plan: FleetPlan,
+): Promise<CreateOutcome> {
   const [override] = plan.fleet.LaunchTemplateConfigs.flatMap(({ Overrides }) => Overrides);
   const type = instanceTypeOf(override?.InstanceType);
   if (type === undefined)
@@ -40,7 +44,7 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
   } as const;
   try {
     // The token finds only a recent fleet, because EC2 forgets tokens. The tag finds older ones, too.
-    if ((await hostsOf(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
+    if ((await fleetHosts(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
     for (const { key, text } of plan.objects) await store.writeText(key, text);
     if (plan.placementGroup !== undefined) {
       await unlessThere(ec2.send(new CreatePlacementGroupCommand(plan.placementGroup)));
@@ -66,7 +70,7 @@ export async function requestFleet(ec2: EC2Client, request: FleetRequest, gang: 
   const LaunchTemplateConfigs = request.LaunchTemplateConfigs.map((config) => ({ ...config, Overrides }));
   const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs }));
   const { outcome, incompleteGang } = createFleetResult(answer, gang);
-  await terminate(ec2, incompleteGang);
+  await terminateHosts(ec2, incompleteGang);
   const instanceIds = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
   return { outcome, instanceIds, errors: answer.Errors ?? [] };
 }
@@ -83,11 +87,11 @@ async function refusalsOf(store: ObjectStore, jobName: string) {
   const folder = folderOf(store, jobName);
   if (folder === undefined) throw new Error(`${jobName} is no job of this installation`);
   let count = 0;
-  for await (const _ of store.list(folder + refusal.folder)) count += 1;
+  for await (const _ of store.list(folder + refusalFiles.folder)) count += 1;
   return {
     count,
     add: (errors: readonly CreateFleetError[]) =>
-      store.writeText(folder + refusal.key(count + 1), JSON.stringify({ errors })),
+      store.writeText(folder + refusalFiles.key(count + 1), JSON.stringify({ errors })),
   };
 }
 

@@ -20,7 +20,7 @@ import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
 import { readHostFiles } from '../../core/runs/host-files.ts';
 import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
-import { hostsOf } from './fleet-hosts.ts';
+import { fleetHosts } from './fleet-hosts.ts';
 
 export interface FleetMemory {
   /** The attempt's folder in the bucket. */
@@ -63,7 +63,7 @@ export interface Fleet {
  */
 export async function readFleet({ ec2, store }: FleetDeps, jobName: string): Promise<Fleet | undefined> {
   if (folderOf(store, jobName) === undefined) return undefined;
-  const instances = await hostsOf(ec2, jobName);
+  const instances = await fleetHosts(ec2, jobName);
   const memory = await readFleetMemory(store, jobName);
   return memory && { instances, memory };
 }

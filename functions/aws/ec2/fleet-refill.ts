@@ -7,7 +7,7 @@ import { hostRequests, type Round } from '../../core/launch/ec2/host-requests.ts
 import { nextRefillStep, type RefillStep } from '../../core/launch/ec2/refill.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import type { RefillOutcome } from '../../core/launch/launcher.ts';
-import { terminate } from './fleet-hosts.ts';
+import { terminateHosts } from './fleet-hosts.ts';
 import { instanceTypeOf, launchFailure, requestFleet } from './fleet-launch.ts';
 import { type FleetDeps, type FleetMemory, readFleet } from './fleet-memory.ts';
 
@@ -63,7 +63,7 @@ async function act(deps: FleetDeps, context: RefillContext): Promise<RefillOutco
     case 'launch':
       return launchMissing(deps, context, step.round);
     case 'end':
-      await terminate(deps.ec2, step.instanceIds);
+      await terminateHosts(deps.ec2, step.instanceIds);
       return { kind: 'refilling', round: step.round };
     case 'begin': {
       const { round, members } = step;

@@ -1,9 +1,9 @@
 /** The handlers' ports with their AWS adapters, each created on demand. */
+
 import type { BlobStore } from '../../core/packing/model/blob-store.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 import { dynamoStores } from '../dynamodb/stores.ts';
-import { eventBridgeNotifier } from '../events/notifier.ts';
-import { eventBridgeSchedules } from '../events/schedules.ts';
+import { eventBridgeNotifier, eventBridgeSchedules } from '../events/event-bridge.ts';
 import { s3ObjectStore } from '../s3/object-store.ts';
 import { dataPath } from '../s3/open-store.ts';
 import * as clients from '../shared/clients.ts';

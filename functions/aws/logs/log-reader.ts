@@ -1,11 +1,12 @@
 /** Lines of jobs in CloudWatch Logs: a stream a host, in SageMaker's log group or in that of the hosts on EC2. */
 import {
-  type CloudWatchLogsClient,
+  CloudWatchLogsClient,
   FilterLogEventsCommand,
   paginateDescribeLogStreams,
   ResourceNotFoundException,
 } from '@aws-sdk/client-cloudwatch-logs';
 import type { LogLine, LogRange, LogReader } from '../../core/runs/run-log.ts';
+import { perRegion, retry } from '../shared/clients.ts';
 
 /** Of FilterLogEvents. */
 const MOST_STREAMS = 100;
@@ -86,3 +87,7 @@ async function linesOf(
   } while (nextToken !== undefined && lines.length < limit);
   return lines;
 }
+
+export const cloudWatchLogsIn = /* @__PURE__ */ perRegion(
+  (region) => new CloudWatchLogsClient({ ...retry, region }),
+);

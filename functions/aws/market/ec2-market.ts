@@ -6,17 +6,24 @@ import {
   paginateGetSpotPlacementScores,
   type SpotPrice as SpotPriceRow,
 } from '@aws-sdk/client-ec2';
+import {
+  ec2OnDemandUsd,
+  ec2SpotUsd,
+  offeredZoneIds,
+  scoredFamily,
+  snapshotDates,
+  trainingPrice,
+} from '../../core/catalog/catalog.ts';
 import type {
   MarketAnswer,
   MarketSource,
+  OnDemandPrice,
   PlacementScore,
   SpotPrice,
   Zone,
 } from '../../core/placement/model/market-source.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 import { answered, reuse } from './answers.ts';
-import { catalogPrices, snapshotSpotPrices } from './catalog-prices.ts';
-import { type ScoreRequest, scoreQuestion } from './score-configuration.ts';
 
 export interface MarketDeps {
   readonly ec2: EC2Client;
@@ -141,4 +148,84 @@ function snapshotInstead(
   const why = live.kind === 'unknown' ? `${live.failure}: ${live.message}` : 'EC2 named none';
   const { prices, note } = snapshotSpotPrices(types, region);
   return { kind: 'known', value: prices, notes: [`Spot prices of now unknown (${why}); ${note}`] };
+}
+
+function catalogPrices(types: readonly string[], region: string): MarketAnswer<readonly OnDemandPrice[]> {
+  const known: OnDemandPrice[] = [];
+  const missing: string[] = [];
+  for (const instanceType of new Set(types)) {
+    const price = trainingPrice(instanceType, region);
+    if (price === undefined) missing.push(instanceType);
+    else
+      known.push({
+        instanceType,
+        ...price,
+        ec2HourlyUsd: ec2OnDemandUsd(instanceType, region),
+        ec2Note: `catalog of ${snapshotDates.ec2}`,
+      });
+  }
+  const notes =
+    missing.length === 0
+      ? []
+      : [
+          `no price in the catalog of ${snapshotDates.ec2} for ${missing.join(', ')} in ${region}: name other types`,
+        ];
+  return { kind: 'known', value: known, notes };
+}
+
+function snapshotSpotPrices(
+  types: readonly string[],
+  region: string,
+): { readonly prices: readonly SpotPrice[]; readonly note: string } {
+  const prices = [...new Set(types)].flatMap((instanceType) =>
+    (offeredZoneIds(instanceType, region) ?? []).flatMap((zoneId) => {
+      const hourlyUsd = ec2SpotUsd(instanceType, region, zoneId);
+      return hourlyUsd === undefined ? [] : [{ instanceType, zoneId, hourlyUsd, basis: 'snapshot' as const }];
+    }),
+  );
+  return {
+    prices,
+    note: prices.length > 0 ? 'those of the catalog are taken, which are old' : 'the catalog has none either',
+  };
+}
+
+interface ScoreRequest {
+  readonly InstanceTypes: string[];
+  readonly TargetCapacity: number;
+  readonly TargetCapacityUnitType: 'units';
+  readonly SingleAvailabilityZone: true;
+  readonly RegionNames: string[];
+}
+
+/**
+ * Fewer than three types always score low, new questions a day are limited and repeated ones are not: so the family is
+ * filled up and sorted, and the gang rounded up to a power of two.
+ * @returns undefined for fewer than three types
+ */
+function scoreQuestion(
+  types: readonly string[],
+  nodes: number,
+  region: string,
+): { readonly request: ScoreRequest; readonly notes: readonly string[] } | undefined {
+  const requested = scoredFamily(types);
+  if (requested === undefined) return undefined;
+  const added = requested.filter((type) => !types.includes(type));
+  const capacity = 2 ** Math.ceil(Math.log2(Math.max(1, nodes)));
+  const notes: string[] = [];
+  if (added.length > 0) {
+    notes.push(
+      `scores are of a family filled up with ${added.join(' and ')}, since under three types always score low`,
+    );
+  }
+  if (capacity !== nodes) notes.push(`scores are for ${capacity} nodes, so that questions can be repeated`);
+  return {
+    request: {
+      InstanceTypes: [...requested],
+      TargetCapacity: capacity,
+      TargetCapacityUnitType: 'units',
+      SingleAvailabilityZone: true,
+      RegionNames: [region],
+    },
+    notes,
+  };
 }

@@ -4,7 +4,7 @@ import { ConfigurationError, RunNotFoundError, TransientError } from '@tidewheel
 import type { BlobStore } from '../../core/packing/model/blob-store.ts';
 import { type PackingInput, packingInput } from '../../core/packing/plan/packing-input.ts';
 import { likelyReaders } from '../../core/placement/candidates/likely-readers.ts';
-import { runStore } from '../dynamodb/runs.ts';
+import { runStore } from '../dynamodb/run-store.ts';
 import { storedTable } from '../dynamodb/table.ts';
 import { dynamo } from '../shared/clients.ts';
 import { config } from '../shared/config.ts';

@@ -8,7 +8,7 @@ import {
   type S3Client,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import type { ObjectToCopy, Region } from '../../core/launch/regions/region-bucket.ts';
+import type { ObjectToCopy, RegionBucket } from '../../core/launch/regions/region-bucket.ts';
 import { bucketKeys } from '../../core/shared/keys.ts';
 import { s3ObjectStore } from './object-store.ts';
 
@@ -23,7 +23,7 @@ export interface RegionClients {
   readonly there: S3Client;
 }
 
-export function makeRegion(name: string, { dataBucket, home, there }: RegionClients): Region {
+export function makeRegion(name: string, { dataBucket, home, there }: RegionClients): RegionBucket {
   return {
     name,
     store: s3ObjectStore(there, bucketKeys.regionBucket(dataBucket, name)),

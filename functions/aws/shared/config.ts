@@ -3,7 +3,7 @@
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import type { PeopleRoles } from '../../core/api/people.ts';
+import type { PeopleRoles } from '../../core/api/shared/people.ts';
 import type { Allowed } from '../../core/ingest/allowed.ts';
 import type { RoleKind } from '../../core/launch/pipeline-role.ts';
 

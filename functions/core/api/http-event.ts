@@ -1,7 +1,7 @@
 /** API Gateway's event and answer, payload format 2.0, as far as they are used. */
 import * as z from 'zod';
-import type { ApiRequest, ApiResponse } from './answers.ts';
-import { nameOf } from './people.ts';
+import type { ApiRequest, ApiResponse } from './shared/answers.ts';
+import { nameOf } from './shared/people.ts';
 
 export const httpEvent = z.object({
   routeKey: z.string(),

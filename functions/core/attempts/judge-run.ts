@@ -1,15 +1,17 @@
 /** The Judge state: decides what a run does next. A new execution of the run starts here, too. */
 
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
-import { whyHeld } from '../dataset/held-data.ts';
 import { jobOf, portOf } from '../launch/launcher.ts';
-import type { Region } from '../launch/regions/region-bucket.ts';
+import type { RegionBucket } from '../launch/regions/region-bucket.ts';
 import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
+import { batchOf, newestVersion, objectVersions, type VersionStore } from '../packing/model/versions.ts';
+import { isReleased, reportedHeld } from '../packing/quality/held.ts';
 import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
 import { tellAutomatic } from '../runs/automatic.ts';
 import { readProgress } from '../runs/progress.ts';
 import { restoreAttempts } from '../runs/restore-attempts.ts';
 import type { AttemptRecord, RunRecord, StopRequest } from '../runs/run-records.ts';
+import { parseGeneration } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type Judgement, judge } from './judge.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
@@ -25,7 +27,7 @@ export type NextStep =
 export interface JudgeDeps extends ObserveDeps {
   readonly store: ObjectStore;
   /** Another region by its name. */
-  readonly regionOf?: ((name: string) => Region) | undefined;
+  readonly regionOf?: ((name: string) => RegionBucket) | undefined;
 }
 
 export interface JudgeInput {
@@ -35,7 +37,7 @@ export interface JudgeInput {
 }
 
 /** One attempt adds about 30 events to the history, and Step Functions ends an execution at 25,000. */
-export const ATTEMPTS_PER_EXECUTION = 300;
+const ATTEMPTS_PER_EXECUTION = 300;
 const STOP_PAUSE_SECONDS = 15;
 
 export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {
@@ -180,4 +182,34 @@ async function withResultsCopiedBack(
   const outcome = { ...last.outcome, modelUri: homeUri(modelUri, copy) };
   const updatedAt = deps.clock.now().toISOString();
   return deps.attempts.update(last.runId, last.attempt, { outcome, updatedAt });
+}
+
+/**
+ * A report that could not be made holds training too: otherwise its failure would pass for good data. A pinned version
+ * was chosen by a person.
+ * @returns what holds the run back and which command lets it go; undefined if nothing does
+ */
+export async function whyHeld(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
+  const { pipeline, declaration } = run;
+  if (declaration?.packing.hold === undefined || declaration.dataset?.pin !== undefined) return undefined;
+  const versions = objectVersions(store);
+  const generation = run.generation ?? (await lastSealed(versions, pipeline));
+  if (generation === undefined || (await isReleased(versions, pipeline, generation))) return undefined;
+  const held = await reportedHeld(versions, pipeline, generation);
+  if (held?.length === 0) return undefined;
+  const command = (verb: string): string =>
+    `tidewheel data ${verb} s3://${store.bucket}/${pipeline} ${generation}`;
+  const then = `then retry ${run.runId}`;
+  return held === undefined
+    ? `packing.hold cannot be checked, because ${generation} has no quality report: run ${command('report')}, ${then}`
+    : `held back by packing.hold: ${held.join('; ')}. Look at ${generation}, then let it go with ${command('release')}, ${then}`;
+}
+
+/** The newest generation that a run packed and that a version holds, alone or joined with others. */
+async function lastSealed(versions: VersionStore, pipeline: string): Promise<string | undefined> {
+  const newest = await newestVersion(versions, pipeline);
+  return Object.keys(newest?.added ?? {})
+    .filter((name) => parseGeneration(name)?.isCompacted === false)
+    .sort((a, b) => batchOf(a) - batchOf(b))
+    .at(-1);
 }

@@ -1,6 +1,6 @@
 /** Judges an ended attempt by its progress, not its time: the run is done, tries again, or has failed for good. */
 import type { AttemptOutcome, PlatformFault, Progress } from '../placement/attempts.ts';
-import { beganAgain, remedyFor } from '../runs/resume.ts';
+import { remedyFor, startedOver } from '../runs/resume.ts';
 import type { AttemptRecord, Resume } from '../runs/run-records.ts';
 
 export type Judgement =
@@ -50,7 +50,7 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
  * files are unknown shows by where it goes on that the attempt before it had saved something.
  */
 const isFruitful = (attempt: AttemptRecord, previous: AttemptRecord | undefined): boolean =>
-  (advanced(attempt.progressBefore, attempt.progressAfter) && !beganAgain(attempt)) ||
+  (advanced(attempt.progressBefore, attempt.progressAfter) && !startedOver(attempt)) ||
   wentFurther(attempt.resume, previous?.resume);
 
 const wentFurther = (resume: Resume | undefined, earlier: Resume | undefined): boolean =>
@@ -104,7 +104,7 @@ function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string
     recent.length === FRUITLESS_ATTEMPTS &&
     recent.every((attempt) => !isFruitful(attempt, started[started.indexOf(attempt) - 1]));
   if (!fruitless) return { kind: 'again', reason };
-  const unread = recent.findLast(beganAgain)?.resume?.checkpoint;
+  const unread = recent.findLast(startedOver)?.resume?.checkpoint;
   if (unread !== undefined)
     return {
       kind: 'failed',

@@ -8,7 +8,7 @@ import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../launch/job/job-name.ts';
 import { agentFilesOf, type JobInput } from '../launch/job/job-parts.ts';
 import { type PreparedJob, portOf, type Starters } from '../launch/launcher.ts';
-import type { Region } from '../launch/regions/region-bucket.ts';
+import type { RegionBucket } from '../launch/regions/region-bucket.ts';
 import { copyInputsToRegion } from '../launch/regions/region-copy.ts';
 import { pinnedSourceOf } from '../launch/source/pin-source.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -37,7 +37,7 @@ export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'> {
 type PublishAgent = (files: readonly AgentFile[]) => Promise<string>;
 
 interface OtherRegion {
-  readonly region: Region;
+  readonly region: RegionBucket;
   readonly publishAgent: PublishAgent;
 }
 

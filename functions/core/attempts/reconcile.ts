@@ -22,6 +22,7 @@ import { endWaiting } from './stop-run.ts';
 import { watchCheckpoints } from './watch/watch-checkpoints.ts';
 import { watchHangs } from './watch/watch-hangs.ts';
 import { watchResume } from './watch/watch-resume.ts';
+import { watchLimits } from './watch-limits.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
@@ -39,9 +40,9 @@ export interface ReconcileResult {
 }
 
 /** A run whose executions keep failing is given up. Each execution has retried its own states. */
-export const MAXIMUM_EXECUTIONS = 25;
+const MAXIMUM_EXECUTIONS = 25;
 /** Throttling and outages say nothing about a run, and pass within a day. These executions take about a day. */
-export const MAXIMUM_UNAVAILABLE = 300;
+const MAXIMUM_UNAVAILABLE = 300;
 /** The start of a run was lost if it is on record this long without an execution. */
 const START_GRACE_SECONDS = 30;
 
@@ -90,6 +91,7 @@ export async function reconcile(
     LANES,
   );
   const woken = options.sweep ? await sweepPipelines(deps, each, tell) : [];
+  failures.push(...(await watchLimits(deps)));
   return { attempts: attempts.length, resumed, woken, failures };
 }
 

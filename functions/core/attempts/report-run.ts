@@ -1,6 +1,7 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
 import { noneIfUnreadable, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../runs/run-records.ts';
 import { readSeries } from '../runs/series.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
@@ -14,9 +15,16 @@ export interface ReportDeps extends ObserveDeps {
 }
 
 /** The result of the states before Report. */
-export interface Verdict {
+export interface RunVerdict {
   readonly kind: 'done' | 'failed' | 'stopped' | 'empty';
   readonly reason: string;
+}
+
+/** @returns what the states after Report read */
+export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachineResult & { runId: string }) {
+  const { status, failure = '' } = await reportRun(deps, runId, runVerdictOf(result));
+  const whenDone = (await deps.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
+  return { status, failure, whenDone };
 }
 
 /**
@@ -24,7 +32,7 @@ export interface Verdict {
  * written before the run is closed: after a crash between the two it is written again.
  * @throws TransientError while a job of the run is still being stopped
  */
-export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdict): Promise<RunReport> {
+export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVerdict): Promise<RunReport> {
   const run = await deps.runs.get(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
   // A run of which this release cannot read everything gets no verdict: another release may end it well.
@@ -102,13 +110,13 @@ const TITLES = {
   failed: 'RunFailed',
   stopped: 'RunStopped',
   empty: 'NothingNew',
-} as const satisfies Record<Verdict['kind'], string>;
+} as const satisfies Record<RunVerdict['kind'], string>;
 
 /** The recorded verdict of a run, since it was last opened. */
 export function decidedVerdict(
   run: Pick<RunRecord, 'retry'>,
   timeline: readonly TimelineEntry[],
-): (Verdict & { readonly decidedAt: string }) | undefined {
+): (RunVerdict & { readonly decidedAt: string }) | undefined {
   const entry = timeline.find(({ id }) => id === finishedEntryOf(run));
   if (entry === undefined) return undefined;
   const kind =
@@ -118,4 +126,30 @@ export function decidedVerdict(
 
 function undecided(runId: string): never {
   throw new TransientError(`the verdict of ${runId} was written but cannot be read yet`);
+}
+
+interface StateMachineResult {
+  readonly judgement?: { readonly kind: string; readonly reason: string } | undefined;
+  readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
+}
+
+const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
+
+/** An error of a state overrides an earlier judgement. */
+export function runVerdictOf({ judgement, error }: StateMachineResult): RunVerdict {
+  if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
+  const kind = ENDS.find((end) => end === judgement?.kind);
+  if (kind === undefined || judgement === undefined) {
+    return { kind: 'failed', reason: 'the run ended without a judgement' };
+  }
+  return { kind, reason: judgement.reason };
+}
+
+/** Lambda's Cause is JSON with the message inside. The stack belongs in the log, not in the report. */
+function errorText({ Error: name, Cause: cause }: NonNullable<StateMachineResult['error']>): string {
+  // Not every service answers with JSON.
+  const parsed = parseJson(cause ?? '');
+  if (typeof parsed === 'object' && parsed !== null && 'errorMessage' in parsed)
+    return `${name}: ${String(parsed.errorMessage)}`;
+  return cause ? `${name}: ${cause.slice(0, 1_000)}` : name;
 }

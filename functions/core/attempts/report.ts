@@ -1,13 +1,16 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
+import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { speedSchema } from '../doctor/speed.ts';
-import { shownVerdictSchema } from '../doctor/verdict.ts';
+import { remedyOf, shownVerdictSchema } from '../doctor/verdict.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from '../placement/attempt-cost.ts';
 import { type AttemptOutcome, outcomeSchema, type Progress } from '../placement/attempts.ts';
 import { poolSchema } from '../placement/placement-records.ts';
-import { beganAgain, beganAt } from '../runs/resume.ts';
+import { beganAt, startedOver } from '../runs/resume.ts';
 import {
   type AttemptRecord,
   jobLogSchema,
@@ -21,10 +24,62 @@ import {
 } from '../runs/run-records.ts';
 import { lastValues, type Series } from '../runs/series.ts';
 import { list, seconds, time, usd } from '../shared/fields.ts';
-import { appliedReportSchema, broughtBy } from './doctor/applied-report.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
 import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
 import { advanced } from './judge.ts';
 import { bestSingleNode, singleNodeSchema } from './single-node.ts';
+
+const measured = z.object({
+  /** The newest earlier one without all of the changes; of the run before, if this run has none. */
+  besides: z.object({ jobName: z.string(), speed: speedSchema, startSeconds: seconds.optional() }),
+  speed: speedSchema,
+  startSeconds: seconds
+    .optional()
+    .describe('From the start of the instances to that of the script, with its download.'),
+  stepRatio: z.number().describe('Steps a second, over those before.'),
+  /** Over those before. */
+  samplesPerDollarRatio: z.number().optional(),
+});
+
+const appliedReportSchema = z
+  .object({
+    changes: list(z.string()),
+    /** Absent where one of the two attempts was not measured. */
+    measured: measured.optional(),
+  })
+  .describe("The doctor's remedies that it started with, and what they brought.");
+type AppliedReport = z.output<typeof appliedReportSchema>;
+
+/** @param all attempts in order, those of the run before first */
+export function broughtBy(attempt: AttemptRecord, all: readonly AttemptRecord[]): AppliedReport | undefined {
+  const { applied = [], diagnosis } = attempt;
+  if (applied.length === 0) return undefined;
+  const changes = applied.map((change) => remedyOf(change).text);
+  const place = all.findIndex(({ jobName }) => jobName === attempt.jobName);
+  const before = all
+    .slice(0, place)
+    .findLast((each) => each.diagnosis?.speed !== undefined && (each.applied ?? []).length < applied.length);
+  const [was, is] = [before?.diagnosis?.speed, diagnosis?.speed];
+  if (before === undefined || was === undefined || is === undefined) return { changes };
+  const [dearer, cheaper] = [was.samplesPerDollar, is.samplesPerDollar];
+  return {
+    changes,
+    measured: {
+      besides: { jobName: before.jobName, speed: was, startSeconds: startSecondsOf(before) },
+      speed: is,
+      startSeconds: startSecondsOf(attempt),
+      stepRatio: was.stepSeconds.median / is.stepSeconds.median,
+      samplesPerDollarRatio: dearer === undefined || cheaper === undefined ? undefined : cheaper / dearer,
+    },
+  };
+}
+
+function startSecondsOf({ outcome }: AttemptRecord): number | undefined {
+  const { startedAt = '', scriptStartedAt = '' } = outcome ?? {};
+  const seconds = (Date.parse(scriptStartedAt) - Date.parse(startedAt)) / 1_000;
+  return seconds >= 0 ? seconds : undefined;
+}
 
 export const attemptReportSchema = z.object({
   attempt: z.number().int(),
@@ -49,7 +104,7 @@ export const attemptReportSchema = z.object({
 export type AttemptReport = z.output<typeof attemptReportSchema>;
 
 /** Format of the report. */
-export const REPORT_VERSION = 1;
+const REPORT_VERSION = 1;
 
 export const reportSchema = z.object({
   version: z.literal(REPORT_VERSION),
@@ -188,7 +243,7 @@ const restartAfter = (attempts: readonly AttemptRecord[], index: number): number
   Math.min(...attempts.slice(index + 1).map((later) => restartOf(later)));
 
 function restartOf(attempt: AttemptRecord): number {
-  if (beganAgain(attempt)) return beganAt(attempt) ?? 0;
+  if (startedOver(attempt)) return beganAt(attempt) ?? 0;
   const isBack = attempt.resume !== undefined && attempt.resume.repairs.length > 0;
   return isBack ? (attempt.resume?.checkpoint?.step ?? 0) : Number.POSITIVE_INFINITY;
 }
@@ -198,7 +253,7 @@ export const usefulOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
   sum(attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(attempts, index))));
 
 /** Lost training, and its share of what the ended attempts cost. */
-export function lossOf(attempts: readonly AttemptRecord[]): {
+export function lostTraining(attempts: readonly AttemptRecord[]): {
   readonly seconds: number;
   readonly usd: number;
 } {
@@ -271,3 +326,26 @@ function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: str
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;
+
+const versioned = z.looseObject({ version: z.unknown().optional() });
+
+/**
+ * @returns undefined where there is none, or a person has damaged it
+ * @throws UnreadableRecordError
+ */
+export async function readReport(
+  store: Pick<ObjectStore, 'readText'>,
+  { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
+): Promise<RunReport | undefined> {
+  const stored = await store.readText(bucketKeys.report(pipeline, runId));
+  const { data } = versioned.safeParse(parseJson(stored?.text ?? ''));
+  if (data === undefined) return undefined;
+  const report = `the report of ${runId}`;
+  if (data.version !== REPORT_VERSION)
+    throw otherVersion(report, { found: data.version, read: REPORT_VERSION });
+  const read = check(reportSchema, data, 'hidden');
+  if (read.ok) return read.value;
+  throw new UnreadableRecordError(
+    `${report} is of another release or damaged: ${problemsText(read.problems)}`,
+  );
+}

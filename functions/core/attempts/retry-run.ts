@@ -59,7 +59,7 @@ const whyOpen = ({ runId, status, stop }: RunRecord): string =>
  * @param run ended, as it was read
  * @returns the open run; undefined if the run has changed since
  */
-export async function retryRun(
+export async function reopenRun(
   deps: RetryDeps,
   run: RunRecord,
   { declaration, requestedBy, changed, source }: RetryChange,

@@ -20,7 +20,7 @@ export interface StopQuestion {
  * @returns the run, without a stop if it had ended before
  * @throws RunNotFoundError
  */
-export async function stopRun(
+export async function requestStop(
   deps: NextExecutionDeps,
   { runId, mode, requestedBy }: StopQuestion,
 ): Promise<RunRecord> {

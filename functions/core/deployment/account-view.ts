@@ -1,9 +1,9 @@
 /** Ports of the check: what it reads of an account and changes nothing of. Adapters are in functions/aws/account. */
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { Look } from './finding.ts';
+import type { AwsAnswer } from './finding.ts';
 
-export interface Stack {
+export interface StackView {
   /** CloudFormation's, such as UPDATE_COMPLETE. */
   readonly status: string;
   readonly outputs: ReadonlyMap<string, string>;
@@ -92,7 +92,7 @@ export interface RoleQuestion {
   readonly context?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface Decision {
+export interface SimulatedDecision {
   readonly action: string;
   readonly isAllowed: boolean;
   /** `organization` is a service control policy, `boundary` a permissions boundary. */
@@ -108,24 +108,24 @@ export interface QueueReader {
 /** What stands around the training of a pipeline. Every look answers; none throws. A thing that does not exist is undefined. */
 export interface TrainingView {
   readonly region: string;
-  quotas(service: QuotaService): Promise<Look<readonly Quota[]>>;
-  hasSpotRole(): Promise<Look<boolean>>;
+  quotas(service: QuotaService): Promise<AwsAnswer<readonly Quota[]>>;
+  hasSpotRole(): Promise<AwsAnswer<boolean>>;
   network(names: {
     readonly subnetIds: readonly string[];
     readonly securityGroupIds: readonly string[];
-  }): Promise<Look<Network>>;
+  }): Promise<AwsAnswer<Network>>;
   /** @param reference ami-… or resolve:ssm:… */
-  machineImage(reference: string): Promise<Look<MachineImage | undefined>>;
-  hasContainerImage(uri: string): Promise<Look<boolean>>;
-  hasSecret(arn: string): Promise<Look<boolean>>;
-  hasBucket(name: string): Promise<Look<boolean>>;
+  machineImage(reference: string): Promise<AwsAnswer<MachineImage | undefined>>;
+  hasContainerImage(uri: string): Promise<AwsAnswer<boolean>>;
+  hasSecret(arn: string): Promise<AwsAnswer<boolean>>;
+  hasBucket(name: string): Promise<AwsAnswer<boolean>>;
   /** undefined: there is no such role. */
-  decisions(question: RoleQuestion): Promise<Look<readonly Decision[] | undefined>>;
+  decisions(question: RoleQuestion): Promise<AwsAnswer<readonly SimulatedDecision[] | undefined>>;
 }
 
 export interface AccountView extends TrainingView {
-  concurrency(): Promise<Look<LambdaConcurrency>>;
+  concurrency(): Promise<AwsAnswer<LambdaConcurrency>>;
   /** Whether the bucket sends the creation of objects to EventBridge or to a queue. */
-  sendsEvents(bucket: string): Promise<Look<boolean>>;
-  queueReader(functionName: string, deadLetterQueueUrl: string): Promise<Look<QueueReader>>;
+  sendsEvents(bucket: string): Promise<AwsAnswer<boolean>>;
+  queueReader(functionName: string, deadLetterQueueUrl: string): Promise<AwsAnswer<QueueReader>>;
 }

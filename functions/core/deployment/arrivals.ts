@@ -1,12 +1,12 @@
 /** Whether a dropped object becomes an event that on-arrival takes: by settings, and by one test object. */
 import { type TestObjectStore } from '../runs/stores.ts';
 import { testObjectKey } from '../shared/keys.ts';
-import type { AccountView, Stack } from './account-view.ts';
+import type { AccountView, StackView } from './account-view.ts';
 import { type Finding, fails, judged, limited, passed } from './finding.ts';
 import { restoring } from './restore.ts';
 
 interface Deployed {
-  readonly stack: Stack;
+  readonly stack: StackView;
   readonly bucket: string;
   readonly stage: string;
 }

@@ -1,13 +1,12 @@
 /** Everything that would fail in the first run of a deployment, in one list. It changes nothing but one test object. */
 
-import { type Problem } from '@tidewheel/kit/errors.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
 import { LAUNCHERS, launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { bucketKeys } from '../shared/keys.ts';
-import type { AccountView, Stack, TrainingView } from './account-view.ts';
+import type { AccountView, LambdaConcurrency, StackView, TrainingView } from './account-view.ts';
 import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
-import { concurrencyFindings } from './concurrency.ts';
-import { type Finding, fails, judged, passed } from './finding.ts';
+import { type AwsAnswer, type Finding, fails, judged, limited, passed } from './finding.ts';
 import { spotRoleFindings } from './fleet-quotas.ts';
 import { imageFindings } from './images.ts';
 import { launcherChecks, usesOwnInstances } from './launcher-checks.ts';
@@ -15,7 +14,7 @@ import { networkFindings, type Vpc } from './network.ts';
 import { roleFindings } from './roles.ts';
 
 export interface CheckDeps {
-  readonly stack: Stack;
+  readonly stack: StackView;
   readonly stage: string;
   readonly stateMachineArn: string;
   readonly bucket: string;
@@ -62,7 +61,7 @@ export async function trainingFindings(deps: TrainingDeps): Promise<readonly Fin
   return groups.flat();
 }
 
-function stackFindings({ status }: Stack): readonly Finding[] {
+function stackFindings({ status }: StackView): readonly Finding[] {
   const place = { check: 'stack', field: 'status' };
   if (/^(CREATE|UPDATE)_COMPLETE$/.test(status)) return [passed(place, status)];
   return [
@@ -152,3 +151,35 @@ async function bucketFindings(
         }),
   );
 }
+
+const PLACE = { check: 'Lambda concurrency', field: 'ConcurrentExecutions' };
+
+/** Of `--param packers=` (serverless/parameters.cjs). */
+const DEFAULT_PACKERS = 100;
+/** The four queues use at most nine executions (serverless/functions.yml). */
+const OTHERS = 10;
+const EXAMPLE_GIGABYTES = 100;
+/** An item holds at most 256 MB and takes up to a minute. */
+const ITEMS = Math.ceil((EXAMPLE_GIGABYTES * 1_000) / 256);
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+const REMEDY =
+  'request 1,000: aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000';
+
+const packingMinutes = (slots: number): number => Math.ceil(ITEMS / slots);
+
+/** @param packers items that a plan packs side by side */
+export const concurrencyFindings = (
+  look: AwsAnswer<LambdaConcurrency>,
+  packers = DEFAULT_PACKERS,
+): readonly Finding[] =>
+  judged(PLACE, look, ({ account, unreserved }) => {
+    const value = `${account}, ${unreserved} unreserved`;
+    if (unreserved >= packers + OTHERS) return passed(PLACE, value);
+    const minutes = packingMinutes(Math.min(packers, Math.max(1, unreserved - 1)));
+    return limited(PLACE, {
+      value,
+      message: `packing ${EXAMPLE_GIGABYTES} GB takes about ${minutes} minutes, against ${packingMinutes(packers)} with the default quota; functions of the account wait for each other`,
+      remedy: REMEDY,
+    });
+  });

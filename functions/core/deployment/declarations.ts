@@ -1,10 +1,10 @@
 /** The declarations of a deployment, judged by what it allows. A run is refused what the deployment does not allow. */
 import * as z from 'zod';
-import { type Deployment, readAllowedStored } from '../ingest/allowed.ts';
+import { type DeploymentRules, readAllowedStored } from '../ingest/allowed.ts';
 import { pastScheduleProblems } from '../pipeline/schedule.ts';
 import { PIPELINES_PREFIX } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import type { Stack } from './account-view.ts';
+import type { StackView } from './account-view.ts';
 import type { CheckDeps } from './check-deployment.ts';
 
 const list = z
@@ -30,9 +30,9 @@ const parametersSchema = z.object({
 });
 
 export function deploymentOf(
-  { outputs }: Pick<Stack, 'outputs'>,
+  { outputs }: Pick<StackView, 'outputs'>,
   { bucket, stateMachineArn }: Pick<CheckDeps, 'bucket' | 'stateMachineArn'>,
-): Deployment & Pick<CheckDeps, 'packers'> {
+): DeploymentRules & Pick<CheckDeps, 'packers'> {
   const [, , , , account = ''] = stateMachineArn.split(':');
   const { notify, marker, packers, ...named } = parametersSchema.parse(
     JSON.parse(outputs.get('Parameters') ?? '{}'),
@@ -47,7 +47,7 @@ export function deploymentOf(
 
 export async function readDeclarations(
   store: Pick<ObjectStore, 'list' | 'readText'>,
-  deployment: Deployment,
+  deployment: DeploymentRules,
 ): Promise<Pick<CheckDeps, 'pipelines' | 'invalid'>> {
   const pipelines: CheckDeps['pipelines'][number][] = [];
   const invalid: CheckDeps['invalid'][number][] = [];

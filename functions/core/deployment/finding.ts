@@ -19,7 +19,7 @@ export type Finding =
   | (Place & { readonly kind: 'notSeen'; readonly message: string; readonly remedy: string });
 
 /** What AWS answered, or why it did not. */
-export type Look<T> =
+export type AwsAnswer<T> =
   | { readonly kind: 'seen'; readonly value: T }
   | {
       readonly kind: 'refused';
@@ -33,7 +33,7 @@ export type Look<T> =
 /** The judgement of what was seen. A look that was refused becomes one finding that says so. */
 export function judged<T>(
   place: Place,
-  look: Look<T>,
+  look: AwsAnswer<T>,
   judge: (value: T) => Finding | readonly Finding[],
 ): readonly Finding[] {
   if (look.kind === 'seen') return [judge(look.value)].flat();

@@ -5,14 +5,14 @@ import { launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type GangTopology, topologiesOf } from '../placement/candidates/topologies.ts';
 import type { Quota, QuotaQuestion } from './account-view.ts';
-import { type Finding, fails, judged, type Look, limited, passed, someOf } from './finding.ts';
+import { type AwsAnswer, type Finding, fails, judged, limited, passed, someOf } from './finding.ts';
 import { marketsOf } from './training-quotas.ts';
 
 type Market = ReturnType<typeof marketsOf>[number];
 
 export const fleetQuotaFindings = (
   question: QuotaQuestion,
-  look: Look<readonly Quota[]>,
+  look: AwsAnswer<readonly Quota[]>,
 ): readonly Finding[] =>
   judged({ check: 'EC2 quotas', field: `EC2 in ${question.region}` }, look, (quotas) => {
     const byCode = new Map(quotas.map((quota) => [quota.code, quota]));
@@ -86,7 +86,10 @@ const quotaOf = (gang: GangTopology, market: Market, quotas: ReadonlyMap<string,
  * @param pipelines those that launch instances of the account's own
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
  */
-export function spotRoleFindings(pipelines: readonly Pipeline[], look: Look<boolean>): readonly Finding[] {
+export function spotRoleFindings(
+  pipelines: readonly Pipeline[],
+  look: AwsAnswer<boolean>,
+): readonly Finding[] {
   const spot = pipelines.filter(({ compute }) => marketsOf(compute).includes('spot'));
   if (spot.length === 0) return [];
   const place = { check: 'Spot service role', field: 'AWSServiceRoleForEC2Spot' };

@@ -3,7 +3,7 @@ import { instanceFacts } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { typesOf } from '../placement/candidates/topologies.ts';
 import type { MachineImage, TrainingView } from './account-view.ts';
-import { type Finding, fails, judged, type Look, limited, passed, someOf } from './finding.ts';
+import { type AwsAnswer, type Finding, fails, judged, limited, passed, someOf } from './finding.ts';
 import { usesOwnInstances } from './launcher-checks.ts';
 
 type View = Pick<TrainingView, 'machineImage' | 'hasContainerImage' | 'hasSecret'>;
@@ -34,7 +34,7 @@ export async function imageFindings(pipeline: Pipeline, view: View): Promise<rea
 function existence(
   field: string,
   value: string,
-  { look, remedy }: { readonly look: Look<boolean>; readonly remedy: string },
+  { look, remedy }: { readonly look: AwsAnswer<boolean>; readonly remedy: string },
 ): readonly Finding[] {
   const place = { check: 'images and secrets', field };
   return judged(place, look, (exists) =>
@@ -44,7 +44,7 @@ function existence(
 
 function machineImageFindings(
   { name, compute }: Pipeline,
-  look: Look<MachineImage | undefined>,
+  look: AwsAnswer<MachineImage | undefined>,
 ): readonly Finding[] {
   const { image = '', rootDevice = '' } = compute.ec2 ?? {};
   const place = { check: 'images and secrets', field: `${name}: compute.ec2.image` };

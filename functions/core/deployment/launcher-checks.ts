@@ -2,12 +2,12 @@
 import { type LauncherName, launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Quota, QuotaQuestion } from './account-view.ts';
-import type { Finding, Look } from './finding.ts';
+import type { AwsAnswer, Finding } from './finding.ts';
 import { fleetQuotaFindings } from './fleet-quotas.ts';
 import { trainingQuotaFindings } from './training-quotas.ts';
 
 interface LauncherCheck {
-  readonly quotaFindings: (question: QuotaQuestion, look: Look<readonly Quota[]>) => readonly Finding[];
+  readonly quotaFindings: (question: QuotaQuestion, look: AwsAnswer<readonly Quota[]>) => readonly Finding[];
   /** Whether its hosts get the public address that a subnet assigns. */
   readonly givesPublicAddress: boolean;
   /** Whether it launches instances of the account's own: from a machine image, on Spot under the account's role. */

@@ -4,7 +4,7 @@ import { launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { gangsOf } from '../placement/candidates/topologies.ts';
 import type { Endpoint, Network, Route, Subnet } from './account-view.ts';
-import { type Finding, fails, judged, type Look, limited, passed, someOf } from './finding.ts';
+import { type AwsAnswer, type Finding, fails, judged, limited, passed, someOf } from './finding.ts';
 import { launcherChecks } from './launcher-checks.ts';
 
 const CHECK = 'network';
@@ -12,7 +12,7 @@ const CHECK = 'network';
 export type Vpc = NonNullable<Pipeline['compute']['vpc']>;
 
 /** @param vpc of the pipeline in the region of the look */
-export function networkFindings(pipeline: Pipeline, vpc: Vpc, look: Look<Network>): readonly Finding[] {
+export function networkFindings(pipeline: Pipeline, vpc: Vpc, look: AwsAnswer<Network>): readonly Finding[] {
   return judged({ check: CHECK, field: `${pipeline.name}: compute.vpc` }, look, (network) => [
     ...vpc.subnets.flatMap((declared) => subnetFindings(pipeline, declared, network)),
     ...groupFindings(pipeline, vpc, network),

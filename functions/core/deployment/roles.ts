@@ -4,7 +4,7 @@
  */
 
 import { bucketKeys } from '../shared/keys.ts';
-import type { Decision, Stack, TrainingView } from './account-view.ts';
+import type { SimulatedDecision, StackView, TrainingView } from './account-view.ts';
 import { type Finding, fails, judged, passed, someOf } from './finding.ts';
 import { restoring } from './restore.ts';
 
@@ -76,7 +76,7 @@ export const NEEDED_RIGHTS: readonly Need[] = [
 ];
 
 export async function roleFindings(
-  stack: Pick<Stack, 'resources'>,
+  stack: Pick<StackView, 'resources'>,
   { bucket, stage, stateMachineArn }: Deployed,
   view: Pick<TrainingView, 'decisions'>,
 ): Promise<readonly Finding[]> {
@@ -127,14 +127,14 @@ export async function roleFindings(
   return findings.flat();
 }
 
-const causeOf = ([first]: readonly Decision[]): string => {
+const causeOf = ([first]: readonly SimulatedDecision[]): string => {
   if (first?.deniedBy === 'organization') return 'a service control policy of the organization denies it';
   return first?.deniedBy === 'boundary'
     ? "the role's permissions boundary denies it"
     : 'no policy of the role allows it';
 };
 
-const remedyFor = ([first]: readonly Decision[], stage: string): string =>
+const remedyFor = ([first]: readonly SimulatedDecision[], stage: string): string =>
   first?.deniedBy === 'organization' || first?.deniedBy === 'boundary'
     ? `let the administrators of the account allow ${first.action} for the roles of the stack`
     : restoring(stage);

@@ -4,7 +4,7 @@ import { launchersOf } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type GangTopology, topologiesOf } from '../placement/candidates/topologies.ts';
 import type { Quota, QuotaQuestion } from './account-view.ts';
-import { type Finding, fails, judged, type Look, limited, passed, someOf } from './finding.ts';
+import { type AwsAnswer, type Finding, fails, judged, limited, passed, someOf } from './finding.ts';
 
 const CHECK = 'training quotas';
 
@@ -22,7 +22,7 @@ export const marketsOf = ({ purchaseOption }: Pipeline['compute']): readonly Mar
 
 export const trainingQuotaFindings = (
   question: QuotaQuestion,
-  look: Look<readonly Quota[]>,
+  look: AwsAnswer<readonly Quota[]>,
 ): readonly Finding[] =>
   judged({ check: CHECK, field: `SageMaker in ${question.region}` }, look, (quotas) => {
     const byName = new Map(quotas.map((quota) => [quota.name, quota]));

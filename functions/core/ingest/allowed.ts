@@ -26,7 +26,7 @@ export interface Allowed {
   readonly packageIndexSecret: string;
 }
 
-export interface Deployment {
+export interface DeploymentRules {
   readonly allowed: Allowed;
   /** The data bucket. */
   readonly bucket: string;
@@ -35,15 +35,18 @@ export interface Deployment {
 }
 
 /** As `readDeclaration`. A valid declaration names only what the deployment allows. */
-export const readAllowedDeclaration = (deployment: Deployment, name: string, text: string): Declaration =>
-  onlyHeard(deployment, readDeclaration(name, text));
+export const readAllowedDeclaration = (
+  deployment: DeploymentRules,
+  name: string,
+  text: string,
+): Declaration => onlyHeard(deployment, readDeclaration(name, text));
 
 /** The same as `readStored`. */
-export const readAllowedStored = (deployment: Deployment, name: string, text: string): Declaration =>
+export const readAllowedStored = (deployment: DeploymentRules, name: string, text: string): Declaration =>
   onlyHeard(deployment, readStored(name, text));
 
 /** Without marker and schedule nothing would start a run when data arrives. */
-function onlyHeard(deployment: Deployment, declaration: Declaration): Declaration {
+function onlyHeard(deployment: DeploymentRules, declaration: Declaration): Declaration {
   const { notifiedMarker: marker } = deployment;
   if (!declaration.valid || marker === undefined) return onlyAllowed(deployment, declaration);
   const { settle, schedule } = declaration.pipeline;
@@ -53,7 +56,7 @@ function onlyHeard(deployment: Deployment, declaration: Declaration): Declaratio
 }
 
 /** A valid declaration stays valid if it names only what the deployment allows. */
-export function onlyAllowed({ allowed, bucket }: Deployment, declaration: Declaration): Declaration {
+export function onlyAllowed({ allowed, bucket }: DeploymentRules, declaration: Declaration): Declaration {
   if (!declaration.valid) return declaration;
   const problems = [
     ...networkProblems(declaration.pipeline, allowed),

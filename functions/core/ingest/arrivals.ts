@@ -31,7 +31,7 @@ const testEvent = z.object({ Event: z.literal('s3:TestEvent') });
 
 const scheduled = z.object({ schedule: z.object({ pipeline: pipelineName }) });
 
-export type Arrival =
+export type ArrivalEvent =
   /** @property key of the object; absent of a schedule */
   | { readonly kind: 'wake'; readonly wake: Wake; readonly key?: string }
   | { readonly kind: 'declaration'; readonly pipeline: string }
@@ -42,7 +42,7 @@ export type Arrival =
   | { readonly kind: 'malformed' };
 
 /** @param body of one SQS message. It may hold several records, although S3 sends one. */
-export function readArrivals(body: string): readonly Arrival[] {
+export function readArrivals(body: string): readonly ArrivalEvent[] {
   const message = parse(body);
   if (message === undefined) return [{ kind: 'malformed' }];
   const notified = notification.safeParse(message);
@@ -64,13 +64,13 @@ export function readArrivals(body: string): readonly Arrival[] {
   return [{ kind: 'ignored', reason }];
 }
 
-function readRecord({ eventName, eventTime, s3 }: NotificationRecord): Arrival {
+function readRecord({ eventName, eventTime, s3 }: NotificationRecord): ArrivalEvent {
   const key = decodeKey(s3.object.key);
   if (key === undefined) return { kind: 'ignored', reason: `${s3.object.key} is not URL-encoded` };
   return readKey(key, eventTime, eventName);
 }
 
-function readKey(key: string, eventTime: Date, eventName: string): Arrival {
+function readKey(key: string, eventTime: Date, eventName: string): ArrivalEvent {
   const testObject = testObjectId(key);
   if (testObject !== undefined) return { kind: 'testObject', id: testObject };
   const declared = key.startsWith(PIPELINES_PREFIX) ? key.slice(PIPELINES_PREFIX.length) : undefined;
@@ -91,7 +91,7 @@ function readKey(key: string, eventTime: Date, eventName: string): Arrival {
  * Thousands of arrivals of one pipeline are one wake: the newest event decides whether it wakes anything.
  * @returns the index of the wake that stands for each pipeline
  */
-export function newestWakes(arrivals: readonly Arrival[]): ReadonlySet<number> {
+export function newestWakes(arrivals: readonly ArrivalEvent[]): ReadonlySet<number> {
   const newest = new Map<string, { index: number; time: number }>();
   arrivals.forEach((arrival, index) => {
     if (arrival.kind !== 'wake') return;

@@ -1,20 +1,21 @@
 /** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
 
 import { InvalidPipelineError, RunNotFoundError, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import { checkDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { withParts } from '../pipeline/run-parts.ts';
 import type { PipelineRecord } from '../runs/batches.ts';
 import { type KeptClose, keepClose, keptClose } from '../runs/kept-records.ts';
 import { closedRequest } from '../runs/requests.ts';
-import type { RunRecord } from '../runs/run-records.ts';
+import type { RunRecord, RunRequest } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
-import { type Allowed, readAllowedStored } from './allowed.ts';
+import { type Allowed, onlyAllowed, readAllowedStored } from './allowed.ts';
 import { closeAgain } from './close-again.ts';
 import { codeStateOf } from './code-change.ts';
 import { listsNotified, notifiedAfterClose } from './notified.ts';
 import { noteRequest } from './request-run.ts';
-import { requestedDeclaration } from './requested-declaration.ts';
 import { decideSettled, FEW_OBJECTS, type IncomingLook, isDatedLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
@@ -232,4 +233,22 @@ async function isPacking({ runs, store }: SettleDeps, run: RunRecord): Promise<b
     if (before.declaration !== undefined) return false;
   }
   return false;
+}
+
+/**
+ * @param declared as it is stored at the close
+ * @throws InvalidPipelineError where the rest of the declaration has changed since the request and does not fit its parts
+ */
+function requestedDeclaration(
+  { allowed, store }: { readonly allowed: Allowed; readonly store: Pick<ObjectStore, 'bucket'> },
+  declared: Pipeline,
+  request: RunRequest | undefined,
+): Pipeline {
+  if (request?.parts === undefined) return declared;
+  const declaration = onlyAllowed(
+    { allowed, bucket: store.bucket },
+    checkDeclaration(declared.name, withParts(declared, request.parts)),
+  );
+  if (!declaration.valid) throw new InvalidPipelineError(declared.name, declaration.problems);
+  return declaration.pipeline;
 }

@@ -25,7 +25,7 @@ export interface ProbeQuestion {
 }
 
 /** Idempotent: a second call with the same number and declaration finishes what the first one began. */
-export async function startProbe(
+export async function beginProbe(
   deps: ProbeDeps,
   { declaration, number, batch, requestedBy }: ProbeQuestion,
 ): Promise<{ readonly kind: 'started' | 'running' | 'taken'; readonly runId: string }> {

@@ -2,7 +2,7 @@
 
 import { messageOf, problemsText } from '@tidewheel/kit/errors.ts';
 import type { Stores } from '../runs/stores.ts';
-import { type Arrival, newestWakes, readArrivals } from './arrivals.ts';
+import { type ArrivalEvent, newestWakes, readArrivals } from './arrivals.ts';
 import { noteArrivals } from './notified.ts';
 import { type RegisterDeps, registerPipeline } from './register-pipeline.ts';
 import { wakeRun } from './wake.ts';
@@ -51,7 +51,7 @@ export async function takeArrivals(deps: ArrivalDeps, messages: readonly QueueMe
 
 interface MessageArrival {
   readonly messageId: string;
-  readonly arrival: Arrival;
+  readonly arrival: ArrivalEvent;
 }
 
 /** @returns why messages of pipelines whose keys could not be noted come again */
@@ -77,7 +77,7 @@ async function noteLargeFolders(
   return failed;
 }
 
-async function take(deps: ArrivalDeps, arrival: Arrival): Promise<string> {
+async function take(deps: ArrivalDeps, arrival: ArrivalEvent): Promise<string> {
   switch (arrival.kind) {
     case 'ignored':
       return `ignored: ${arrival.reason}`;

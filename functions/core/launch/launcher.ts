@@ -7,7 +7,7 @@ import { ConfigurationError, type Problem } from '@tidewheel/kit/errors.ts';
 import type { InputMode } from '../catalog/launchers/input-mode.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { AttemptRecord, JobLog, StopMode } from '../runs/run-records.ts';
-import type { PreparedObject } from './job/channels.ts';
+import type { PreparedObject } from './job/job-channels.ts';
 import type { JobInput } from './job/job-parts.ts';
 import type { CreateOutcome, StopOutcome, TrainingJobDescription } from './job/training-service.ts';
 

@@ -29,6 +29,3 @@ export const noticeEvent = z.discriminatedUnion('detail-type', [
 ]);
 
 export type NoticeEvent = z.infer<typeof noticeEvent>;
-export const NOTICE_EVENTS = noticeEvent.options.map(
-  ({ shape }) => shape['detail-type'].value,
-) as readonly NoticeEvent['detail-type'][];

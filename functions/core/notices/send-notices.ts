@@ -10,9 +10,8 @@ import type { AttemptRecord, RunRecord, TimelineEntry } from '../runs/run-record
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
-import { discordBody, slackBody, topicMessage, webhookBody } from './bodies.ts';
 import { type NoticeEvent, noticeEvent } from './notice-event.ts';
-import { interruptionsUpTo, noticeText } from './notice-text.ts';
+import { interruptionsUpTo, type NoticeText, noticeText } from './notice-text.ts';
 
 /** 'refused': the other side does not take it, and would not at another try. */
 export type Delivery = { readonly kind: 'delivered' } | { readonly kind: 'refused'; readonly reason: string };
@@ -34,7 +33,7 @@ export type NoticeDeps = Pick<Stores, 'runs' | 'attempts' | 'timeline'> & {
 };
 
 /** As the queue's redrive policy has it (serverless/events.yml). */
-export const MOST_TRIES = 10;
+const MOST_TRIES = 10;
 
 export interface NoticeMessage extends QueueMessage {
   /** How often the queue has given it, this time included; 1 where that is not known. */
@@ -182,3 +181,33 @@ async function deliver(channels: NoticeChannels, { target, event, attempts }: Te
   if (discord !== undefined) return channels.post(discord, discordBody(text));
   return channels.post(webhook ?? '', webhookBody(event, text));
 }
+
+/** SNS takes 100 characters of ASCII: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html */
+const LONGEST_SUBJECT = 100;
+/** https://docs.discord.com/developers/resources/webhook#execute-webhook */
+const LONGEST_DISCORD = 2_000;
+
+const whole = ({ title, lines, command }: NoticeText): string => [title, ...lines, '', command].join('\n');
+
+const topicMessage = (text: NoticeText): { readonly subject: string; readonly message: string } => ({
+  subject: text.title.replace(/[^ -~]/g, '?').slice(0, LONGEST_SUBJECT),
+  message: whole(text),
+});
+
+/**
+ * Slack reads `<!channel>` and links in angle brackets:
+ * https://docs.slack.dev/messaging/formatting-message-text#escaping
+ */
+function slackBody({ title, lines, command }: NoticeText): string {
+  const escaped = (text: string): string =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return JSON.stringify({ text: [title, ...lines, command].map(escaped).join('\n') });
+}
+
+/** Mentions are switched off: a script's words must not call everyone. */
+const discordBody = (text: NoticeText): string =>
+  JSON.stringify({ content: whole(text).slice(0, LONGEST_DISCORD), allowed_mentions: { parse: [] } });
+
+/** For programs: the event as on the bus, with the sentences beside it. */
+const webhookBody = (event: NoticeEvent, text: NoticeText): string =>
+  JSON.stringify({ type: event['detail-type'], time: event.time, detail: event.detail, ...text });

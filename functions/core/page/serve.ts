@@ -14,7 +14,7 @@ export interface BuiltFile {
   readonly gzip: string;
 }
 
-export interface PageDeps {
+export interface HostedPage {
   /** Text of the document. */
   readonly html: string;
   readonly files: readonly BuiltFile[];
@@ -37,7 +37,7 @@ export interface PageAnswer {
   readonly isBase64Encoded?: boolean;
 }
 
-export async function answerPage(deps: PageDeps, { path, headers }: PageRequest): Promise<PageAnswer> {
+export async function answerPage(deps: HostedPage, { path, headers }: PageRequest): Promise<PageAnswer> {
   if (path === '/') return documentOf(deps);
   const file = deps.files.find((each) => each.path === path);
   if (file === undefined) return plain(404, `The page has no ${path}.`);
@@ -51,7 +51,7 @@ const plain = (statusCode: number, text: string): PageAnswer => ({
 });
 
 /** Not kept by a browser: the policy in its headers names an origin of the issuer. */
-async function documentOf({ html, issuer, client }: PageDeps): Promise<PageAnswer> {
+async function documentOf({ html, issuer, client }: HostedPage): Promise<PageAnswer> {
   const known = await issuer();
   if (known.kind === 'problem') return plain(503, known.text);
   const about = JSON.stringify({ ...known.issuer, client: client.id, scopes: client.scopes });

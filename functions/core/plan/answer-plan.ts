@@ -1,14 +1,13 @@
 /** The answer to `POST /plan`, in a function of its own: it may look at the account, and at nothing that starts anything. */
 
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
-import { type AnswerOf, type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../api/answers.ts';
-import { bodyOf } from '../api/body.ts';
-import { whileAwsAnswers, whyNot } from '../api/failures.ts';
-import { OPERATIONS, PLAN_ROUTE } from '../api/operations.ts';
-import type { PeopleRoles } from '../api/people.ts';
-import { planBody } from '../api/schemas/plan.ts';
+import { planRun as operation } from '../api/operations/plan-run.ts';
+import { type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../api/shared/answers.ts';
+import { roleRefusal, whileAwsAnswers } from '../api/shared/failures.ts';
+import { answering, jsonBodyOf } from '../api/shared/operation.ts';
+import type { PeopleRoles } from '../api/shared/people.ts';
 import {
-  type Deployment,
+  type DeploymentRules,
   onlyAllowed,
   readAllowedDeclaration,
   readAllowedStored,
@@ -19,17 +18,17 @@ import { pipelineNameProblem } from '../pipeline/pipeline.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import { type PlanRunDeps, planRun } from './plan-run.ts';
 
-export interface PlanDeps extends PlanRunDeps, Deployment {
+export interface PlanDeps extends PlanRunDeps, DeploymentRules {
   readonly people: PeopleRoles;
 }
 
 export async function answerPlan(deps: PlanDeps, request: ApiRequest): Promise<ApiResponse> {
-  const refusal = whyNot(deps, request, OPERATIONS[PLAN_ROUTE].role);
-  return refusal ?? whileAwsAnswers(() => respond(deps, request.body));
+  const refusal = roleRefusal(deps, request, operation.role);
+  return refusal ?? whileAwsAnswers(() => respond(deps, request));
 }
 
-async function respond(deps: PlanDeps, body: string): AnswerOf<'POST /plan'> {
-  const asked = bodyOf(planBody, body);
+const respond = answering(operation, async (deps: PlanDeps, { body }) => {
+  const asked = jsonBodyOf(operation.body.schema, body);
   if (!asked.ok) return problem(400, 'the plan is not valid', asked.problems);
   const { pipeline: name, declaration: given, change, data } = asked.value;
   const nameProblem = pipelineNameProblem(name);
@@ -51,10 +50,10 @@ async function respond(deps: PlanDeps, body: string): AnswerOf<'POST /plan'> {
     if (error instanceof ConfigurationError) return problem(409, error.message);
     throw error;
   }
-}
+});
 
 const changed = (
-  deployment: Deployment,
+  deployment: DeploymentRules,
   declaration: Declaration,
   change: Readonly<Record<string, unknown>> | undefined,
 ): Declaration =>

@@ -1,11 +1,11 @@
 /** When a training that has not begun would end, and what it would cost, as 90 % intervals. Pure. */
 import {
-  type Interval,
+  type ForecastInterval,
   PACE_SPREAD,
   PRIOR_UP_SECONDS,
   workIntervals,
   Z,
-} from '../attempts/outlook/forecast.ts';
+} from '../attempts/forecast.ts';
 import { gangHourlyUsd } from '../attempts/stop-rules.ts';
 import { fileSystemsUsd } from '../placement/attempt-cost.ts';
 import { restartOf, workOf } from '../placement/decision/gang-cost.ts';
@@ -19,8 +19,8 @@ export interface ExpectedEnd {
   /** Training alone, on the topology that was chosen. */
   readonly workSeconds: number;
   /** From the decision to the end, with waits, starts and interruptions. */
-  readonly seconds: Interval;
-  readonly usd: Interval;
+  readonly seconds: ForecastInterval;
+  readonly usd: ForecastInterval;
   /** The same work without an interruption, at the On-Demand price. */
   readonly onDemandUsd: number;
 }
@@ -68,7 +68,7 @@ const leastUsd = (placement: Placement, seconds: number): number =>
     : 0;
 
 /** The placement's own expectation, which knows what the run does after an interruption. */
-const around = ({ low, high }: Interval, expected: number): Interval => ({
+const around = ({ low, high }: ForecastInterval, expected: number): ForecastInterval => ({
   low: Math.min(low, expected),
   expected,
   high: Math.max(high, expected),
@@ -97,12 +97,12 @@ function endsOf(placement: Placement, row: PoolAssessment, { workSeconds, startS
   return { billedSeconds, seconds: { ...seconds, high: Math.min(seconds.high, latest) } };
 }
 
-const NO_WAIT: Interval = { low: 0, expected: 0, high: 0 };
+const NO_WAIT: ForecastInterval = { low: 0, expected: 0, high: 0 };
 
 function firstWait(
   { chanceNow = 1, expectedWaitSeconds = 0 }: PoolAssessment,
   untilOnDemand: number,
-): Interval {
+): ForecastInterval {
   const atMost = (seconds: number): number => Math.min(seconds, untilOnDemand);
   return {
     low: 0,
@@ -124,8 +124,12 @@ function moneyOf(
     seconds,
     billedSeconds,
     onDemandHourly,
-  }: { readonly seconds: Interval; readonly billedSeconds: Interval; readonly onDemandHourly: number },
-): Interval {
+  }: {
+    readonly seconds: ForecastInterval;
+    readonly billedSeconds: ForecastInterval;
+    readonly onDemandHourly: number;
+  },
+): ForecastInterval {
   const hourly = gangHourlyUsd(placement);
   const until = secondsUntilOnDemand(placement);
   const usd = (end: number, billed: number): number => {

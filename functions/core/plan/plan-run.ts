@@ -5,7 +5,7 @@
  */
 
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
-import type { Interval } from '../attempts/outlook/forecast.ts';
+import type { ForecastInterval } from '../attempts/forecast.ts';
 import type { DatasetSize } from '../catalog/launchers/download.ts';
 import { datasetSize } from '../dataset/dataset.ts';
 import { generationsNow } from '../dataset/dataset-version.ts';
@@ -216,7 +216,7 @@ interface Start {
   readonly closeAt: Date;
   readonly notes: readonly string[];
   /** @param seconds from the decision to the end */
-  of(seconds: Interval): StartOfTraining;
+  of(seconds: ForecastInterval): StartOfTraining;
 }
 
 const FORMER_RUNS = 20;
@@ -234,7 +234,7 @@ async function startOfTraining(
   const settle = isPacking ? pipeline.settle.quietSeconds : 0;
   const sorted = took.toSorted((one, other) => one - other);
   const low = sorted[0] ?? 0;
-  const before: Interval = {
+  const before: ForecastInterval = {
     // They may have been quiet for long.
     low,
     expected: settle + (sorted[Math.floor(sorted.length / 2)] ?? 0),

@@ -17,10 +17,10 @@ export async function readResume(
 
 /** Where an attempt began that did not go on from its checkpoint. */
 export const beganAt = ({ resume }: Pick<AttemptRecord, 'resume'>): number | undefined =>
-  beganAgain({ resume }) ? resume?.verdict?.beganAt : undefined;
+  startedOver({ resume }) ? resume?.verdict?.beganAt : undefined;
 
 /** A checkpoint was there, and the script did not go on from it. */
-export const beganAgain = ({ resume }: Pick<AttemptRecord, 'resume'>): boolean =>
+export const startedOver = ({ resume }: Pick<AttemptRecord, 'resume'>): boolean =>
   resume?.verdict?.kind === 'beganAgain' && resume.checkpoint !== undefined;
 
 /** A sentence on the timeline; undefined while nothing is known. */

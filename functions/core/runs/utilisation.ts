@@ -39,7 +39,7 @@ const measuredSchema = z.object({
   shares: z.object({ wait: z.number() }),
 });
 
-export type Measured = z.output<typeof measuredSchema> & NameParts;
+export type MeasuredPoint = z.output<typeof measuredSchema> & NameParts;
 
 /** A host writes some 6 MB in 28 days. Parsing more would take longer than a person waits. */
 const MOST_BYTES = 16e6;
@@ -81,13 +81,13 @@ function chosen(files: readonly PointsFile[]): { read: readonly PointsFile[]; ho
 }
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. A helper host trains nothing. */
-export const measuredIn = (text: string, of: NameParts): Measured[] =>
+export const measuredIn = (text: string, of: NameParts): MeasuredPoint[] =>
   readDocumentLines({ ...evidencePoint, schema: measuredSchema }, text).flatMap((point) =>
     point.processes === 0 ? [] : [{ ...point, ...of }],
   );
 
 /** In order of time. Each stands for as long as the others, however often the hosts measured in it. */
-export function meansOf(measured: readonly Measured[], most: number): UtilisationPoint[] {
+export function meansOf(measured: readonly MeasuredPoint[], most: number): UtilisationPoint[] {
   const times = measured.map(({ at }) => Date.parse(at));
   const first = times.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);
   const last = times.reduce((greatest, time) => Math.max(greatest, time), 0);
@@ -101,7 +101,7 @@ export function meansOf(measured: readonly Measured[], most: number): Utilisatio
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at) || one.attempt - other.attempt);
 }
 
-function meanOf(bin: readonly Measured[]): UtilisationPoint[] {
+function meanOf(bin: readonly MeasuredPoint[]): UtilisationPoint[] {
   const [one] = bin;
   if (one === undefined) return [];
   const gpus = bin.flatMap(({ gpu }) => gpu ?? []);

@@ -14,7 +14,7 @@ import { defaultVpc, openDefaultVpc } from '@tidewheel/emulators/region/subnets.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accountView } from '../../../functions/aws/account/account-view.ts';
 import type { AccountView } from '../../../functions/core/deployment/account-view.ts';
-import { concurrencyFindings } from '../../../functions/core/deployment/concurrency.ts';
+import { concurrencyFindings } from '../../../functions/core/deployment/check-deployment.ts';
 import { networkFindings } from '../../../functions/core/deployment/network.ts';
 import { trainingQuotaFindings } from '../../../functions/core/deployment/training-quotas.ts';
 import { declaration } from '../../support/builders/launch.ts';

@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
-import { eventBridgeSchedules } from '../../../functions/aws/events/schedules.ts';
+import { eventBridgeSchedules } from '../../../functions/aws/events/event-bridge.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { documents as documentOptions } from '../../../functions/aws/shared/clients.ts';
 import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';

@@ -3,7 +3,7 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeRegion, whyClosed } from '../../../functions/aws/s3/region-buckets.ts';
-import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
+import type { RegionBucket } from '../../../functions/core/launch/regions/region-bucket.ts';
 import {
   copyInputsToRegion,
   copyResultsBack,
@@ -20,7 +20,7 @@ const shard = `${bucketKeys.shards('digits', RUN)}ä shard+0.tar`;
 
 let emulator: TestEmulator | undefined;
 let home: ObjectStore;
-let region: Region;
+let region: RegionBucket;
 let clients: { dataBucket: string; home: S3Client; there: S3Client };
 
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { type LocalEc2, type LocalEc2Options, startLocalEc2 } from '@tidewheel/emulators/ec2/local-ec2.ts';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
-import { eventBridgeNotifier } from '../../../functions/aws/events/notifier.ts';
+import { eventBridgeNotifier } from '../../../functions/aws/events/event-bridge.ts';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';

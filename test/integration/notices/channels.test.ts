@@ -13,8 +13,7 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { noticeChannels } from '../../../functions/aws/notices/channels.ts';
-import { noticeQueue } from '../../../functions/aws/notices/notice-queue.ts';
+import { noticeChannels, noticeQueue } from '../../../functions/aws/notices/notice-channels.ts';
 import type { NoticeChannels } from '../../../functions/core/notices/send-notices.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 

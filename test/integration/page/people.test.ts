@@ -10,7 +10,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { createFunction } from '@tidewheel/emulators/tests/integration/aws/lambda.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ROUTES } from '../../../functions/core/api/operations.ts';
+import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import { attemptOf, runOf } from '../../support/builders/records.ts';
@@ -97,7 +97,7 @@ async function deployed(): Promise<string> {
 
 function templateOf(api: string): Template {
   const ApiId = { Ref: 'HttpApi' };
-  const routes = ROUTES.map((RouteKey, number) => [
+  const routes = OPERATIONS.map(({ route: RouteKey }, number) => [
     `HttpApiRoute${number}`,
     {
       Type: 'AWS::ApiGatewayV2::Route',

@@ -4,13 +4,13 @@ import type {
   MachineImage,
   Network,
   Quota,
-  Stack,
+  StackView,
 } from '../../../functions/core/deployment/account-view.ts';
-import type { Look } from '../../../functions/core/deployment/finding.ts';
+import type { AwsAnswer } from '../../../functions/core/deployment/finding.ts';
 
-export const seen = <T>(value: T): Look<T> => ({ kind: 'seen', value });
+export const seen = <T>(value: T): AwsAnswer<T> => ({ kind: 'seen', value });
 
-export const denied = (action: string): Look<never> => ({
+export const denied = (action: string): AwsAnswer<never> => ({
   kind: 'refused',
   action,
   isDenied: true,
@@ -52,7 +52,7 @@ const IMAGE: MachineImage = {
   rootDevice: '/dev/xvda',
 };
 
-export const stack = (over: Partial<Stack> = {}): Stack => ({
+export const stack = (over: Partial<StackView> = {}): StackView => ({
   status: 'UPDATE_COMPLETE',
   outputs: new Map(),
   resources: new Map(

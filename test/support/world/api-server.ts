@@ -2,9 +2,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { ApiResponse } from '../../../functions/core/api/answers.ts';
-import { type ApiDeps, answer } from '../../../functions/core/api/api.ts';
-import { PLAN_ROUTE, ROUTES } from '../../../functions/core/api/operations.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
+import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
+import { planRun } from '../../../functions/core/api/operations/plan-run.ts';
+import type { ApiResponse } from '../../../functions/core/api/shared/answers.ts';
+import type { ApiDeps } from '../../../functions/core/api/shared/operation.ts';
 import { answerPlan, type PlanDeps } from '../../../functions/core/plan/answer-plan.ts';
 
 export interface ApiServer {
@@ -70,7 +72,7 @@ async function answerTo(api: ApiServer, { method, address, ...call }: Call): Pro
   const url = new URL(address, 'http://api');
   const query = Object.fromEntries(url.searchParams);
   const { route, parameters } = routed(method, url.pathname);
-  if (route === PLAN_ROUTE && api.plan !== undefined)
+  if (route === planRun.route && api.plan !== undefined)
     return answerPlan(api.plan, { route, parameters, query, ...call });
   return answer(api.at, { route, parameters, query, ...call });
 }
@@ -78,7 +80,7 @@ async function answerTo(api: ApiServer, { method, address, ...call }: Call): Pro
 /** As API Gateway matches a call with its routes: a part of the path in braces takes anything. */
 function routed(method: string, path: string) {
   const parts = path.split('/');
-  for (const route of ROUTES) {
+  for (const { route } of OPERATIONS) {
     const [verb, template = ''] = route.split(' ');
     const wanted = template.split('/');
     if (verb !== method || wanted.length !== parts.length) continue;

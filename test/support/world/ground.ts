@@ -1,5 +1,5 @@
 /** All ports in memory, and what tests of the use-cases say again and again. */
-import type { ApiDeps } from '../../../functions/core/api/api.ts';
+import type { ApiDeps } from '../../../functions/core/api/shared/operation.ts';
 import type { JobDocument } from '../../../functions/core/launch/job/job-document.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';

@@ -1,17 +1,16 @@
 /** The functions as the handlers make them, over the world's ports. Packing is the small model. */
 
-import { answer } from '../../../functions/core/api/api.ts';
-import { diagnoseEnded } from '../../../functions/core/attempts/doctor/diagnose-attempts.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
+import { diagnoseAttempts } from '../../../functions/core/attempts/doctor/diagnose-attempts.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
-import { sealOrRepeat } from '../../../functions/core/attempts/packing-rounds.ts';
 import { place } from '../../../functions/core/attempts/place.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
-import { reportRun } from '../../../functions/core/attempts/report-run.ts';
+import { endRun } from '../../../functions/core/attempts/report-run.ts';
+import { sealOrRepeat } from '../../../functions/core/attempts/seal-run.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
 import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
-import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
 import type { Allowed } from '../../../functions/core/ingest/allowed.ts';
 import type { IncomingLook } from '../../../functions/core/ingest/settle.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
@@ -90,11 +89,8 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     ),
   Judge: (ports, event) =>
     judgeRun(launching(ports), { runId: text(event, 'runId'), timedOut: event['timedOut'] === true }),
-  Diagnose: (ports, event) => diagnoseEnded(ports, text(event, 'runId')),
-  Report: async (ports, event) => {
-    const report = await reportRun(launching(ports), text(event, 'runId'), verdictOf(event));
-    return { status: report.status, failure: report.failure ?? '', whenDone: 'keep' };
-  },
+  Diagnose: (ports, event) => diagnoseAttempts(ports, text(event, 'runId')),
+  Report: (ports, event) => endRun(launching(ports), { ...event, runId: text(event, 'runId') }),
   StartNextExecution: (ports, event) =>
     startNextExecution(ports, { runId: text(event, 'runId'), execution: text(event, 'execution') }),
   Reconcile: (ports, event) => reconcile(launching(ports), { sweep: event['sweep'] === true }),

@@ -1,7 +1,7 @@
 /** Every route of the API and every way it refuses. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ApiRequest } from '../../../functions/core/api/answers.ts';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
+import type { ApiRequest } from '../../../functions/core/api/shared/answers.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { AT, attemptOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';

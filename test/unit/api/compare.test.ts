@@ -1,6 +1,6 @@
 /** What the API says of runs side by side. */
 import { beforeEach, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';

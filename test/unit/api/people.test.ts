@@ -1,9 +1,10 @@
 /** What people may who call with a token, on every route. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { httpEvent, requestIn } from '../../../functions/core/api/http-event.ts';
-import { OPERATIONS, PLAN_ROUTE, ROUTES } from '../../../functions/core/api/operations.ts';
-import { nameOf, roleOf } from '../../../functions/core/api/people.ts';
+import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
+import { planRun } from '../../../functions/core/api/operations/plan-run.ts';
+import { nameOf, roleInToken } from '../../../functions/core/api/shared/people.ts';
 import { answerPlan } from '../../../functions/core/plan/answer-plan.ts';
 import { PEOPLE } from '../../support/builders/people.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
@@ -24,17 +25,16 @@ const STRANGER = { sub: '3', [GROUPS]: '[finance]' };
 async function statusOf(route: string, claims: Readonly<Record<string, unknown>>): Promise<number> {
   const parameters = { name: 'digits', runId: 'digits-000001', attempt: '1', generation: 'x' };
   const request = { route, parameters, query: {}, body: '{}', claims };
-  return (await (route === PLAN_ROUTE ? answerPlan(planDeps(at), request) : answer(at, request))).status;
+  return (await (route === planRun.route ? answerPlan(planDeps(at), request) : answer(at, request))).status;
 }
 
-describe.each(ROUTES)('%s', (route) => {
+describe.each(OPERATIONS)('$route', ({ route, role }) => {
   it('is denied to a token without a role', async () => {
     expect(await statusOf(route, STRANGER)).toBe(403);
     expect(await statusOf(route, {})).toBe(403);
   });
 
   it('is denied to a viewer where it changes something', async () => {
-    const { role } = OPERATIONS[route];
     expect(role).toBe(CHANGES.test(route) ? 'operator' : 'viewer');
     expect((await statusOf(route, VIEWER)) === 403).toBe(role === 'operator');
   });
@@ -63,7 +63,7 @@ describe('a role', () => {
     ['a list as API Gateway writes it', '[a ml-operators b]'],
     ['a list', ['a', 'ml-operators']],
   ])('comes from %s', (_, groups) => {
-    expect(roleOf({ [GROUPS]: groups }, PEOPLE)).toBe('operator');
+    expect(roleInToken({ [GROUPS]: groups }, PEOPLE)).toBe('operator');
   });
 
   it.each([
@@ -72,11 +72,11 @@ describe('a role', () => {
     ['a list in a text', 'x [ml-operators]'],
     ['a list of lists', [['finance', 'ml-operators']]],
   ])('does not come from %s', (_, groups) => {
-    expect(roleOf({ [GROUPS]: groups, name: 'ml-operators' }, PEOPLE)).toBeUndefined();
+    expect(roleInToken({ [GROUPS]: groups, name: 'ml-operators' }, PEOPLE)).toBeUndefined();
   });
 
   it('is not given by empty parameters', () => {
-    expect(roleOf({ '': '', sub: '' }, { operators: [], viewers: [] })).toBeUndefined();
+    expect(roleInToken({ '': '', sub: '' }, { operators: [], viewers: [] })).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 /** A version of a dataset is pinned in the declaration that a person wrote. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { withPin } from '../../../functions/core/pipeline/tuning.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';

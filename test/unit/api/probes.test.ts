@@ -1,6 +1,6 @@
 /** A person tries other settings for some steps, apart from the runs of the pipeline. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { bucketKeys, parseRunId } from '../../../functions/core/shared/keys.ts';

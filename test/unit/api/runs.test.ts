@@ -1,7 +1,7 @@
 /** What the API says of runs: the lists, one run and its parts, and how large that becomes. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ApiRequest } from '../../../functions/core/api/answers.ts';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
+import type { ApiRequest } from '../../../functions/core/api/shared/answers.ts';
 import { makeReport } from '../../../functions/core/attempts/report.ts';
 import type { PoolAssessment } from '../../../functions/core/placement/placement-records.ts';
 import type { RunRecord } from '../../../functions/core/runs/run-records.ts';

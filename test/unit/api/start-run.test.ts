@@ -1,6 +1,6 @@
 /** A person has a pipeline train with changes for one run, or as an earlier run did. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';

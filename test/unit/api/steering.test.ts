@@ -1,7 +1,7 @@
 /** A person has the checkpoints of an ended run deleted, or retries it on another version of the data. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
-import { expiryOf } from '../../../functions/core/runs/retention.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
+import { expiryOf } from '../../../functions/core/attempts/expire-runs.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   AT,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   checkpointStall,
   type StallQuestion,
-} from '../../../functions/core/attempts/watch/checkpoint-stall.ts';
+} from '../../../functions/core/attempts/watch/watch-checkpoints.ts';
 import { progressOf } from '../../support/builders/records.ts';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21) + seconds * 1_000);

@@ -2,8 +2,8 @@
 
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
-import { forecast } from '../../../functions/core/attempts/outlook/forecast.ts';
-import { moneyOf } from '../../../functions/core/attempts/outlook/money.ts';
+import { forecast } from '../../../functions/core/attempts/forecast.ts';
+import { moneyOf } from '../../../functions/core/attempts/money.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
 import {
   attemptOf,

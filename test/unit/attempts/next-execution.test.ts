@@ -1,11 +1,12 @@
 /** An execution has at most 25,000 events, so a run of many attempts takes several. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ATTEMPTS_PER_EXECUTION, judgeRun } from '../../../functions/core/attempts/judge-run.ts';
+import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { attemptOf, outcomeOf } from '../../support/builders/records.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
+const ATTEMPTS_PER_EXECUTION = 300;
 const RUN = 'digits-000001';
 let at: Ground;
 const executions = () => [...at.executions.started.keys()];

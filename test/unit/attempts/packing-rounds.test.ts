@@ -1,7 +1,7 @@
 /** Items of the Map that fail, over the state machine: another round packs what the seal finds missing. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sealOrRepeat } from '../../../functions/core/attempts/packing-rounds.ts';
-import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
+import { runVerdictOf } from '../../../functions/core/attempts/report-run.ts';
+import { sealOrRepeat } from '../../../functions/core/attempts/seal-run.ts';
 import { ShardMissingError } from '../../../functions/core/packing/seal/committed-shards.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
@@ -74,7 +74,7 @@ describe('an item that fails', () => {
     const { end } = await pack((item) => item === 3);
     expect(end).toBe('RunFailed');
     expect(packed.size).toBe(4);
-    expect(verdictOf(reported)).toEqual({
+    expect(runVerdictOf(reported)).toEqual({
       kind: 'failed',
       reason:
         'PackingIncompleteError: shard 3 of digits-000001 is still not packed after 5 rounds. ' +

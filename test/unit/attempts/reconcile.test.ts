@@ -1,10 +1,6 @@
 /** What events and executions let fall is taken up again. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  MAXIMUM_EXECUTIONS,
-  MAXIMUM_UNAVAILABLE,
-  reconcile,
-} from '../../../functions/core/attempts/reconcile.ts';
+import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { registerPipeline } from '../../../functions/core/ingest/register-pipeline.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { isDue } from '../../../functions/core/ingest/sweep.ts';
@@ -15,6 +11,8 @@ import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
+const MAXIMUM_UNAVAILABLE = 300;
+const MAXIMUM_EXECUTIONS = 25;
 let at: Ground;
 const RUN = 'digits-000001';
 const running = () => [...at.executions.started.keys()];

@@ -1,8 +1,7 @@
 /** The quality report after a seal: its failure is noted, and what it holds back is not trained on. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import { reportQuality } from '../../../functions/core/attempts/reports/report-quality.ts';
-import { whyHeld } from '../../../functions/core/dataset/held-data.ts';
+import { judgeRun, whyHeld } from '../../../functions/core/attempts/judge-run.ts';
+import { reportQuality } from '../../../functions/core/attempts/report-quality.ts';
 import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packedInDrops } from '../../support/builders/compaction.ts';

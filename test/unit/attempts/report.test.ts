@@ -1,7 +1,7 @@
 /** What a run cost: every figure here was worked out by hand. */
 import { describe, expect, it } from 'vitest';
 import { makeReport, type ReportInput } from '../../../functions/core/attempts/report.ts';
-import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
+import { runVerdictOf } from '../../../functions/core/attempts/report-run.ts';
 import { attemptCost } from '../../../functions/core/placement/attempt-cost.ts';
 import {
   AT,
@@ -146,26 +146,28 @@ describe('a report', () => {
 
 describe('the verdict', () => {
   it.each(['done', 'failed', 'empty'] as const)('is the judgement %s', (kind) => {
-    expect(verdictOf({ judgement: { kind, reason: 'because' } })).toEqual({ kind, reason: 'because' });
+    expect(runVerdictOf({ judgement: { kind, reason: 'because' } })).toEqual({ kind, reason: 'because' });
   });
 
   it("is the state's error without its stack", () => {
     const Cause = JSON.stringify({ errorType: 'X', errorMessage: 'no role', trace: ['at secret.ts:1'] });
-    expect(verdictOf({ judgement: { kind: 'done', reason: '' }, error: { Error: 'X', Cause } })).toEqual({
+    expect(runVerdictOf({ judgement: { kind: 'done', reason: '' }, error: { Error: 'X', Cause } })).toEqual({
       kind: 'failed',
       reason: 'X: no role',
     });
   });
 
   it('keeps a shortened cause that is not JSON', () => {
-    expect(verdictOf({ error: { Error: 'States.Timeout' } }).reason).toBe('States.Timeout');
-    expect(verdictOf({ error: { Error: 'E', Cause: 'plain' } }).reason).toBe('E: plain');
-    expect(verdictOf({ error: { Error: 'E', Cause: 'x'.repeat(9_999) } }).reason.length).toBeLessThan(1_100);
+    expect(runVerdictOf({ error: { Error: 'States.Timeout' } }).reason).toBe('States.Timeout');
+    expect(runVerdictOf({ error: { Error: 'E', Cause: 'plain' } }).reason).toBe('E: plain');
+    expect(runVerdictOf({ error: { Error: 'E', Cause: 'x'.repeat(9_999) } }).reason.length).toBeLessThan(
+      1_100,
+    );
   });
 
   it('is a failure with a reason without a judgement', () => {
-    expect(verdictOf({}).kind).toBe('failed');
-    expect(verdictOf({ judgement: { kind: 'place', reason: '' } }).reason).toBe(
+    expect(runVerdictOf({}).kind).toBe('failed');
+    expect(runVerdictOf({ judgement: { kind: 'place', reason: '' } }).reason).toBe(
       'the run ended without a judgement',
     );
   });

@@ -1,6 +1,6 @@
 /** A run that has failed or was stopped goes on from its checkpoint. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { restoreRuns } from '../../../functions/core/ingest/restore-runs.ts';

@@ -1,11 +1,10 @@
 /** What a stop means in every state of a run: the rows of the table in docs/steering.md. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
-import { reportRun } from '../../../functions/core/attempts/report-run.ts';
-import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
+import { reportRun, runVerdictOf } from '../../../functions/core/attempts/report-run.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import type { RunStatus } from '../../../functions/core/runs/run-records.ts';
@@ -78,7 +77,7 @@ async function conclude() {
     judged = await judgeRun(at, { runId: RUN });
   }
   expect(judged).toMatchObject({ kind: 'stopped' });
-  return reportRun(at, RUN, verdictOf({ judgement: { reason: '', ...judged } }));
+  return reportRun(at, RUN, runVerdictOf({ judgement: { reason: '', ...judged } }));
 }
 
 describe('a stop', () => {

@@ -1,7 +1,7 @@
 /** A person hears of a budget that is nearly spent, and of a deadline that a run may miss. */
 import { describe, expect, it } from 'vitest';
-import type { Money } from '../../../functions/core/attempts/outlook/money.ts';
-import { limitWarnings, watchLimits } from '../../../functions/core/attempts/outlook/watch-limits.ts';
+import type { Money } from '../../../functions/core/attempts/money.ts';
+import { limitWarnings, watchLimits } from '../../../functions/core/attempts/watch-limits.ts';
 import { AT, attemptOf, declarationOf, runOf, secondsAfter } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryNotifier } from '../../support/fakes/notifier.ts';

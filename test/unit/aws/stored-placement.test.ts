@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { placementStore } from '../../../functions/aws/dynamodb/placements.ts';
+import { placementStore } from '../../../functions/aws/dynamodb/stores.ts';
 import type { StoredTable } from '../../../functions/aws/dynamodb/table.ts';
 import { decisionWith, LARGE_DECISION } from '../../support/builders/large-decision.ts';
 

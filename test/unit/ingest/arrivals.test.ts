@@ -1,7 +1,7 @@
 /** Every message of the arrivals queue is read as data. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Arrival, newestWakes, readArrivals } from '../../../functions/core/ingest/arrivals.ts';
+import { type ArrivalEvent, newestWakes, readArrivals } from '../../../functions/core/ingest/arrivals.ts';
 import { AT, secondsAfter } from '../../support/builders/records.ts';
 import { created } from '../../support/world/ground.ts';
 
@@ -125,7 +125,7 @@ describe('a message of the arrivals queue', () => {
 });
 
 describe('many messages of one pipeline', () => {
-  const wake = (pipeline: string, seconds: number): Arrival => ({
+  const wake = (pipeline: string, seconds: number): ArrivalEvent => ({
     kind: 'wake',
     wake: { pipeline, trigger: 'arrival', eventTime: new Date(secondsAfter(seconds)) },
   });
@@ -136,8 +136,8 @@ describe('many messages of one pipeline', () => {
   });
 
   it('represent neither a schedule nor a declaration', () => {
-    const scheduled: Arrival = { kind: 'wake', wake: { pipeline: 'a', trigger: 'schedule' } };
-    const declared: Arrival = { kind: 'declaration', pipeline: 'a' };
+    const scheduled: ArrivalEvent = { kind: 'wake', wake: { pipeline: 'a', trigger: 'schedule' } };
+    const declared: ArrivalEvent = { kind: 'declaration', pipeline: 'a' };
     expect([...newestWakes([scheduled, wake('a', 1), declared])].sort((a, b) => a - b)).toEqual([0, 1]);
   });
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { makeReport } from '../../../functions/core/attempts/report.ts';
-import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
+import type { RegionBucket } from '../../../functions/core/launch/regions/region-bucket.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, launchOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
@@ -28,7 +28,7 @@ let copies: string[];
 /** After so many copies the process ends. */
 let dyingAfter: number;
 
-const regionOf = (name: string): Region => ({
+const regionOf = (name: string): RegionBucket => ({
   name,
   store: there,
   copy: async ({ key }, from, to) => {

@@ -5,19 +5,15 @@ import { TransientError } from '@tidewheel/kit/errors.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { drainNotices, type NoticeQueue } from '../../../functions/core/notices/drain-notices.ts';
-import { NOTICE_EVENTS } from '../../../functions/core/notices/notice-event.ts';
-import {
-  type Delivery,
-  MOST_TRIES,
-  type NoticeDeps,
-  sendNotices,
-} from '../../../functions/core/notices/send-notices.ts';
+import { noticeEvent } from '../../../functions/core/notices/notice-event.ts';
+import { type Delivery, type NoticeDeps, sendNotices } from '../../../functions/core/notices/send-notices.ts';
 import { readDeclaration } from '../../../functions/core/pipeline/declaration.ts';
 import { AT, attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { type MemoryStores, memoryStores } from '../../support/fakes/stores.ts';
 
+const MOST_TRIES = 10;
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:tidewheel-team';
 const SLACK = 'tidewheel/notify/slack';
 const DISCORD = 'tidewheel/notify/discord';
@@ -221,7 +217,9 @@ it('the queue gives a message ten times', () => {
 it('the rule lets through every event that has words', () => {
   const pattern = ['Resources', 'NoticeDeliveriesRule', 'Properties', 'EventPattern', 'detail-type'];
   const through = template.getIn(pattern);
-  expect(JSON.parse(JSON.stringify(through)).toSorted()).toEqual([...NOTICE_EVENTS].toSorted());
+  expect(JSON.parse(JSON.stringify(through)).toSorted()).toEqual(
+    noticeEvent.options.map(({ shape }) => shape['detail-type'].value).toSorted(),
+  );
 });
 
 describe('a declaration', () => {

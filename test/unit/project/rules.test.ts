@@ -129,9 +129,22 @@ describe('a function', () => {
     expect(roles.filter((role) => !role.startsWith('GetAtt '))).toEqual([]);
   });
 
-  it('has a handler of at most 45 lines', () => {
-    const long = folders.filter((name) => read('functions', name, 'handler.ts').split('\n').length > 46);
-    expect(long).toEqual([]);
+  it('hands its event to one use case', () => {
+    const imported = /import \{([^}]+)\} from '..\/(core\/[^']+)'/g;
+    const isAsync = (file: string, name: string) =>
+      new RegExp(`export (async function ${name}\\b|const ${name} = (async )?\\([^=]*\\): Promise<)`).test(
+        read('functions', file),
+      );
+    const useCases = folders.map((folder) => {
+      const handler = read('functions', folder, 'handler.ts');
+      // What a port is made of, such as `computeOf: (name) => declaredCompute(...)`, is handed on.
+      const isCalled = (name: string) => new RegExp(`(?<!\\w: \\(.*\\) => )\\b${name}\\(`).test(handler);
+      const named = [...handler.matchAll(imported)].flatMap(([, names = '', file = '']) =>
+        names.split(',').filter((name) => isAsync(file, name.trim()) && isCalled(name.trim())),
+      );
+      return [folder, named.length] as const;
+    });
+    expect(useCases.filter(([, count]) => count !== 1)).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 /** What an earlier release has stored is read with today's defaults, so its runs go on after an upgrade. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { getMoney } from '../../../functions/core/api/money.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
 import { checkReadable } from '../../../functions/core/packing/seal/exclusions.ts';
 import { pinned, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -76,7 +76,7 @@ describe('a report of an earlier release', () => {
     at.store.put(bucketKeys.report('digits', RUN), JSON.stringify(asOldReport(report)));
     const month = run?.updatedAt.slice(0, 7);
     expect(
-      await getMoney(at, { route: 'GET /money', parameters: {}, query: { month }, body: '' }),
+      await answer(at, { route: 'GET /money', parameters: {}, query: { month: month ?? '' }, body: '' }),
     ).toMatchObject({
       body: { total: { runs: 1 } },
     });

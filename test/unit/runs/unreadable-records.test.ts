@@ -1,7 +1,7 @@
 /** One record that this release cannot read keeps no other from its lists, its sweep or its expiry, and is named. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ApiRequest } from '../../../functions/core/api/answers.ts';
-import { answer } from '../../../functions/core/api/api.ts';
+import { answer } from '../../../functions/core/api/answer.ts';
+import type { ApiRequest } from '../../../functions/core/api/shared/answers.ts';
 import { expireRuns } from '../../../functions/core/attempts/expire-runs.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';

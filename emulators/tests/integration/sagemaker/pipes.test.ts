@@ -1,6 +1,6 @@
 /** A Pipe for each process of a host: what the launch asks for, served by the local SageMaker to real processes. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { channelsOf, pipeChannel } from '../../../../functions/core/launch/job/channels.ts';
+import { jobChannels, pipeChannel } from '../../../../functions/core/launch/job/job-channels.ts';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
@@ -45,7 +45,7 @@ async function readsOf(distribution: 'FullyReplicated' | 'ShardedByS3Key') {
   const parts = { train: SHARDS, validation: MEASURED } as const;
   for (const [split, shards] of Object.entries(parts))
     for (const shard of shards) await ground.put(`${folder}${split}/${shard}`, `${shard} `);
-  const { channels, objects } = channelsOf({
+  const { channels, objects } = jobChannels({
     bucket: ground.bucket,
     pipeline: 'digits',
     runId: run,

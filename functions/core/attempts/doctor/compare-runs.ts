@@ -40,7 +40,7 @@ interface Comparison {
 }
 
 /** @param metric name of a series; default: the first that all runs logged, a loss before others */
-export function compareRuns(runs: readonly ComparedRun[], metric?: string): Comparison {
+export function compareMeasuredRuns(runs: readonly ComparedRun[], metric?: string): Comparison {
   const name = metric ?? commonMetric(runs);
   const target = name === undefined ? undefined : commonTarget(runs, name);
   return {

@@ -32,8 +32,12 @@ const STANDS_SECONDS = 270;
 /** A pass ends before the next begins, a minute after it: two at once would announce a verdict twice. */
 const PASS_SECONDS = 45;
 
+/** @param runId absent: every open attempt */
+export const diagnoseAttempts = (deps: DoctorDeps, runId?: string): Promise<Diagnosed> =>
+  runId === undefined ? diagnoseOpen(deps) : diagnoseEnded(deps, runId);
+
 /** Open attempts that are due; a failure of one does not stop the others, and the next pass takes what is left. */
-export async function diagnoseOpen(deps: DoctorDeps): Promise<Diagnosed> {
+async function diagnoseOpen(deps: DoctorDeps): Promise<Diagnosed> {
   const diagnosed: { readonly pipeline: string; readonly diagnosis: Diagnosis }[] = [];
   const failures: string[] = [];
   const began = deps.clock.now().getTime();
@@ -59,7 +63,7 @@ function dueOf(open: readonly AttemptRecord[], now: number): readonly AttemptRec
 }
 
 /** The newest attempt of a run, once after its end. Judge has copied home what it measured in another region. */
-export async function diagnoseEnded(deps: DoctorDeps, runId: string): Promise<Diagnosed> {
+async function diagnoseEnded(deps: DoctorDeps, runId: string): Promise<Diagnosed> {
   const last = (await deps.attempts.list(runId)).at(-1);
   if (last?.outcome !== undefined && last.diagnosis?.isFinal !== true) await diagnoseAttempt(deps, last);
   return { diagnosed: [], failures: [] };

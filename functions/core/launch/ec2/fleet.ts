@@ -7,15 +7,21 @@
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import { type Disk, diskBytesPerSecond, diskOf } from '../../catalog/launchers/disk.ts';
 import { bytesPerHost, downloadOf, FASTER_DOWNLOAD, whyTooLate } from '../../catalog/launchers/download.ts';
+import { efaCards } from '../../catalog/network-cards.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../placement/placement-records.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
-import type { PreparedObject } from '../job/channels.ts';
+import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
-import { networkInterfaces } from './efa.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
-import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
+import type {
+  FleetRequest,
+  LaunchTemplateRequest,
+  NetworkInterfaceRequest,
+  PlacementGroupRequest,
+  Tag,
+} from './request.ts';
 import { encodeUserData, MAXIMUM_USER_DATA, type UserDataInput, userData } from './user-data.ts';
 
 export interface FleetInput extends JobInput {
@@ -246,4 +252,28 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
       ...(nodes > 1 ? { Placement: { GroupName: name } } : {}),
     },
   };
+}
+
+interface InterfacesInput {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly subnetId: string;
+  readonly securityGroupIds: readonly string[];
+}
+
+/**
+ * A single host needs no EFA. In a gang, card 0 carries IP and EFA. Every other card carries EFA only, which saves
+ * subnet addresses (a p5.48xlarge has 32 cards). The primary interface is device 0 of card 0, the others are device 1.
+ */
+function networkInterfaces(input: InterfacesInput): NetworkInterfaceRequest[] {
+  const { instanceType, nodes, subnetId, securityGroupIds } = input;
+  const common = { SubnetId: subnetId, Groups: [...securityGroupIds], DeleteOnTermination: true };
+  const cards = nodes > 1 ? efaCards(instanceType) : 0;
+  if (cards === 0) return [{ ...common, DeviceIndex: 0, NetworkCardIndex: 0, InterfaceType: 'interface' }];
+  return Array.from({ length: cards }, (_, card) => ({
+    ...common,
+    DeviceIndex: card === 0 ? 0 : 1,
+    NetworkCardIndex: card,
+    InterfaceType: card === 0 ? 'efa' : 'efa-only',
+  }));
 }

@@ -19,7 +19,7 @@ export const hostRequests = {
 } as const;
 
 /** What EC2 answered to a request for the attempt's fleet that brought no host. Hosts do not read it. */
-export const refusal = {
+export const refusalFiles = {
   folder: 'refusals/',
   key: (number: number) => `refusals/${number}.json`,
 } as const;

@@ -14,9 +14,9 @@ import {
 import type { Round, RoundState } from './host-requests.ts';
 
 /** The time for a round to begin its training. Hosts wait as long. */
-export const REFILL_SECONDS = 900;
+const REFILL_SECONDS = 900;
 /** Each round costs the gang a start, so a pool that needs more rounds is left. */
-export const MAXIMUM_ROUNDS = 6;
+const MAXIMUM_ROUNDS = 6;
 const MILLISECONDS = 1_000;
 
 export interface RefillQuestion extends FleetView {

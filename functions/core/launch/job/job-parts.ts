@@ -14,9 +14,9 @@ import { strategyTraits } from '../../pipeline/strategies.ts';
 import { entryPointOf } from '../../pipeline/training.ts';
 import type { Placement } from '../../placement/placement-records.ts';
 import { AGENT_FILE, type AgentFile, bucketKeys, HOOK_FILES, s3Uri } from '../../shared/keys.ts';
-import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
 import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
+import { generationProblems, jobChannels, type PreparedObject } from './job-channels.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
 import { scriptParameters } from './script-document.ts';
@@ -97,7 +97,7 @@ export function jobParts(
     distribution: declaration.training.distribution,
     groups,
   };
-  const { channels, objects } = channelsOf(channelsInput);
+  const { channels, objects } = jobChannels(channelsInput);
   return {
     parts: {
       TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? bucket)),

@@ -4,7 +4,7 @@
  * hyperparameters of the user's own and those of the service leave of SageMaker's 100.
  */
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { piecesOf } from './hyperparameters.ts';
+import { hyperparameterPieces } from './hyperparameters.ts';
 
 type Training = Pipeline['training'];
 type Limits = Partial<Pick<Pipeline['limits'], 'steps'>>;
@@ -30,7 +30,7 @@ function scriptDocument(training: Training, { steps }: Limits) {
 
 export function scriptParameters(training: Training, limits: Limits = {}): Record<string, string> {
   const document = scriptDocument(training, limits);
-  const pieces = document === undefined ? [] : piecesOf(document);
+  const pieces = document === undefined ? [] : hyperparameterPieces(document);
   return Object.fromEntries([
     ...pieces.map((piece, index) => [index === 0 ? NAME : `${NAME}_${index + 1}`, piece] as const),
     ...(training.progress === undefined

@@ -6,7 +6,7 @@ export interface ObjectToCopy {
   readonly size: number;
 }
 
-export interface Region {
+export interface RegionBucket {
   readonly name: string;
   /** The bucket of this region, with the data bucket's layout. */
   readonly store: ObjectStore;

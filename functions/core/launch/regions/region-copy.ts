@@ -10,14 +10,14 @@ import { MOST_NOTE_BYTES } from '../../runs/host-files.ts';
 import { readProgress } from '../../runs/progress.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
-import type { Region } from './region-bucket.ts';
+import type { RegionBucket } from './region-bucket.ts';
 
 export interface RegionCopy {
   readonly pipeline: string;
   readonly runId: string;
   /** The data bucket. */
   readonly home: ObjectStore;
-  readonly region: Region;
+  readonly region: RegionBucket;
   /** Copying then stops, and the next try copies the rest. */
   readonly isOutOfTime: () => boolean;
 }

@@ -7,15 +7,14 @@ import type { Problem } from '@tidewheel/kit/errors.ts';
 import { instanceFacts } from '../../catalog/catalog.ts';
 import { imageFor } from '../../catalog/images.ts';
 import { chooseInput, type InputChoice } from '../../catalog/launchers/input-mode.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../placement/placement-records.ts';
-import type { PreparedObject } from '../job/channels.ts';
+import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion } from '../job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';
-import { metricDefinitions } from './metrics.ts';
 import { requestProblems } from './request-problems.ts';
 import { type Resources, resourcesOf } from './resources.ts';
-import { vpcOf } from './vpc.ts';
 
 export interface TrainingJobInput extends JobInput {
   /** The job's execution role. */
@@ -24,7 +23,7 @@ export interface TrainingJobInput extends JobInput {
   readonly kmsKey?: string | undefined;
 }
 
-export type TrainingJob =
+export type BuiltTrainingJob =
   | {
       readonly kind: 'request';
       readonly request: CreateTrainingJobRequest;
@@ -36,7 +35,7 @@ export type TrainingJob =
   /** Paths as in the declaration. */
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
-export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
+export function buildTrainingJob(input: TrainingJobInput): BuiltTrainingJob {
   const problems: Problem[] = [...helperProblems(input)];
   /** Keeps a problem and continues with a placeholder, so that all problems are found. */
   const take = <T extends object>(answer: T | { readonly problem: Problem }, standIn: T): T => {
@@ -142,4 +141,88 @@ function helperProblems({ declaration: { compute }, placement }: TrainingJobInpu
   const message =
     'AWS does not say whether managed Spot works with helper groups: set compute.purchaseOption to on-demand, or try it with tuning.compute.spotWithHelpers: true';
   return [{ path: 'compute.helpers', message }];
+}
+
+/**
+ * The metrics that SageMaker reads from the log. The agent prints lines such as
+ * `tidewheel step=120 total=480 loss=0.1234 accuracy=0.97`
+ * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_MetricDefinition.html
+ */
+
+/** A finite decimal number. SageMaker publishes the first group of a definition. */
+const NUMBER = '([-+]?[0-9]*[.]?[0-9]+(?:[eE][-+]?[0-9]+)?)';
+
+/** Fields after the step. The space before the name separates loss from val_loss. */
+const FIELDS = ['total', 'loss', 'accuracy'] as const;
+
+/** Each host prints every minute: `[tidewheel] usage host=algo-1 cpu_percent=93.1 data_wait_percent=12`. */
+const USAGE = [
+  'cpu_percent',
+  'memory_bytes',
+  'gpu_percent',
+  'gpu_memory_percent',
+  'data_wait_percent',
+  'disk_read_bytes_per_second',
+  'network_received_bytes_per_second',
+  // Of all training processes of the host, over the minute.
+  'samples_per_second',
+  'step_seconds',
+  'step_seconds_p95',
+] as const;
+
+/** The host that saves prints: `[tidewheel] checkpoint age_seconds=60 step=120 size_bytes=48211 save_seconds=1.2`. */
+const CHECKPOINT = ['age_seconds', 'save_seconds'] as const;
+
+export const metricDefinitions = (): { Name: string; Regex: string }[] => [
+  { Name: 'tidewheel:step', Regex: `tidewheel step=${NUMBER}` },
+  ...FIELDS.map((field) => ({
+    Name: `tidewheel:${field}`,
+    Regex: `tidewheel step=[0-9]+.* ${field}=${NUMBER}`,
+  })),
+  ...USAGE.map((field) => ({
+    Name: `tidewheel:${field}`,
+    Regex: `\\[tidewheel\\] usage host=.* ${field}=${NUMBER}`,
+  })),
+  ...CHECKPOINT.map((field) => ({
+    Name: `tidewheel:checkpoint_${field}`,
+    Regex: `\\[tidewheel\\] checkpoint .*${field}=${NUMBER}`,
+  })),
+  // Published only during a stall of checkpoints, so that an alarm can use it.
+  { Name: 'tidewheel:checkpoint_stalled_seconds', Regex: `no new complete checkpoint for ${NUMBER} s` },
+];
+
+type VpcPart = Pick<CreateTrainingJobRequest, 'VpcConfig'>;
+
+/** A single subnet in the placement's zone, so that SageMaker cannot split a gang. */
+function vpcOf(
+  { pool, subnetId }: Placement,
+  { vpc }: Pipeline['compute'],
+): VpcPart | { readonly problem: Problem } {
+  if (vpc === undefined) return {};
+  const subnets = chosenSubnets(vpc.subnets, pool.zoneId, subnetId);
+  if (subnets.length === 0) {
+    const zones = [...new Set(vpc.subnets.map(({ zoneId }) => zoneId))].join(', ');
+    const wanted = subnetId ?? `a subnet in ${pool.zoneId ?? 'any zone'}`;
+    return {
+      problem: {
+        path: 'compute.vpc.subnets',
+        message: `the placement needs ${wanted}, but the declared subnets are in ${zones}: add one`,
+      },
+    };
+  }
+  return { VpcConfig: { SecurityGroupIds: [...vpc.securityGroupIds], Subnets: subnets } };
+}
+
+/** A placement without a zone offers every subnet, and SageMaker chooses. */
+function chosenSubnets(
+  declared: NonNullable<Pipeline['compute']['vpc']>['subnets'],
+  zoneId: string | undefined,
+  subnetId: string | undefined,
+): string[] {
+  if (subnetId !== undefined) return declared.filter(({ id }) => id === subnetId).map(({ id }) => id);
+  if (zoneId === undefined) return declared.map(({ id }) => id);
+  return declared
+    .filter((subnet) => subnet.zoneId === zoneId)
+    .slice(0, 1)
+    .map(({ id }) => id);
 }

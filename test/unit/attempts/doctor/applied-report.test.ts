@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { broughtBy } from '../../../../functions/core/attempts/doctor/applied-report.ts';
+import { broughtBy } from '../../../../functions/core/attempts/report.ts';
 import type { AttemptRecord } from '../../../../functions/core/runs/run-records.ts';
 import { AT, attemptOf } from '../../../support/builders/records.ts';
 

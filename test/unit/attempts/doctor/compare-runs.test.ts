@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareRuns } from '../../../../functions/core/attempts/doctor/compare-runs.ts';
+import { compareMeasuredRuns } from '../../../../functions/core/attempts/doctor/compare-runs.ts';
 import { AT, attemptOf, placementOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const HOUR = 3_600;
@@ -39,7 +39,7 @@ function comparedRun(batch: number, losses: readonly number[], hours = 1) {
 }
 
 describe('runs side by side', () => {
-  const { rows, metric } = compareRuns([comparedRun(1, [4, 2, 1, 0.5]), comparedRun(2, [3, 1], 2)]);
+  const { rows, metric } = compareMeasuredRuns([comparedRun(1, [4, 2, 1, 0.5]), comparedRun(2, [3, 1], 2)]);
 
   it('have samples, dollars and utilisation', () => {
     expect(rows[0]).toMatchObject({
@@ -67,7 +67,7 @@ describe('runs side by side', () => {
       stepSeconds,
       samplesPerSecond,
     } as const;
-    const { rows } = compareRuns([{ ...comparedRun(4, [2, 1]), probed: { speed, usdPerHour: 0.9 } }]);
+    const { rows } = compareMeasuredRuns([{ ...comparedRun(4, [2, 1]), probed: { speed, usdPerHour: 0.9 } }]);
     expect(rows[0]).toMatchObject({
       topology: '1 x g5.xlarge',
       samplesPerSecond: 500,
@@ -77,7 +77,7 @@ describe('runs side by side', () => {
 
   it('show what was not measured as absent', () => {
     const bare = { ...comparedRun(3, []), attempts: [attemptOf('digits-000003', 1)], series: [] };
-    expect(compareRuns([bare, bare])).toMatchObject({ rows: [{ costUsd: 0 }, { costUsd: 0 }] });
-    expect(compareRuns([bare, bare]).metric).toBeUndefined();
+    expect(compareMeasuredRuns([bare, bare])).toMatchObject({ rows: [{ costUsd: 0 }, { costUsd: 0 }] });
+    expect(compareMeasuredRuns([bare, bare]).metric).toBeUndefined();
   });
 });

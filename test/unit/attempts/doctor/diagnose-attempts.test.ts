@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { diagnoseEnded, diagnoseOpen } from '../../../../functions/core/attempts/doctor/diagnose-attempts.ts';
+import { diagnoseAttempts } from '../../../../functions/core/attempts/doctor/diagnose-attempts.ts';
 import { judgeRun } from '../../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../../functions/core/attempts/launch-attempt.ts';
 import { reconcile } from '../../../../functions/core/attempts/reconcile.ts';
@@ -35,7 +35,7 @@ async function launched(job?: JobScript) {
         .map((point) => JSON.stringify(point))
         .join('\n')}\n{"at": "cut`,
     );
-  return { ...at, verdicts, write, look: () => diagnoseOpen(at) };
+  return { ...at, verdicts, write, look: () => diagnoseAttempts(at) };
 }
 
 it('waits for two minutes of steps', async () => {
@@ -80,7 +80,7 @@ it('leaves what is left to the next pass', async () => {
       return at.clock.now();
     },
   };
-  expect(await diagnoseOpen({ ...at, clock })).toEqual({ diagnosed: [], failures: [] });
+  expect(await diagnoseAttempts({ ...at, clock })).toEqual({ diagnosed: [], failures: [] });
   expect((await at.look()).diagnosed).toHaveLength(1);
 });
 
@@ -133,7 +133,7 @@ it('reports speed and verdicts of each attempt and topology', async () => {
   at.write([STARVED], 8);
   at.pass(200);
   await judgeRun(at, { runId: RUN });
-  await diagnoseEnded(at, RUN);
+  await diagnoseAttempts(at, RUN);
   const report = await reportRun(at, RUN, { kind: 'failed', reason: 'the script failed' });
   expect(report.attempts).toMatchObject([
     { speed: { stepSeconds: { median: 0.2 } }, verdicts: [{ cause: 'too-few-workers' }] },
@@ -158,7 +158,7 @@ it('has the next attempt start with what is safe', async () => {
   at.write([{ ...STARVED, cpu: { workers: 0.2 }, received: 1.25e9 }], 8);
   at.pass(200);
   expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
-  await diagnoseEnded(at, RUN);
+  await diagnoseAttempts(at, RUN);
   const placed = (await at.placements.list(RUN))[0]?.decision;
   if (placed === undefined) throw new Error('nothing was placed');
   await at.placements.put(RUN, 2, placed);
@@ -179,15 +179,15 @@ it('diagnoses an ended attempt once', async () => {
     { at: 100, status: 'Failed', secondary: 'Failed', reason: 'InternalServerError: a host failed' },
   ]);
   at.write([STARVED], 8);
-  await diagnoseEnded(at, RUN);
+  await diagnoseAttempts(at, RUN);
   expect((await at.attempts.get(RUN, 1))?.diagnosis).toBeUndefined();
   at.pass(200);
   await judgeRun(at, { runId: RUN });
-  await diagnoseEnded(at, RUN);
+  await diagnoseAttempts(at, RUN);
   const first = (await at.attempts.get(RUN, 1))?.diagnosis;
   expect(first).toMatchObject({ isFinal: true, verdicts: [{ cause: 'too-few-workers' }] });
   at.pass(900);
-  await diagnoseEnded(at, RUN);
+  await diagnoseAttempts(at, RUN);
   expect((await at.attempts.get(RUN, 1))?.diagnosis).toEqual(first);
 });
 
@@ -195,7 +195,7 @@ it('diagnoses the others when one attempt fails', async () => {
   const at = await launched();
   at.write([STARVED]);
   const store = { ...at.store, readText: () => Promise.reject(new Error('S3 is away')) };
-  expect(await diagnoseOpen({ ...at, store })).toMatchObject({
+  expect(await diagnoseAttempts({ ...at, store })).toMatchObject({
     diagnosed: [],
     failures: [expect.stringContaining('S3 is away')],
   });

@@ -8,7 +8,7 @@ import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
 import { type Disk, diskBytesPerSecond, diskOf } from '../../../../functions/core/catalog/launchers/disk.ts';
 import { downloadOf, whyTooLate } from '../../../../functions/core/catalog/launchers/download.ts';
 import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
-import { onInstanceStore } from '../../../../functions/core/launch/ec2/instance-store.ts';
+import { onInstanceStore } from '../../../../functions/core/launch/ec2/user-data.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
 import { generationAt } from '../../../support/builders/generations.ts';
 

@@ -8,14 +8,11 @@ import {
   STOP_GRACE_SECONDS,
 } from '../../../../functions/core/launch/ec2/fleet-view.ts';
 import type { RoundState } from '../../../../functions/core/launch/ec2/host-requests.ts';
-import {
-  MAXIMUM_ROUNDS,
-  nextRefillStep,
-  REFILL_SECONDS,
-  type RefillQuestion,
-} from '../../../../functions/core/launch/ec2/refill.ts';
+import { nextRefillStep, type RefillQuestion } from '../../../../functions/core/launch/ec2/refill.ts';
 import type { HostReport } from '../../../../functions/core/launch/job/job-document.ts';
 
+const MAXIMUM_ROUNDS = 6;
+const REFILL_SECONDS = 900;
 const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
 const host = (instanceId: string, over: Partial<FleetInstance> = {}): FleetInstance => ({
   instanceId,

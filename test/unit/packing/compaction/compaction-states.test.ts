@@ -1,7 +1,7 @@
 /** The state machine of a compaction, with the real steps. */
 import { beforeEach, expect, it } from 'vitest';
 import { announceCompaction } from '../../../../functions/core/attempts/announce-compaction.ts';
-import { verdictOf } from '../../../../functions/core/attempts/verdict.ts';
+import { runVerdictOf } from '../../../../functions/core/attempts/report-run.ts';
 import { packCompaction } from '../../../../functions/core/packing/compaction/compact-shards.ts';
 import {
   compactionItemSchema,
@@ -103,7 +103,7 @@ it.each([['PlanCompaction'], ['CompactShards'], ['SealCompaction']])(
     expect(await current(store)).toHaveLength(3);
     expect(await contents(store)).toEqual(before);
     expect(await timeline()).toEqual([expect.stringContaining(`DatasetNotCompacted: generations stay`)]);
-    expect(verdictOf(reported)).toMatchObject({ kind: 'done' });
+    expect(runVerdictOf(reported)).toMatchObject({ kind: 'done' });
   },
 );
 
@@ -135,5 +135,5 @@ it('plans nothing where the seal expects nothing', async () => {
 it('trains even when the failure cannot be noted', async () => {
   const { end } = await run(['CompactShards', 'AbandonCompaction']);
   expect(end).toBe('RunFinished');
-  expect(verdictOf(reported)).toMatchObject({ kind: 'done' });
+  expect(runVerdictOf(reported)).toMatchObject({ kind: 'done' });
 });

@@ -1,6 +1,6 @@
 /** Texts at which a reader may stop: counted and shown, or rejected by declaration. */
 import { describe, expect, it } from 'vitest';
-import { reportQuality } from '../../../../functions/core/attempts/reports/report-quality.ts';
+import { reportQuality } from '../../../../functions/core/attempts/report-quality.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { accounts, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
